@@ -1,0 +1,80 @@
+/// What a provider says of itself, before it has made any request.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Description {
+    /// The cloud's name: "digitalocean".
+    pub name: String,
+    /// The provider's own version.
+    pub version: String,
+    /// What its provider ids begin with: "digitalocean://". A node with another prefix is never asked about.
+    pub provider_id_prefixes: Vec<String>,
+    /// The endpoints that it needs. The operator decides what they are and what is allowed on them.
+    pub endpoints: Vec<Endpoint>,
+    /// Its settings. Others in the operator's file are errors.
+    pub settings: Vec<Setting>,
+    /// The Service annotations that it reads.
+    pub annotations: Vec<Annotation>,
+    /// Annotation keys that it may ask the host to write on a Service.
+    pub writes_annotations: Vec<String>,
+    /// How many nodes one `get` may ask about; at least 1.
+    pub get_batch: u32,
+    /// How many machines one page of `list` may hold; at least 1.
+    pub list_page: u32,
+}
+
+impl Description {
+    /// Whether `provider_id` is one of this cloud's.
+    #[must_use]
+    pub fn owns(&self, provider_id: &str) -> bool {
+        self.provider_id_prefixes.iter().any(|it| provider_id.starts_with(it.as_str()))
+    }
+}
+
+/// An endpoint that a provider needs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Endpoint {
+    /// Its name in `http.send` and in the operator's config.
+    pub name: String,
+    /// What it is for.
+    pub purpose: String,
+    /// What the operator would write as `baseUrl` for the public cloud.
+    pub example_base_url: String,
+    /// What has to be allowed on it.
+    pub allow: Vec<Permission>,
+}
+
+/// What has to be allowed on an endpoint.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Permission {
+    /// HTTP methods.
+    pub methods: Vec<String>,
+    /// Path patterns: `*` is one segment, `**` any number of them.
+    pub paths: Vec<String>,
+    /// The cloud's own words for what is done, for its scopes and roles.
+    pub actions: Vec<String>,
+}
+
+/// A setting of a provider.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Setting {
+    /// Its name; dots where a cloud has sections.
+    pub name: String,
+    /// Whether it must be given.
+    pub required: bool,
+    /// What holds without it.
+    pub default: Option<String>,
+    /// What it does.
+    pub doc: String,
+}
+
+/// A Service annotation that a provider reads.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Annotation {
+    /// Its key.
+    pub key: String,
+    /// What may stand in it.
+    pub values: String,
+    /// What holds without it.
+    pub default: Option<String>,
+    /// What it does.
+    pub doc: String,
+}

@@ -1,0 +1,29 @@
+use std::time::Duration;
+
+/// The answer of a cloud, or why there is none.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a cloud did not do what it was asked, sorted by what the caller does next and not by what went wrong.
+///
+/// The text is for a person: it names the cloud object, the cause and, where there is one, the next step.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The wish itself is wrong. Shown, and tried again when the object changes and every few minutes.
+    #[error("{0}")]
+    Invalid(String),
+    /// The cloud, or the policy, refused. Shown, and tried again when the object or the credential changes and every
+    /// few minutes.
+    #[error("{0}")]
+    Denied(String),
+    /// Not before this pause; then at once.
+    #[error("{because}")]
+    RetryAfter {
+        /// How long to wait.
+        after: Duration,
+        /// Who asked for the pause, and why.
+        because: String,
+    },
+    /// Anything else. Tried again with back-off.
+    #[error("{0}")]
+    Unavailable(String),
+}

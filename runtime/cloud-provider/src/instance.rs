@@ -1,0 +1,121 @@
+use async_trait::async_trait;
+
+use crate::{Reply, Result};
+
+/// Which machine stands behind a node.
+#[async_trait]
+pub trait Instances: Send + Sync {
+    /// Asks about several nodes: one answer for each, in the same order. Batches that the cloud cannot read in one
+    /// request are asked side by side.
+    ///
+    /// `Ok(None)` means that the cloud is certain that the machine does not exist.
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>>;
+
+    /// One page of the cluster's machines, at most `limit` of them, beginning at `cursor` (`None`: at the start).
+    /// Absence from a list is never taken as deletion.
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>>;
+}
+
+/// A Kubernetes node, as much of it as a provider may know.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Machine {
+    /// `metadata.name`.
+    pub name: String,
+    /// `spec.providerID`; `None` until the node is initialised. Never empty.
+    pub provider_id: Option<String>,
+    /// `status.addresses`.
+    pub addresses: Vec<Address>,
+    /// `topology.kubernetes.io/zone`.
+    pub zone: Option<String>,
+    /// `topology.kubernetes.io/region`.
+    pub region: Option<String>,
+    /// The node's labels. The sandbox passes on only those that the operator named in `provider.nodeLabels`.
+    pub labels: Vec<(String, String)>,
+}
+
+/// One page of a sweep.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Page {
+    /// The machines on it.
+    pub instances: Vec<Instance>,
+    /// Where the next page begins; `None` on the last.
+    pub next: Option<String>,
+    /// Why this page may lack machines: a warning of the cloud, a zone that did not answer.
+    pub incomplete: Option<String>,
+}
+
+/// A machine of the cloud.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Instance {
+    /// The node name that its kubelet registers.
+    pub name: String,
+    /// `None` if the cloud has none. Never empty.
+    pub provider_id: Option<String>,
+    /// Whether it runs.
+    pub state: State,
+    /// The cloud's name for its size. Never empty; the same holds for zone and region.
+    pub machine_type: Option<String>,
+    /// For `topology.kubernetes.io/zone`.
+    pub zone: Option<String>,
+    /// For `topology.kubernetes.io/region`.
+    pub region: Option<String>,
+    /// In the cloud's order.
+    pub addresses: Vec<Address>,
+    /// Further node labels.
+    pub labels: Vec<(String, String)>,
+}
+
+/// Whether a machine runs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum State {
+    /// It runs, or is about to.
+    Running,
+    /// It was shut down, and still exists.
+    Stopped,
+}
+
+/// A node address, as in `status.addresses`.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Address {
+    /// What kind of address.
+    pub kind: AddressKind,
+    /// The address, as the cloud spells it.
+    pub value: String,
+}
+
+/// `status.addresses[].type`.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum AddressKind {
+    /// `Hostname`.
+    Hostname,
+    /// `InternalIP`.
+    InternalIp,
+    /// `ExternalIP`.
+    ExternalIp,
+    /// `InternalDNS`.
+    InternalDns,
+    /// `ExternalDNS`.
+    ExternalDns,
+}
+
+impl AddressKind {
+    /// The name in the Kubernetes API.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hostname => "Hostname",
+            Self::InternalIp => "InternalIP",
+            Self::ExternalIp => "ExternalIP",
+            Self::InternalDns => "InternalDNS",
+            Self::ExternalDns => "ExternalDNS",
+        }
+    }
+
+    /// The kind with this name in the Kubernetes API, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Hostname, Self::InternalIp, Self::ExternalIp, Self::InternalDns, Self::ExternalDns]
+            .into_iter()
+            .find(|it| it.as_str() == name)
+    }
+}
