@@ -1,0 +1,48 @@
+# Two commands need nothing before them: `make demo` and `make test`.
+# Everything is built into target/; nothing is installed outside it but the Rust target wasm32-wasip2.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+
+.PHONY: help
+help: ## Show this help.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+
+.PHONY: demo
+demo: control-plane ## Show the main job: three nodes of a real control plane, a simulated cloud, a refused attack. KEEP=1 stays up.
+	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@exec target/debug/demo
+
+.PHONY: test
+test: control-plane ## Run all tests, against a real control plane.
+	@printf '\n==> Building aerostat and the providers (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat
+	@$(CARGO) test --locked --workspace --no-fail-fast
+
+.PHONY: bench
+bench: control-plane ## Measure, and print figures side by side. ROW=… for one row.
+	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
+	@$(CARGO) build --locked --release -p aerostat -p tests --bins
+	@exec target/release/bench $(ROW)
+
+.PHONY: lint
+lint: preflight ## Check format and lints, warnings denied.
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@$(CARGO) doc --locked --workspace --no-deps --quiet
+
+.PHONY: audit
+audit: preflight ## Check dependencies: bans, licences, sources, and who may import whom.
+	@test -x target/tools/bin/cargo-deny || { printf '==> Installing cargo-deny into target/tools (minutes)\n'; $(CARGO) install --locked --root target/tools --target-dir target/tools/build cargo-deny; rm -rf target/tools/build; }
+	@target/tools/bin/cargo-deny --workspace check bans licenses sources
+
+.PHONY: control-plane
+control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
+	@tests/cluster/build.sh
+
+.PHONY: preflight
+preflight:
+	@tests/preflight.sh
