@@ -1,1 +1,11 @@
-//! To be written.
+//! The harness: a control plane, guests, simulated clouds, and who did what.
+//!
+//! Test targets lie in `it/`. They and the demo start here.
+
+pub mod audit_log;
+pub mod capture;
+pub mod control_plane;
+pub mod digitalocean;
+pub mod faults;
+pub mod guests;
+pub mod kubelet;

@@ -1,0 +1,92 @@
+//! Builds every guest (providers, guests of the tests, the SDK's example), so that `cargo test` needs no step before it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// What decides how a guest comes out, from the workspace's folder.
+const SOURCES: [&str; 6] = ["Cargo.lock", "Cargo.toml", "guest-sdk", "providers", "tests/guests", "wit"];
+
+/// What the outer build says about its own code. It must not reach the guests' build.
+const OUTER: [&str; 4] = ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOCFLAGS", "RUSTFLAGS"];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the workspace's folder");
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", root.join(source).display());
+    }
+    check_target();
+
+    let mut guests = crates_in(&root.join("providers"));
+    guests.extend(crates_in(&root.join("tests/guests")));
+    // A folder of its own: the outer cargo holds the lock of the usual one until we are done.
+    let target_dir = root.join("target/guests");
+    build(root, &target_dir, &guests);
+
+    let built = target_dir.join(TARGET).join("guest");
+    for guest in &guests {
+        export(guest, &built.join(format!("{guest}.wasm")));
+    }
+    export("acme", &built.join("examples/acme.wasm"));
+}
+
+/// Ends the build with the next step if rustc has no standard library for the guests' target.
+fn check_target() {
+    let output = Command::new(tool("RUSTC"))
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output()
+        .expect("rustc starts: it has just compiled this script");
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    assert!(
+        output.status.success() && folder.is_dir(),
+        "the tests run WebAssembly guests, but this toolchain cannot compile them. \
+         Next step: rustup target add {TARGET}"
+    );
+}
+
+/// The names of the crates in a folder: each has the name of its own folder.
+fn crates_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot list {}: {error}", folder.display()));
+    let mut crates: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join("Cargo.toml").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    crates.sort();
+    crates
+}
+
+fn build(root: &Path, target_dir: &Path, guests: &[String]) {
+    let mut cargo = Command::new(tool("CARGO"));
+    cargo
+        .current_dir(root)
+        .args(["build", "--locked", "--profile", "guest"])
+        .args(["--target", TARGET, "--lib", "--example", "acme"])
+        .arg("--target-dir")
+        .arg(target_dir)
+        .args(["--package", "aerostat-sdk"])
+        .stdin(Stdio::null());
+    for guest in guests {
+        cargo.args(["--package", guest]);
+    }
+    for name in OUTER {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().expect("cargo starts: it runs this script");
+    assert!(status.success(), "cannot build the guests, see above");
+}
+
+/// Gives the path of a built guest to `src/guests.rs`.
+fn export(guest: &str, path: &Path) {
+    let name = guest.replace('-', "_").to_uppercase();
+    assert!(path.is_file(), "cargo did not build {}", path.display());
+    println!("cargo::rustc-env=GUEST_{name}={}", path.display());
+}
+
+#[expect(clippy::disallowed_methods, reason = "cargo tells a build script in the environment which tools to use")]
+fn tool(name: &str) -> OsString {
+    env::var_os(name).expect("cargo names its tools to a build script")
+}

@@ -1,0 +1,1 @@
+//! The gate: what a guest may reach, and what it never may.

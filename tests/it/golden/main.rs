@@ -1,0 +1,1 @@
+//! Recordings of upstream's controllers, played against Aerostat.

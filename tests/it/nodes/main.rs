@@ -1,0 +1,1 @@
+//! The node controller against a real control plane.

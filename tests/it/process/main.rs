@@ -1,0 +1,1 @@
+//! The process: flags, files, leadership, health, metrics, end.

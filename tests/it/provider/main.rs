@@ -1,0 +1,1 @@
+//! The DigitalOcean provider against a simulated DigitalOcean.

@@ -1,0 +1,1 @@
+//! The simulated clouds, checked against their vendors' descriptions.

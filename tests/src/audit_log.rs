@@ -1,0 +1,1 @@
+//! Who wrote what to the API server, from its audit log.

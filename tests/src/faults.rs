@@ -1,0 +1,1 @@
+//! Answers of the API server that a test sets.

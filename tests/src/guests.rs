@@ -1,0 +1,43 @@
+//! Guests as files: what `build.rs` has built for the tests.
+
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// A provider that does everything a guest must not, in the order a test asks for.
+pub const HOSTILE: &str = env!("GUEST_HOSTILE");
+
+/// A provider that asks a script on loopback what its cloud looks like.
+pub const SCRIPTED: &str = env!("GUEST_SCRIPTED");
+
+/// The provider for DigitalOcean, as it is shipped.
+pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
+
+/// The example of the SDK.
+pub const ACME: &str = env!("GUEST_ACME");
+
+/// The SHA-256 of a file in lower-case hex, as a cloud configuration names it.
+///
+/// # Panics
+///
+/// Panics if the file cannot be read.
+pub fn sha256(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
+    hex::encode(Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_guest_is_a_component() {
+        for path in [HOSTILE, SCRIPTED, DIGITALOCEAN, ACME] {
+            let bytes = fs::read(path).unwrap();
+            // The magic number, then version 13 of layer 1: a component, not a core module.
+            assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "{path}");
+        }
+    }
+}
