@@ -1,1 +1,73 @@
-//! To be written.
+#![doc = include_str!("../README.md")]
+
+mod description;
+mod error;
+mod host;
+pub mod http;
+mod instances;
+pub mod log;
+pub mod notices;
+pub mod provider_id;
+pub mod settings;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod testing;
+
+#[doc(hidden)]
+pub mod bindings;
+
+// The words of the contract, listed by hand.
+pub use crate::bindings::description::aerostat::cloud::types::{Address, AddressKind, Error, Node, Pause};
+pub use crate::bindings::description::exports::aerostat::cloud::provider::{
+    Annotation, Description, Endpoint, Permission, Setting,
+};
+pub use crate::bindings::instances::exports::aerostat::cloud::instances::{Instance, Page, State};
+pub use crate::description::Provider;
+pub use crate::instances::Instances;
+
+/// An answer for the host, or why there is none.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Makes a type the provider of this component, with the named capabilities and no others.
+///
+/// ```
+/// # use aerostat_sdk::{Description, Provider, Result};
+/// struct Acme;
+///
+/// aerostat_sdk::export!(Acme: Provider);
+///
+/// impl Provider for Acme {
+///     fn describe() -> Result<Description> {
+///         Ok(Description::new("acme", "1.0.0"))
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! export {
+    ($provider:ident: $($capability:ident),+ $(,)?) => {
+        $( $crate::export_capability!($provider, $capability); )+
+
+        // Off wasm the lines above are empty. What is named must be implemented there too.
+        const _: () = {
+            const fn implements<T>() where $( T: $crate::$capability ),+ {}
+            implements::<$provider>()
+        };
+    };
+}
+
+/// One capability of [`export!`]. Off wasm it is empty: there is nobody to export to, and the names would not link.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_capability {
+    ($provider:ident, Provider) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::description::__export_description!(
+            $provider with_types_in $crate::bindings::description
+        );
+    };
+    ($provider:ident, Instances) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::instances::__export_instances!(
+            $provider with_types_in $crate::bindings::instances
+        );
+    };
+}

@@ -1,0 +1,51 @@
+//! What `wit-bindgen` makes of the contract: one world per capability, with shared types.
+//!
+//! Not the API: what a vendor uses is listed in `lib.rs`, so that generated names cannot widen it by accident.
+
+/// What a provider imports.
+pub mod host {
+    wit_bindgen::generate!({
+        path: "../wit",
+        world: "host",
+        generate_all,
+        additional_derives: [PartialEq, Eq],
+    });
+}
+
+/// The export of every provider, and the words that the capabilities share.
+pub mod description {
+    wit_bindgen::generate!({
+        path: "../wit",
+        world: "provides-description",
+        pub_export_macro: true,
+        export_macro_name: "__export_description",
+        default_bindings_module: "aerostat_sdk::bindings::description",
+        additional_derives: [PartialEq, Eq],
+        with: {
+            "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/notices@0.1.0": crate::bindings::host::aerostat::cloud::notices,
+            "aerostat:cloud/types@0.1.0": generate,
+        },
+    });
+}
+
+/// The export of providers that know machines.
+pub mod instances {
+    wit_bindgen::generate!({
+        path: "../wit",
+        world: "provides-instances",
+        pub_export_macro: true,
+        export_macro_name: "__export_instances",
+        default_bindings_module: "aerostat_sdk::bindings::instances",
+        additional_derives: [PartialEq, Eq],
+        with: {
+            "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/notices@0.1.0": crate::bindings::host::aerostat::cloud::notices,
+            "aerostat:cloud/types@0.1.0": crate::bindings::description::aerostat::cloud::types,
+        },
+    });
+}

@@ -1,0 +1,158 @@
+//! What a provider says of itself.
+
+use crate::bindings::description::exports::aerostat::cloud::provider::Guest;
+use crate::{Annotation, Description, Endpoint, Permission, Result, Setting};
+
+/// What every provider implements.
+pub trait Provider {
+    /// Says what this provider is and needs. There is no HTTP here.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) for settings that cannot work: it is shown to the operator, and the
+    /// host does not start.
+    fn describe() -> Result<Description>;
+
+    /// The account (project, tenant) behind the credential, by reads only; `None` if the cloud does not tell.
+    ///
+    /// The host remembers it, and stops every write and every deletion while another one answers.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn identity() -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+impl<T: Provider> Guest for T {
+    fn describe() -> Result<Description> {
+        T::describe()
+    }
+
+    fn identity() -> Result<Option<String>> {
+        T::identity()
+    }
+}
+
+impl Description {
+    /// A cloud that needs nothing yet. `name` stands in labels, metrics and events: "digitalocean".
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            provider_id_prefixes: Vec::new(),
+            endpoints: Vec::new(),
+            settings: Vec::new(),
+            annotations: Vec::new(),
+            writes_annotations: Vec::new(),
+            get_batch: 1,
+            list_page: 100,
+            extra: Vec::new(),
+        }
+    }
+
+    /// What the cloud's provider ids begin with: "digitalocean://". Again for each further form.
+    #[must_use]
+    pub fn provider_id_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.provider_id_prefixes.push(prefix.into());
+        self
+    }
+
+    /// Adds an endpoint that it needs.
+    #[must_use]
+    pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
+        self.endpoints.push(endpoint);
+        self
+    }
+
+    /// Adds a setting that it reads. What is not described is an error in the operator's file.
+    #[must_use]
+    pub fn setting(mut self, setting: Setting) -> Self {
+        self.settings.push(setting);
+        self
+    }
+
+    /// Adds a Service annotation that it reads. The host passes no others.
+    #[must_use]
+    pub fn annotation(mut self, annotation: Annotation) -> Self {
+        self.annotations.push(annotation);
+        self
+    }
+
+    /// How many nodes one [`Instances::get_many`](crate::Instances::get_many) takes; 1 unless the cloud reads in batches.
+    #[must_use]
+    pub fn get_batch(mut self, nodes: u32) -> Self {
+        self.get_batch = nodes;
+        self
+    }
+
+    /// How many machines one [`Instances::list`](crate::Instances::list) is asked for; 100 unless set.
+    #[must_use]
+    pub fn list_page(mut self, machines: u32) -> Self {
+        self.list_page = machines;
+        self
+    }
+}
+
+impl Endpoint {
+    /// An endpoint by its name in requests and in the operator's file, what it is for, and the public cloud's URL.
+    pub fn new(name: impl Into<String>, purpose: impl Into<String>, example_base_url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            purpose: purpose.into(),
+            example_base_url: example_base_url.into(),
+            allow: Vec::new(),
+        }
+    }
+
+    /// What has to be allowed on it: methods, path patterns (`*` is one segment, `**` any number of them), and the
+    /// scopes or roles that the cloud asks for.
+    #[must_use]
+    pub fn allow<'a>(
+        mut self,
+        methods: impl IntoIterator<Item = &'a str>,
+        paths: impl IntoIterator<Item = &'a str>,
+        actions: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        self.allow.push(Permission { methods: owned(methods), paths: owned(paths), actions: owned(actions) });
+        self
+    }
+}
+
+fn owned<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    words.into_iter().map(str::to_owned).collect()
+}
+
+impl Setting {
+    /// A setting that may be left out.
+    pub fn optional(name: impl Into<String>, doc: impl Into<String>) -> Self {
+        Self { name: name.into(), required: false, default: None, doc: doc.into() }
+    }
+
+    /// A setting without which the provider cannot work.
+    pub fn required(name: impl Into<String>, doc: impl Into<String>) -> Self {
+        Self { required: true, ..Self::optional(name, doc) }
+    }
+
+    /// What holds without it: documentation, the provider applies it itself.
+    #[must_use]
+    pub fn default(mut self, value: impl Into<String>) -> Self {
+        self.default = Some(value.into());
+        self
+    }
+}
+
+impl Annotation {
+    /// A Service annotation: its key, what may stand in it, and what it does.
+    pub fn new(key: impl Into<String>, values: impl Into<String>, doc: impl Into<String>) -> Self {
+        Self { key: key.into(), values: values.into(), default: None, doc: doc.into() }
+    }
+
+    /// What holds without it: documentation, the provider applies it itself.
+    #[must_use]
+    pub fn default(mut self, value: impl Into<String>) -> Self {
+        self.default = Some(value.into());
+        self
+    }
+}

@@ -1,0 +1,16 @@
+//! What the host does for a provider: on wasm the component's imports, elsewhere the stand-in of `testing`.
+
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use crate::testing::imports::{add_notice, now, send, settings, write_log};
+
+#[cfg(target_arch = "wasm32")]
+pub(crate) use crate::bindings::host::aerostat::cloud::{
+    config::settings, http::send, log::write as write_log, notices::add as add_notice,
+};
+
+/// Seconds since 1970, by the host's clock.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn now() -> u64 {
+    use std::time::SystemTime;
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.as_secs())
+}

@@ -1,0 +1,238 @@
+//! The one way out. The host decides, attaches the credential, and sends.
+//!
+//! A request names an endpoint of the operator's config, never a host, and asks in one of three ways:
+//!
+//! ```no_run
+//! # use aerostat_sdk::{Result, http};
+//! # #[derive(serde::Deserialize)] struct Machine { id: String }
+//! # #[derive(serde::Serialize)] struct Wish { size: String }
+//! # fn example(id: &str, wish: &Wish) -> Result<()> {
+//! let machine: Option<Machine> = http::get("api", ["machines", id]).find()?;             // is it there?
+//! let made: Machine = http::post("api", ["machines"]).json(wish).send()?.json()?;        // do it
+//! http::delete("api", ["machines", id]).send_or_gone()?;                                 // make sure it is gone
+//! # Ok(()) }
+//! ```
+//!
+//! Statuses are sorted into errors here, once for all clouds: 400 and 422 are `invalid`; 401 and 403 `denied`; 404 is
+//! the answer to "is it there?"; 429 and 503 with `retry-after` are `retry-after`; everything else that is not a
+//! success is `unavailable`. Where a cloud differs, its provider says so in one place: [`Client::refusals`].
+
+mod date;
+mod refusal;
+mod response;
+
+pub use self::response::Response;
+pub use crate::bindings::host::aerostat::cloud::http::Method;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::bindings::host::aerostat::cloud::http as wire;
+use crate::{Error, Result, host};
+
+/// A GET of `path` under the endpoint's base URL, by unescaped segments.
+pub fn get<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
+    Client::new(endpoint).get(path)
+}
+
+/// A HEAD, as [`get`].
+pub fn head<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
+    Client::new(endpoint).head(path)
+}
+
+/// A POST, as [`get`].
+pub fn post<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
+    Client::new(endpoint).post(path)
+}
+
+/// A PUT, as [`get`].
+pub fn put<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
+    Client::new(endpoint).put(path)
+}
+
+/// A PATCH, as [`get`].
+pub fn patch<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
+    Client::new(endpoint).patch(path)
+}
+
+/// A DELETE, as [`get`].
+pub fn delete<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
+    Client::new(endpoint).delete(path)
+}
+
+/// How a cloud differs: the error that an unsuccessful answer is, or `None` to have it sorted as everywhere.
+pub type Refusals = fn(&Response) -> Option<Error>;
+
+/// An endpoint, and how its answers are to be understood.
+#[derive(Clone, Copy, Debug)]
+pub struct Client<'a> {
+    endpoint: &'a str,
+    refusals: Refusals,
+}
+
+impl<'a> Client<'a> {
+    /// The endpoint with this name in the operator's config.
+    #[must_use]
+    pub const fn new(endpoint: &'a str) -> Self {
+        Self { endpoint, refusals: |_| None }
+    }
+
+    /// Asks `refusals` first about every answer that is not a success, 404 included.
+    #[must_use]
+    pub const fn refusals(self, refusals: Refusals) -> Self {
+        Self { refusals, ..self }
+    }
+
+    /// A GET of `path` under the endpoint's base URL, by unescaped segments.
+    pub fn get<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Get, path)
+    }
+
+    /// A HEAD, as [`Client::get`].
+    pub fn head<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Head, path)
+    }
+
+    /// A POST, as [`Client::get`].
+    pub fn post<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Post, path)
+    }
+
+    /// A PUT, as [`Client::get`].
+    pub fn put<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Put, path)
+    }
+
+    /// A PATCH, as [`Client::get`].
+    pub fn patch<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Patch, path)
+    }
+
+    /// A DELETE, as [`Client::get`].
+    pub fn delete<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Delete, path)
+    }
+
+    /// A request by any method.
+    pub fn request<S: Into<String>>(self, method: Method, path: impl IntoIterator<Item = S>) -> Request {
+        let request = wire::Request {
+            endpoint: self.endpoint.to_owned(),
+            method,
+            path: path.into_iter().map(Into::into).collect(),
+            query: Vec::new(),
+            headers: vec![("accept".to_owned(), "application/json".to_owned())],
+            body: None,
+        };
+        Request { request, refusals: self.refusals, broken: None }
+    }
+}
+
+/// A request that was not sent yet.
+#[derive(Debug)]
+#[must_use = "a request does nothing until it is sent"]
+pub struct Request {
+    request: wire::Request,
+    refusals: Refusals,
+    /// Why it cannot be sent.
+    broken: Option<Error>,
+}
+
+impl Request {
+    /// Adds a query parameter, unescaped.
+    pub fn query(mut self, name: &str, value: impl ToString) -> Self {
+        self.request.query.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// Sets a header: `accept`, `content-type`, `if-match`, `if-none-match`, `idempotency-key`, `prefer`, and what the
+    /// operator added to the endpoint. Others are refused by the host.
+    pub fn header(mut self, name: &str, value: impl ToString) -> Self {
+        self.request.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+        self.request.headers.push((name.to_ascii_lowercase(), value.to_string()));
+        self
+    }
+
+    /// Sets the body. Build it from structs, so that equal wishes make equal bytes.
+    pub fn json(mut self, body: &impl Serialize) -> Self {
+        match serde_json::to_vec(body) {
+            Ok(bytes) => self.request.body = Some(bytes),
+            Err(error) => {
+                let asked = asked(&self.request);
+                self.broken = Some(Error::invalid(format_args!("{asked}: the body cannot be written: {error}")));
+            }
+        }
+        self.header("content-type", "application/json")
+    }
+
+    /// Is it there? The object, or `None` if the cloud answers 404.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer that is not a success, and a body that is not a `T`.
+    pub fn find<T: DeserializeOwned>(self) -> Result<Option<T>> {
+        self.found()?.map(|it| it.json()).transpose()
+    }
+
+    /// Does it, and answers with what the cloud said.
+    ///
+    /// # Errors
+    ///
+    /// Every answer that is not a success; 404 is `unavailable`: what was there a moment ago is looked for again.
+    pub fn send(self) -> Result<Response> {
+        let refusals = self.refusals;
+        let response = self.answer()?;
+        if response.is_success() { Ok(response) } else { Err(refusal::sort(&response, refusals)) }
+    }
+
+    /// Makes sure that it is gone: 404 is a success.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer that is not a success.
+    pub fn send_or_gone(self) -> Result<()> {
+        self.found().map(drop)
+    }
+
+    /// Whatever the cloud answers, unsorted.
+    ///
+    /// # Errors
+    ///
+    /// What kept the host from getting an answer.
+    pub fn answer(self) -> Result<Response> {
+        if let Some(broken) = self.broken {
+            return Err(broken);
+        }
+        let asked = asked(&self.request);
+        match host::send(&self.request) {
+            Ok(response) => Ok(Response::new(asked, response)),
+            Err(error) => Err(refusal::unanswered(&asked, error)),
+        }
+    }
+
+    /// The answer; `None` if it is 404 and the provider has nothing to say about that.
+    fn found(self) -> Result<Option<Response>> {
+        let refusals = self.refusals;
+        let response = self.answer()?;
+        match response.status() {
+            _ if response.is_success() => Ok(Some(response)),
+            404 => refusals(&response).map_or(Ok(None), Err),
+            _ => Err(refusal::sort(&response, refusals)),
+        }
+    }
+}
+
+/// A request for a person: "GET /machines/42 at endpoint api". Without its query.
+fn asked(request: &wire::Request) -> String {
+    let method = match request.method {
+        Method::Get => "GET",
+        Method::Head => "HEAD",
+        Method::Post => "POST",
+        Method::Put => "PUT",
+        Method::Patch => "PATCH",
+        Method::Delete => "DELETE",
+    };
+    format!("{method} /{} at endpoint {}", request.path.join("/"), request.endpoint)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What the cloud answered.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{date, wire};
+use crate::{Error, Result, host};
+
+/// The most characters of a cloud's own words that a message keeps.
+const WORDS: usize = 400;
+
+/// What the cloud answered.
+#[derive(Debug)]
+pub struct Response {
+    asked: String,
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Response {
+    pub(super) fn new(asked: String, response: wire::Response) -> Self {
+        let wire::Response { status, headers, body } = response;
+        Self { asked, status, headers, body }
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Whether the status is 2xx.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The first header of this name, in any case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as it came.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`], with what was asked and the place in the text, if it is not a `T`.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            Error::unavailable(format_args!(
+                "{}: {} with an answer that cannot be read: {error}",
+                self.asked, self.status
+            ))
+        })
+    }
+
+    /// How long the header `retry-after` asks to wait, in either of its forms: seconds, or a date.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        let value = self.header("retry-after")?.trim();
+        match value.parse() {
+            Ok(seconds) => Some(Duration::from_secs(seconds)),
+            Err(_) => date::parse(value).map(|it| self.until(it)),
+        }
+    }
+
+    /// How long it is until `moment`, in seconds since 1970; nothing if it is past.
+    #[must_use]
+    pub fn until(&self, moment: u64) -> Duration {
+        Duration::from_secs(moment.saturating_sub(host::now()))
+    }
+
+    /// The answer for a person: what was asked, the status, the cloud's own words and its id of the request.
+    #[must_use]
+    pub fn complaint(&self) -> String {
+        let json: Option<Value> = serde_json::from_slice(&self.body).ok();
+        let mut text = format!("{}: {}", self.asked, self.status);
+        if let Some(words) = json.as_ref().map_or_else(|| plain(&self.body), words) {
+            text.push(' ');
+            text.extend(words.chars().map(|it| if it.is_control() { ' ' } else { it }).take(WORDS));
+        }
+        let id = ["x-request-id", "request-id", "x-correlation-id"].iter().find_map(|it| self.header(it));
+        let id = id.or_else(|| json.as_ref()?.get("request_id")?.as_str());
+        if let Some(id) = id {
+            text.push_str(" (request ");
+            text.extend(id.chars().filter(|it| it.is_ascii_graphic()).take(64));
+            text.push(')');
+        }
+        text
+    }
+}
+
+/// The sentence in an error body, in the forms that clouds use.
+fn words(json: &Value) -> Option<&str> {
+    let first = |key| json.get(key).and_then(Value::as_str);
+    let nested = || json.get("error").or_else(|| json.get("errors")?.get(0)).and_then(words);
+    json.as_str().or_else(|| first("message")).or_else(|| first("detail")).or_else(|| first("title")).or_else(nested)
+}
+
+/// A body that is plain text; a page for browsers says nothing.
+fn plain(body: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(body).ok()?.trim();
+    (!text.is_empty() && !text.starts_with(['<', '{', '['])).then_some(text)
+}

@@ -1,0 +1,165 @@
+//! Every answer that a cloud can give, as the error that the host sees.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::*;
+use crate::testing::{self, Failure, Host, Outcome};
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Thing {
+    id: u64,
+}
+
+fn find(outcome: impl Fn() -> Outcome + 'static) -> Result<Option<Thing>> {
+    Host::new().at(1_000_000).answers(move |_| outcome()).run(|| get("api", ["things", "7"]).find())
+}
+
+fn refused(status: u16) -> Error {
+    let message = r#"{ "message": "no such luck", "request_id": "r-1" }"#;
+    find(move || testing::answer(status, message)).unwrap_err()
+}
+
+fn paused(status: u16, retry_after: &'static str) -> Error {
+    let headers = vec![("Retry-After".to_owned(), retry_after.to_owned())];
+    find(move || Ok(testing::Response { status, headers: headers.clone(), body: Vec::new() })).unwrap_err()
+}
+
+fn text(status: u16) -> String {
+    format!("GET /things/7 at endpoint api: {status} no such luck (request r-1)")
+}
+
+#[test]
+fn what_is_there_is_found() {
+    assert_eq!(
+        find(|| testing::answer(200, r#"{ "id": 7, "colour": "unknown fields are no harm" }"#)),
+        Ok(Some(Thing { id: 7 }))
+    );
+}
+
+#[test]
+fn what_the_cloud_does_not_know_is_none() {
+    assert_eq!(find(|| testing::answer(404, "")), Ok(None));
+}
+
+#[test]
+fn statuses_are_sorted_by_what_the_host_does_next() {
+    for status in [400, 422] {
+        assert_eq!(refused(status), Error::Invalid(text(status)));
+    }
+    for status in [401, 403] {
+        assert_eq!(refused(status), Error::Denied(text(status)));
+    }
+    for status in [301, 405, 409, 410, 423, 429, 500, 502, 503, 504] {
+        assert_eq!(refused(status), Error::Unavailable(text(status)));
+    }
+}
+
+#[test]
+fn a_pause_that_the_cloud_asks_for_is_passed_on() {
+    let asked = |status| format!("GET /things/7 at endpoint api: {status}");
+    assert_eq!(paused(429, "20"), Error::retry_after(Duration::from_secs(20), asked(429)));
+    assert_eq!(paused(503, "Mon, 12 Jan 1970 13:46:45 GMT"), Error::retry_after(Duration::from_secs(5), asked(503)));
+    assert_eq!(paused(503, "Thu, 01 Jan 1970 00:00:00 GMT"), Error::retry_after(Duration::ZERO, asked(503)));
+    assert_eq!(paused(429, "99999999999"), Error::retry_after(Duration::from_millis(u32::MAX.into()), asked(429)));
+    assert_eq!(paused(429, "in a while"), Error::Unavailable(asked(429)));
+    assert_eq!(paused(500, "20"), Error::Unavailable(asked(500)));
+}
+
+#[test]
+fn an_answer_that_makes_no_sense_is_unavailable_and_never_none() {
+    for body in ["", "<html>", "{", "null", "[]", r#"{ "id": "seven" }"#, r#"{ "name": 7 }"#] {
+        let Error::Unavailable(text) = find(move || testing::answer(200, body)).unwrap_err() else { panic!("{body}") };
+        assert!(text.starts_with("GET /things/7 at endpoint api: 200 with an answer that cannot be read: "), "{text}");
+    }
+}
+
+#[test]
+fn what_the_host_could_not_do_keeps_its_kind() {
+    let fails = |failure: fn() -> Failure| find(move || Err(failure())).unwrap_err();
+    let asked = "GET /things/7 at endpoint api";
+    assert_eq!(
+        fails(|| Failure::Denied("E-EGRESS-PATH: allow it".to_owned())),
+        Error::Denied(format!("{asked}: E-EGRESS-PATH: allow it")),
+    );
+    assert!(matches!(fails(|| Failure::RetryAfter(1500)), Error::RetryAfter(pause) if pause.milliseconds == 1500));
+    assert_eq!(
+        fails(|| Failure::Unreachable("connection refused".to_owned())),
+        Error::Unavailable(format!("{asked}: not sent: connection refused")),
+    );
+    assert_eq!(
+        fails(|| Failure::Interrupted("time-out".to_owned())),
+        Error::Unavailable(format!("{asked}: perhaps carried out, but the answer was lost: time-out")),
+    );
+}
+
+#[test]
+fn a_provider_says_in_one_place_where_its_cloud_differs() {
+    const CLIENT: Client<'_> = Client::new("api").refusals(|response| match response.status() {
+        403 | 404 => Some(Error::unavailable("busy")),
+        _ => None,
+    });
+    let ask =
+        |status| Host::new().answers(move |_| testing::answer(status, "")).run(|| CLIENT.get(["a"]).find::<Thing>());
+    assert_eq!(ask(403), Err(Error::unavailable("busy")));
+    assert_eq!(ask(404), Err(Error::unavailable("busy")));
+    assert_eq!(ask(401), Err(Error::denied("GET /a at endpoint api: 401")));
+}
+
+#[test]
+fn the_clouds_own_words_are_kept_in_the_forms_that_clouds_use() {
+    for (body, words) in [
+        (r#"{ "error": { "message": "a" } }"#, " a"),
+        (r#"{ "error": "b" }"#, " b"),
+        (r#"{ "errors": [{ "detail": "c" }] }"#, " c"),
+        (r#"{ "title": "d" }"#, " d"),
+        ("plain\nwords", " plain words"),
+        ("<html>a page</html>", ""),
+        (r#"{ "cut": "#, ""),
+    ] {
+        let Error::Denied(text) = find(move || testing::answer(403, body)).unwrap_err() else { panic!("{body}") };
+        assert_eq!(text, format!("GET /things/7 at endpoint api: 403{words}"));
+    }
+}
+
+#[test]
+fn a_long_complaint_is_cut() {
+    let Error::Invalid(text) = find(|| testing::answer(422, "x".repeat(100_000))).unwrap_err() else { panic!("422") };
+    assert_eq!(text.len(), "GET /things/7 at endpoint api: 422 ".len() + 400);
+}
+
+#[test]
+fn a_request_carries_what_was_said() {
+    let host = Host::new().answers(|_| testing::answer(204, ""));
+    let wish = BTreeMap::from([("size", "small")]);
+    host.run(|| {
+        patch("api", ["a b", "c"]).query("page", 2).json(&wish).header("If-Match", "etag").send()?;
+        delete("api", ["a"]).send_or_gone()
+    })
+    .unwrap();
+    assert_eq!(host.requests(), ["PATCH api /a b/c?page=2", "DELETE api /a"]);
+    assert_eq!(host.bodies(), [r#"{"size":"small"}"#]);
+}
+
+#[test]
+fn what_should_be_gone_may_be_gone_already() {
+    let ask =
+        |status| Host::new().answers(move |_| testing::answer(status, "")).run(|| delete("api", ["a"]).send_or_gone());
+    assert_eq!(ask(404), Ok(()));
+    assert_eq!(ask(409), Err(Error::unavailable("DELETE /a at endpoint api: 409")));
+}
+
+#[test]
+fn something_to_be_done_to_what_is_not_there_is_unavailable() {
+    let sent = Host::new().answers(|_| testing::answer(404, "")).run(|| put("api", ["a"]).send().map(drop));
+    assert_eq!(sent, Err(Error::unavailable("PUT /a at endpoint api: 404")));
+}
+
+#[test]
+fn a_body_that_cannot_be_written_is_not_sent() {
+    let wish = BTreeMap::from([((1, 2), 3)]);
+    let sent = Host::new().run(|| post("api", ["a"]).json(&wish).send().map(drop));
+    assert_eq!(sent, Err(Error::invalid("POST /a at endpoint api: the body cannot be written: key must be a string")));
+}

@@ -1,0 +1,164 @@
+//! Which machine stands behind a node.
+
+use crate::bindings::instances::exports::aerostat::cloud::instances::Guest;
+use crate::{Address, AddressKind, Instance, Node, Page, Result, State};
+
+/// What a cloud with machines implements.
+pub trait Instances {
+    /// The machine behind `node`. Ask by provider id, or by name where the node has none yet.
+    ///
+    /// `Ok(None)` is a promise: the cloud is certain that the machine does not exist. Its node will be deleted.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered; [`Error::Invalid`](crate::Error::Invalid) for a provider id that is not this cloud's.
+    fn get(node: &Node) -> Result<Option<Instance>>;
+
+    /// One answer for each node, in the same order. Implement it where the cloud reads many ids in one request, and
+    /// say so with [`Description::get_batch`](crate::Description::get_batch).
+    fn get_many(nodes: &[Node]) -> Vec<Result<Option<Instance>>> {
+        nodes.iter().map(Self::get).collect()
+    }
+
+    /// One page of the cluster's machines, at most `limit` of them, from `cursor` on (`None`: from the start).
+    ///
+    /// `limit` stays the same through a sweep. Absence from a list is never taken as deletion.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered. A sweep ends with it, and begins again later with a smaller `limit`.
+    fn list(cursor: Option<&str>, limit: u32) -> Result<Page>;
+}
+
+impl<T: Instances> Guest for T {
+    fn get(nodes: Vec<Node>) -> Vec<Result<Option<Instance>>> {
+        T::get_many(&nodes)
+    }
+
+    fn list(cursor: Option<String>, limit: u32) -> Result<Page> {
+        T::list(cursor.as_deref(), limit)
+    }
+}
+
+impl Instance {
+    /// A running machine, by the node name that its kubelet registers and its provider id.
+    pub fn new(name: impl Into<String>, provider_id: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            provider_id: provider_id.into(),
+            state: State::Running,
+            machine_type: None,
+            zone: None,
+            region: None,
+            addresses: Vec::new(),
+            labels: Vec::new(),
+            pod_cidrs: Vec::new(),
+            extra: Vec::new(),
+        }
+    }
+
+    /// Whether it runs.
+    #[must_use]
+    pub fn state(mut self, state: State) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// The cloud's name for its size.
+    #[must_use]
+    pub fn machine_type(mut self, machine_type: impl Into<String>) -> Self {
+        self.machine_type = Some(machine_type.into());
+        self
+    }
+
+    /// Where it stands, for `topology.kubernetes.io/zone`.
+    #[must_use]
+    pub fn zone(mut self, zone: impl Into<String>) -> Self {
+        self.zone = Some(zone.into());
+        self
+    }
+
+    /// Where it stands, for `topology.kubernetes.io/region`.
+    #[must_use]
+    pub fn region(mut self, region: impl Into<String>) -> Self {
+        self.region = Some(region.into());
+        self
+    }
+
+    /// Its addresses, in the order in which the node shall show them.
+    #[must_use]
+    pub fn addresses(mut self, addresses: impl IntoIterator<Item = Address>) -> Self {
+        self.addresses.extend(addresses);
+        self
+    }
+
+    /// A further node label.
+    #[must_use]
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.push((key.into(), value.into()));
+        self
+    }
+}
+
+impl Page {
+    /// A page after which `next` comes; `None` on the last.
+    pub fn new(instances: Vec<Instance>, next: Option<String>) -> Self {
+        Self { instances, next, incomplete: None }
+    }
+
+    /// Says why this page may lack machines: a warning of the cloud, a zone that did not answer.
+    #[must_use]
+    pub fn incomplete(mut self, why: impl Into<String>) -> Self {
+        self.incomplete = Some(why.into());
+        self
+    }
+}
+
+impl Address {
+    /// `Hostname`.
+    pub fn hostname(value: impl Into<String>) -> Self {
+        Self { kind: AddressKind::Hostname, value: value.into() }
+    }
+
+    /// `InternalIP`.
+    pub fn internal_ip(value: impl Into<String>) -> Self {
+        Self { kind: AddressKind::InternalIp, value: value.into() }
+    }
+
+    /// `ExternalIP`.
+    pub fn external_ip(value: impl Into<String>) -> Self {
+        Self { kind: AddressKind::ExternalIp, value: value.into() }
+    }
+
+    /// `InternalDNS`.
+    pub fn internal_dns(value: impl Into<String>) -> Self {
+        Self { kind: AddressKind::InternalDns, value: value.into() }
+    }
+
+    /// `ExternalDNS`.
+    pub fn external_dns(value: impl Into<String>) -> Self {
+        Self { kind: AddressKind::ExternalDns, value: value.into() }
+    }
+}
+
+impl Node {
+    /// A node of this name, of which nothing else is known: for a vendor's own tests.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            provider_id: None,
+            addresses: Vec::new(),
+            zone: None,
+            region: None,
+            labels: Vec::new(),
+            extra: Vec::new(),
+        }
+    }
+
+    /// The same node with a provider id.
+    #[must_use]
+    pub fn with_provider_id(mut self, provider_id: impl Into<String>) -> Self {
+        self.provider_id = Some(provider_id.into());
+        self
+    }
+}

@@ -1,0 +1,29 @@
+//! Lines in the host's log. The host adds the provider, the function and the call, and limits their number.
+
+use crate::bindings::host::aerostat::cloud::log::Level;
+use crate::host;
+
+/// For whoever is looking for a fault.
+pub fn debug(message: &str, fields: &[(&str, &str)]) {
+    write(Level::Debug, message, fields);
+}
+
+/// Worth knowing.
+pub fn info(message: &str, fields: &[(&str, &str)]) {
+    write(Level::Info, message, fields);
+}
+
+/// Somebody should look.
+pub fn warn(message: &str, fields: &[(&str, &str)]) {
+    write(Level::Warn, message, fields);
+}
+
+/// Something does not work.
+pub fn error(message: &str, fields: &[(&str, &str)]) {
+    write(Level::Error, message, fields);
+}
+
+fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
+    let fields: Vec<_> = fields.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    host::write_log(level, message, &fields);
+}

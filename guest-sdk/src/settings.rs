@@ -1,0 +1,59 @@
+//! The provider's settings, as the operator wrote them. Never a secret.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use crate::{Error, Result, host};
+
+/// The setting `name`, parsed; `None` where the operator left it out.
+///
+/// # Errors
+///
+/// [`Error::Invalid`], naming the setting and its value, if the value does not parse.
+pub fn find<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
+    let Some((_, value)) = host::settings().into_iter().find(|(key, _)| key == name) else { return Ok(None) };
+    match value.parse() {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(error) => Err(Error::invalid(format_args!("setting {name}: {value:?} is not valid: {error}"))),
+    }
+}
+
+/// The setting `name`, parsed.
+///
+/// # Errors
+///
+/// [`Error::Invalid`], naming the setting, if it is missing or does not parse.
+pub fn require<T: FromStr<Err: Display>>(name: &str) -> Result<T> {
+    find(name)?
+        .ok_or_else(|| Error::invalid(format_args!("setting {name} is missing: write it under provider.settings")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Host;
+
+    #[test]
+    fn a_setting_is_parsed_into_the_type_that_is_asked_for() {
+        Host::new().setting("pool.size", "7").run(|| {
+            assert_eq!(find::<u8>("pool.size"), Ok(Some(7)));
+            assert_eq!(find::<u8>("pool"), Ok(None));
+        });
+    }
+
+    #[test]
+    fn a_setting_that_does_not_parse_is_named() {
+        Host::new().setting("size", "many").run(|| {
+            let error = find::<u8>("size").unwrap_err();
+            assert_eq!(error, Error::invalid("setting size: \"many\" is not valid: invalid digit found in string"));
+        });
+    }
+
+    #[test]
+    fn a_missing_setting_is_named_with_the_place_to_write_it() {
+        Host::new().run(|| {
+            let error = require::<String>("region").unwrap_err();
+            assert_eq!(error, Error::invalid("setting region is missing: write it under provider.settings"));
+        });
+    }
+}

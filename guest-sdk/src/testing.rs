@@ -1,0 +1,189 @@
+//! A stand-in for the host, so that a provider's mapping can be tested natively. Not there on wasm.
+//!
+//! ```
+//! use aerostat_sdk::{http, testing::{Host, answer}};
+//!
+//! let host = Host::new().answers(|request| answer(200, r#"{ "id": "m-1" }"#));
+//! let found: Option<serde_json::Value> = host.run(|| http::get("api", ["machines", "m-1"]).find()).unwrap();
+//! assert!(found.is_some());
+//! assert_eq!(host.requests(), ["GET api /machines/m-1"]);
+//! ```
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+pub use crate::bindings::host::aerostat::cloud::http::{Error as Failure, Method, Request, Response};
+pub use crate::bindings::host::aerostat::cloud::notices::Severity;
+
+/// What a request gets: an answer, or why there is none.
+pub type Outcome = Result<Response, Failure>;
+
+/// An answer without headers.
+///
+/// # Errors
+///
+/// None: it is an [`Outcome`], so that a closure can end with it.
+pub fn answer(status: u16, body: impl Into<Vec<u8>>) -> Outcome {
+    Ok(Response { status, headers: Vec::new(), body: body.into() })
+}
+
+/// A host that the test plays.
+#[derive(Clone)]
+pub struct Host(Rc<RefCell<State>>);
+
+struct State {
+    settings: Vec<(String, String)>,
+    answers: Rc<dyn Fn(&Request) -> Outcome>,
+    now: u64,
+    requests: Vec<Request>,
+    notices: Vec<Notice>,
+    log: Vec<String>,
+}
+
+/// An event that the provider asked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Notice {
+    /// The provider id that it is about, where there is one.
+    pub about: Option<String>,
+    /// Normal or Warning.
+    pub severity: Severity,
+    /// UpperCamelCase.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Host {
+    /// A host without settings, at the beginning of 1970, that panics when it is asked to send anything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Rc::new(RefCell::new(State {
+            settings: Vec::new(),
+            answers: Rc::new(|request| panic!("nothing was expected to be sent, but {}", line(request))),
+            now: 0,
+            requests: Vec::new(),
+            notices: Vec::new(),
+            log: Vec::new(),
+        })))
+    }
+
+    /// Sets a setting.
+    #[must_use]
+    pub fn setting(self, name: &str, value: &str) -> Self {
+        self.0.borrow_mut().settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets the clock: seconds since 1970.
+    #[must_use]
+    pub fn at(self, now: u64) -> Self {
+        self.0.borrow_mut().now = now;
+        self
+    }
+
+    /// Says what every request gets.
+    #[must_use]
+    pub fn answers(self, answers: impl Fn(&Request) -> Outcome + 'static) -> Self {
+        self.0.borrow_mut().answers = Rc::new(answers);
+        self
+    }
+
+    /// Runs `call` with this host.
+    pub fn run<T>(&self, call: impl FnOnce() -> T) -> T {
+        // Put back also when `call` panics: test threads are used again.
+        struct Restore(Option<Host>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
+        }
+        let _restore = Restore(CURRENT.replace(Some(self.clone())));
+        call()
+    }
+
+    /// What was sent, a line each: "GET api /machines?page=1".
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        self.0.borrow().requests.iter().map(line).collect()
+    }
+
+    /// The bodies that were sent.
+    #[must_use]
+    pub fn bodies(&self) -> Vec<String> {
+        let bodies = |it: &Request| it.body.as_ref().map(|it| String::from_utf8_lossy(it).into_owned());
+        self.0.borrow().requests.iter().filter_map(bodies).collect()
+    }
+
+    /// The events that were asked for.
+    #[must_use]
+    pub fn notices(&self) -> Vec<Notice> {
+        self.0.borrow().notices.clone()
+    }
+
+    /// The lines that were logged: "WARN message key=value".
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.0.borrow().log.clone()
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Host>> = const { RefCell::new(None) };
+}
+
+fn line(request: &Request) -> String {
+    let method = format!("{:?}", request.method).to_uppercase().replace("METHOD::", "");
+    let query: Vec<_> = request.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{method} {} /{}{mark}{}", request.endpoint, request.path.join("/"), query.join("&"))
+}
+
+/// The component's imports, off wasm.
+pub(crate) mod imports {
+    use std::rc::Rc;
+
+    use super::{CURRENT, Host, Notice, Outcome, Request, Severity};
+    use crate::bindings::host::aerostat::cloud::log::Level;
+
+    fn host() -> Host {
+        CURRENT.with_borrow(|it| it.clone()).expect("off wasm a provider runs inside testing::Host::run")
+    }
+
+    pub(crate) fn settings() -> Vec<(String, String)> {
+        host().0.borrow().settings.clone()
+    }
+
+    pub(crate) fn now() -> u64 {
+        host().0.borrow().now
+    }
+
+    pub(crate) fn send(request: &Request) -> Outcome {
+        let Host(state) = host();
+        state.borrow_mut().requests.push(request.clone());
+        let answers = Rc::clone(&state.borrow().answers);
+        answers(request)
+    }
+
+    pub(crate) fn add_notice(about: Option<&str>, severity: Severity, reason: &str, message: &str) {
+        let about = about.map(str::to_owned);
+        let notice = Notice { about, severity, reason: reason.to_owned(), message: message.to_owned() };
+        host().0.borrow_mut().notices.push(notice);
+    }
+
+    pub(crate) fn write_log(level: Level, message: &str, fields: &[(String, String)]) {
+        let level = match level {
+            Level::Debug => "DEBUG",
+            Level::Info => "INFO",
+            Level::Warn => "WARN",
+            Level::Error => "ERROR",
+        };
+        let fields: String = fields.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+        host().0.borrow_mut().log.push(format!("{level} {message}{fields}"));
+    }
+}
