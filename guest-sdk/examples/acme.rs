@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 const PREFIX: &str = "acme://";
 
-struct Acme;
+/// The provider.
+pub struct Acme;
 
 aerostat_sdk::export!(Acme: Provider, Instances);
 

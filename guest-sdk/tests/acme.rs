@@ -1,0 +1,84 @@
+//! The example's whole mapping, natively: what it asks of the cloud, and what it makes of the answers.
+
+#[path = "../examples/acme.rs"]
+#[expect(unreachable_pub, reason = "the example is a crate of its own")]
+mod acme;
+
+use acme::Acme;
+use aerostat_sdk::testing::{Host, answer};
+use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, State};
+
+const MACHINE: &str = r#"{ "id": "worker-1", "running": true, "size": "small", "zone": "north-1", "ip": "10.0.0.7" }"#;
+
+fn worker() -> Instance {
+    Instance::new("worker-1", "acme://worker-1")
+        .machine_type("small")
+        .zone("north-1")
+        .addresses([Address::hostname("worker-1"), Address::internal_ip("10.0.0.7")])
+}
+
+fn cloud(status: u16, body: &str) -> Host {
+    let body = body.to_owned();
+    Host::new().answers(move |_| answer(status, body.clone()))
+}
+
+#[test]
+fn it_describes_what_it_needs() {
+    let description = Host::new().run(Acme::describe).unwrap();
+    assert_eq!(description.name, "acme");
+    assert_eq!(description.provider_id_prefixes, ["acme://"]);
+    assert_eq!(description.endpoints[0].allow[0].paths, ["/v1/machines", "/v1/machines/*"]);
+    assert_eq!((description.get_batch, description.list_page), (1, 100));
+    assert_eq!(Host::new().run(Acme::identity), Ok(None));
+}
+
+#[test]
+fn a_node_without_provider_id_is_found_by_name() {
+    let host = cloud(200, MACHINE);
+    assert_eq!(host.run(|| Acme::get(&Node::named("worker-1"))), Ok(Some(worker())));
+    assert_eq!(host.requests(), ["GET api /machines/worker-1"]);
+}
+
+#[test]
+fn a_node_with_provider_id_is_found_by_it() {
+    let host = cloud(200, &MACHINE.replace("true", "false"));
+    let node = Node::named("renamed").with_provider_id("acme://worker-1");
+    assert_eq!(host.run(|| Acme::get(&node)), Ok(Some(worker().state(State::Stopped))));
+    assert_eq!(host.requests(), ["GET api /machines/worker-1"]);
+}
+
+#[test]
+fn several_nodes_are_asked_about_one_by_one() {
+    let host = Host::new().answers(|request| match &*request.path[1] {
+        "worker-1" => answer(200, MACHINE),
+        "worker-2" => answer(404, ""),
+        _ => answer(500, "out of order"),
+    });
+    let nodes = ["worker-1", "worker-2", "worker-3"].map(Node::named);
+    let error = Error::unavailable("GET /machines/worker-3 at endpoint api: 500 out of order");
+    assert_eq!(host.run(|| Acme::get_many(&nodes)), [Ok(Some(worker())), Ok(None), Err(error)]);
+}
+
+#[test]
+fn another_clouds_node_is_not_asked_about() {
+    let node = Node::named("worker-1").with_provider_id("aws:///eu/i-1");
+    let error = Error::invalid("provider id \"aws:///eu/i-1\" does not begin with acme://");
+    assert_eq!(Host::new().run(|| Acme::get(&node)), Err(error));
+}
+
+#[test]
+fn a_list_goes_on_until_the_cloud_says_that_it_ends() {
+    let host = cloud(200, &format!(r#"{{ "machines": [{MACHINE}], "next": "worker-1" }}"#));
+    assert_eq!(host.run(|| Acme::list(None, 1)), Ok(Page::new(vec![worker()], Some("worker-1".to_owned()))));
+    let last = cloud(200, r#"{ "machines": [] }"#);
+    assert_eq!(last.run(|| Acme::list(Some("worker-1"), 1)), Ok(Page::new(Vec::new(), None)));
+    assert_eq!(host.requests(), ["GET api /machines?after=0&limit=1"]);
+    assert_eq!(last.requests(), ["GET api /machines?after=worker-1&limit=1"]);
+}
+
+#[test]
+fn a_refusal_is_an_error_and_never_none() {
+    let error = Error::denied("GET /machines/worker-1 at endpoint api: 403 machines:read is missing");
+    let host = cloud(403, r#"{ "message": "machines:read is missing" }"#);
+    assert_eq!(host.run(|| Acme::get(&Node::named("worker-1"))), Err(error));
+}
