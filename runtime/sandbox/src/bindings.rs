@@ -1,0 +1,45 @@
+//! `wit/` as Rust. Each world is a module of its own, because a provider exports only what its cloud can do; the types
+//! are shared between them.
+
+/// What a provider imports.
+#[doc(hidden)]
+pub(crate) mod host {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "host",
+        imports: { "aerostat:cloud/http.send": async },
+    });
+}
+
+/// What every provider exports.
+#[doc(hidden)]
+pub(crate) mod description {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provides-description",
+        exports: { default: async },
+        with: {
+            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/notices": crate::bindings::host::aerostat::cloud::notices,
+        },
+    });
+}
+
+/// What a provider of machines exports.
+#[doc(hidden)]
+pub(crate) mod instances {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provides-instances",
+        exports: { default: async },
+        with: {
+            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/notices": crate::bindings::host::aerostat::cloud::notices,
+            "aerostat:cloud/types": crate::bindings::description::aerostat::cloud::types,
+        },
+    });
+}

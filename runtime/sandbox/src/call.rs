@@ -1,0 +1,275 @@
+//! One call of a provider: a store of its own, limits on all that it may use, and an end.
+
+mod limiter;
+mod log;
+mod notices;
+mod state;
+mod wasi;
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cloud_provider::Reply;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
+use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+use wasmtime_wasi::I32Exit;
+
+use self::limiter::{Exceeded, Limiter};
+use self::log::{Log, Quota};
+pub(crate) use self::state::{State, linker};
+pub(crate) use self::wasi::is_inert;
+use crate::gate::{Gate, Mode};
+use crate::meter::Meter;
+use crate::metrics::Metrics;
+use crate::source::Digest;
+use crate::untrusted::printable;
+
+/// What the guest may hand to the host in one piece: an answer, a request, a log line.
+const HOSTCALL_BYTES: usize = 8 << 20;
+const COMPONENT_HANDLES: usize = 10_000;
+
+/// What one call of a provider may use up.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CallLimits {
+    /// CPU time of the guest and of the host on its behalf. Waiting for the cloud costs nothing.
+    pub cpu: Duration,
+    /// Time from the beginning to the end, all requests to the cloud included.
+    pub wall: Duration,
+    /// Bytes of all linear memories together.
+    pub memory: usize,
+    /// How many calls run at once; the others wait. At least 1.
+    pub concurrency: usize,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self { cpu: Duration::from_millis(500), wall: Duration::from_secs(120), memory: 64 << 20, concurrency: 8 }
+    }
+}
+
+/// A function that a provider exports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Function {
+    Describe,
+    Get,
+    List,
+}
+
+impl Function {
+    /// The name in `wit/`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Describe => "describe",
+            Self::Get => "get",
+            Self::List => "list",
+        }
+    }
+
+    /// What the gate lets through.
+    fn mode(self) -> Mode {
+        match self {
+            Self::Describe => Mode::None,
+            Self::Get | Self::List => Mode::Read,
+        }
+    }
+}
+
+/// Which call something belongs to, in logs.
+#[derive(Clone, Debug)]
+pub(crate) struct CallId {
+    /// The provider's name; before it has told it, the module's.
+    pub(crate) provider: Arc<str>,
+    /// The function's name in `wit/`.
+    pub(crate) function: &'static str,
+    /// Counted from 1 in each process.
+    pub(crate) id: u64,
+}
+
+/// Runs the calls of one provider.
+pub(crate) struct Calls {
+    pub(crate) engine: Engine,
+    pub(crate) provider: Arc<str>,
+    pub(crate) digest: Digest,
+    pub(crate) settings: Arc<[(String, String)]>,
+    pub(crate) limits: CallLimits,
+    pub(crate) gate: Gate,
+    pub(crate) metrics: Metrics,
+    permits: Semaphore,
+    quota: Arc<Quota>,
+}
+
+impl Calls {
+    pub(crate) fn new(
+        engine: Engine,
+        provider: Arc<str>,
+        digest: Digest,
+        settings: Arc<[(String, String)]>,
+        limits: CallLimits,
+        gate: Gate,
+        metrics: Metrics,
+    ) -> Self {
+        let permits = Semaphore::new(limits.concurrency.max(1));
+        Self { engine, provider, digest, settings, limits, gate, metrics, permits, quota: Arc::default() }
+    }
+
+    /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store.
+    ///
+    /// Notices count however the call ended.
+    pub(crate) async fn run<T: Answer>(
+        &self,
+        function: Function,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T, Crash>> {
+        let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
+        let start = Instant::now();
+        let id = self.next_id(function);
+        let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone())));
+        let meter = Arc::new(Meter::default());
+        let state = State::new(
+            self.gate.open(id.clone(), function.mode()),
+            self.settings.clone(),
+            Limiter::new(self.limits.memory),
+            log.clone(),
+        );
+        let mut store = self.store(state, meter.clone());
+
+        let call = AssertUnwindSafe(body(&mut store)).catch_unwind();
+        let answer = match tokio::time::timeout(self.limits.wall, meter.measure(call)).await {
+            Ok(Ok(Ok(answer))) => Ok(answer),
+            Ok(Ok(Err(error))) => Err(Crash::of(&error)),
+            Ok(Err(_)) => Err(Crash::Panic),
+            Err(_) => Err(Crash::Wall),
+        };
+
+        let state = store.into_data();
+        let dropped = log.lock().unwrap_or_else(std::sync::PoisonError::into_inner).finish();
+        let outcome = match &answer {
+            Ok(answer) if answer.is_error() => "guest-error",
+            Ok(_) => "ok",
+            Err(crash) => crash.outcome(),
+        };
+        self.metrics.log_dropped.with_label_values(&[id.function]).inc_by(dropped);
+        self.metrics.provider_calls.with_label_values(&[id.function, outcome]).inc();
+        tracing::debug!(
+            provider = &*id.provider,
+            function = id.function,
+            call = id.id,
+            outcome,
+            cpu_us = meter.spent().as_micros() as u64,
+            wall_us = start.elapsed().as_micros() as u64,
+            memory = state.memory(),
+            "provider call ended"
+        );
+        Reply { answer, notices: state.into_notices() }
+    }
+
+    /// What to tell a person about a crash.
+    pub(crate) fn explain(&self, function: Function, crash: &Crash) -> String {
+        let Self { provider, limits, .. } = self;
+        let function = function.as_str();
+        let what = match crash {
+            Crash::Trap(text) => format!("crashed: {text}; its own log lines, if any, say more"),
+            Crash::Cpu => format!("was stopped after {:?} of CPU time (provider.limits.cpu)", limits.cpu),
+            Crash::Memory => {
+                format!(
+                    "was stopped: it wanted more than {} KiB of memory (provider.limits.memory)",
+                    limits.memory >> 10
+                )
+            }
+            Crash::Wall => format!("was stopped after {:?} (provider.limits.wall)", limits.wall),
+            Crash::Panic => "failed inside the host: this is a bug in Aerostat, and its log has a panic message".into(),
+        };
+        format!("provider {provider}: {function} {what}")
+    }
+
+    fn next_id(&self, function: Function) -> CallId {
+        static CALLS: AtomicU64 = AtomicU64::new(1);
+        CallId { provider: self.provider.clone(), function: function.as_str(), id: CALLS.fetch_add(1, Relaxed) }
+    }
+
+    fn store(&self, state: State, meter: Arc<Meter>) -> Store<State> {
+        let mut store = Store::new(&self.engine, state);
+        store.limiter(State::limiter);
+        store.set_hostcall_fuel(HOSTCALL_BYTES);
+        store.set_max_component_handles(COMPONENT_HANDLES);
+        // Yield on every tick, so that a busy guest cannot outlive its deadline and its neighbours get their turn.
+        // Tokio's own yield also lets the runtime look at its timers and sockets.
+        let budget = self.limits.cpu;
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(move |_| {
+            if meter.running() > budget {
+                return Err(Exceeded::Cpu.into());
+            }
+            Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+        });
+        store
+    }
+}
+
+/// What a function answers.
+pub(crate) trait Answer: Send {
+    /// Whether the provider reports a failure in it.
+    fn is_error(&self) -> bool;
+}
+
+impl<T: Send, E: Send> Answer for Result<T, E> {
+    fn is_error(&self) -> bool {
+        self.is_err()
+    }
+}
+
+impl<T: Send, E: Send> Answer for Vec<Result<T, E>> {
+    fn is_error(&self) -> bool {
+        self.iter().any(Result::is_err)
+    }
+}
+
+/// How a call ended that did not return.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Crash {
+    /// One line: what the guest did.
+    Trap(String),
+    Cpu,
+    Memory,
+    Wall,
+    /// A panic in a host function.
+    Panic,
+}
+
+impl Crash {
+    fn of(error: &wasmtime::Error) -> Self {
+        match error.downcast_ref() {
+            Some(Exceeded::Cpu) => return Self::Cpu,
+            Some(Exceeded::Memory) => return Self::Memory,
+            Some(Exceeded::Table) | None => {}
+        }
+        let text = match (error.downcast_ref::<Trap>(), error.downcast_ref::<I32Exit>()) {
+            (Some(trap), _) => trap.to_string(),
+            (_, Some(exit)) => format!("it exited with status {}", exit.0),
+            (None, None) => error.root_cause().to_string(),
+        };
+        Self::Trap(printable(text.lines().next().unwrap_or_default(), 256))
+    }
+
+    /// The value of the label `outcome`.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Trap(_) => "trap",
+            Self::Cpu => "cpu-budget",
+            Self::Memory => "memory",
+            Self::Wall => "timeout",
+            Self::Panic => "host-panic",
+        }
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,180 @@
+//! What a provider writes: log lines, and what it prints.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tracing::Level;
+
+use super::CallId;
+use crate::source::Digest;
+use crate::untrusted::printable;
+
+const LINES_PER_CALL: u64 = 256;
+const LINES_PER_SECOND: f64 = 50.0;
+const LINE_BYTES: usize = 2 << 10;
+
+/// The log of one call. One line of the guest is one line of the host's log, whatever is in it.
+pub(super) struct Log {
+    call: CallId,
+    digest: String,
+    quota: Arc<Quota>,
+    lines: u64,
+    dropped: u64,
+    printed: [Vec<u8>; 2],
+}
+
+/// Where a guest prints.
+#[derive(Clone, Copy)]
+pub(super) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Log {
+    pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>) -> Self {
+        let mut digest = digest.to_string();
+        digest.truncate(12);
+        Self { call, digest, quota, lines: 0, dropped: 0, printed: Default::default() }
+    }
+
+    /// Writes one line, or counts it as dropped.
+    pub(super) fn write(&mut self, level: Level, message: &str, fields: &[(String, String)]) {
+        if self.lines == LINES_PER_CALL || !self.quota.take() {
+            self.dropped += 1;
+            return;
+        }
+        self.lines += 1;
+        let message = printable(message, LINE_BYTES);
+        let mut text = String::new();
+        for (key, value) in fields {
+            if message.len() + text.len() >= LINE_BYTES {
+                break;
+            }
+            let separator = if text.is_empty() { "" } else { " " };
+            write!(text, "{separator}{}={:?}", printable(key, 128), printable(value, LINE_BYTES))
+                .expect("a string takes any text");
+        }
+        let fields = printable(&text, LINE_BYTES.saturating_sub(message.len()).max(3));
+        self.emit(level, &message, &fields);
+    }
+
+    /// Takes what the guest prints, and writes whole lines of it at debug.
+    pub(super) fn print(&mut self, stream: Stream, bytes: &[u8]) {
+        let mut pieces = bytes.split(|it| *it == b'\n').peekable();
+        while let Some(piece) = pieces.next() {
+            let buffer = &mut self.printed[stream as usize];
+            // One byte more than a line may have, so that the cut is seen.
+            let room = (LINE_BYTES + 1).saturating_sub(buffer.len());
+            buffer.extend_from_slice(&piece[..piece.len().min(room)]);
+            if pieces.peek().is_some() {
+                self.end_line(stream);
+            }
+        }
+    }
+
+    /// Writes what is left, and returns how many lines were dropped.
+    pub(super) fn finish(&mut self) -> u64 {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            self.end_line(stream);
+        }
+        if self.dropped > 0 {
+            let Self { call, dropped, .. } = self;
+            tracing::warn!(
+                target: "provider",
+                provider = &*call.provider,
+                function = call.function,
+                call = call.id,
+                dropped,
+                "log lines over the limit were dropped"
+            );
+        }
+        self.dropped
+    }
+
+    fn end_line(&mut self, stream: Stream) {
+        let line = std::mem::take(&mut self.printed[stream as usize]);
+        if !line.is_empty() {
+            let stream = match stream {
+                Stream::Stdout => "stdout",
+                Stream::Stderr => "stderr",
+            };
+            self.write(Level::DEBUG, &String::from_utf8_lossy(&line), &[("stream".into(), stream.into())]);
+        }
+    }
+
+    fn emit(&self, level: Level, message: &str, fields: &str) {
+        let Self { call, digest, .. } = self;
+        // The level of an event is a constant.
+        macro_rules! emit {
+            ($level:expr) => {
+                tracing::event!(
+                    target: "provider",
+                    $level,
+                    provider = &*call.provider,
+                    digest,
+                    function = call.function,
+                    call = call.id,
+                    fields,
+                    "{message}"
+                )
+            };
+        }
+        match level {
+            Level::ERROR => emit!(Level::ERROR),
+            Level::WARN => emit!(Level::WARN),
+            Level::INFO => emit!(Level::INFO),
+            _ => emit!(Level::DEBUG),
+        }
+    }
+}
+
+/// How many lines all calls of one provider may still write: a bucket that holds one call's worth and fills steadily.
+pub(super) struct Quota(Mutex<Bucket>);
+
+struct Bucket {
+    lines: f64,
+    at: Instant,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Self(Mutex::new(Bucket { lines: LINES_PER_CALL as f64, at: Instant::now() }))
+    }
+}
+
+impl Quota {
+    fn take(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now())
+    }
+}
+
+impl Bucket {
+    fn take(&mut self, now: Instant) -> bool {
+        let filled = now.saturating_duration_since(self.at).as_secs_f64() * LINES_PER_SECOND;
+        self.lines = (self.lines + filled).min(LINES_PER_CALL as f64);
+        self.at = now;
+        let enough = self.lines >= 1.0;
+        if enough {
+            self.lines -= 1.0;
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn fifty_lines_a_second_after_the_first_burst() {
+        let start = Instant::now();
+        let mut bucket = Bucket { lines: 256.0, at: start };
+        let mut taken = |at| std::iter::repeat_with(|| bucket.take(at)).take_while(|it| *it).count();
+        assert_eq!(taken(start), 256);
+        assert_eq!(taken(start + Duration::from_secs(1)), 50);
+        assert_eq!(taken(start + Duration::from_secs(3600)), 256);
+    }
+}

@@ -1,0 +1,79 @@
+use cloud_provider::Notice;
+
+use crate::untrusted::printable;
+
+const PER_CALL: usize = 64;
+const REASON_BYTES: usize = 128;
+const MESSAGE_BYTES: usize = 1 << 10;
+const PROVIDER_ID_BYTES: usize = 1 << 10;
+
+/// The notices of one call: few, short, each once.
+#[derive(Default)]
+pub(super) struct Notices(Vec<Notice>);
+
+impl Notices {
+    /// Keeps `notice`, or says why not.
+    pub(super) fn add(&mut self, mut notice: Notice) -> Result<(), &'static str> {
+        if self.0.len() == PER_CALL {
+            return Err("there are 64 in this call already");
+        }
+        if !is_reason(&notice.reason) {
+            return Err("its reason is not one UpperCamelCase word");
+        }
+        if notice.about.as_ref().is_some_and(|it| it.len() > PROVIDER_ID_BYTES) {
+            return Err("what it is about is longer than a provider id may be");
+        }
+        notice.about.take_if(|it| it.is_empty());
+        notice.message = printable(&notice.message, MESSAGE_BYTES);
+        if !self.0.contains(&notice) {
+            self.0.push(notice);
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Notice> {
+        self.0
+    }
+}
+
+fn is_reason(text: &str) -> bool {
+    text.len() <= REASON_BYTES
+        && text.starts_with(|it: char| it.is_ascii_uppercase())
+        && text.bytes().all(|it| it.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::Severity;
+
+    use super::*;
+
+    fn notice(reason: &str, message: &str) -> Notice {
+        Notice { about: None, severity: Severity::Warning, reason: reason.into(), message: message.into() }
+    }
+
+    #[test]
+    fn a_repeated_notice_is_one() {
+        let mut notices = Notices::default();
+        for _ in 0..10_000 {
+            notices.add(notice("QuotaLow", "two droplets left")).unwrap();
+        }
+        assert_eq!(notices.into_vec().len(), 1);
+    }
+
+    #[test]
+    fn the_sixty_fifth_is_refused_and_a_long_message_is_cut() {
+        let mut notices = Notices::default();
+        let kept =
+            (0..10_000).filter(|it| notices.add(notice("Note", &format!("{it} {}", "x".repeat(1 << 20)))).is_ok());
+        assert_eq!(kept.take(65).count(), 64);
+        assert!(notices.into_vec().iter().all(|it| it.message.len() <= 1024));
+    }
+
+    #[test]
+    fn a_reason_is_one_word() {
+        for wrong in ["", "lower", "Two Words", "Line\nbreak", &"X".repeat(129)] {
+            assert!(Notices::default().add(notice(wrong, "text")).is_err(), "{wrong:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cloud_provider::{Notice, Severity};
+use tracing::Level;
+use wasmtime::component::{HasSelf, Linker, ResourceTable};
+use wasmtime::{Engine, ResourceLimiter};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::limiter::Limiter;
+use super::log::Log;
+use super::notices::Notices;
+use super::wasi;
+use crate::bindings::host::Host_;
+use crate::bindings::host::aerostat::cloud::{config, http, log, notices};
+use crate::convert;
+use crate::gate::GateCall;
+
+const TABLE_CAPACITY: usize = 4096;
+
+/// Everything that a guest can touch during one call. Made for the call and dropped with it.
+pub(crate) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    limiter: Limiter,
+    gate: GateCall,
+    settings: Arc<[(String, String)]>,
+    log: Arc<Mutex<Log>>,
+    notices: Notices,
+}
+
+/// Links what a guest may import: our own interfaces, and the inert parts of WASI.
+pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    Host_::add_to_linker::<_, HasSelf<State>>(&mut linker, |it| it)?;
+    wasi::add_to_linker(&mut linker)?;
+    Ok(linker)
+}
+
+impl State {
+    pub(super) fn new(
+        gate: GateCall,
+        settings: Arc<[(String, String)]>,
+        limiter: Limiter,
+        log: Arc<Mutex<Log>>,
+    ) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(TABLE_CAPACITY);
+        Self { wasi: wasi::context(&log), table, limiter, gate, settings, log, notices: Notices::default() }
+    }
+
+    pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {
+        &mut self.limiter
+    }
+
+    /// Bytes of linear memory so far.
+    pub(super) fn memory(&self) -> usize {
+        self.limiter.memory()
+    }
+
+    pub(super) fn into_notices(self) -> Vec<Notice> {
+        self.notices.into_vec()
+    }
+
+    fn write_log(&self, level: Level, message: &str, fields: &[(String, String)]) {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).write(level, message, fields);
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl http::Host for State {
+    async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
+        let answer = self.gate.send(convert::http::request(request)).await;
+        answer.map(convert::http::response).map_err(convert::http::error)
+    }
+}
+
+impl config::Host for State {
+    fn settings(&mut self) -> Vec<(String, String)> {
+        self.settings.to_vec()
+    }
+}
+
+impl log::Host for State {
+    fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
+        let level = match level {
+            log::Level::Debug => Level::DEBUG,
+            log::Level::Info => Level::INFO,
+            log::Level::Warn => Level::WARN,
+            log::Level::Error => Level::ERROR,
+        };
+        self.write_log(level, &message, &fields);
+    }
+}
+
+impl notices::Host for State {
+    fn add(&mut self, about: Option<String>, severity: notices::Severity, reason: String, message: String) {
+        let severity = match severity {
+            notices::Severity::Normal => Severity::Normal,
+            notices::Severity::Warning => Severity::Warning,
+        };
+        if let Err(because) = self.notices.add(Notice { about, severity, reason, message }) {
+            self.write_log(Level::WARN, &format!("a notice was dropped: {because}"), &[]);
+        }
+    }
+}

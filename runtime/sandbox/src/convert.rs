@@ -1,0 +1,68 @@
+//! Between the words of `wit/` and our own. What comes from a guest is checked here, and nowhere taken on trust.
+
+pub(crate) mod description;
+pub(crate) mod http;
+pub(crate) mod instance;
+mod label;
+
+use std::time::Duration;
+
+use cloud_provider::Error;
+
+use crate::bindings::description::aerostat::cloud::types as wit;
+use crate::untrusted::printable;
+
+const TEXT_BYTES: usize = 1 << 10;
+
+/// A pause of nothing would be a busy loop; one of weeks would be an outage.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
+/// A provider's error: its text on one line, its pause between 100 ms and 1 h.
+pub(crate) fn error(it: wit::Error) -> Error {
+    match it {
+        wit::Error::Invalid(text) => Error::Invalid(printable(&text, TEXT_BYTES)),
+        wit::Error::Denied(text) => Error::Denied(printable(&text, TEXT_BYTES)),
+        wit::Error::Unavailable(text) => Error::Unavailable(printable(&text, TEXT_BYTES)),
+        wit::Error::RetryAfter(pause) => {
+            let asked = Duration::from_millis(pause.milliseconds.into());
+            if asked > LONGEST_PAUSE {
+                tracing::warn!(?asked, "a pause of more than an hour is cut to an hour");
+            }
+            Error::RetryAfter {
+                after: asked.clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
+                because: printable(&pause.because, TEXT_BYTES),
+            }
+        }
+    }
+}
+
+/// `""` and absent are the same.
+fn nonempty(text: Option<String>) -> Option<String> {
+    text.filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pause(milliseconds: u32) -> Error {
+        error(wit::Error::RetryAfter(wit::Pause { milliseconds, because: "quota".into() }))
+    }
+
+    #[test]
+    fn a_pause_is_neither_nothing_nor_weeks() {
+        let expected = |after| Error::RetryAfter { after, because: "quota".into() };
+        assert_eq!(pause(0), expected(SHORTEST_PAUSE));
+        assert_eq!(pause(2_500), expected(Duration::from_millis(2_500)));
+        assert_eq!(pause(u32::MAX), expected(LONGEST_PAUSE));
+    }
+
+    #[test]
+    fn an_error_is_one_short_line() {
+        let Error::Unavailable(text) = error(wit::Error::Unavailable(format!("a\nb{}", "x".repeat(1 << 20)))) else {
+            panic!("another kind of error");
+        };
+        assert!(text.starts_with("a\\nbxxx") && text.len() <= TEXT_BYTES);
+    }
+}

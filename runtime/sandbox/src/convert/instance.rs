@@ -1,0 +1,169 @@
+use std::net::IpAddr;
+
+use cloud_provider::{Address, AddressKind, Description, Instance, Machine, Page, State};
+
+use super::{label, nonempty};
+use crate::bindings::description::aerostat::cloud::types as wit;
+use crate::bindings::instances::exports::aerostat::cloud::instances::{
+    Instance as WitInstance, Page as WitPage, State as WitState,
+};
+use crate::untrusted::printable;
+
+const NAME_BYTES: usize = 253;
+const PROVIDER_ID_BYTES: usize = 1 << 10;
+const ADDRESSES: usize = 64;
+const LABELS: usize = 64;
+const CURSOR_BYTES: usize = 4 << 10;
+const TEXT_BYTES: usize = 1 << 10;
+/// How many unusable machines a page names.
+const NAMED: usize = 3;
+
+/// What a guest is told of a node: of its labels only those that `node_labels` names.
+pub(crate) fn node(it: &Machine, node_labels: &[String]) -> wit::Node {
+    wit::Node {
+        name: it.name.clone(),
+        provider_id: it.provider_id.clone(),
+        addresses: it
+            .addresses
+            .iter()
+            .map(|it| wit::Address { kind: to_wit(it.kind), value: it.value.clone() })
+            .collect(),
+        zone: it.zone.clone(),
+        region: it.region.clone(),
+        labels: it.labels.iter().filter(|(key, _)| node_labels.contains(key)).cloned().collect(),
+        extra: Vec::new(),
+    }
+}
+
+/// A machine as a provider describes it, or a sentence on what is wrong with it.
+pub(crate) fn instance(it: WitInstance, description: &Description) -> Result<Instance, String> {
+    let name = printable(&it.name, 64);
+    checked(it, description).map_err(|because| format!("machine {name:?}: {because}"))
+}
+
+/// One page of at most `limit` machines, or a sentence on what is wrong with it.
+///
+/// A machine that is unusable is left out, and makes the page incomplete: one strange machine in an account must not
+/// hide all others.
+pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &Description) -> Result<Page, String> {
+    if it.instances.len() > limit as usize {
+        return Err(format!("a page has {} machines, and {limit} were asked for", it.instances.len()));
+    }
+    let next = nonempty(it.next);
+    if next.as_ref().is_some_and(|it| it.len() > CURSOR_BYTES) {
+        return Err(format!("a cursor is longer than {CURSOR_BYTES} bytes"));
+    }
+    if next.is_some() && next.as_deref() == cursor {
+        return Err("a page names itself as the next one".into());
+    }
+    let mut reasons: Vec<String> = nonempty(it.incomplete).map(|it| printable(&it, TEXT_BYTES)).into_iter().collect();
+    let mut unusable = 0;
+    let mut instances = Vec::with_capacity(it.instances.len());
+    for it in it.instances {
+        match instance(it, description) {
+            Ok(instance) => instances.push(instance),
+            Err(because) => {
+                unusable += 1;
+                if unusable <= NAMED {
+                    reasons.push(because);
+                }
+            }
+        }
+    }
+    if unusable > NAMED {
+        reasons.push(format!("{} more machines are unusable", unusable - NAMED));
+    }
+    Ok(Page { instances, next, incomplete: nonempty(Some(reasons.join("; "))) })
+}
+
+fn checked(it: WitInstance, description: &Description) -> Result<Instance, String> {
+    if it.name.len() > NAME_BYTES || it.name.chars().any(char::is_control) {
+        return Err(format!("its name is longer than {NAME_BYTES} bytes, or has control characters"));
+    }
+    if it.addresses.len() > ADDRESSES {
+        return Err(format!("it has {} addresses, more than {ADDRESSES}", it.addresses.len()));
+    }
+    if it.labels.len() > LABELS {
+        return Err(format!("it has {} labels, more than {LABELS}", it.labels.len()));
+    }
+    for (key, value) in &it.labels {
+        if !label::is_key(key) || !label::is_value(value) {
+            let (key, value) = (printable(key, 128), printable(value, 128));
+            return Err(format!("{key:?}={value:?} is no label"));
+        }
+    }
+    Ok(Instance {
+        provider_id: nonempty(Some(it.provider_id)).map(|it| provider_id(it, description)).transpose()?,
+        state: match it.state {
+            WitState::Running => State::Running,
+            WitState::Stopped => State::Stopped,
+        },
+        machine_type: label_value("machine type", it.machine_type)?,
+        zone: label_value("zone", it.zone)?,
+        region: label_value("region", it.region)?,
+        addresses: it.addresses.into_iter().map(address).collect::<Result<_, _>>()?,
+        labels: it.labels,
+        name: it.name,
+    })
+}
+
+fn provider_id(id: String, description: &Description) -> Result<String, String> {
+    let printed = printable(&id, 128);
+    if !description.owns(&id) {
+        let prefixes = description.provider_id_prefixes.join(", ");
+        return Err(format!("its provider id {printed:?} does not begin as the provider's ids do ({prefixes})"));
+    }
+    if id.len() > PROVIDER_ID_BYTES || !id.bytes().all(|it| it.is_ascii_graphic()) {
+        return Err(format!("its provider id {printed:?} is not up to {PROVIDER_ID_BYTES} visible ASCII characters"));
+    }
+    Ok(id)
+}
+
+/// These become values of node labels, where Kubernetes would refuse anything else, and with it the whole node.
+fn label_value(what: &str, text: Option<String>) -> Result<Option<String>, String> {
+    let text = nonempty(text);
+    match &text {
+        Some(it) if !label::is_value(it) => {
+            Err(format!("its {what} {:?} cannot be the value of a label", printable(it, 128)))
+        }
+        _ => Ok(text),
+    }
+}
+
+fn address(it: wit::Address) -> Result<Address, String> {
+    let kind = from_wit(it.kind);
+    let is_name = |it: &str| {
+        !it.is_empty()
+            && it.len() <= NAME_BYTES
+            && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
+    };
+    let is_fine = match kind {
+        AddressKind::InternalIp | AddressKind::ExternalIp => it.value.parse::<IpAddr>().is_ok(),
+        AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => is_name(&it.value),
+    };
+    if is_fine {
+        Ok(Address { kind, value: it.value })
+    } else {
+        Err(format!("its address {:?} is no {}", printable(&it.value, 128), kind.as_str()))
+    }
+}
+
+fn to_wit(kind: AddressKind) -> wit::AddressKind {
+    match kind {
+        AddressKind::Hostname => wit::AddressKind::Hostname,
+        AddressKind::InternalIp => wit::AddressKind::InternalIp,
+        AddressKind::ExternalIp => wit::AddressKind::ExternalIp,
+        AddressKind::InternalDns => wit::AddressKind::InternalDns,
+        AddressKind::ExternalDns => wit::AddressKind::ExternalDns,
+    }
+}
+
+fn from_wit(kind: wit::AddressKind) -> AddressKind {
+    match kind {
+        wit::AddressKind::Hostname => AddressKind::Hostname,
+        wit::AddressKind::InternalIp => AddressKind::InternalIp,
+        wit::AddressKind::ExternalIp => AddressKind::ExternalIp,
+        wit::AddressKind::InternalDns => AddressKind::InternalDns,
+        wit::AddressKind::ExternalDns => AddressKind::ExternalDns,
+    }
+}

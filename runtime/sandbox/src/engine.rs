@@ -1,0 +1,89 @@
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
+
+use crate::provider::LoadError;
+
+/// How often the epoch advances: the longest time that a busy guest keeps a worker thread to itself.
+const TICK: Duration = Duration::from_millis(10);
+
+/// What wasm32-wasip2 code does not need. Each of these has appeared in security advisories, or is young.
+const OFF: WasmFeatures = WasmFeatures::THREADS
+    .union(WasmFeatures::SHARED_EVERYTHING_THREADS)
+    .union(WasmFeatures::MEMORY64)
+    .union(WasmFeatures::GC)
+    .union(WasmFeatures::FUNCTION_REFERENCES)
+    .union(WasmFeatures::TAIL_CALL)
+    .union(WasmFeatures::RELAXED_SIMD)
+    .union(WasmFeatures::STACK_SWITCHING)
+    .union(WasmFeatures::CUSTOM_PAGE_SIZES)
+    .union(WasmFeatures::WIDE_ARITHMETIC)
+    .union(WasmFeatures::EXCEPTIONS)
+    .union(WasmFeatures::LEGACY_EXCEPTIONS)
+    .union(WasmFeatures::CM_ASYNC);
+
+/// Where providers are compiled and run: one per process, so that all of them share one ticking epoch.
+///
+/// The ticking ends when the sandbox and every provider loaded into it are gone.
+#[derive(Clone)]
+pub struct Sandbox {
+    engine: Engine,
+}
+
+impl Sandbox {
+    /// Makes the engine and starts its ticker, a thread of its own: a task would starve together with the tasks that
+    /// it is there to interrupt.
+    ///
+    /// `memory` is how many bytes of address space one linear memory gets, the same as the limit of one call.
+    ///
+    /// # Errors
+    ///
+    /// If this machine cannot run WebAssembly, or gives no thread.
+    pub fn new(memory: usize) -> Result<Self, LoadError> {
+        let engine = config(memory).and_then(|it| Engine::new(&it)).map_err(LoadError::Engine)?;
+        let ticker = engine.weak();
+        std::thread::Builder::new()
+            .name("epoch".into())
+            .spawn(move || {
+                while let Some(engine) = ticker.upgrade() {
+                    engine.increment_epoch();
+                    drop(engine);
+                    tick();
+                }
+            })
+            .map_err(|it| LoadError::Engine(it.into()))?;
+        Ok(Self { engine })
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the ticker's thread does nothing but wait")]
+fn tick() {
+    std::thread::sleep(TICK);
+}
+
+fn config(memory: usize) -> wasmtime::Result<Config> {
+    let mut config = Config::new();
+    config
+        .strategy(Strategy::Cranelift)
+        .cranelift_opt_level(OptLevel::Speed)
+        .epoch_interruption(true)
+        .concurrency_support(false)
+        .wasm_features(OFF, false)
+        .wasm_component_model(true)
+        .max_wasm_stack(512 << 10)
+        .async_stack_size(2 << 20)
+        // A second ceiling, independent of the limiter: a memory cannot outgrow what is reserved for it.
+        .memory_reservation(memory as u64)
+        .memory_reservation_for_growth(0)
+        .memory_may_move(false)
+        .memory_guard_size(64 << 10)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(20))
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
+        .module_version(ModuleVersionStrategy::Custom(concat!("aerostat ", env!("CARGO_PKG_VERSION")).into()))?;
+    Ok(config)
+}

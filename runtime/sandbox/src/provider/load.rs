@@ -1,0 +1,275 @@
+//! From bytes to a provider: each check before the step that relies on it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cloud_provider::Description;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::{Loaded, ProviderSettings};
+use crate::bindings::description::ProvidesDescriptionPre;
+use crate::bindings::instances::ProvidesInstancesPre;
+use crate::call::{Calls, Function, State, is_inert, linker};
+use crate::convert;
+use crate::engine::Sandbox;
+use crate::gate::Gate;
+use crate::metrics::Metrics;
+use crate::source::Module;
+use crate::untrusted::printable;
+
+const PROVIDER: &str = "aerostat:cloud/provider";
+const INSTANCES: &str = "aerostat:cloud/instances";
+
+/// What a guest may import of ours.
+const OFFERED: [&str; 5] = [
+    "aerostat:cloud/config",
+    "aerostat:cloud/http",
+    "aerostat:cloud/log",
+    "aerostat:cloud/notices",
+    "aerostat:cloud/types",
+];
+
+/// What 0.1.0 can link: on 0.x, 0.1.y only adds.
+const VERSION: &str = "0.1.";
+
+/// Why a provider could not be loaded. Each text names the module or provider, the cause and the next step.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// This machine cannot run WebAssembly.
+    #[error("cannot set up the WebAssembly engine; look at the memory limit and provider.limits.memory")]
+    Engine(#[source] wasmtime::Error),
+    /// The bytes are something else.
+    #[error("{module} is {what}, not a WebAssembly component; build it with --target wasm32-wasip2")]
+    NotAComponent {
+        /// Which module.
+        module: String,
+        /// What it seems to be.
+        what: &'static str,
+    },
+    /// A component that does not compile.
+    #[error("{module} cannot be compiled; it is damaged, or uses WebAssembly features that Aerostat does not enable")]
+    Compile {
+        /// Which module.
+        module: String,
+        /// What the compiler said.
+        source: wasmtime::Error,
+    },
+    /// An import that is not offered.
+    #[error(
+        "{module} imports {import}, which Aerostat does not offer; a provider reaches its cloud through \
+         aerostat:cloud/http and nothing else, so remove the dependency that needs it"
+    )]
+    Import {
+        /// Which module.
+        module: String,
+        /// The import's full name.
+        import: String,
+    },
+    /// One of our interfaces in a version that this host does not know.
+    #[error(
+        "{module} is built for {interface}, and this Aerostat knows 0.1; use an SDK and an Aerostat of one version"
+    )]
+    Version {
+        /// Which module.
+        module: String,
+        /// The interface's full name.
+        interface: String,
+    },
+    /// `aerostat:cloud/provider` is missing.
+    #[error("{module} does not export aerostat:cloud/provider, so it is no provider; export it with the SDK's macro")]
+    NoProvider {
+        /// Which module.
+        module: String,
+    },
+    /// An import or an export has another shape than `wit/` says.
+    #[error("{module} does not fit the contract aerostat:cloud@0.1; build it with an SDK of this version")]
+    Contract {
+        /// Which module.
+        module: String,
+        /// What does not fit.
+        source: wasmtime::Error,
+    },
+    /// `describe` did not answer, or refused.
+    #[error("{module} does not start: {because}")]
+    Describe {
+        /// Which module.
+        module: String,
+        /// What happened.
+        because: String,
+    },
+    /// A setting that the provider does not know.
+    #[error("provider {provider} has no setting {setting:?}; correct provider.settings: it knows {known}")]
+    UnknownSetting {
+        /// The provider's name.
+        provider: String,
+        /// The setting.
+        setting: String,
+        /// The described settings.
+        known: String,
+    },
+    /// A setting that must be given.
+    #[error("provider {provider} needs the setting {setting:?} ({doc}); add it to provider.settings")]
+    MissingSetting {
+        /// The provider's name.
+        provider: String,
+        /// The setting.
+        setting: String,
+        /// What it does.
+        doc: String,
+    },
+    /// An endpoint that the operator has not defined.
+    #[error(
+        "provider {provider} needs the endpoint {endpoint:?} ({purpose}); add it to endpoints, for instance with baseUrl {example}"
+    )]
+    MissingEndpoint {
+        /// The provider's name.
+        provider: String,
+        /// The endpoint.
+        endpoint: String,
+        /// What it is for.
+        purpose: String,
+        /// What the operator could write.
+        example: String,
+    },
+}
+
+pub(super) async fn load(
+    sandbox: &Sandbox,
+    module: Module,
+    settings: ProviderSettings,
+    gate: Gate,
+    metrics: Metrics,
+) -> Result<Loaded, LoadError> {
+    let engine = sandbox.engine().clone();
+    let name = module.name().to_owned();
+    let digest = module.digest();
+    let start = Instant::now();
+    let component = compile(engine.clone(), module).await?;
+    let compile_time = start.elapsed();
+
+    check_imports(&engine, &component, &name)?;
+    let exports = Exports::of(&engine, &component, &name)?;
+    let contract = |source| LoadError::Contract { module: name.clone(), source };
+    let pre = linker(&engine).and_then(|it| it.instantiate_pre(&component)).map_err(contract)?;
+    let provider = ProvidesDescriptionPre::new(pre.clone()).map_err(contract)?;
+    let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre)).transpose().map_err(contract)?;
+
+    let given: Arc<[_]> = settings.settings.into();
+    let mut calls =
+        Calls::new(engine, name.as_str().into(), digest, given.clone(), settings.limits, gate.clone(), metrics);
+    let description =
+        describe(&calls, &provider).await.map_err(|because| LoadError::Describe { module: name.clone(), because })?;
+    check_settings(&description, &given)?;
+    check_endpoints(&description, &gate)?;
+    calls.provider = description.name.as_str().into();
+    let node_labels = settings.node_labels;
+    Ok(Loaded { description: Arc::new(description), instances, calls, node_labels, compile_time })
+}
+
+async fn compile(engine: Engine, module: Module) -> Result<Component, LoadError> {
+    let name = module.name().to_owned();
+    let not = |what| LoadError::NotAComponent { module: name.clone(), what };
+    match module.bytes() {
+        // The magic number, then the version and the layer: 0 is a core module, 1 a component.
+        [0, b'a', b's', b'm', _, _, 1, 0, ..] => {}
+        [0, b'a', b's', b'm', ..] => return Err(not("a core WebAssembly module")),
+        [] => return Err(not("empty")),
+        _ => return Err(not("no WebAssembly")),
+    }
+    let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, module.bytes())).await;
+    compiled
+        .unwrap_or_else(|panic| Err(wasmtime::Error::msg(format!("the compiler panicked: {panic}"))))
+        .map_err(|source| LoadError::Compile { module: name, source })
+}
+
+fn check_imports(engine: &Engine, component: &Component, module: &str) -> Result<(), LoadError> {
+    for (import, _) in component.component_type().imports(engine) {
+        let (interface, version) = import.split_once('@').unwrap_or((import, ""));
+        if OFFERED.contains(&interface) {
+            check_version(import, version, module)?;
+        } else if !is_inert(import) {
+            return Err(LoadError::Import { module: module.into(), import: printable(import, 256) });
+        }
+    }
+    Ok(())
+}
+
+fn check_version(interface: &str, version: &str, module: &str) -> Result<(), LoadError> {
+    if version.starts_with(VERSION) {
+        Ok(())
+    } else {
+        Err(LoadError::Version { module: module.into(), interface: printable(interface, 256) })
+    }
+}
+
+/// What a component can do. Exports that are no capabilities are nobody's business.
+struct Exports {
+    instances: bool,
+}
+
+impl Exports {
+    fn of(engine: &Engine, component: &Component, module: &str) -> Result<Self, LoadError> {
+        let (mut provider, mut instances) = (false, false);
+        for (export, _) in component.component_type().exports(engine) {
+            let (interface, version) = export.split_once('@').unwrap_or((export, ""));
+            match interface {
+                PROVIDER => provider = true,
+                INSTANCES => instances = true,
+                _ => continue,
+            }
+            check_version(export, version, module)?;
+        }
+        if provider { Ok(Self { instances }) } else { Err(LoadError::NoProvider { module: module.into() }) }
+    }
+}
+
+async fn describe(calls: &Calls, provider: &ProvidesDescriptionPre<State>) -> Result<Description, String> {
+    let provider = provider.clone();
+    let reply = calls
+        .run(Function::Describe, |store| {
+            Box::pin(async move {
+                let guest = provider.instantiate_async(&mut *store).await?;
+                guest.aerostat_cloud_provider().call_describe(store).await
+            })
+        })
+        .await;
+    match reply.answer {
+        Ok(Ok(it)) => convert::description::description(it).map_err(|it| format!("its description is unusable: {it}")),
+        Ok(Err(error)) => Err(convert::error(error).to_string()),
+        Err(crash) => Err(calls.explain(Function::Describe, &crash)),
+    }
+}
+
+fn check_settings(description: &Description, given: &[(String, String)]) -> Result<(), LoadError> {
+    let provider = || description.name.clone();
+    for (name, _) in given {
+        if !description.settings.iter().any(|it| it.name == *name) {
+            let known: Vec<_> = description.settings.iter().map(|it| printable(&it.name, 128)).collect();
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            return Err(LoadError::UnknownSetting { provider: provider(), setting: name.clone(), known });
+        }
+    }
+    for setting in description.settings.iter().filter(|it| it.required) {
+        if !given.iter().any(|(name, _)| *name == setting.name) {
+            return Err(LoadError::MissingSetting {
+                provider: provider(),
+                setting: setting.name.clone(),
+                doc: printable(&setting.doc, 256),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_endpoints(description: &Description, gate: &Gate) -> Result<(), LoadError> {
+    match description.endpoints.iter().find(|it| !gate.endpoints().any(|known| known.name == it.name)) {
+        None => Ok(()),
+        Some(missing) => Err(LoadError::MissingEndpoint {
+            provider: description.name.clone(),
+            endpoint: missing.name.clone(),
+            purpose: printable(&missing.purpose, 256),
+            example: printable(&missing.example_base_url, 256),
+        }),
+    }
+}
