@@ -1,1 +1,78 @@
-//! A guest for the tests.
+//! A provider that does what a provider must not. A node's name is the crime to commit for it; so is a cursor of
+//! `list`, and the setting `describe`. What a crime found out comes back as [`Error::Invalid`].
+
+mod resources;
+mod wasi;
+
+use aerostat_sdk::{
+    Address, Description, Endpoint, Error, Instance, Instances, Node, Page, Provider, Result, Setting, settings,
+};
+
+struct Hostile;
+
+aerostat_sdk::export!(Hostile: Provider, Instances);
+
+/// What a node gets.
+type Answer = Result<Option<Instance>>;
+
+impl Provider for Hostile {
+    fn describe() -> Result<Description> {
+        if let Some(crime) = settings::find::<String>("describe")? {
+            commit(&Node::named(crime))?;
+        }
+        let mut description = Description::new("hostile", "1.0.0")
+            .provider_id_prefix("hostile://")
+            .setting(Setting::optional("describe", "The crime to commit before describing anything."))
+            .setting(Setting::optional("endpoint", "An endpoint to need."))
+            .setting(Setting::optional("get-batch", "How many nodes one call of get takes.").default("1"))
+            .setting(Setting::optional("requires", "A further setting to need."));
+        if let Some(endpoint) = settings::find::<String>("endpoint")? {
+            description = description.endpoint(Endpoint::new(endpoint, "mischief", "https://api.example.com"));
+        }
+        if let Some(setting) = settings::find::<String>("requires")? {
+            description = description.setting(Setting::required(setting, "Whatever it is."));
+        }
+        Ok(description.get_batch(settings::find("get-batch")?.unwrap_or(1)))
+    }
+}
+
+impl Instances for Hostile {
+    fn get(node: &Node) -> Answer {
+        commit(node)
+    }
+
+    fn get_many(nodes: &[Node]) -> Vec<Answer> {
+        if nodes.iter().any(|it| it.name == "too-few-answers") {
+            return Vec::new();
+        }
+        nodes.iter().map(Self::get).collect()
+    }
+
+    fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
+        match cursor {
+            None => Ok(Page::new(vec![honest("honest-1"), honest("honest-2")], Some("honest-page-2".into()))),
+            Some("honest-page-2") => Ok(Page::new(vec![honest("honest-3")], None)),
+            Some("too-many") => Ok(Page::new((0..=limit).map(|it| honest(&format!("m{it}"))).collect(), None)),
+            Some("itself") => Ok(Page::new(Vec::new(), Some("itself".into()))),
+            Some("one-unusable") => {
+                let foreign = Instance::new("foreign", "aws:///eu-1/i-1");
+                Ok(Page::new(vec![honest("honest-1"), foreign], None))
+            }
+            Some(crime) => commit(&Node::named(crime)).map(|it| Page::new(it.into_iter().collect(), None)),
+        }
+    }
+}
+
+/// Commits the crime that `node` is named after; other nodes have an honest machine.
+fn commit(node: &Node) -> Answer {
+    resources::run(node).unwrap_or_else(|| Ok(Some(honest(&node.name))))
+}
+
+fn honest(name: &str) -> Instance {
+    Instance::new(name, format!("hostile://{name}")).addresses([Address::internal_ip("192.0.2.1")])
+}
+
+/// What a crime found out.
+fn report(text: impl ToString) -> Answer {
+    Err(Error::Invalid(text.to_string()))
+}
