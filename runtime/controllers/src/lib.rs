@@ -1,1 +1,24 @@
-//! To be written.
+//! The Kubernetes side of a cloud-controller-manager: what the controllers of nodes decide and write.
+//!
+//! ```text
+//! watch ► Nodes ► queue ► node::sync ─ Inventory ─ one get, or one sweep for all ► the cloud
+//!                            └ plan: the node as it should be ► object::update ► events
+//! ```
+//!
+//! What is decided is plain functions in a `plan.rs`; what is done with it stands beside it. Nothing in here knows
+//! WebAssembly or reads the environment.
+
+mod error;
+mod events;
+mod inventory;
+mod metrics;
+pub mod node;
+mod nodes;
+mod object;
+mod queue;
+
+pub use crate::error::chain;
+pub use crate::events::{Recorder, Severity};
+pub use crate::inventory::Inventory;
+pub use crate::metrics::Metrics;
+pub use crate::nodes::Nodes;

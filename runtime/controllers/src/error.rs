@@ -1,0 +1,90 @@
+//! What happens after a failure: the one place that turns an error into a pause.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use cloud_provider::Error as CloudError;
+
+/// The pause after the first failure; it doubles with each further one.
+const FIRST: Duration = Duration::from_millis(5);
+/// The longest pause of the back-off.
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(1000);
+/// The longest pause that a cloud can ask for.
+pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
+/// When something is tried again that waits for a person.
+const SHOWN: Duration = Duration::from_secs(300);
+
+/// When something that failed is tried again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Pause {
+    /// Then and not before: it was asked for.
+    Exactly(Duration),
+    /// Not before then. It may be later, so that not everything comes at once.
+    AtLeast(Duration),
+}
+
+/// Upstream's back-off: 5 ms, doubled with each failure before this one, at most 1,000 s.
+pub(crate) fn back_off(failures: u32) -> Duration {
+    FIRST.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_BACK_OFF)
+}
+
+/// The pause after an error of the cloud, when the object had failed `failures` times in a row before.
+pub(crate) fn pause(failures: u32, error: &CloudError) -> Pause {
+    match error {
+        CloudError::Invalid(_) | CloudError::Denied(_) => Pause::AtLeast(SHOWN),
+        CloudError::RetryAfter { after, .. } => Pause::Exactly((*after).min(LONGEST_RETRY_AFTER)),
+        CloudError::Unavailable(_) => Pause::AtLeast(back_off(failures)),
+    }
+}
+
+/// An error and what caused it, in one line.
+#[must_use]
+pub fn chain(error: &dyn StdError) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !line.ends_with(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        source = cause.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_back_off_is_upstreams() {
+        let milliseconds: Vec<_> = (0..12).map(|it| back_off(it).as_millis()).collect();
+        assert_eq!(milliseconds, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240]);
+        assert_eq!(back_off(17), Duration::from_millis(655_360));
+        assert_eq!(back_off(18), Duration::from_secs(1000));
+        assert_eq!(back_off(u32::MAX), Duration::from_secs(1000));
+    }
+
+    #[test]
+    fn an_error_is_sorted_by_what_happens_next() {
+        let text = || "no".to_owned();
+        let retry = |seconds| CloudError::RetryAfter { after: Duration::from_secs(seconds), because: text() };
+        let seconds = Duration::from_secs;
+        assert_eq!(pause(7, &CloudError::Invalid(text())), Pause::AtLeast(seconds(300)));
+        assert_eq!(pause(7, &CloudError::Denied(text())), Pause::AtLeast(seconds(300)));
+        assert_eq!(pause(7, &CloudError::Unavailable(text())), Pause::AtLeast(Duration::from_millis(640)));
+        assert_eq!(pause(7, &retry(0)), Pause::Exactly(seconds(0)));
+        assert_eq!(pause(7, &retry(3600)), Pause::Exactly(seconds(3600)));
+        assert_eq!(pause(7, &retry(86_400)), Pause::Exactly(seconds(3600)), "longer is cut");
+    }
+
+    #[test]
+    fn a_chain_names_each_cause_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("cannot write")]
+        struct Outer(#[source] std::io::Error);
+        let error = Outer(std::io::Error::other("disk full"));
+        assert_eq!(chain(&error), "cannot write: disk full");
+    }
+}

@@ -1,0 +1,78 @@
+//! Events as client-go writes them: core/v1, in the background, repeated ones as a count, and never too many.
+
+mod correlator;
+mod sender;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use kube::Client;
+use tokio::sync::mpsc::{Sender, channel};
+use tracing::warn;
+
+pub use cloud_provider::Severity;
+
+/// Events that may wait to be sent; further ones are dropped.
+const QUEUE: usize = 1000;
+
+/// Writes events, for one component.
+///
+/// It never waits: events are sent by the future that [`Recorder::new`] returns. Ones that repeat become a count, more
+/// than ten similar ones within ten minutes become one, and an object that has too many gets no more for a while.
+#[derive(Clone)]
+pub struct Recorder {
+    component: Arc<str>,
+    queue: Sender<Event>,
+}
+
+impl Recorder {
+    /// A recorder whose events name `component` as their source, and the future that sends them: it ends when every
+    /// clone of the recorder is gone and what was recorded has been sent.
+    pub fn new(client: Client, component: &'static str) -> (Self, impl Future<Output = ()> + Send) {
+        let (sender, receiver) = channel(QUEUE);
+        (Self { component: component.into(), queue: sender }, sender::send(client, receiver))
+    }
+
+    /// Records that something happened to an object. `reason` is UpperCamelCase, `message` a sentence.
+    pub fn record(&self, about: ObjectReference, severity: Severity, reason: &str, message: &str) {
+        let name = about.name.clone().unwrap_or_default();
+        let event = event(&self.component, about, severity, reason, message, Timestamp::now());
+        if self.queue.try_send(event).is_err() {
+            warn!(object = name, reason, message, "an event was dropped: too many wait to be sent");
+        }
+    }
+}
+
+/// The event as it is first written.
+fn event(
+    component: &str,
+    about: ObjectReference,
+    severity: Severity,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Event {
+    let name = format!("{}.{:x}", about.name.as_deref().unwrap_or_default(), now.as_nanosecond());
+    let namespace = about.namespace.clone().filter(|it| !it.is_empty()).unwrap_or_else(|| "default".to_owned());
+    let severity = match severity {
+        Severity::Normal => "Normal",
+        Severity::Warning => "Warning",
+    };
+    Event {
+        metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
+        involved_object: about,
+        type_: Some(severity.to_owned()),
+        reason: Some(reason.to_owned()),
+        message: Some(message.to_owned()),
+        source: Some(EventSource { component: Some(component.to_owned()), host: None }),
+        reporting_component: Some(component.to_owned()),
+        reporting_instance: Some(String::new()),
+        count: Some(1),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        ..Event::default()
+    }
+}

@@ -1,0 +1,254 @@
+//! Which events are written, and how: client-go's correlation as plain data, without a clock.
+//!
+//! An event that came before becomes a higher count of the first one. More than ten with different messages, but alike
+//! in everything else, within ten minutes become one. An object that has had 25 gets one more every five minutes.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Events that are remembered, of each kind of memory.
+const CACHE: usize = 4096;
+/// Different messages after which similar events become one.
+const SIMILAR: usize = 10;
+/// How long similar events are counted together.
+const SIMILAR_FOR: SignedDuration = SignedDuration::from_secs(600);
+/// Events at once about one object.
+const BURST: f64 = 25.0;
+/// Further events a second about one object.
+const REFILL: f64 = 1.0 / 300.0;
+
+/// What becomes of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verdict {
+    /// It is written as a new object.
+    Create(Event),
+    /// The one that was written before gets its count, message and last time.
+    Count(Event),
+    /// It is not written: the object has had too many.
+    Drop,
+}
+
+/// Everything that makes two events the same, but for the time.
+type Key = Vec<String>;
+
+/// What was written, as far as it decides about what is written next.
+#[derive(Debug, Default)]
+pub(super) struct Correlator {
+    similar: Cache<Similar>,
+    written: Cache<Event>,
+    spam: Cache<Bucket>,
+}
+
+#[derive(Clone, Debug)]
+struct Similar {
+    messages: HashSet<String>,
+    last: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+struct Bucket {
+    tokens: f64,
+    filled: Timestamp,
+}
+
+impl Correlator {
+    /// Decides about an event, and remembers it as written.
+    pub(super) fn correlate(&mut self, event: Event, now: Timestamp) -> Verdict {
+        let (event, key) = self.aggregate(event, now);
+        let verdict = self.count(event, key);
+        let (Verdict::Create(event) | Verdict::Count(event)) = &verdict else { return verdict };
+        if self.allow(event, now) { verdict } else { Verdict::Drop }
+    }
+
+    fn aggregate(&mut self, mut event: Event, now: Timestamp) -> (Event, Key) {
+        let group = alike(&event);
+        let similar = self.similar.entry(&group, || Similar { messages: HashSet::new(), last: now });
+        if now.duration_since(similar.last) > SIMILAR_FOR {
+            similar.messages.clear();
+        }
+        similar.last = now;
+        let message = event.message.clone().unwrap_or_default();
+        similar.messages.insert(message.clone());
+        if similar.messages.len() < SIMILAR {
+            let key = same(&event);
+            return (event, key);
+        }
+        // The ones that came before stay themselves.
+        similar.messages.remove(&message);
+        event.message = Some(format!("(combined from similar events): {}", event.message.unwrap_or_default()));
+        (event, group)
+    }
+
+    fn count(&mut self, mut event: Event, key: Key) -> Verdict {
+        let Some(first) = self.written.get_mut(&key) else {
+            self.written.insert(key, event.clone());
+            return Verdict::Create(event);
+        };
+        event.metadata.name.clone_from(&first.metadata.name);
+        event.metadata.namespace.clone_from(&first.metadata.namespace);
+        event.first_timestamp = first.first_timestamp.clone();
+        event.count = Some(first.count.unwrap_or(1).saturating_add(1));
+        *first = event.clone();
+        Verdict::Count(event)
+    }
+
+    fn allow(&mut self, event: &Event, now: Timestamp) -> bool {
+        let bucket = self.spam.entry(&about(event), || Bucket { tokens: BURST, filled: now });
+        let gained = now.duration_since(bucket.filled).as_secs_f64().max(0.0) * REFILL;
+        bucket.tokens = (bucket.tokens + gained).min(BURST);
+        bucket.filled = now;
+        let allowed = bucket.tokens >= 1.0;
+        if allowed {
+            bucket.tokens -= 1.0;
+        }
+        allowed
+    }
+}
+
+/// The patch that makes the event that was written before into this one.
+pub(super) fn patch(event: &Event) -> serde_json::Value {
+    serde_json::json!({
+        "count": event.count,
+        "lastTimestamp": event.last_timestamp.as_ref().map(|Time(it)| it),
+        "message": event.message,
+    })
+}
+
+fn about(event: &Event) -> Key {
+    let object = &event.involved_object;
+    let source = event.source.clone().unwrap_or_default();
+    [&source.component, &source.host, &object.kind, &object.namespace, &object.name, &object.uid, &object.api_version]
+        .into_iter()
+        .map(|it| it.clone().unwrap_or_default())
+        .collect()
+}
+
+fn alike(event: &Event) -> Key {
+    let mut key = about(event);
+    let rest = [&event.type_, &event.reason, &event.action, &event.reporting_component, &event.reporting_instance];
+    key.extend(rest.into_iter().map(|it| it.clone().unwrap_or_default()));
+    key
+}
+
+fn same(event: &Event) -> Key {
+    let mut key = alike(event);
+    key.push(event.message.clone().unwrap_or_default());
+    key
+}
+
+/// A map that forgets its oldest entries.
+#[derive(Debug)]
+struct Cache<V> {
+    entries: HashMap<Key, V>,
+    order: VecDeque<Key>,
+}
+
+impl<V> Default for Cache<V> {
+    fn default() -> Self {
+        Self { entries: HashMap::new(), order: VecDeque::new() }
+    }
+}
+
+impl<V> Cache<V> {
+    fn get_mut(&mut self, key: &Key) -> Option<&mut V> {
+        self.entries.get_mut(key)
+    }
+
+    fn entry(&mut self, key: &Key, value: impl FnOnce() -> V) -> &mut V {
+        if !self.entries.contains_key(key) {
+            self.insert(key.clone(), value());
+        }
+        self.entries.get_mut(key).expect("it is there, or was put there just now")
+    }
+
+    fn insert(&mut self, key: Key, value: V) {
+        if self.entries.insert(key.clone(), value).is_none() {
+            self.order.push_back(key);
+            if self.order.len() > CACHE
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.entries.remove(&oldest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(object: &str, message: &str) -> Event {
+        let mut event = Event { message: Some(message.into()), reason: Some("Synced".into()), ..Event::default() };
+        event.involved_object.name = Some(object.into());
+        event.metadata.name = Some(format!("{object}.{}", message.len()));
+        event.count = Some(1);
+        event
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn verdict(correlator: &mut Correlator, message: &str, second: i64) -> (&'static str, Option<i32>, Option<String>) {
+        match correlator.correlate(event("n1", message), at(second)) {
+            Verdict::Create(event) => ("create", event.count, event.message),
+            Verdict::Count(event) => ("count", event.count, event.message),
+            Verdict::Drop => ("drop", None, None),
+        }
+    }
+
+    #[test]
+    fn a_repeated_event_becomes_a_count_of_the_first() {
+        let mut correlator = Correlator::default();
+        let Verdict::Create(first) = correlator.correlate(event("n1", "hello"), at(0)) else { panic!("not new") };
+        let mut second = event("n1", "hello");
+        second.metadata.name = Some("n1.later".into());
+        second.last_timestamp = Some(Time(at(60)));
+        let Verdict::Count(second) = correlator.correlate(second, at(60)) else { panic!("not counted") };
+        assert_eq!((second.count, &second.metadata.name), (Some(2), &first.metadata.name));
+        let expected = serde_json::json!({ "count": 2, "lastTimestamp": at(60), "message": "hello" });
+        assert_eq!(patch(&second), expected);
+        assert!(matches!(correlator.correlate(event("n2", "hello"), at(60)), Verdict::Create(_)));
+    }
+
+    #[test]
+    fn the_tenth_similar_event_in_ten_minutes_and_those_after_it_become_one() {
+        let mut correlator = Correlator::default();
+        for nth in 1..10 {
+            assert_eq!(verdict(&mut correlator, &format!("message {nth}"), nth).0, "create");
+        }
+        let combined = |nth| Some(format!("(combined from similar events): message {nth}"));
+        assert_eq!(verdict(&mut correlator, "message 10", 10), ("create", Some(1), combined(10)));
+        assert_eq!(verdict(&mut correlator, "message 11", 11), ("count", Some(2), combined(11)));
+        assert_eq!(verdict(&mut correlator, "message 3", 12), ("count", Some(2), Some("message 3".into())));
+        assert_eq!(verdict(&mut correlator, "message 12", 613).0, "create", "ten quiet minutes end it");
+    }
+
+    #[test]
+    fn an_object_gets_25_events_and_one_more_every_five_minutes() {
+        let mut correlator = Correlator::default();
+        let dropped = ("drop", None, None);
+        for nth in 1..=25 {
+            assert_ne!(verdict(&mut correlator, "again", 0), dropped, "{nth}");
+        }
+        assert_eq!(verdict(&mut correlator, "again", 0), dropped);
+        assert_eq!(verdict(&mut correlator, "again", 299), dropped);
+        assert_eq!(verdict(&mut correlator, "again", 300).0, "count");
+        assert_eq!(verdict(&mut correlator, "again", 301), dropped);
+        assert!(matches!(correlator.correlate(event("n2", "again"), at(0)), Verdict::Create(_)), "the others still do");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut correlator = Correlator::default();
+        for nth in 0..2 * CACHE {
+            correlator.correlate(event(&format!("n{nth}"), "hello"), at(0));
+        }
+        assert_eq!(correlator.written.entries.len(), CACHE);
+        assert_eq!(correlator.written.order.len(), CACHE);
+        assert!(matches!(correlator.correlate(event("n0", "hello"), at(1)), Verdict::Create(_)));
+    }
+}

@@ -1,0 +1,348 @@
+//! Which machine stands behind a node: asked of the cloud in as few calls as will do.
+//!
+//! A few nodes are asked about with `get`, side by side. When many wait, one sweep through all machines answers all of
+//! them. Whatever the provider answers is checked here, so that nobody else has to.
+
+mod check;
+pub(crate) mod machines;
+mod notices;
+mod sweep;
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Result};
+use k8s_openapi::api::core::v1::Node;
+use kube::{Resource, ResourceExt};
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
+
+use crate::error::{Pause, back_off, pause};
+use crate::events::Recorder;
+use crate::node::plan;
+use crate::nodes::{Nodes, provider_id};
+
+use self::check::refusal;
+use self::machines::{Machines, Match};
+use self::notices::Notices;
+use self::sweep::{CALL, Sweep, late, sweep};
+
+/// From so many nodes on, one sweep is cheaper than asking about each.
+pub(crate) const MANY: usize = 8;
+/// How old a sweep may be that answers for a node which joins.
+const FRESH: Duration = Duration::from_secs(30);
+/// From so many calls in the air on, a node waits for others to join with it.
+const SIDE_BY_SIDE: usize = 2;
+/// How long it waits.
+const GATHER: Duration = Duration::from_millis(30);
+/// The longest time for which a failed sweep is not tried again, unless the cloud asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// What the cloud knows of the cluster's machines, shared by all who ask.
+pub struct Inventory {
+    description: Arc<Description>,
+    instances: Arc<dyn Instances>,
+    nodes: Nodes,
+    recorder: Recorder,
+    /// Held during a sweep: whoever comes meanwhile waits for its result.
+    swept: tokio::sync::Mutex<Swept>,
+    /// How many `get` are in the air.
+    asking: AtomicUsize,
+    /// The page size that worked last.
+    limit: AtomicU32,
+    /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
+    doubtful: Mutex<HashSet<String>>,
+    notices: Mutex<Notices>,
+}
+
+/// The last sweep.
+#[derive(Default)]
+struct Swept {
+    /// When it began, and what it found.
+    machines: Option<(Instant, Arc<Machines>)>,
+    /// Why none was possible, how many times in a row, and when the next may be tried.
+    failed: Option<(Error, u32, Instant)>,
+}
+
+/// How a node that joins is asked about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Way {
+    /// About it alone.
+    Get,
+    /// Through all machines.
+    Sweep,
+}
+
+/// A sweep, and whether it was made just now.
+struct Sight {
+    machines: Arc<Machines>,
+    new: bool,
+}
+
+/// A `get` in the air, counted until it is dropped.
+struct Asking<'a>(&'a AtomicUsize);
+
+impl Inventory {
+    /// `None` if the cloud has no instances. Notices of the provider go to `recorder`.
+    #[must_use]
+    pub fn new(cloud: &Cloud, nodes: Nodes, recorder: Recorder) -> Option<Self> {
+        Some(Self {
+            description: cloud.description.clone(),
+            instances: cloud.instances.clone()?,
+            nodes,
+            recorder,
+            swept: tokio::sync::Mutex::default(),
+            asking: AtomicUsize::new(0),
+            limit: AtomicU32::new(cloud.description.list_page),
+            doubtful: Mutex::default(),
+            notices: Mutex::default(),
+        })
+    }
+
+    /// Whether a node can be one of this cloud's: it has no provider id, or one of its own.
+    pub(crate) fn covers(&self, node: &Node) -> bool {
+        provider_id(node).is_none_or(|it| self.description.owns(it))
+    }
+
+    /// The machine behind a node that joins.
+    ///
+    /// `Ok(None)`: the cloud is certain that there is none, and a sweep did not find one either.
+    pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
+        let machine = machine(node);
+        let (mut way, fresh) = self.way(&machine).await;
+        let mut sight = fresh.map(|machines| Sight { machines, new: false });
+        if way == Way::Get && sight.is_none() && self.asking.load(Ordering::Relaxed) >= SIDE_BY_SIDE {
+            tokio::time::sleep(GATHER).await;
+            let (later, fresh) = self.way(&machine).await;
+            way = later;
+            sight = fresh.map(|machines| Sight { machines, new: false });
+        }
+        if sight.is_none() && way == Way::Sweep {
+            sight = Some(self.sweep(FRESH).await?);
+        }
+        let Some(sight) = sight else { return self.get(&machine, node, None).await };
+        match self.look(&sight.machines, &machine)? {
+            Some(instance) => {
+                self.doubtful().remove(&machine.name);
+                Ok(Some(instance))
+            }
+            // `get` has just said so, and now the sweep has too.
+            None if sight.new && sight.machines.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
+            None => self.get(&machine, node, Some(&sight.machines)).await,
+        }
+    }
+
+    /// The machine behind a node that has joined: as a sweep saw it, if there is one, or else asked about alone.
+    pub(crate) async fn standing(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+        let machine = machine(node);
+        if let Some(sweep) = sweep
+            && let Some(instance) = self.look(sweep, &machine)?
+        {
+            return Ok(Some(instance));
+        }
+        self.get(&machine, node, sweep).await
+    }
+
+    /// All machines, as they were at most `age` ago.
+    pub(crate) async fn all(&self, age: Duration) -> Result<Arc<Machines>> {
+        self.sweep(age).await.map(|it| it.machines)
+    }
+
+    async fn way(&self, machine: &Machine) -> (Way, Option<Arc<Machines>>) {
+        let way = way(self.nodes.waiting(), self.is_doubtful(machine));
+        let swept = match self.swept.try_lock() {
+            Ok(swept) => Some(swept),
+            // A sweep is under way: it will answer for this node too, unless it is asked about alone.
+            Err(_) if way == Way::Sweep => Some(self.swept.lock().await),
+            Err(_) => None,
+        };
+        (way, swept.and_then(|it| it.fresh(FRESH, Instant::now())))
+    }
+
+    /// Asks about one node.
+    async fn get(&self, machine: &Machine, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+        let asking = Asking::one_more(&self.asking);
+        let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
+        drop(asking);
+        let reply = reply.map_err(|_| late())?;
+        self.tell(reply.notices, Some(node));
+        let [answer] = <[_; 1]>::try_from(reply.answer)
+            .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;
+        let Some(instance) = answer? else { return self.missing(machine, sweep) };
+        self.checked(machine, instance).map(Some)
+    }
+
+    /// What it means that `get` found nothing: certainty, if it was asked by provider id or a sweep found nothing
+    /// either; otherwise the next try makes a sweep.
+    fn missing(&self, machine: &Machine, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+        if machine.provider_id.is_some() {
+            return Ok(None);
+        }
+        let mut doubtful = self.doubtful();
+        doubtful.retain(|it| self.nodes.get(it).is_some());
+        doubtful.insert(machine.name.clone());
+        match sweep.map(|it| &it.incomplete) {
+            Some(None) => Ok(None),
+            Some(Some(why)) => Err(Error::Unavailable(format!(
+                "the cloud knows no machine named {}, and its list of machines is incomplete: {why}",
+                machine.name,
+            ))),
+            None => Err(Error::Unavailable(format!(
+                "the cloud knows no machine named {}; next, all machines are looked through for it",
+                machine.name,
+            ))),
+        }
+    }
+
+    fn look(&self, sweep: &Machines, machine: &Machine) -> Result<Option<Instance>> {
+        match sweep.find(machine) {
+            Match::Nothing => Ok(None),
+            Match::One(instance) => self.checked(machine, instance.clone()).map(Some),
+            Match::Several(one, other) => Err(Error::Invalid(format!(
+                "two machines stand for node {}: {} and {}; rename or remove one of them",
+                machine.name,
+                called(one),
+                called(other),
+            ))),
+        }
+    }
+
+    fn checked(&self, machine: &Machine, instance: Instance) -> Result<Instance> {
+        if let Some(refusal) = refusal(&self.description, machine, &instance) {
+            return Err(Error::Invalid(format!("the provider's answer is refused: it {refusal}")));
+        }
+        let holder = instance.provider_id.as_deref().and_then(|it| self.nodes.holder(it));
+        match holder {
+            Some(holder) if holder != machine.name => Err(Error::Invalid(format!(
+                "machine {} stands behind node {holder} already, and cannot stand behind node {} too",
+                called(&instance),
+                machine.name,
+            ))),
+            _ => Ok(instance),
+        }
+    }
+
+    async fn sweep(&self, age: Duration) -> Result<Sight> {
+        let mut swept = self.swept.lock().await;
+        let now = Instant::now();
+        if let Some(machines) = swept.fresh(age, now) {
+            return Ok(Sight { machines, new: false });
+        }
+        if let Some(error) = swept.refused(now) {
+            return Err(error);
+        }
+        let Sweep { machines, notices, limit } =
+            sweep(self.instances.as_ref(), self.limit.load(Ordering::Relaxed)).await;
+        self.limit.store(limit, Ordering::Relaxed);
+        self.tell(notices, None);
+        let machines = swept.end(machines, now, Instant::now())?;
+        debug!(incomplete = machines.incomplete, "all machines were read");
+        Ok(Sight { machines, new: true })
+    }
+
+    /// Turns notices into events on the nodes that they are about.
+    fn tell(&self, notices: Vec<Notice>, asked: Option<&Node>) {
+        for notice in notices {
+            let about = notice.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
+            let Some(node) = about.as_deref().or(asked) else {
+                info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message);
+                continue;
+            };
+            let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.is_news(&node.name_any(), &notice, Instant::now()) {
+                self.recorder.record(node.object_ref(&()), notice.severity, &notice.reason, &notice.message);
+            }
+        }
+    }
+
+    fn is_doubtful(&self, machine: &Machine) -> bool {
+        self.doubtful().contains(&machine.name)
+    }
+
+    fn doubtful(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.doubtful.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Asking<'a> {
+    fn one_more(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Swept {
+    /// The last sweep, if it is not too old.
+    fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<Machines>> {
+        let (at, machines) = self.machines.as_ref()?;
+        (now.saturating_duration_since(*at) < age).then(|| machines.clone())
+    }
+
+    /// Why there can be no sweep yet.
+    fn refused(&self, now: Instant) -> Option<Error> {
+        let (error, _, until) = self.failed.as_ref()?;
+        let left = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
+        Some(match error {
+            Error::RetryAfter { because, .. } => Error::RetryAfter { after: left, because: because.clone() },
+            error => error.clone(),
+        })
+    }
+
+    /// Remembers a sweep, or that there was none.
+    fn end(&mut self, machines: Result<Machines>, began: Instant, now: Instant) -> Result<Arc<Machines>> {
+        match machines {
+            Ok(machines) => {
+                let machines = Arc::new(machines);
+                self.failed = None;
+                self.machines = Some((began, machines.clone()));
+                Ok(machines)
+            }
+            Err(error) => {
+                let failures = self.failed.take().map_or(0, |(_, failures, _)| failures.saturating_add(1));
+                let pause = match pause(failures, &error) {
+                    Pause::Exactly(pause) => pause,
+                    Pause::AtLeast(_) => back_off(failures).min(LONGEST_PAUSE),
+                };
+                warn!(error = error.to_string(), "the cloud could not list its machines");
+                self.failed = Some((error.clone(), failures, now + pause));
+                Err(error)
+            }
+        }
+    }
+}
+
+/// How a node that joins is asked about, if there is no fresh sweep: `waiting` nodes join, and `doubtful` says that
+/// `get` did not find this one.
+fn way(waiting: usize, doubtful: bool) -> Way {
+    if waiting >= MANY || doubtful { Way::Sweep } else { Way::Get }
+}
+
+/// What a provider may know of a node.
+fn machine(node: &Node) -> Machine {
+    let (zone, region) = plan::place(node);
+    let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
+    Machine {
+        name: node.name_any(),
+        provider_id: provider_id(node).map(str::to_owned),
+        addresses: plan::standing_addresses(node),
+        zone: zone.filter(|it| !it.is_empty()).map(str::to_owned),
+        region: region.filter(|it| !it.is_empty()).map(str::to_owned),
+        labels: labels.collect(),
+    }
+}
+
+/// What a message calls a machine.
+fn called(instance: &Instance) -> String {
+    match &instance.provider_id {
+        Some(provider_id) => format!("{:?} ({provider_id})", instance.name),
+        None => format!("{:?}", instance.name),
+    }
+}

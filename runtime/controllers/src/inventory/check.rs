@@ -1,0 +1,97 @@
+//! What a provider answers is not believed: it is checked before anything is written.
+
+use std::net::IpAddr;
+
+use cloud_provider::{Address, AddressKind, Description, Instance, Machine};
+
+/// Addresses that a machine may have.
+const ADDRESSES: usize = 64;
+/// Labels that a machine may bring.
+const LABELS: usize = 64;
+/// The longest name in DNS, and of a label's domain.
+const NAME: usize = 253;
+/// The longest name and value of a label.
+const LABEL: usize = 63;
+/// The longest provider id.
+const PROVIDER_ID: usize = 1024;
+
+/// What is wrong with a provider's answer about a node, as a sentence without a subject, or nothing.
+pub(super) fn refusal(description: &Description, node: &Machine, instance: &Instance) -> Option<String> {
+    provider_id(description, node, instance)
+        .or_else(|| addresses(&instance.addresses))
+        .or_else(|| labels(&instance.labels))
+        .or_else(|| facts(instance))
+}
+
+fn provider_id(description: &Description, node: &Machine, instance: &Instance) -> Option<String> {
+    let answered = instance.provider_id.as_deref()?;
+    if !description.owns(answered) {
+        let prefixes = description.provider_id_prefixes.join(", ");
+        return Some(format!(
+            "names the provider id {answered:?}, which begins with none of its prefixes ({prefixes})"
+        ));
+    }
+    if answered.len() > PROVIDER_ID || answered.chars().any(|it| it.is_whitespace() || it.is_control()) {
+        return Some("names a provider id with spaces, or one that is too long".to_owned());
+    }
+    match node.provider_id.as_deref() {
+        Some(asked) if asked != answered => {
+            Some(format!("answers with machine {answered:?}, although the node's provider id is {asked:?}"))
+        }
+        _ => None,
+    }
+}
+
+fn addresses(addresses: &[Address]) -> Option<String> {
+    if addresses.len() > ADDRESSES {
+        return Some(format!("names {} addresses; at most {ADDRESSES} are taken", addresses.len()));
+    }
+    let wrong = addresses.iter().find(|it| match it.kind {
+        AddressKind::InternalIp | AddressKind::ExternalIp => it.value.parse::<IpAddr>().is_err(),
+        AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => !is_name(&it.value),
+    })?;
+    Some(format!("names the {} {:?}, which is none", wrong.kind.as_str(), wrong.value))
+}
+
+fn labels(labels: &[(String, String)]) -> Option<String> {
+    if labels.len() > LABELS {
+        return Some(format!("brings {} labels; at most {LABELS} are taken", labels.len()));
+    }
+    let (key, value) = labels.iter().find(|(key, value)| !is_label_key(key) || !is_label_value(value))?;
+    Some(format!("brings the label {key:?}: {value:?}, which Kubernetes does not allow"))
+}
+
+fn facts(instance: &Instance) -> Option<String> {
+    let facts = [("machine type", &instance.machine_type), ("zone", &instance.zone), ("region", &instance.region)];
+    facts.into_iter().find_map(|(what, value)| {
+        let value = value.as_deref()?;
+        (!is_label_value(value)).then(|| format!("names the {what} {value:?}, which cannot be a label"))
+    })
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=NAME).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_graphic())
+}
+
+/// A qualified name: an optional DNS subdomain and a slash before the name itself.
+fn is_label_key(key: &str) -> bool {
+    let (domain, name) = key.split_once('/').map_or((None, key), |(domain, name)| (Some(domain), name));
+    domain.is_none_or(is_subdomain) && !name.is_empty() && is_label_value(name)
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let part = |it: &str| is_framed(it, |it| it.is_ascii_lowercase() || it.is_ascii_digit(), |it| it == b'-');
+    (1..=NAME).contains(&text.len()) && text.split('.').all(part)
+}
+
+fn is_label_value(text: &str) -> bool {
+    let inner = |it| matches!(it, b'-' | b'_' | b'.');
+    text.len() <= LABEL && (text.is_empty() || is_framed(text, |it| it.is_ascii_alphanumeric(), inner))
+}
+
+/// Whether a text begins and ends with certain bytes, and has only those and some others between.
+fn is_framed(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    outer(*first) && outer(*last) && bytes.iter().all(|it| outer(*it) || inner(*it))
+}

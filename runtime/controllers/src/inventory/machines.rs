@@ -1,0 +1,138 @@
+//! The machines that one sweep found, and which of them stands behind a node.
+
+use std::collections::HashMap;
+
+use cloud_provider::{Instance, Machine};
+
+/// The machines that one sweep found.
+#[derive(Debug, Default)]
+pub(crate) struct Machines {
+    instances: Vec<Instance>,
+    /// Why machines may be missing.
+    pub(super) incomplete: Option<String>,
+    by_provider_id: HashMap<String, Vec<usize>>,
+    by_name: HashMap<String, Vec<usize>>,
+    by_address: HashMap<String, Vec<usize>>,
+}
+
+/// What a sweep says of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Match<'a> {
+    /// This machine stands behind it.
+    One(&'a Instance),
+    /// No machine of the sweep does.
+    Nothing,
+    /// Several machines could.
+    Several(&'a Instance, &'a Instance),
+}
+
+impl Machines {
+    pub(super) fn new(instances: Vec<Instance>, incomplete: Option<String>) -> Self {
+        let mut machines = Self { incomplete, ..Self::default() };
+        for (nth, instance) in instances.iter().enumerate() {
+            if let Some(provider_id) = &instance.provider_id {
+                machines.by_provider_id.entry(provider_id.clone()).or_default().push(nth);
+            }
+            machines.by_name.entry(instance.name.clone()).or_default().push(nth);
+            for address in &instance.addresses {
+                let standing = machines.by_address.entry(address.value.clone()).or_default();
+                if standing.last() != Some(&nth) {
+                    standing.push(nth);
+                }
+            }
+        }
+        machines.instances = instances;
+        machines
+    }
+
+    /// The machine behind a node: the one with its provider id; for a node without one, the one with its name, and
+    /// then the one that has its name among its addresses.
+    pub(super) fn find(&self, node: &Machine) -> Match<'_> {
+        let Some(provider_id) = &node.provider_id else {
+            return match self.one(self.by_name.get(&node.name), |_| true) {
+                Match::Nothing => self.one(self.by_address.get(&node.name), |_| true),
+                found => found,
+            };
+        };
+        match self.one(self.by_provider_id.get(provider_id), |_| true) {
+            // A machine with another provider id is another machine, whatever its name is.
+            Match::Nothing => self.one(self.by_name.get(&node.name), |it| it.provider_id.is_none()),
+            found => found,
+        }
+    }
+
+    fn one(&self, candidates: Option<&Vec<usize>>, condition: impl Fn(&Instance) -> bool) -> Match<'_> {
+        let candidates = candidates.map(Vec::as_slice).unwrap_or_default();
+        let mut found = candidates.iter().map(|nth| &self.instances[*nth]).filter(|it| condition(it));
+        match (found.next(), found.next()) {
+            (None, _) => Match::Nothing,
+            (Some(one), None) => Match::One(one),
+            (Some(one), Some(other)) => Match::Several(one, other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::{Address, AddressKind, State};
+
+    use super::*;
+
+    fn instance(name: &str, provider_id: Option<&str>, addresses: &[&str]) -> Instance {
+        let address = |it: &&str| Address { kind: AddressKind::InternalDns, value: (*it).to_owned() };
+        Instance {
+            name: name.to_owned(),
+            provider_id: provider_id.map(str::to_owned),
+            state: State::Running,
+            machine_type: None,
+            zone: None,
+            region: None,
+            addresses: addresses.iter().map(address).collect(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// Which machine is found for a node: its index, or both.
+    #[track_caller]
+    fn check(node: (&str, Option<&str>), machines: &[Instance], expected: &[usize]) {
+        let sweep = Machines::new(machines.to_vec(), None);
+        let node = Machine { name: node.0.to_owned(), provider_id: node.1.map(str::to_owned), ..Machine::default() };
+        let found: Vec<_> = match sweep.find(&node) {
+            Match::Nothing => Vec::new(),
+            Match::One(one) => vec![one.clone()],
+            Match::Several(one, other) => vec![one.clone(), other.clone()],
+        };
+        let expected: Vec<_> = expected.iter().map(|nth| machines[*nth].clone()).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_node_with_a_provider_id_is_its_machine_and_no_other() {
+        let machines = [instance("n1", Some("x://2"), &[]), instance("renamed", Some("x://1"), &["n1"])];
+        check(("n1", Some("x://1")), &machines, &[1]);
+        check(("n1", Some("x://3")), &machines, &[]);
+    }
+
+    #[test]
+    fn a_cloud_without_provider_ids_is_matched_by_name() {
+        check(("n1", Some("x://1")), &[instance("n1", None, &[])], &[0]);
+    }
+
+    #[test]
+    fn a_node_without_a_provider_id_is_matched_by_name_and_then_by_address() {
+        let machines = [instance("a", Some("x://1"), &["n1", "n1"]), instance("n1", Some("x://2"), &[])];
+        check(("n1", None), &machines, &[1]);
+        check(("n1", None), &machines[..1], &[0]);
+        check(("n2", None), &machines, &[]);
+    }
+
+    #[test]
+    fn two_machines_for_one_node_are_both_named() {
+        let twins = [instance("n1", Some("x://1"), &[]), instance("n1", Some("x://2"), &[])];
+        check(("n1", None), &twins, &[0, 1]);
+        let neighbours = [instance("a", Some("x://1"), &["n1"]), instance("b", Some("x://2"), &["n1"])];
+        check(("n1", None), &neighbours, &[0, 1]);
+        let same = [instance("a", Some("x://1"), &[]), instance("b", Some("x://1"), &[])];
+        check(("n1", Some("x://1")), &same, &[0, 1]);
+    }
+}

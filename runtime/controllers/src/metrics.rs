@@ -1,0 +1,100 @@
+//! Upstream's metrics of work queues and of the cloud-node-controller, with upstream's names and buckets.
+
+use prometheus::{
+    Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, exponential_buckets,
+};
+
+/// What the controllers measure.
+#[derive(Clone)]
+pub struct Metrics {
+    depth: IntGaugeVec,
+    adds: IntCounterVec,
+    waited: HistogramVec,
+    worked: HistogramVec,
+    unfinished: GaugeVec,
+    longest: GaugeVec,
+    retries: IntCounterVec,
+    /// From a node's creation to the removal of its taint.
+    pub(crate) taint_removal_delay: Histogram,
+    /// From a node's creation to the end of its initialisation.
+    pub(crate) initial_sync_delay: Histogram,
+}
+
+/// What one work queue measures.
+#[derive(Clone)]
+pub(crate) struct QueueMetrics {
+    pub(crate) depth: IntGauge,
+    pub(crate) adds: IntCounter,
+    pub(crate) waited: Histogram,
+    pub(crate) worked: Histogram,
+    pub(crate) unfinished: Gauge,
+    pub(crate) longest: Gauge,
+    pub(crate) retries: IntCounter,
+}
+
+impl Metrics {
+    /// Adds the controllers' metric families to a registry.
+    ///
+    /// # Errors
+    ///
+    /// If the registry has a family of one of these names.
+    pub fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let queue = |name: &str, help: &str| Opts::new(format!("workqueue_{name}"), help);
+        let buckets = exponential_buckets(1e-8, 10.0, 10)?;
+        let durations = |name: &str, help: &str| {
+            HistogramVec::new(HistogramOpts::from(queue(name, help)).buckets(buckets.clone()), &["name"])
+        };
+        let delay = |name: &str, help: &str| {
+            let buckets = vec![1.0, 4.0, 16.0, 64.0, 256.0, 1024.0];
+            Histogram::with_opts(HistogramOpts::new(format!("node_controller_{name}"), help).buckets(buckets))
+        };
+        let metrics = Self {
+            depth: IntGaugeVec::new(queue("depth", "Keys that a worker may take now"), &["name"])?,
+            adds: IntCounterVec::new(queue("adds_total", "Keys that became ready or dirty"), &["name"])?,
+            waited: durations("queue_duration_seconds", "How long a key waited for a worker")?,
+            worked: durations("work_duration_seconds", "How long a worker had a key")?,
+            unfinished: GaugeVec::new(
+                queue("unfinished_work_seconds", "How long workers have had their present keys, all together"),
+                &["name"],
+            )?,
+            longest: GaugeVec::new(
+                queue("longest_running_processor_seconds", "How long the busiest worker has had its present key"),
+                &["name"],
+            )?,
+            retries: IntCounterVec::new(queue("retries_total", "Keys that were put back for later"), &["name"])?,
+            taint_removal_delay: delay(
+                "cloud_provider_taint_removal_delay_seconds",
+                "From a node's creation to the removal of its taint",
+            )?,
+            initial_sync_delay: delay(
+                "initial_node_sync_delay_seconds",
+                "From a node's creation to the end of its initialisation",
+            )?,
+        };
+        registry.register(Box::new(metrics.depth.clone()))?;
+        registry.register(Box::new(metrics.adds.clone()))?;
+        registry.register(Box::new(metrics.waited.clone()))?;
+        registry.register(Box::new(metrics.worked.clone()))?;
+        registry.register(Box::new(metrics.unfinished.clone()))?;
+        registry.register(Box::new(metrics.longest.clone()))?;
+        registry.register(Box::new(metrics.retries.clone()))?;
+        registry.register(Box::new(metrics.taint_removal_delay.clone()))?;
+        registry.register(Box::new(metrics.initial_sync_delay.clone()))?;
+        Ok(metrics)
+    }
+
+    /// The metrics of the work queue with this name.
+    pub(crate) fn queue(&self, name: &str) -> QueueMetrics {
+        let name = &[name];
+        QueueMetrics {
+            depth: self.depth.with_label_values(name),
+            adds: self.adds.with_label_values(name),
+            waited: self.waited.with_label_values(name),
+            worked: self.worked.with_label_values(name),
+            unfinished: self.unfinished.with_label_values(name),
+            longest: self.longest.with_label_values(name),
+            retries: self.retries.with_label_values(name),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a node should look like, given its machine. No client, no clock, no log.
+
+use cloud_provider::{Address, AddressKind, Instance};
+use k8s_openapi::api::core::v1::{Node, NodeAddress};
+
+use crate::node::addresses::{self, preferred, with_hostnames};
+use crate::nodes::provider_id;
+
+/// The key of the taint that a node has until it is initialised, with any value and any effect.
+pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+/// The annotation with the node IP that a kubelet was given.
+const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
+
+/// The two labels for one fact: the old name, which leads once it is there, and the present one.
+struct Label {
+    beta: &'static str,
+    stable: &'static str,
+}
+
+const ZONE: Label = Label { beta: "failure-domain.beta.kubernetes.io/zone", stable: "topology.kubernetes.io/zone" };
+const REGION: Label =
+    Label { beta: "failure-domain.beta.kubernetes.io/region", stable: "topology.kubernetes.io/region" };
+const TYPE: Label = Label { beta: "beta.kubernetes.io/instance-type", stable: "node.kubernetes.io/instance-type" };
+
+/// Why a node cannot be made as it should be.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub(crate) enum Error {
+    /// Neither the node nor the cloud has a provider id.
+    #[error("failed to get instance metadata for node {0}: cloud provider does not set node provider ID for node {0}")]
+    NoProviderId(String),
+    /// The node IP that the kubelet was given cannot be followed.
+    #[error("failed to get node modifiers from cloud provider: provided node ip for node {node:?} is not valid")]
+    ProvidedNodeIp {
+        /// The node's name.
+        node: String,
+        /// What is wrong.
+        source: addresses::Error,
+    },
+}
+
+/// An initialised node.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Initialized {
+    /// The node with provider id and labels, and without the taint. Its status is as it was.
+    pub(super) node: Node,
+    /// Labels of the cloud that the node does not get.
+    pub(super) discarded: Vec<Discarded>,
+}
+
+/// A label of the cloud that a node does not get.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Discarded {
+    /// It belongs to Kubernetes.
+    Reserved(String),
+    /// The node has it already, with this or another value.
+    Present(String),
+}
+
+/// What a change of a node means to a work queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Change {
+    /// There is nothing to do for this node.
+    Nothing,
+    /// There is something to do, and what it depends on is as it was: a pause after a failure stands.
+    Same,
+    /// There is something to do, and it may turn out differently than before.
+    Different,
+}
+
+/// Whether the node waits to be initialised.
+pub(crate) fn is_waiting(node: &Node) -> bool {
+    taints(node).iter().any(|it| it.key == UNINITIALIZED)
+}
+
+/// What a change of a node means.
+pub(super) fn change(before: Option<&Node>, node: &Node) -> Change {
+    if is_waiting(node) {
+        let same = before.is_some_and(|before| {
+            before.metadata.uid == node.metadata.uid
+                && taints(before) == taints(node)
+                && provider_id(before) == provider_id(node)
+                && provided_node_ip(before) == provided_node_ip(node)
+        });
+        return if same { Change::Same } else { Change::Different };
+    }
+    if stale_labels(node).is_empty() {
+        return Change::Nothing;
+    }
+    match before {
+        Some(before) if labels_equal(before, node) => Change::Same,
+        _ => Change::Different,
+    }
+}
+
+/// The node as it is once it is initialised.
+pub(super) fn initialized(node: &Node, instance: &Instance) -> Result<Initialized, Error> {
+    let mut desired = node.clone();
+    let name = || node.metadata.name.clone().unwrap_or_default();
+    let spec = desired.spec.get_or_insert_default();
+    if spec.provider_id.as_deref().is_none_or(str::is_empty) {
+        spec.provider_id = Some(instance.provider_id.clone().ok_or_else(|| Error::NoProviderId(name()))?);
+    }
+    // Checked here although the addresses are written later: with a wrong node IP nothing is written at all.
+    if let Some(provided) = provided_node_ip(node) {
+        let source = preferred(provided, &instance.addresses);
+        source.map_err(|source| Error::ProvidedNodeIp { node: name(), source })?;
+    }
+    spec.taints = spec.taints.take().map(|mut taints| {
+        taints.retain(|it| it.key != UNINITIALIZED);
+        taints
+    });
+    if spec.taints.as_ref().is_some_and(Vec::is_empty) {
+        spec.taints = None;
+    }
+    let facts = [(TYPE, &instance.machine_type), (ZONE, &instance.zone), (REGION, &instance.region)];
+    for (label, value) in facts {
+        if let Some(value) = value {
+            let labels = desired.metadata.labels.get_or_insert_default();
+            labels.insert(label.beta.to_owned(), value.clone());
+            labels.insert(label.stable.to_owned(), value.clone());
+        }
+    }
+    let mut discarded = Vec::new();
+    for (key, value) in &instance.labels {
+        if is_reserved(key) {
+            discarded.push(Discarded::Reserved(key.clone()));
+        } else if desired.metadata.labels.as_ref().is_some_and(|it| it.contains_key(key)) {
+            discarded.push(Discarded::Present(key.clone()));
+        } else {
+            desired.metadata.labels.get_or_insert_default().insert(key.clone(), value.clone());
+        }
+    }
+    Ok(Initialized { node: desired, discarded })
+}
+
+/// The node with its machine's addresses. A machine without addresses changes nothing.
+pub(super) fn addressed(node: &Node, instance: &Instance) -> Result<Node, Error> {
+    let mut desired = node.clone();
+    if instance.addresses.is_empty() {
+        return Ok(desired);
+    }
+    let standing = standing_addresses(node);
+    let mut wanted = with_hostnames(instance.addresses.clone(), &standing);
+    if let Some(provided) = provided_node_ip(node) {
+        wanted = preferred(provided, &wanted)
+            .map_err(|source| Error::ProvidedNodeIp { node: node.metadata.name.clone().unwrap_or_default(), source })?;
+    }
+    let wanted = wanted.into_iter().map(|it| NodeAddress { type_: it.kind.as_str().to_owned(), address: it.value });
+    desired.status.get_or_insert_default().addresses = Some(wanted.collect());
+    Ok(desired)
+}
+
+/// The node with its present labels as its old ones say. Where an old one is missing, nothing changes.
+pub(super) fn reconciled(node: &Node) -> Node {
+    let mut desired = node.clone();
+    for (key, value) in stale_labels(node) {
+        desired.metadata.labels.get_or_insert_default().insert(key.to_owned(), value.to_owned());
+    }
+    desired
+}
+
+/// What the node's status says of its addresses. Kinds that Kubernetes does not know are left out.
+pub(crate) fn standing_addresses(node: &Node) -> Vec<Address> {
+    let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
+    let address = |it: &NodeAddress| Some(Address { kind: AddressKind::parse(&it.type_)?, value: it.address.clone() });
+    addresses.iter().filter_map(address).collect()
+}
+
+/// A label of the node.
+pub(crate) fn label<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+/// The node's zone and region.
+pub(crate) fn place(node: &Node) -> (Option<&str>, Option<&str>) {
+    (label(node, ZONE.stable), label(node, REGION.stable))
+}
+
+/// Present labels that are not as the old ones say, and what they should be.
+fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
+    let stale = |it: Label| {
+        let beta = label(node, it.beta)?;
+        (label(node, it.stable) != Some(beta)).then_some((it.stable, beta))
+    };
+    [ZONE, REGION, TYPE].into_iter().filter_map(stale).collect()
+}
+
+fn labels_equal(one: &Node, other: &Node) -> bool {
+    [ZONE, REGION, TYPE].iter().flat_map(|it| [it.beta, it.stable]).all(|it| label(one, it) == label(other, it))
+}
+
+fn taints(node: &Node) -> &[k8s_openapi::api::core::v1::Taint] {
+    node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default()
+}
+
+fn provided_node_ip(node: &Node) -> Option<&str> {
+    node.metadata.annotations.as_ref()?.get(PROVIDED_NODE_IP).map(String::as_str)
+}
+
+/// Whether a label's domain is Kubernetes' own, or below it.
+fn is_reserved(key: &str) -> bool {
+    let Some((domain, _)) = key.split_once('/') else { return false };
+    ["kubernetes.io", "k8s.io"]
+        .into_iter()
+        .any(|reserved| domain.strip_suffix(reserved).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}

@@ -1,0 +1,78 @@
+//! The address loop: pass after pass over all initialised nodes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use tracing::{debug, error, warn};
+
+use crate::error::chain;
+use crate::inventory::MANY;
+use crate::inventory::machines::Machines;
+use crate::node::{Controller, Options, contained, plan};
+
+/// Updates the addresses of all nodes, again and again. The first pass is about `standing`.
+pub(super) async fn run(controller: Arc<Controller>, standing: Vec<Arc<Node>>, options: Options) {
+    let period = options.status_update_frequency;
+    let mut standing = Some(standing);
+    sliding(period, || {
+        let nodes = standing.take().unwrap_or_else(|| controller.nodes.store().state());
+        let controller = &controller;
+        async move { controller.pass(nodes, options.refreshes(), period).await }
+    })
+    .await;
+}
+
+/// Makes pass after pass. The period begins when a pass has ended.
+async fn sliding<F: Future<Output = ()>>(period: Duration, mut pass: impl FnMut() -> F) {
+    loop {
+        pass().await;
+        tokio::time::sleep(period).await;
+    }
+}
+
+impl Controller {
+    async fn pass(&self, nodes: Vec<Arc<Node>>, parallel: usize, period: Duration) {
+        let nodes: Vec<_> = nodes.into_iter().filter(|it| self.is_due(it)).collect();
+        let sweep = if nodes.len() < MANY {
+            None
+        } else {
+            match self.inventory.all(period).await {
+                Ok(sweep) => Some(sweep),
+                Err(error) => {
+                    warn!(error = error.to_string(), "no node's addresses are updated in this pass");
+                    return;
+                }
+            }
+        };
+        let sweep = sweep.as_deref();
+        let refresh = |node: Arc<Node>| async move {
+            if let Err(panic) = contained(self.refresh(&node, sweep)).await {
+                error!(node = node.name_any(), "panic updating the node's addresses: {panic}");
+            }
+        };
+        stream::iter(nodes).for_each_concurrent(parallel, refresh).await;
+    }
+
+    /// Whether the loop looks after a node: it is initialised, and one of this cloud's.
+    fn is_due(&self, node: &Node) -> bool {
+        !plan::is_waiting(node) && self.inventory.covers(node)
+    }
+
+    async fn refresh(&self, node: &Node, sweep: Option<&Machines>) {
+        let name = node.name_any();
+        // A pass may take a while.
+        let Some(node) = self.nodes.get(&name).filter(|it| self.is_due(it)) else { return };
+        match self.inventory.standing(&node, sweep).await {
+            Ok(Some(instance)) => {
+                if let Err(error) = self.address(node, &instance).await {
+                    error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
+                }
+            }
+            Ok(None) => debug!(node = name, "the cloud has no machine for this node; its addresses stay"),
+            Err(error) => warn!(node = name, "Error getting instance metadata for node addresses: {error}"),
+        }
+    }
+}

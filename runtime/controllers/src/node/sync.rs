@@ -1,0 +1,160 @@
+//! Bringing one node to where it should be: initialised, with labels that agree with each other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Error as CloudError, Instance};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
+use kube::{Resource, ResourceExt};
+use tracing::{debug, error, info, warn};
+
+use crate::Severity;
+use crate::error::{LONGEST_RETRY_AFTER, Pause, back_off, chain, pause};
+use crate::node::Controller;
+use crate::node::plan::{self, Discarded, Initialized};
+use crate::object::{self, Part};
+
+/// Why a node could not be synced.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// The cloud did not say which machine stands behind the node, or its answer was refused.
+    #[error("failed to get instance metadata for node {node}")]
+    Metadata {
+        /// The node's name.
+        node: String,
+        /// Why.
+        source: CloudError,
+    },
+    /// The cloud is certain that there is no machine. Another controller decides what becomes of the node.
+    #[error("failed to get instance metadata for node {0}: instance not found")]
+    NotFound(String),
+    /// The machine and the node do not fit together.
+    #[error(transparent)]
+    Plan(#[from] plan::Error),
+    /// The labels could not be written.
+    #[error("failed update labels for node {node}")]
+    Labels {
+        /// The node's name.
+        node: String,
+        /// Why.
+        source: object::Error,
+    },
+    /// The node could not be written.
+    #[error(transparent)]
+    Write(#[from] object::Error),
+}
+
+impl Error {
+    /// When the node is tried again, after `failures` in a row before this one.
+    pub(super) fn pause(&self, failures: u32) -> Pause {
+        match self {
+            Self::Metadata { source, .. } => pause(failures, source),
+            Self::NotFound(_) | Self::Plan(_) | Self::Labels { .. } | Self::Write(_) => {
+                Pause::AtLeast(back_off(failures))
+            }
+        }
+    }
+
+    /// The reason of the event that shows this to a person; `None` where time alone may heal it.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Metadata { source: CloudError::Invalid(_), .. } => Some("InstanceMetadataInvalid"),
+            Self::Metadata { source: CloudError::Denied(_), .. } => Some("InstanceMetadataDenied"),
+            _ => None,
+        }
+    }
+
+    /// The pause that the cloud asked for, if it is longer than any that it gets.
+    pub(super) fn cut_pause(&self) -> Option<Duration> {
+        match self {
+            Self::Metadata { source: CloudError::RetryAfter { after, .. }, .. } => {
+                Some(*after).filter(|it| *it > LONGEST_RETRY_AFTER)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Controller {
+    /// Initialises a node that waits for it; of others, brings the labels in step.
+    pub(super) async fn sync(&self, name: &str) -> Result<(), Error> {
+        let Some(node) = self.nodes.get(name) else { return Ok(()) };
+        if !plan::is_waiting(&node) {
+            return self.reconcile(&node).await;
+        }
+        if !self.inventory.covers(&node) {
+            debug!(node = name, "the node belongs to another cloud; it is left alone");
+            return Ok(());
+        }
+        let instance = self.inventory.joining(&node).await;
+        let instance = instance.map_err(|source| Error::Metadata { node: name.to_owned(), source })?;
+        let instance = instance.ok_or_else(|| Error::NotFound(name.to_owned()))?;
+
+        let Some(initialized) = self.initialize(node.clone(), &instance).await? else { return Ok(()) };
+        self.metrics.taint_removal_delay.observe(age(&node));
+        if let Err(error) = self.address(initialized.clone(), &instance).await {
+            // The node works without: the next pass over all addresses tries again.
+            error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
+        }
+        info!(node = name, provider_id = crate::nodes::provider_id(&initialized), "the node is initialised");
+        self.recorder.record(initialized.object_ref(&()), Severity::Normal, "Synced", "Node synced successfully");
+        self.metrics.initial_sync_delay.observe(age(&node));
+        Ok(())
+    }
+
+    /// Writes provider id and labels, and takes the taint away, all at once.
+    async fn initialize(&self, node: Arc<Node>, instance: &Instance) -> Result<Option<Arc<Node>>, Error> {
+        let name = node.name_any();
+        let claimed = instance.provider_id.as_deref();
+        if let Some(provider_id) = claimed
+            && !self.nodes.claim(provider_id, &name)
+        {
+            let error = format!("machine {provider_id} has just become another node's");
+            return Err(Error::Metadata { node: name, source: CloudError::Invalid(error) });
+        }
+        let planned = plan::initialized(&node, instance);
+        if let Ok(Initialized { discarded, .. }) = &planned {
+            warn_of(&name, discarded);
+        }
+        let written = match planned {
+            Ok(_) => {
+                let plan = |it: &Node| Ok(plan::initialized(it, instance)?.node);
+                self.write(node, Part::Object, plan).await
+            }
+            Err(error) => Err(error.into()),
+        };
+        if let (Some(provider_id), Err(_) | Ok(None)) = (claimed, &written) {
+            self.nodes.release(provider_id, &name);
+        }
+        written
+    }
+
+    /// Writes the addresses of the node's machine.
+    pub(super) async fn address(&self, node: Arc<Node>, instance: &Instance) -> Result<(), Error> {
+        self.write(node, Part::Status, |it| Ok(plan::addressed(it, instance)?)).await.map(drop)
+    }
+
+    async fn reconcile(&self, node: &Node) -> Result<(), Error> {
+        match object::update(&self.api, node, &plan::reconciled(node), Part::Object).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_gone() => Ok(()),
+            Err(source) => Err(Error::Labels { node: node.name_any(), source }),
+        }
+    }
+}
+
+fn warn_of(node: &str, discarded: &[Discarded]) {
+    for label in discarded {
+        match label {
+            Discarded::Reserved(key) => warn!(node, "Discarding node label {key} with kubernetes namespace"),
+            Discarded::Present(key) => warn!(node, "Discarding node label {key} that is already present"),
+        }
+    }
+}
+
+/// How long ago the node was created, in seconds.
+fn age(node: &Node) -> f64 {
+    let created = node.metadata.creation_timestamp.as_ref().map_or_else(Timestamp::now, |it| it.0);
+    Timestamp::now().duration_since(created).as_secs_f64().max(0.0)
+}

@@ -1,0 +1,205 @@
+//! The cluster's nodes, from one watch that every controller shares.
+
+mod index;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::Api;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
+use kube::{Client, ResourceExt};
+use tracing::{info, warn};
+
+use crate::error::chain;
+
+use self::index::Index;
+
+/// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
+///
+/// What no controller reads is left out of the copies: managed fields, images and attached volumes.
+#[derive(Clone)]
+pub struct Nodes {
+    store: Store<Node>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Held while an event is dealt with, so that a new listener misses none and hears none twice.
+    listeners: Mutex<Vec<Listener>>,
+    index: Mutex<Index>,
+    /// How many nodes wait to be initialised.
+    waiting: AtomicUsize,
+}
+
+/// Hears of each change: the node as it was, if it was known, and as it is, if it still is.
+type Listener = Box<dyn Fn(Option<&Node>, Option<&Node>) + Send>;
+
+impl Nodes {
+    /// Watches the cluster's nodes. The future is the watch: it has to run, and never ends.
+    ///
+    /// `api_server` is what warnings call the API server when it cannot be watched.
+    pub fn watch(client: Client, api_server: String) -> (Self, impl Future<Output = Infallible> + Send) {
+        let writer = Writer::<Node>::new(());
+        let shared = Shared {
+            listeners: Mutex::new(Vec::new()),
+            index: Mutex::new(Index::default()),
+            waiting: AtomicUsize::new(0),
+        };
+        let nodes = Self { store: writer.as_reader(), shared: Arc::new(shared) };
+        (nodes.clone(), nodes.follow(client, api_server, writer))
+    }
+
+    /// The nodes themselves.
+    #[must_use]
+    pub fn store(&self) -> Store<Node> {
+        self.store.clone()
+    }
+
+    /// Waits until all nodes are known that there were when the watch began.
+    pub async fn synced(&self) {
+        if self.store.wait_until_ready().await.is_err() {
+            // The watch was dropped before it had begun: there will be no nodes.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The node with this name.
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<Node>> {
+        self.store.get(&ObjectRef::new(name))
+    }
+
+    /// How many nodes wait to be initialised.
+    pub(crate) fn waiting(&self) -> usize {
+        self.shared.waiting.load(Ordering::Relaxed)
+    }
+
+    /// The node that has this provider id, or is about to get it.
+    pub(crate) fn holder(&self, provider_id: &str) -> Option<String> {
+        self.index().holder(provider_id).map(str::to_owned)
+    }
+
+    /// Sets a provider id aside for a node that is about to get it. Returns whether no other node has it.
+    pub(crate) fn claim(&self, provider_id: &str, name: &str) -> bool {
+        self.index().claim(provider_id, name)
+    }
+
+    /// Takes a claim back, unless the node has got its provider id by now.
+    pub(crate) fn release(&self, provider_id: &str, name: &str) {
+        let has_it = self.get(name).is_some_and(|it| self::provider_id(&it) == Some(provider_id));
+        if !has_it {
+            self.index().release(provider_id, name);
+        }
+    }
+
+    /// Calls `listener` for every node that is known, and from then on for every change. It must be quick.
+    pub(crate) fn listen(&self, listener: impl Fn(Option<&Node>, Option<&Node>) + Send + 'static) {
+        let mut listeners = self.listeners();
+        for node in self.store.state() {
+            listener(None, Some(&node));
+        }
+        listeners.push(Box::new(listener));
+    }
+
+    async fn follow(self, client: Client, api_server: String, mut writer: Writer<Node>) -> Infallible {
+        let events = watch(Api::<Node>::all(client), watcher::Config::default().streaming_lists());
+        let mut events = pin!(events.default_backoff());
+        let mut warned = false;
+        loop {
+            match events.next().await {
+                Some(Ok(event)) => {
+                    if std::mem::take(&mut warned) {
+                        info!(api_server, "nodes are watched again");
+                    }
+                    self.apply(event, &mut writer);
+                }
+                Some(Err(error)) => {
+                    warned = true;
+                    let error = chain(&error);
+                    warn!(api_server, error, "cannot watch nodes; what is known of them may be old; trying again");
+                }
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
+        let listeners = self.listeners();
+        let tell = |old: Option<&Node>, new: Option<&Node>| listeners.iter().for_each(|it| it(old, new));
+        match event {
+            Event::Init => writer.apply_watcher_event(&Event::Init),
+            Event::InitApply(mut node) => {
+                trim(&mut node);
+                writer.apply_watcher_event(&Event::InitApply(node));
+            }
+            Event::InitDone => {
+                let before = self.store.state();
+                writer.apply_watcher_event(&Event::InitDone);
+                let after = self.store.state();
+                self.reindex(|index| *index = Index::of(after.iter().map(AsRef::as_ref)));
+                let known: std::collections::HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
+                for node in &after {
+                    tell(known.get(&node.name_any()).map(|it| it.as_ref()), Some(node));
+                }
+                for node in before.iter().filter(|it| self.get(&it.name_any()).is_none()) {
+                    tell(Some(node), None);
+                }
+            }
+            Event::Apply(mut node) => {
+                trim(&mut node);
+                let before = self.get(&node.name_any());
+                self.reindex(|index| index.apply(&node));
+                let event = Event::Apply(node);
+                writer.apply_watcher_event(&event);
+                if let Event::Apply(node) = &event {
+                    tell(before.as_deref(), Some(node));
+                }
+            }
+            Event::Delete(node) => {
+                self.reindex(|index| index.delete(&node.name_any()));
+                let event = Event::Delete(node);
+                writer.apply_watcher_event(&event);
+                if let Event::Delete(node) = &event {
+                    tell(Some(node), None);
+                }
+            }
+        }
+    }
+
+    fn reindex(&self, change: impl FnOnce(&mut Index)) {
+        let mut index = self.index();
+        change(&mut index);
+        self.shared.waiting.store(index.waiting(), Ordering::Relaxed);
+    }
+
+    fn index(&self) -> MutexGuard<'_, Index> {
+        // Its operations do not panic; and if one did, the next full listing would repair it.
+        self.shared.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
+        self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A node's provider id, unless it is empty.
+pub(crate) fn provider_id(node: &Node) -> Option<&str> {
+    node.spec.as_ref()?.provider_id.as_deref().filter(|it| !it.is_empty())
+}
+
+/// Leaves out what takes memory and is never read.
+fn trim(node: &mut Node) {
+    node.metadata.managed_fields = None;
+    if let Some(status) = &mut node.status {
+        status.images = None;
+        status.volumes_attached = None;
+        status.volumes_in_use = None;
+    }
+}

@@ -1,0 +1,246 @@
+//! Upstream's work queue as plain data: keys, times and failures go in, keys come out.
+//!
+//! A key is *dirty* while it waits for a worker and *processing* while one has it, so no key is ever worked on twice at
+//! once, and any number of additions during a run makes one more run. Nothing in here looks at a clock.
+
+pub(crate) mod limits;
+pub(crate) mod pump;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::error::Pause;
+
+use self::limits::Limits;
+
+/// Keys that want to be worked on.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    /// What a worker may take now, oldest first.
+    ready: VecDeque<String>,
+    /// What waits, and since when: all of `ready`, and keys that were added while they were processed.
+    dirty: HashMap<String, Instant>,
+    /// What workers have, and since when.
+    processing: HashMap<String, Instant>,
+    /// What becomes ready later, earliest first.
+    delayed: BTreeSet<(Instant, String)>,
+    /// The time under which a key stands in `delayed`.
+    due: HashMap<String, Instant>,
+    limits: Limits,
+}
+
+/// A key that a worker has, and how long it waited.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Taken {
+    pub(crate) key: String,
+    pub(crate) waited: Duration,
+}
+
+impl Queue {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            ready: VecDeque::new(),
+            dirty: HashMap::new(),
+            processing: HashMap::new(),
+            delayed: BTreeSet::new(),
+            due: HashMap::new(),
+            limits: Limits::new(now),
+        }
+    }
+
+    /// Makes a key ready at once, also when it is backing off. Returns whether it was not waiting already.
+    pub(crate) fn add(&mut self, key: &str, now: Instant) -> bool {
+        if self.dirty.contains_key(key) {
+            return false;
+        }
+        self.dirty.insert(key.to_owned(), now);
+        if !self.processing.contains_key(key) {
+            self.ready.push_back(key.to_owned());
+        }
+        true
+    }
+
+    /// Makes a key ready after a delay; of several delays the earliest end counts.
+    ///
+    /// Returns whether it became ready at once and was not waiting already.
+    pub(crate) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) -> bool {
+        if delay.is_zero() {
+            return self.add(key, now);
+        }
+        let at = now + delay;
+        match self.due.get(key) {
+            Some(&standing) if standing <= at => return false,
+            Some(&standing) => {
+                self.delayed.remove(&(standing, key.to_owned()));
+            }
+            None => {}
+        }
+        self.due.insert(key.to_owned(), at);
+        self.delayed.insert((at, key.to_owned()));
+        false
+    }
+
+    /// How many times in a row a key has failed.
+    pub(crate) fn failures(&self, key: &str) -> u32 {
+        self.limits.failures(key)
+    }
+
+    /// Puts a key that failed back for later. `jitter` is between 0 and 1 and can only lengthen a pause.
+    pub(crate) fn retry(&mut self, key: &str, pause: Pause, now: Instant, jitter: f64) -> Duration {
+        let delay = match pause {
+            Pause::Exactly(delay) => delay,
+            Pause::AtLeast(delay) => self.limits.failed(key, delay, now, jitter),
+        };
+        self.add_after(key, delay, now);
+        delay
+    }
+
+    /// Forgets the failures of a key. A delay that it has already stays, as upstream.
+    pub(crate) fn forget(&mut self, key: &str) {
+        self.limits.forget(key);
+    }
+
+    /// Gives the next ready key to a worker.
+    pub(crate) fn take(&mut self, now: Instant) -> Option<Taken> {
+        let key = self.ready.pop_front()?;
+        let since = self.dirty.remove(&key).unwrap_or(now);
+        self.processing.insert(key.clone(), now);
+        Some(Taken { key, waited: now - since })
+    }
+
+    /// Takes a key back from its worker. Returns how long it was worked on.
+    pub(crate) fn done(&mut self, key: &str, now: Instant) -> Duration {
+        let since = self.processing.remove(key).unwrap_or(now);
+        if self.dirty.contains_key(key) {
+            self.ready.push_back(key.to_owned());
+        }
+        now - since
+    }
+
+    /// Makes every key ready whose delay is over. Returns how many were not waiting already.
+    pub(crate) fn promote(&mut self, now: Instant) -> usize {
+        let mut added = 0;
+        while let Some((at, _)) = self.delayed.first()
+            && *at <= now
+        {
+            let Some((_, key)) = self.delayed.pop_first() else { break };
+            self.due.remove(&key);
+            added += usize::from(self.add(&key, now));
+        }
+        added
+    }
+
+    /// When the next delay ends.
+    pub(crate) fn wakes_at(&self) -> Option<Instant> {
+        self.delayed.first().map(|(at, _)| *at)
+    }
+
+    /// How many keys a worker may take now.
+    pub(crate) fn depth(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How long workers have been busy: all of them together, and the busiest.
+    pub(crate) fn busy(&self, now: Instant) -> (Duration, Duration) {
+        self.processing
+            .values()
+            .map(|since| now - *since)
+            .fold((Duration::ZERO, Duration::ZERO), |(sum, longest), age| (sum + age, longest.max(age)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn queue() -> (Queue, Instant) {
+        let now = Instant::now();
+        (Queue::new(now), now)
+    }
+
+    fn take(queue: &mut Queue, now: Instant) -> Option<String> {
+        queue.promote(now);
+        queue.take(now).map(|it| it.key)
+    }
+
+    #[test]
+    fn a_key_that_waits_already_is_not_added_again() {
+        let (mut queue, now) = queue();
+        assert!(queue.add("a", now));
+        assert!(!queue.add("a", now));
+        assert!(queue.add("b", now));
+        assert_eq!(queue.depth(), 2);
+        assert_eq!(take(&mut queue, now).as_deref(), Some("a"));
+        assert_eq!(take(&mut queue, now).as_deref(), Some("b"));
+        assert_eq!(take(&mut queue, now), None);
+    }
+
+    #[test]
+    fn case_036_ten_events_during_one_run_make_one_more_run() {
+        let (mut queue, now) = queue();
+        queue.add("n1", now);
+        assert_eq!(take(&mut queue, now).as_deref(), Some("n1"));
+        for _ in 0..10 {
+            queue.add("n1", now);
+        }
+        assert_eq!(take(&mut queue, now), None, "no key is worked on twice at once");
+        assert_eq!(queue.done("n1", now + SECOND), SECOND);
+        assert_eq!(take(&mut queue, now).as_deref(), Some("n1"));
+        queue.done("n1", now);
+        assert_eq!(take(&mut queue, now), None);
+    }
+
+    #[test]
+    fn the_earliest_of_several_delays_counts() {
+        let (mut queue, now) = queue();
+        queue.add_after("a", 5 * SECOND, now);
+        queue.add_after("a", 2 * SECOND, now);
+        queue.add_after("a", 9 * SECOND, now);
+        assert_eq!(queue.wakes_at(), Some(now + 2 * SECOND));
+        assert_eq!(take(&mut queue, now + SECOND), None);
+        assert_eq!(take(&mut queue, now + 2 * SECOND).as_deref(), Some("a"));
+        assert_eq!(queue.wakes_at(), None);
+    }
+
+    #[test]
+    fn an_event_does_not_wait_for_the_back_off() {
+        let (mut queue, now) = queue();
+        queue.add_after("a", 5 * SECOND, now);
+        queue.add("a", now);
+        assert_eq!(take(&mut queue, now).as_deref(), Some("a"));
+        queue.done("a", now);
+        assert_eq!(take(&mut queue, now + 5 * SECOND).as_deref(), Some("a"), "the delay stays, as upstream");
+    }
+
+    #[test]
+    fn a_pause_that_was_asked_for_is_kept_exactly() {
+        let (mut queue, now) = queue();
+        assert_eq!(queue.retry("a", Pause::Exactly(7 * SECOND), now, 1.0), 7 * SECOND);
+        assert_eq!(queue.failures("a"), 0);
+    }
+
+    #[test]
+    fn failures_are_counted_until_they_are_forgotten() {
+        let (mut queue, now) = queue();
+        for _ in 0..3 {
+            queue.retry("a", Pause::AtLeast(SECOND), now, 0.0);
+        }
+        assert_eq!(queue.failures("a"), 3);
+        queue.forget("a");
+        assert_eq!(queue.failures("a"), 0);
+    }
+
+    #[test]
+    fn how_long_workers_are_busy_is_known() {
+        let (mut queue, now) = queue();
+        queue.add("a", now);
+        queue.add("b", now);
+        assert_eq!(queue.take(now + SECOND), Some(Taken { key: "a".into(), waited: SECOND }));
+        queue.take(now + 2 * SECOND);
+        assert_eq!(queue.busy(now + 4 * SECOND), (5 * SECOND, 3 * SECOND));
+    }
+}

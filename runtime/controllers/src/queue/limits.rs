@@ -1,0 +1,81 @@
+//! How often keys may fail: a count for each key, and one token bucket for all of them together.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Retries a second, for all keys together.
+const RATE: f64 = 10.0;
+/// Retries at once, for all keys together.
+const BURST: f64 = 100.0;
+/// The most by which jitter lengthens a pause, as a part of it.
+const JITTER: f64 = 0.1;
+
+/// Failures of each key, and the bucket that all retries are taken from.
+#[derive(Debug)]
+pub(super) struct Limits {
+    failures: HashMap<String, u32>,
+    /// Negative: what retries have borrowed.
+    tokens: f64,
+    filled: Instant,
+}
+
+impl Limits {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { failures: HashMap::new(), tokens: BURST, filled: now }
+    }
+
+    pub(super) fn failures(&self, key: &str) -> u32 {
+        self.failures.get(key).copied().unwrap_or(0)
+    }
+
+    /// Counts a failure. Returns how long its key has to wait: the longer of its own pause and of the bucket's, and
+    /// up to a tenth more.
+    pub(super) fn failed(&mut self, key: &str, pause: Duration, now: Instant, jitter: f64) -> Duration {
+        let failures = self.failures.entry(key.to_owned()).or_default();
+        *failures = failures.saturating_add(1);
+        pause.max(self.reserve(now)).mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
+    }
+
+    pub(super) fn forget(&mut self, key: &str) {
+        self.failures.remove(key);
+    }
+
+    /// Takes a token, and returns how long it takes until it is there.
+    fn reserve(&mut self, now: Instant) -> Duration {
+        let gained = now.saturating_duration_since(self.filled).as_secs_f64() * RATE;
+        self.tokens = (self.tokens + gained).min(BURST) - 1.0;
+        self.filled = now;
+        if self.tokens >= 0.0 { Duration::ZERO } else { Duration::from_secs_f64(-self.tokens / RATE) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_retries_are_free_and_then_ten_a_second() {
+        let now = Instant::now();
+        let mut limits = Limits::new(now);
+        let delays: Vec<_> = (0..120).map(|it| limits.failed(&it.to_string(), Duration::ZERO, now, 0.0)).collect();
+        assert!(delays[..100].iter().all(Duration::is_zero));
+        for (nth, delay) in delays[100..].iter().enumerate() {
+            let expected = Duration::from_millis(100 * (nth as u64 + 1));
+            assert!(delay.abs_diff(expected) < Duration::from_micros(1), "{nth}: {delay:?}");
+        }
+        let later = now + Duration::from_secs(3600);
+        assert_eq!(limits.failed("a", Duration::ZERO, later, 0.0), Duration::ZERO, "the bucket fills up again");
+    }
+
+    #[test]
+    fn the_longer_of_both_pauses_counts_and_jitter_only_lengthens() {
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        for (jitter, expected) in [(-1.0, 1.0), (0.0, 1.0), (0.5, 1.05), (1.0, 1.1), (9.0, 1.1)] {
+            let mut limits = Limits::new(now);
+            assert_eq!(limits.failed("a", second, now, jitter), Duration::from_secs_f64(expected), "{jitter}");
+        }
+    }
+}
