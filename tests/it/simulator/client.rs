@@ -1,0 +1,71 @@
+//! A client that trusts one simulator.
+
+use std::sync::Arc;
+use std::{fs, io};
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
+use tests::digitalocean::{Droplet, Options, Simulator};
+
+/// A simulator with droplets `first` to `last`, named `worker-<id>`.
+pub(crate) async fn simulator(options: Options, first: u64, last: u64) -> Simulator {
+    let simulator = Simulator::start(options).await.unwrap();
+    for id in first..=last {
+        simulator.droplets().insert(Droplet::new(id, &format!("worker-{id}")));
+    }
+    simulator
+}
+
+/// Speaks the first of these protocols that the simulator knows: `h2` or `http/1.1`.
+pub(crate) fn client(simulator: &Simulator, protocols: &[&str]) -> reqwest::Client {
+    let pem = fs::read(simulator.ca_file()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem).unwrap()).unwrap();
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
+    reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap()
+}
+
+/// An answer that was read to its end.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// The ids of the droplets in a list.
+    pub(crate) fn ids(&self) -> Vec<u64> {
+        self.body["droplets"].as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()).collect()
+    }
+
+    /// A header as text, empty where there is none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|it| it.to_str().unwrap()).unwrap_or_default()
+    }
+}
+
+/// Sends GET with the simulator's token. Fails where there is no whole answer in JSON.
+pub(crate) async fn get(simulator: &Simulator, path: &str) -> io::Result<Answer> {
+    get_with(&client(simulator, &["h2"]), simulator, path).await
+}
+
+/// Sends GET through a client of the caller's.
+pub(crate) async fn get_with(client: &reqwest::Client, simulator: &Simulator, path: &str) -> io::Result<Answer> {
+    let request = client.get(format!("{}{path}", simulator.base_url())).bearer_auth(&simulator.token);
+    read(request.send().await.map_err(io::Error::other)?).await
+}
+
+/// Reads an answer to its end.
+pub(crate) async fn read(response: reqwest::Response) -> io::Result<Answer> {
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let body = response.bytes().await.map_err(io::Error::other)?;
+    Ok(Answer { status, headers, body: serde_json::from_slice(&body)? })
+}

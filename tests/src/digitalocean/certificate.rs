@@ -1,0 +1,71 @@
+//! A certificate authority of the simulator's own, and a certificate for where it listens.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{fs, process};
+
+use anyhow::Context as _;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rustls::ServerConfig;
+use rustls_pki_types::PrivateKeyDer;
+
+/// What the certificate is good for: where the simulator listens, and the names by which tests lead others here.
+const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "api.digitalocean.com"];
+
+/// The authority's certificate in a file. The folder is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Authority {
+    folder: PathBuf,
+}
+
+impl Authority {
+    /// Makes an authority, and what a server needs to speak TLS with a certificate of it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no folder can be made under `target/`.
+    pub(super) fn new() -> anyhow::Result<(Authority, Arc<ServerConfig>)> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        params.distinguished_name.push(DnType::CommonName, "simulated DigitalOcean");
+        let certificate = params.self_signed(&key)?;
+        let authority = Authority::write(&certificate.pem())?;
+
+        let leaf_key = KeyPair::generate()?;
+        let leaf = CertificateParams::new(NAMES.map(str::to_owned))?.signed_by(&leaf_key, &Issuer::new(params, key))?;
+        let leaf_key = PrivateKeyDer::Pkcs8(leaf_key.serialize_der().into());
+        let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![leaf.der().clone()], leaf_key)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok((authority, Arc::new(config)))
+    }
+
+    /// The authority's certificate as PEM.
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder.join("ca.pem")
+    }
+
+    fn write(pem: &str) -> anyhow::Result<Authority> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("digitalocean-{}-{number}", process::id());
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/simulator").join(name);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        // From here on a failure removes the folder, too.
+        let authority = Authority { folder: folder.canonicalize()? };
+        fs::write(authority.file(), pem)?;
+        Ok(authority)
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        // Nothing to be done about a folder that stays: it lies under target/.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,216 @@
+//! What the simulator knows and does, beneath HTTP.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use http::Method;
+use serde_json::json;
+use tokio::sync::{broadcast, watch};
+use tokio::time::{Instant, sleep};
+
+use super::answer::Answer;
+use super::description::Description;
+use super::droplets::Droplets;
+use super::fault::{self, Effect, Fault};
+use super::limits::Window;
+use super::record::{Authorization, Recorded};
+use super::{Account, Options};
+
+/// How many requests an observer may be behind before it misses some.
+const OBSERVED: usize = 4_096;
+
+/// The account, the droplets, and everything that happens to requests.
+pub(super) struct Cloud {
+    pub(super) droplets: Droplets,
+    /// Absent: nothing is checked.
+    description: Option<Description>,
+    state: Mutex<State>,
+    /// Finished requests, for whoever looks on.
+    finished: broadcast::Sender<Recorded>,
+    /// Counts what becomes known of requests, so that tests can wait for more.
+    news: watch::Sender<u64>,
+}
+
+struct State {
+    account: Account,
+    token: String,
+    latency: Duration,
+    faults: Vec<Fault>,
+    window: Window,
+    requests: Vec<Recorded>,
+    violations: Vec<String>,
+}
+
+/// How an answer leaves.
+pub(super) enum Outcome {
+    Whole(Answer),
+    Half(Answer),
+    Nothing,
+}
+
+impl Cloud {
+    pub(super) fn new(options: Options) -> Cloud {
+        Cloud {
+            droplets: Droplets::default(),
+            description: options.checked.then(Description::published),
+            state: Mutex::new(State {
+                account: options.account,
+                token: options.token,
+                latency: options.latency,
+                faults: Vec::new(),
+                window: Window::new(options.limits),
+                requests: Vec::new(),
+                violations: Vec::new(),
+            }),
+            finished: broadcast::Sender::new(OBSERVED),
+            news: watch::Sender::new(0),
+        }
+    }
+
+    /// Answers a request, and keeps it.
+    pub(super) async fn answer(&self, mut request: Recorded) -> Outcome {
+        let arrived = Instant::now();
+        let (index, latency, fault) = self.arrive(&mut request);
+        let delay = fault.as_ref().map_or(Duration::ZERO, Fault::delayed);
+        sleep(latency + delay).await;
+
+        let mut answer = self.act(&request);
+        if let Some(fault) = &fault {
+            answer = fault.apply(answer);
+        } else if let Some(description) = &self.description {
+            let wrong = description.check_answer(&request, answer.status, &answer.headers, &answer.body);
+            self.violations(&request, wrong);
+        }
+        let outcome = match fault.as_ref().map(Fault::effect) {
+            Some(Effect::Nothing) => Outcome::Nothing,
+            Some(Effect::Half) => Outcome::Half(answer),
+            Some(_) | None => Outcome::Whole(answer),
+        };
+        if let Outcome::Whole(answer) | Outcome::Half(answer) = &outcome {
+            request.status = Some(answer.status.as_u16());
+            request.took = Some(arrived.elapsed());
+        }
+        self.lock().requests[index] = request.clone();
+        self.news.send_modify(|count| *count += 1);
+        // Without a receiver nobody looks on.
+        let _ = self.finished.send(request);
+        outcome
+    }
+
+    /// Keeps a request that has arrived, and returns its place, and how late and how wrong its answer is to be.
+    fn arrive(&self, request: &mut Recorded) -> (usize, Duration, Option<Fault>) {
+        let (index, latency, fault) = {
+            let mut state = self.lock();
+            if let Authorization::Refused(value) = &request.authorization
+                && value.strip_prefix("Bearer ") == Some(&state.token)
+            {
+                request.authorization = Authorization::Accepted;
+            }
+            let fault = fault::take(&mut state.faults, request);
+            state.requests.push(request.clone());
+            (state.requests.len() - 1, state.latency, fault)
+        };
+        self.news.send_modify(|count| *count += 1);
+        if let Some(description) = &self.description {
+            self.violations(request, description.check_request(request));
+        }
+        (index, latency, fault)
+    }
+
+    /// What the service does with a request.
+    fn act(&self, request: &Recorded) -> Answer {
+        let quota = self.lock().window.admit(SystemTime::now());
+        let mut answer = if request.authorization != Authorization::Accepted {
+            Answer::unauthorized()
+        } else if quota.exceeded {
+            Answer::too_many_requests()
+        } else {
+            self.resource(request)
+        };
+        answer.set("ratelimit-limit", &quota.limit.to_string());
+        answer.set("ratelimit-remaining", &quota.remaining.to_string());
+        answer.set("ratelimit-reset", &quota.reset.to_string());
+        answer.set("x-request-id", &uuid::Uuid::new_v4().to_string());
+        if let Some(seconds) = quota.retry_after {
+            answer.set("retry-after", &seconds.to_string());
+        }
+        answer
+    }
+
+    fn resource(&self, request: &Recorded) -> Answer {
+        let path: Vec<&str> = request.path.split('/').skip(1).collect();
+        match (&request.method, path.as_slice()) {
+            (&Method::GET, ["v2", "account"]) => self.account(),
+            (&Method::GET, ["v2", "droplets"]) => self.droplets.page(&request.query),
+            (&Method::GET, ["v2", "droplets", id]) => self.droplets.one(id),
+            _ => Answer::not_found(),
+        }
+    }
+
+    fn account(&self) -> Answer {
+        let account = self.lock().account.clone();
+        let mut object = json!({
+            "droplet_limit": 2_000,
+            "floating_ip_limit": 30,
+            "email": "sammy@example.com",
+            "name": "Sammy the Shark",
+            "uuid": account.uuid,
+            "email_verified": true,
+            "status": "active",
+            "status_message": "",
+        });
+        if let Some(team) = account.team {
+            object["team"] = json!({ "uuid": team, "name": "My Team" });
+        }
+        Answer::ok(&json!({ "account": object }))
+    }
+
+    pub(super) fn set_latency(&self, latency: Duration) {
+        self.lock().latency = latency;
+    }
+
+    pub(super) fn set_token(&self, token: &str) {
+        token.clone_into(&mut self.lock().token);
+    }
+
+    pub(super) fn inject(&self, fault: Fault) {
+        self.lock().faults.push(fault);
+    }
+
+    pub(super) fn clear_faults(&self) {
+        self.lock().faults.clear();
+    }
+
+    pub(super) fn requests(&self) -> Vec<Recorded> {
+        self.lock().requests.clone()
+    }
+
+    pub(super) fn observe(&self) -> broadcast::Receiver<Recorded> {
+        self.finished.subscribe()
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// Keeps something that must not happen in any test.
+    pub(super) fn violation(&self, violation: String) {
+        self.lock().violations.push(violation);
+    }
+
+    /// What happened and must not, so far.
+    pub(super) fn take_violations(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().violations)
+    }
+
+    fn violations(&self, request: &Recorded, wrong: Vec<String>) {
+        let line = format!("{request}");
+        let line = line.split(" → ").next().unwrap_or(&line);
+        self.lock().violations.extend(wrong.into_iter().map(|it| format!("{line}: {it}")));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is done under this lock that could leave the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

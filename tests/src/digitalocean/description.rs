@@ -1,0 +1,296 @@
+//! The published description of the API: what may be asked, and what an answer looks like.
+
+mod gaps;
+mod schema;
+
+use std::collections::BTreeMap;
+
+use http::{HeaderMap, Method, StatusCode};
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+use super::record::Recorded;
+
+/// The vendored part of the description. `tests/api/README.md` tells where it is from.
+const PUBLISHED: &str = include_str!("../../api/digitalocean.json");
+
+/// Checks requests and answers. Everything is compiled once.
+pub(super) struct Description {
+    operations: Vec<Operation>,
+}
+
+/// What one method does at one path.
+struct Operation {
+    method: Method,
+    /// The segments of the path, parameters in braces.
+    path: Vec<String>,
+    parameters: Vec<Parameter>,
+    /// Absent where the operation takes no body.
+    body: Option<Validator>,
+    /// By status, or `default`.
+    answers: BTreeMap<String, Answer>,
+}
+
+struct Parameter {
+    name: String,
+    place: Place,
+    required: bool,
+    text: Text,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Path,
+    Query,
+}
+
+struct Answer {
+    /// Absent where the answer has no body.
+    body: Option<Validator>,
+    headers: Vec<(String, Text)>,
+}
+
+/// A value that travels as text.
+struct Text {
+    /// The type that the schema gives it.
+    kind: String,
+    validator: Validator,
+}
+
+impl Description {
+    /// The description as it was published.
+    pub(super) fn published() -> Description {
+        let description = serde_json::from_str(PUBLISHED).expect("the vendored description is JSON");
+        Description::new(&description)
+    }
+
+    fn new(description: &Value) -> Description {
+        let source = Source(description);
+        let paths = source.0["paths"].as_object().expect("a description has paths");
+        let operations = paths.iter().flat_map(|(path, item)| {
+            let item = item.as_object().expect("a path item is an object");
+            item.iter().filter_map(move |(key, operation)| {
+                // A path item has other keys beside its methods: `parameters` stands for all of them.
+                let method = Method::from_bytes(key.to_uppercase().as_bytes()).ok()?;
+                operation.get("responses")?;
+                Some(Operation::new(source, method, path, item, operation))
+            })
+        });
+        Description { operations: operations.collect() }
+    }
+
+    /// Returns what is wrong with a request, one sentence each.
+    pub(super) fn check_request(&self, request: &Recorded) -> Vec<String> {
+        let Some((operation, named)) = self.operation(&request.method, &request.path) else {
+            return vec!["the description has no such operation".to_owned()];
+        };
+        let mut wrong = Vec::new();
+        for (name, value) in named {
+            if let Some(parameter) = operation.parameter(Place::Path, &name) {
+                parameter.text.check(&format!("the path's {name}"), &value, &mut wrong);
+            }
+        }
+        for (index, (name, value)) in request.query.iter().enumerate() {
+            match operation.parameter(Place::Query, name) {
+                None => wrong.push(format!("the query key {name} is not declared")),
+                Some(_) if request.query[..index].iter().any(|(earlier, _)| earlier == name) => {
+                    wrong.push(format!("the query key {name} stands there twice"));
+                }
+                Some(parameter) => parameter.text.check(&format!("the query key {name}"), value, &mut wrong),
+            }
+        }
+        for parameter in operation.parameters.iter().filter(|it| it.place == Place::Query && it.required) {
+            if !request.query.iter().any(|(name, _)| *name == parameter.name) {
+                wrong.push(format!("the query key {} is missing", parameter.name));
+            }
+        }
+        match &operation.body {
+            None if request.body.is_empty() => {}
+            None => wrong.push("the operation takes no body".to_owned()),
+            Some(validator) => check_body("the request's body", validator, &request.headers, &request.body, &mut wrong),
+        }
+        wrong
+    }
+
+    /// Returns what is wrong with an answer, one sentence each. Says nothing where the description has no such operation.
+    pub(super) fn check_answer(
+        &self,
+        request: &Recorded,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Vec<String> {
+        let Some((operation, _)) = self.operation(&request.method, &request.path) else {
+            return Vec::new();
+        };
+        let answers = &operation.answers;
+        let Some(answer) = answers.get(status.as_str()).or_else(|| answers.get("default")) else {
+            return vec![format!("no answer is declared for status {status}")];
+        };
+        let mut wrong = Vec::new();
+        for (name, text) in &answer.headers {
+            match headers.get(name).map(|value| value.to_str()) {
+                Some(Ok(value)) => text.check(&format!("the answer's header {name}"), value, &mut wrong),
+                Some(Err(_)) => wrong.push(format!("the answer's header {name} is not text")),
+                None => wrong.push(format!("the answer's header {name} is missing")),
+            }
+        }
+        for name in headers.keys().map(http::HeaderName::as_str) {
+            let declared = answer.headers.iter().any(|(declared, _)| declared == name)
+                || gaps::HEADERS.iter().any(|(gap, _)| *gap == name)
+                || gaps::HTTP.contains(&name);
+            if !declared {
+                wrong.push(format!("the answer's header {name} is not declared"));
+            }
+        }
+        match &answer.body {
+            None if body.is_empty() => {}
+            None => wrong.push(format!("no body is declared for status {status}")),
+            Some(validator) => check_body("the answer", validator, headers, body, &mut wrong),
+        }
+        wrong
+    }
+
+    /// Returns the operation, and the path's parameters with their values.
+    fn operation(&self, method: &Method, path: &str) -> Option<(&Operation, Vec<(String, String)>)> {
+        let segments: Vec<&str> = path.split('/').collect();
+        self.operations
+            .iter()
+            .filter(|it| it.method == *method)
+            .find_map(|operation| Some((operation, operation.matched(&segments)?)))
+    }
+}
+
+impl Operation {
+    fn new(source: Source<'_>, method: Method, path: &str, item: &Map<String, Value>, operation: &Value) -> Operation {
+        let shared = item.get("parameters").and_then(Value::as_array);
+        let own = operation["parameters"].as_array();
+        let parameters = shared.into_iter().chain(own).flatten().map(|it| Parameter::new(source, source.resolved(it)));
+        let body = operation.get("requestBody").map(|it| source.resolved(it));
+        let answers = operation["responses"].as_object().expect("responses are an object");
+        Operation {
+            method,
+            path: path.split('/').map(str::to_owned).collect(),
+            parameters: parameters.collect(),
+            body: body.and_then(|it| source.body(it)),
+            answers: answers
+                .iter()
+                .map(|(status, answer)| (status.clone(), Answer::new(source, source.resolved(answer))))
+                .collect(),
+        }
+    }
+
+    fn parameter(&self, place: Place, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|it| it.place == place && it.name == name)
+    }
+
+    /// Returns the path's parameters, or `None` if these segments are not of this path.
+    fn matched(&self, segments: &[&str]) -> Option<Vec<(String, String)>> {
+        if segments.len() != self.path.len() {
+            return None;
+        }
+        let mut parameters = Vec::new();
+        for (declared, actual) in self.path.iter().zip(segments) {
+            match declared.strip_prefix('{').and_then(|it| it.strip_suffix('}')) {
+                Some(name) => parameters.push((name.to_owned(), (*actual).to_owned())),
+                None if declared == actual => {}
+                None => return None,
+            }
+        }
+        Some(parameters)
+    }
+}
+
+impl Parameter {
+    fn new(source: Source<'_>, parameter: &Value) -> Parameter {
+        Parameter {
+            name: parameter["name"].as_str().expect("a parameter has a name").to_owned(),
+            place: match parameter["in"].as_str() {
+                Some("path") => Place::Path,
+                Some("query") => Place::Query,
+                place => panic!("a parameter in {place:?} is not checked"),
+            },
+            required: parameter["required"] == json!(true),
+            text: Text::new(source, &parameter["schema"]),
+        }
+    }
+}
+
+impl Answer {
+    fn new(source: Source<'_>, answer: &Value) -> Answer {
+        let headers = answer["headers"].as_object().into_iter().flatten();
+        Answer {
+            body: source.body(answer),
+            headers: headers
+                .map(|(name, it)| (name.to_lowercase(), Text::new(source, &source.resolved(it)["schema"])))
+                .collect(),
+        }
+    }
+}
+
+impl Text {
+    fn new(source: Source<'_>, schema: &Value) -> Text {
+        let kind = source.resolved(schema)["type"].as_str().expect("a value that travels as text has a type");
+        Text { kind: kind.to_owned(), validator: source.validator(schema) }
+    }
+
+    fn check(&self, what: &str, text: &str, wrong: &mut Vec<String>) {
+        let value = match self.kind.as_str() {
+            "integer" => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
+            "boolean" => text.parse::<bool>().map_or_else(|_| json!(text), |it| json!(it)),
+            "string" => json!(text),
+            kind => panic!("text of type {kind} is not checked"),
+        };
+        wrong.extend(self.validator.iter_errors(&value).map(|error| format!("{what}: {error}")));
+    }
+}
+
+fn check_body(what: &str, validator: &Validator, headers: &HeaderMap, body: &[u8], wrong: &mut Vec<String>) {
+    let kind = headers.get(http::header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    if kind.split(';').next() != Some("application/json") {
+        wrong.push(format!("{what} has the content type {kind:?}"));
+    }
+    match serde_json::from_slice(body) {
+        Err(error) => wrong.push(format!("{what} is not JSON: {error}")),
+        Ok(value) => wrong.extend(validator.iter_errors(&value).map(|error| {
+            let place = error.instance_path().as_str();
+            match &**error.instance() {
+                // It may be a whole page of droplets.
+                Value::Array(_) | Value::Object(_) => format!("{what} at {place:?}: {}", error.masked()),
+                _ => format!("{what} at {place:?}: {error}"),
+            }
+        })),
+    }
+}
+
+/// The description as JSON.
+#[derive(Clone, Copy)]
+struct Source<'a>(&'a Value);
+
+impl<'a> Source<'a> {
+    /// Returns what a reference refers to, and anything else as it is.
+    fn resolved(self, value: &'a Value) -> &'a Value {
+        match value["$ref"].as_str() {
+            None => value,
+            Some(reference) => {
+                let pointer = reference.strip_prefix('#').expect("references stay inside the description");
+                self.resolved(self.0.pointer(pointer).expect("what is referred to is vendored too"))
+            }
+        }
+    }
+
+    /// Returns what checks the JSON that a request body or an answer declares.
+    fn body(self, value: &Value) -> Option<Validator> {
+        let content = value.get("content")?.as_object().expect("content is an object");
+        let json = content.get("application/json").expect("bodies are JSON");
+        Some(self.validator(&json["schema"]))
+    }
+
+    fn validator(self, schema: &Value) -> Validator {
+        let none = Map::new();
+        let components = self.0["components"]["schemas"].as_object().unwrap_or(&none);
+        let document = schema::document(schema, components);
+        let options = jsonschema::options().should_validate_formats(true).offline();
+        options.build(&document).expect("a converted schema is a schema")
+    }
+}

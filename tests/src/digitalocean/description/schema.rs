@@ -1,0 +1,209 @@
+//! A schema of OpenAPI 3.0 as JSON Schema 2020-12, in which a property that is not declared is an error.
+//!
+//! Whether a property is declared is known only where all that describes an object comes together. So a schema is closed where a value
+//! is (the whole body, a property, an element of an array), and open where it is one part of a composition or the target of a reference.
+
+use serde_json::{Map, Value, json};
+
+/// Keywords that mean the same in both languages.
+const SAME: [&str; 12] = [
+    "default",
+    "format",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "multipleOf",
+    "pattern",
+    "required",
+    "uniqueItems",
+];
+
+/// Keywords that restrict no value.
+const PROSE: [&str; 8] =
+    ["deprecated", "description", "example", "externalDocs", "readOnly", "title", "writeOnly", "xml"];
+
+/// Returns a document that checks a whole value against `schema`. `components` are the description's schemas by name.
+///
+/// # Panics
+///
+/// Panics at a keyword that it does not know, because what is not converted would not be checked.
+pub(super) fn document(schema: &Value, components: &Map<String, Value>) -> Value {
+    let definitions: Map<String, Value> =
+        components.iter().map(|(name, schema)| (name.clone(), open(schema))).collect();
+    let mut document = closed(schema);
+    document["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    document["$defs"] = Value::Object(definitions);
+    document
+}
+
+/// What checks a value: only declared properties, if any are declared.
+fn closed(schema: &Value) -> Value {
+    let mut converted = open(schema);
+    let declares = ["$ref", "allOf", "anyOf", "oneOf", "properties"];
+    if declares.iter().any(|keyword| converted.get(keyword).is_some()) {
+        converted["unevaluatedProperties"] = json!(false);
+    }
+    converted
+}
+
+/// What checks a part of a value: further properties are for others to judge.
+fn open(schema: &Value) -> Value {
+    let schema = schema.as_object().expect("a schema of OpenAPI 3.0 is an object");
+    let mut converted = Map::new();
+    for (keyword, value) in schema {
+        match keyword.as_str() {
+            "$ref" => {
+                let reference = value.as_str().expect("a reference is a string");
+                let name = reference.strip_prefix("#/components/schemas/");
+                let name = name.expect("schemas refer to schemas of the same description");
+                converted.insert("$ref".to_owned(), json!(format!("#/$defs/{name}")));
+            }
+            "properties" => {
+                let properties = value.as_object().expect("properties are an object");
+                let properties = properties.iter().map(|(name, schema)| (name.clone(), closed(schema)));
+                converted.insert(keyword.clone(), Value::Object(properties.collect()));
+            }
+            "items" => {
+                converted.insert(keyword.clone(), closed(value));
+            }
+            "additionalProperties" => {
+                let value = if value.is_boolean() { value.clone() } else { closed(value) };
+                converted.insert(keyword.clone(), value);
+            }
+            "allOf" | "anyOf" | "oneOf" => {
+                let parts = value.as_array().expect("a composition is an array");
+                converted.insert(keyword.clone(), parts.iter().map(open).collect());
+            }
+            "not" => {
+                converted.insert(keyword.clone(), open(value));
+            }
+            "type" => {
+                let value = if is(schema, "nullable") { json!([value, "null"]) } else { value.clone() };
+                converted.insert(keyword.clone(), value);
+            }
+            "enum" => {
+                let mut values = value.as_array().expect("an enumeration is an array").clone();
+                if is(schema, "nullable") && !values.contains(&Value::Null) {
+                    values.push(Value::Null);
+                }
+                converted.insert(keyword.clone(), Value::Array(values));
+            }
+            "minimum" => {
+                let keyword = if is(schema, "exclusiveMinimum") { "exclusiveMinimum" } else { "minimum" };
+                converted.insert(keyword.to_owned(), value.clone());
+            }
+            "maximum" => {
+                let keyword = if is(schema, "exclusiveMaximum") { "exclusiveMaximum" } else { "maximum" };
+                converted.insert(keyword.to_owned(), value.clone());
+            }
+            // Each of them changes what the keyword beside it means, and was seen to there.
+            "nullable" | "exclusiveMinimum" | "exclusiveMaximum" => {}
+            same if SAME.contains(&same) => {
+                converted.insert(keyword.clone(), value.clone());
+            }
+            prose if PROSE.contains(&prose) || prose.starts_with("x-") => {}
+            unknown => panic!("the keyword {unknown} of OpenAPI is not converted to JSON Schema"),
+        }
+    }
+    Value::Object(converted)
+}
+
+fn is(schema: &Map<String, Value>, keyword: &str) -> bool {
+    schema.get(keyword) == Some(&Value::Bool(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks which of the values the converted schema admits.
+    #[track_caller]
+    fn check(schema: Value, admitted: &[Value], refused: &[Value]) {
+        let components = json!({
+            "named": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
+            "sized": { "type": "object", "properties": { "size": { "type": "integer" } } },
+        });
+        let document = document(&schema, components.as_object().unwrap());
+        let validator = jsonschema::validator_for(&document).unwrap();
+        for value in admitted {
+            assert!(validator.is_valid(value), "{document} refuses {value}");
+        }
+        for value in refused {
+            assert!(!validator.is_valid(value), "{document} admits {value}");
+        }
+    }
+
+    #[test]
+    fn an_undeclared_property_is_refused_at_every_depth() {
+        check(
+            json!({ "type": "object", "properties": { "all": { "type": "array", "items": { "$ref": "#/components/schemas/named" } } } }),
+            &[json!({ "all": [{ "name": "a" }] })],
+            &[json!({ "all": [{ "name": "a", "colour": "red" }] }), json!({ "every": [] })],
+        );
+    }
+
+    #[test]
+    fn the_parts_of_a_composition_declare_together() {
+        let parts = json!([{ "$ref": "#/components/schemas/named" }, { "$ref": "#/components/schemas/sized" }]);
+        for composition in ["allOf", "anyOf"] {
+            check(
+                json!({ composition: parts }),
+                &[json!({ "name": "a", "size": 1 }), json!({ "name": "a" })],
+                &[json!({ "name": "a", "size": 1, "colour": "red" })],
+            );
+        }
+        check(
+            json!({ "oneOf": [{ "$ref": "#/components/schemas/named" }, { "type": "string" }] }),
+            &[json!({ "name": "a" }), json!("a")],
+            &[json!({ "name": "a", "size": 1 })],
+        );
+    }
+
+    #[test]
+    fn an_object_of_which_nothing_is_declared_may_hold_anything() {
+        let free = [json!({}), json!({ "colour": "red" })];
+        check(json!({ "type": "object" }), &free, &[]);
+        check(
+            json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            &free,
+            &[json!({ "size": 1 })],
+        );
+    }
+
+    #[test]
+    fn nullable_adds_null_to_the_type_and_to_the_values() {
+        check(json!({ "type": "string" }), &[json!("a")], &[Value::Null]);
+        check(json!({ "type": "string", "nullable": true }), &[json!("a"), Value::Null], &[json!(1)]);
+        check(json!({ "type": "string", "nullable": true, "enum": ["a"] }), &[json!("a"), Value::Null], &[json!("b")]);
+    }
+
+    #[test]
+    fn an_exclusive_limit_excludes_the_limit() {
+        check(json!({ "type": "integer", "minimum": 1, "maximum": 3 }), &[json!(1), json!(3)], &[json!(0), json!(4)]);
+        check(
+            json!({ "type": "integer", "minimum": 1, "exclusiveMinimum": true, "maximum": 3, "exclusiveMaximum": true }),
+            &[json!(2)],
+            &[json!(1), json!(3)],
+        );
+        check(json!({ "minimum": 1, "exclusiveMinimum": false }), &[json!(1)], &[json!(0)]);
+    }
+
+    #[test]
+    fn a_property_may_be_named_like_a_keyword() {
+        let properties = json!({ "nullable": { "type": "boolean" }, "example": { "type": "string" } });
+        check(
+            json!({ "properties": properties }),
+            &[json!({ "nullable": true, "example": "a" })],
+            &[json!({ "example": 1 })],
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "the keyword patternProperties of OpenAPI is not converted")]
+    fn an_unknown_keyword_is_not_passed_over() {
+        check(json!({ "patternProperties": {} }), &[], &[]);
+    }
+}

@@ -1,0 +1,88 @@
+//! The requests that reached the simulator.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, Method};
+
+/// One request, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// When it arrived.
+    pub at: SystemTime,
+    /// GET, POST, …
+    pub method: Method,
+    /// The path as it was sent, without the query.
+    pub path: String,
+    /// The query's pairs, decoded, in their order.
+    pub query: Vec<(String, String)>,
+    /// All headers but `authorization`.
+    pub headers: HeaderMap,
+    /// What the request offered as its right to be here.
+    pub authorization: Authorization,
+    /// Empty where there was none.
+    pub body: Vec<u8>,
+    /// The status that was answered. Absent as long as there is no answer, and for good where a fault or the client prevented it.
+    pub status: Option<u16>,
+    /// From the request to its answer, with the latency that was asked for. Absent as `status` is.
+    pub took: Option<Duration>,
+}
+
+/// What a request says about who sends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// There is no such header.
+    Absent,
+    /// The token that is accepted now.
+    Accepted,
+    /// Anything else, as it stands in the header.
+    Refused(String),
+}
+
+impl Recorded {
+    /// The first value of a query key.
+    #[must_use]
+    pub fn query_value(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether this is such a request: a method and a path in which a segment `*` stands for any one segment.
+    #[must_use]
+    pub fn is(&self, method: &str, path: &str) -> bool {
+        self.method == *method && matches(path, &self.path)
+    }
+}
+
+/// The request line without the version, and the status: `GET /v2/droplets?page=1&per_page=200 → 200`.
+impl fmt::Display for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)?;
+        for (index, (name, value)) in self.query.iter().enumerate() {
+            write!(f, "{}{name}={value}", if index == 0 { '?' } else { '&' })?;
+        }
+        match self.status {
+            Some(status) => write!(f, " → {status}"),
+            None => write!(f, " → no answer"),
+        }
+    }
+}
+
+/// Whether a path has the form of a pattern, in which a segment `*` stands for any one segment.
+pub(super) fn matches(pattern: &str, path: &str) -> bool {
+    let (pattern, path) = (pattern.split('/'), path.split('/'));
+    pattern.clone().count() == path.clone().count()
+        && pattern.zip(path).all(|(pattern, segment)| pattern == "*" || pattern == segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_one_segment() {
+        assert!(matches("/v2/droplets/*", "/v2/droplets/7"));
+        assert!(matches("/v2/droplets", "/v2/droplets"));
+        assert!(!matches("/v2/droplets/*", "/v2/droplets"));
+        assert!(!matches("/v2/*", "/v2/droplets/7"));
+    }
+}

@@ -1,0 +1,156 @@
+//! HTTP over TLS: connections, and answers that may break off.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::conn::auto;
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinError, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+use super::cloud::{Cloud, Outcome};
+use super::record::{Authorization, Recorded};
+
+/// Serves until it is dropped.
+pub(super) async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, cloud: Arc<Cloud>) -> Infallible {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(stream, TlsAcceptor::from(Arc::clone(&tls)), Arc::clone(&cloud)));
+                }
+                Err(error) => cloud.violation(format!("the simulator cannot accept a connection: {error}")),
+            },
+            Some(ended) = connections.join_next() => note_panic(&cloud, ended),
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, tls: TlsAcceptor, cloud: Arc<Cloud>) {
+    // A client that does not trust the certificate, or goes away, is the client's affair: it has an error to show.
+    let Ok(stream) = tls.accept(stream).await else { return };
+    let streams = Streams { tasks: Arc::default(), cloud: Arc::clone(&cloud) };
+    let service = service_fn(|request| respond(request, Arc::clone(&cloud)));
+    let _ = auto::Builder::new(streams).serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// Answers one request. An error ends the connection (in HTTP/2: the stream) without an answer.
+async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>) -> io::Result<Response<Written>> {
+    let (mut head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let authorization = match head.headers.remove(AUTHORIZATION) {
+        None => Authorization::Absent,
+        Some(value) => Authorization::Refused(String::from_utf8_lossy(value.as_bytes()).into_owned()),
+    };
+    let query = url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
+    let request = Recorded {
+        at: SystemTime::now(),
+        method: head.method,
+        path: head.uri.path().to_owned(),
+        query: query.into_owned().collect(),
+        headers: head.headers,
+        authorization,
+        body: body.to_vec(),
+        status: None,
+        took: None,
+    };
+    let (answer, complete) = match cloud.answer(request).await {
+        Outcome::Whole(answer) => (answer, true),
+        Outcome::Half(answer) => (answer, false),
+        Outcome::Nothing => return Err(io::Error::other("no answer, on purpose")),
+    };
+    let mut response = Response::new(Written::new(answer.body.into(), complete));
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = answer.headers;
+    Ok(response)
+}
+
+/// A body that is written as a whole, or breaks off in the middle of what it announced.
+struct Written {
+    length: u64,
+    chunk: Option<Bytes>,
+    end: End,
+}
+
+enum End {
+    Complete,
+    /// Wait once, so that what was written leaves the buffer.
+    Flush,
+    Cut,
+}
+
+impl Written {
+    fn new(mut body: Bytes, complete: bool) -> Written {
+        let length = body.len() as u64;
+        if complete {
+            return Written { length, chunk: Some(body), end: End::Complete };
+        }
+        body.truncate(body.len() / 2);
+        Written { length, chunk: Some(body), end: End::Flush }
+    }
+}
+
+impl Body for Written {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(chunk) = self.chunk.take() {
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
+        }
+        match self.end {
+            End::Complete => Poll::Ready(None),
+            End::Flush => {
+                self.end = End::Cut;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            End::Cut => Poll::Ready(Some(Err(io::Error::other("half an answer, on purpose")))),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.length)
+    }
+}
+
+/// Owns the tasks of one connection's HTTP/2 streams: they end with it.
+#[derive(Clone)]
+struct Streams {
+    tasks: Arc<Mutex<JoinSet<()>>>,
+    cloud: Arc<Cloud>,
+}
+
+impl<F: Future<Output: Send> + Send + 'static> hyper::rt::Executor<F> for Streams {
+    fn execute(&self, stream: F) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(ended) = tasks.try_join_next() {
+            note_panic(&self.cloud, ended);
+        }
+        tasks.spawn(async move {
+            stream.await;
+        });
+    }
+}
+
+/// A simulator that panicked has not answered, and the test must not take that for an outage.
+fn note_panic(cloud: &Cloud, ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        cloud.violation(format!("the simulator panicked: {error}"));
+    }
+}
