@@ -1,0 +1,176 @@
+//! What proves to a cloud who asks. The host attaches it after the policy has decided; no guest ever sees it.
+
+mod bearer;
+mod error;
+mod secret;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+
+use self::bearer::{Bearer, Token};
+pub use self::error::CredentialError;
+use crate::gate::{Endpoint, GateError, Permitted};
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// A credential as the operator wrote it: a reference, never the secret itself.
+#[derive(Clone, Debug)]
+pub struct CredentialSettings {
+    /// What endpoints call it.
+    pub name: String,
+    /// What it is.
+    pub kind: CredentialKind,
+}
+
+/// The kinds of credentials.
+#[derive(Clone, Debug)]
+pub enum CredentialKind {
+    /// `authorization: Bearer …`.
+    Bearer {
+        /// The file with the token. A file `<file>.origins` beside it, when present, lists the only origins that the
+        /// token is sent to, one in a line.
+        file: PathBuf,
+    },
+}
+
+/// The credentials of all endpoints. Cloning shares them.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    all: Arc<[Bearer]>,
+}
+
+impl Credentials {
+    /// Reads every file for the first time.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be read, holds no usable token, or if two credentials have one name.
+    pub fn load(settings: Vec<CredentialSettings>) -> Result<Self, CredentialError> {
+        let mut all: Vec<Bearer> = Vec::with_capacity(settings.len());
+        for CredentialSettings { name, kind } in settings {
+            if all.iter().any(|it| it.name() == name) {
+                return Err(CredentialError::Twice { credential: name });
+            }
+            let CredentialKind::Bearer { file } = kind;
+            all.push(Bearer::load(name, file)?);
+        }
+        Ok(Self { all: all.into() })
+    }
+
+    /// Looks at the files every ten seconds. What cannot be read then is one warning, and the old token stays.
+    ///
+    /// Never returns.
+    pub async fn watch(self) {
+        let mut ticks = tokio::time::interval(LOOK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            for bearer in self.all.iter() {
+                bearer.look().await;
+            }
+        }
+    }
+
+    /// Whether `endpoint` may use the credential that it names.
+    pub(crate) fn check(&self, credential: &str, endpoint: &Endpoint) -> Result<(), GateError> {
+        let Some(bearer) = self.named(credential) else {
+            return Err(GateError::Credential { endpoint: endpoint.name.clone(), credential: credential.to_owned() });
+        };
+        let origin = endpoint.base_url.origin();
+        if bearer.current().may_go_to(&origin) {
+            return Ok(());
+        }
+        Err(GateError::Origin {
+            endpoint: endpoint.name.clone(),
+            credential: credential.to_owned(),
+            origin: origin.to_string(),
+            file: bearer.origins_file(),
+        })
+    }
+
+    /// Attaches the credential of a request's endpoint, if it has one.
+    ///
+    /// The error is a sentence without its full stop: the request cannot be sent.
+    pub(crate) fn authenticate(&self, permitted: Permitted) -> Result<Authenticated, String> {
+        let Some(name) = &permitted.endpoint().credential else {
+            return Ok(Authenticated { permitted, used: None });
+        };
+        let bearer = self.named(name).ok_or_else(|| format!("there is no credential {name}"))?;
+        let token = bearer.current();
+        if !token.may_go_to(&permitted.origin()) {
+            return Err(format!(
+                "the credential {name} may no longer be sent to {}: {} does not list it",
+                permitted.origin(),
+                bearer.origins_file().display()
+            ));
+        }
+        let used = Used { credential: name.clone(), token };
+        Ok(Authenticated { permitted, used: Some(used) })
+    }
+
+    /// Looks at the file of a credential that the cloud has refused, unless somebody has done so since `refused`.
+    ///
+    /// Answers whether there is a newer token than the one that was used.
+    pub(crate) async fn refresh(&self, used: &Used, refused: Instant) -> bool {
+        match self.named(&used.credential) {
+            Some(bearer) => bearer.refresh(&used.token, refused).await,
+            None => false,
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<&Bearer> {
+        self.all.iter().find(|it| it.name() == name)
+    }
+}
+
+/// A permitted request with the credential of its endpoint. Only [`Credentials::authenticate`] makes one.
+pub(crate) struct Authenticated {
+    permitted: Permitted,
+    used: Option<Used>,
+}
+
+/// The credential that a request carries.
+#[derive(Clone)]
+pub(crate) struct Used {
+    credential: String,
+    token: Arc<Token>,
+}
+
+impl Authenticated {
+    /// The credential, to ask about it after the answer.
+    pub(crate) fn used(&self) -> Option<Used> {
+        self.used.clone()
+    }
+
+    /// Which version of the credential it carries. Connections are not shared between versions.
+    pub(crate) fn generation(&self) -> u64 {
+        self.used.as_ref().map_or(0, |it| it.token.generation())
+    }
+
+    pub(crate) fn permitted(&self) -> &Permitted {
+        &self.permitted
+    }
+
+    /// The parts of the request, with the credential in the headers.
+    pub(crate) fn into_headers_and_body(self) -> (HeaderMap, Bytes) {
+        let (mut headers, body) = self.permitted.into_headers_and_body();
+        if let Some(used) = self.used {
+            let mut value: HeaderValue = used.token.header();
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        (headers, body)
+    }
+}
+
+impl Used {
+    /// Whether `text` holds the secret, as it is or in the encodings in which services echo what they were sent.
+    pub(crate) fn is_in(&self, text: &[u8]) -> bool {
+        self.token.is_in(text)
+    }
+}

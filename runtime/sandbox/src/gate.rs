@@ -1,0 +1,231 @@
+//! The one way out: policy, then credentials, then wire.
+//!
+//! ```text
+//! GuestRequest ─policy─► Permitted ─credentials─► Authenticated ─wire─► resolve ► address filter ► dial ► TLS
+//!               └ Denied                                          ◄─ capped, scrubbed, no redirect followed
+//! ```
+//!
+//! [`policy::permit`] is the only maker of `Permitted`, [`Credentials::authenticate`] the only maker of
+//! `Authenticated`, and the wire takes nothing else.
+
+mod address;
+mod audit;
+mod base_url;
+mod budget;
+mod canonical;
+mod endpoint;
+mod error;
+mod policy;
+mod request;
+mod resolve;
+mod response;
+mod wire;
+
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod testing;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+pub use self::address::{ApiServer, Networks};
+pub use self::base_url::{BaseUrl, Origin};
+pub use self::canonical::PathPattern;
+pub use self::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
+pub use self::error::GateError;
+pub(crate) use self::policy::{Mode, Permitted};
+pub use self::request::Method;
+pub(crate) use self::request::{GuestRequest, GuestResponse, SendError};
+pub use self::resolve::Resolve;
+
+use self::audit::Entry;
+use self::budget::Budget;
+use self::policy::Standing;
+use self::wire::{Answer, Wire, WireError};
+use crate::call::CallId;
+use crate::credentials::Credentials;
+use crate::metrics::Metrics;
+
+/// Whether a request that is not GET or HEAD may leave now: whether this process leads, as far as it knows.
+pub type Fence = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What a gate is built from.
+pub struct GateSettings {
+    /// The operator's endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// The credentials that they name.
+    pub credentials: Credentials,
+    /// Asked before every write.
+    pub fence: Fence,
+    /// Where a checked address really is: the identity, except in tests, which lead public addresses to loopback.
+    pub route: fn(SocketAddr) -> SocketAddr,
+}
+
+/// The one way out of the sandbox. Cloning shares it.
+#[derive(Clone)]
+pub struct Gate {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    endpoints: Vec<Arc<Endpoint>>,
+    /// In the order of `endpoints`.
+    lanes: Vec<Lane>,
+    credentials: Credentials,
+    fence: Fence,
+    networks: Arc<Mutex<Arc<Networks>>>,
+    metrics: Metrics,
+}
+
+/// What an endpoint has of its own while the process runs.
+struct Lane {
+    budget: Budget,
+    wire: Wire,
+}
+
+impl Gate {
+    /// Builds the gate, with the system's resolver.
+    ///
+    /// # Errors
+    ///
+    /// If the endpoints contradict themselves, the credentials, or what no config can allow.
+    pub fn new(settings: GateSettings, metrics: Metrics) -> Result<Self, GateError> {
+        Self::with_resolver(settings, metrics, Arc::new(resolve::System))
+    }
+
+    /// As [`Gate::new`], with another source of addresses. What it answers is checked like the system's answers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gate::new`].
+    pub fn with_resolver(
+        settings: GateSettings,
+        metrics: Metrics,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Self, GateError> {
+        let GateSettings { endpoints, credentials, fence, route } = settings;
+        error::check(&endpoints, &credentials)?;
+        let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
+        let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
+        let lanes = endpoints
+            .iter()
+            .map(|endpoint| {
+                let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route)?;
+                Ok(Lane { budget: Budget::new(&endpoint.limits), wire })
+            })
+            .collect::<Result<_, GateError>>()?;
+        Ok(Self { inner: Arc::new(Inner { endpoints, lanes, credentials, fence, networks, metrics }) })
+    }
+
+    /// Tells the gate what the cluster is. What comes later replaces what came before.
+    pub fn set_networks(&self, networks: Networks) {
+        *self.inner.networks.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(networks);
+    }
+
+    /// The operator's endpoints.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.inner.endpoints.iter().map(|it| &**it)
+    }
+
+    /// Opens the gate for one call of a provider, which may do with it what `mode` says.
+    pub(crate) fn open(&self, call: CallId, mode: Mode) -> GateCall {
+        GateCall { gate: self.clone(), call, mode, requests: 0, deletes: 0 }
+    }
+}
+
+/// The gate as one call of a provider sees it.
+pub(crate) struct GateCall {
+    gate: Gate,
+    call: CallId,
+    mode: Mode,
+    requests: u32,
+    deletes: u32,
+}
+
+impl GateCall {
+    /// Judges a request and, if it may, sends it. Whatever comes of it is in the audit log.
+    pub(crate) async fn send(&mut self, request: GuestRequest) -> Result<GuestResponse, SendError> {
+        let inner = &*self.gate.inner;
+        let mut entry = Entry::new(&self.call, &inner.metrics, &request);
+        let standing = Standing {
+            mode: self.mode,
+            leads: (inner.fence)(),
+            requests: self.requests,
+            deletes: self.deletes,
+        };
+        self.requests = self.requests.saturating_add(1);
+        let permitted = match policy::permit(&inner.endpoints, standing, request) {
+            Ok(permitted) => permitted,
+            Err(denied) => return Err(entry.denied(&denied)),
+        };
+        if permitted.method() == Method::Delete {
+            self.deletes = self.deletes.saturating_add(1);
+        }
+        entry.permitted(&permitted);
+        inner.carry(permitted, &mut entry).await
+    }
+}
+
+impl Inner {
+    /// Waits for the endpoint's turn, attaches the credential, and sends.
+    async fn carry(&self, permitted: Permitted, entry: &mut Entry<'_>) -> Result<GuestResponse, SendError> {
+        let lane = self
+            .endpoints
+            .iter()
+            .position(|it| Arc::ptr_eq(it, permitted.endpoint()))
+            .map(|index| &self.lanes[index])
+            .expect("the policy was given these endpoints");
+        let _turn = lane.budget.turn().await.map_err(|after| entry.paused(after))?;
+        // The turn may have taken a while, and the Lease may be gone.
+        policy::may_write((self.fence)(), permitted.method()).map_err(|denied| entry.denied(&denied))?;
+        let answer = self.exchange(lane, permitted, entry).await?;
+        if let Some(pause) = response::pause(answer.status, &answer.headers, SystemTime::now()) {
+            lane.budget.pause(pause);
+        }
+        entry.answered();
+        Ok(response::for_guest(answer, SystemTime::now()))
+    }
+
+    /// Sends; after a 401 it looks at the credential once, and a read goes out again if the credential has changed.
+    async fn exchange(
+        &self,
+        lane: &Lane,
+        permitted: Permitted,
+        entry: &mut Entry<'_>,
+    ) -> Result<Answer, SendError> {
+        let again = (!permitted.method().writes()).then(|| permitted.clone());
+        let authenticated = self.credentials.authenticate(permitted).map_err(|it| entry.unreachable(it))?;
+        let used = authenticated.used();
+        let answer = self.attempt(lane, authenticated, entry).await?;
+        let Some(used) = used.filter(|_| answer.status == http::StatusCode::UNAUTHORIZED) else { return Ok(answer) };
+        let is_new = self.credentials.refresh(&used, Instant::now()).await;
+        match again {
+            Some(permitted) if is_new => {
+                let authenticated = self.credentials.authenticate(permitted).map_err(|it| entry.unreachable(it))?;
+                self.attempt(lane, authenticated, entry).await
+            }
+            Some(_) | None => Ok(answer),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        lane: &Lane,
+        authenticated: crate::credentials::Authenticated,
+        entry: &mut Entry<'_>,
+    ) -> Result<Answer, SendError> {
+        let start = Instant::now();
+        let exchange = lane.wire.send(authenticated).await;
+        entry.attempted(exchange.address, exchange.result.as_ref().ok().map(|it| it.status), start.elapsed());
+        exchange.result.map_err(|error| match error {
+            WireError::Denied(denied) => entry.denied(&denied),
+            WireError::Unreachable(because) => entry.unreachable(because),
+            WireError::Interrupted(because) => entry.interrupted(because),
+        })
+    }
+}
+
+/// The shortest and the longest pause that a cloud can ask for.
+const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);

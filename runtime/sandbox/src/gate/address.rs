@@ -1,0 +1,349 @@
+//! Which addresses may be dialled. Pure.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use ipnet::IpNet;
+
+use super::endpoint::{Addresses, Endpoint};
+
+/// What the gate knows of the cluster, so that no provider reaches into it.
+#[derive(Clone, Debug, Default)]
+pub struct Networks {
+    /// Where the API server is. No config opens these.
+    pub api_servers: Vec<ApiServer>,
+    /// The Services' networks.
+    pub services: Vec<IpNet>,
+    /// The pods' networks.
+    pub pods: Vec<IpNet>,
+    /// The nodes' addresses.
+    pub nodes: Vec<IpAddr>,
+}
+
+/// One way to the API server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ApiServer {
+    /// This address, on every port.
+    Address(IpAddr),
+    /// On loopback, where other things live too: this address and port.
+    Socket(SocketAddr),
+}
+
+impl ApiServer {
+    fn is(self, ip: IpAddr, port: u16) -> bool {
+        match self {
+            Self::Address(own) => own.to_canonical() == ip.to_canonical(),
+            Self::Socket(own) => own.ip().to_canonical() == ip.to_canonical() && own.port() == port,
+        }
+    }
+}
+
+/// Decides whether `address` may be dialled for `endpoint`.
+///
+/// The error continues a sentence that ends in the address: "…, which is loopback; no config can allow it".
+pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networks) -> Result<(), String> {
+    let ip = address.ip();
+    // A literal is what the operator wrote, and the API server is the one thing on loopback that it cannot mean.
+    let is_loopback_literal = ip.is_loopback() && endpoint.base_url.origin().is_literal(ip);
+    let never = |ip| never(ip).or_else(|| networks.api_server(ip, address.port()));
+    match never(ip) {
+        Some(API_SERVER) => return Err(refused(API_SERVER)),
+        Some(_) if is_loopback_literal => return Ok(()),
+        Some(kind) => return Err(refused(kind)),
+        None => {}
+    }
+    let embedded = embedded(ip);
+    for inner in &embedded {
+        if let Some(kind) = never((*inner).into()) {
+            return Err(format!("which embeds {inner}, {kind}; no config can allow it"));
+        }
+    }
+    let kind = match &endpoint.addresses {
+        Addresses::Networks(named) => {
+            let is_named = |ip: IpAddr| named.iter().any(|it| it.contains(&ip));
+            // An embedded address is reached as well, so it is judged as if it had been written down alone.
+            let inner_is_open =
+                |it: &Ipv4Addr| is_named((*it).into()) || closed((*it).into(), networks).is_none();
+            if is_named(ip) && embedded.iter().all(inner_is_open) {
+                return Ok(());
+            }
+            "outside of what `addresses` names"
+        }
+        Addresses::Public if !embedded.is_empty() => "an IPv6 address with an IPv4 address inside",
+        Addresses::Public => match closed(ip, networks) {
+            None => return Ok(()),
+            Some(kind) => kind,
+        },
+    };
+    Err(format!(
+        "which is {kind}; the operator would have to name its network in `addresses` of endpoint {}",
+        endpoint.name
+    ))
+}
+
+impl Networks {
+    fn api_server(&self, ip: IpAddr, port: u16) -> Option<&'static str> {
+        self.api_servers.iter().any(|it| it.is(ip, port)).then_some(API_SERVER)
+    }
+}
+
+const API_SERVER: &str = "the API server";
+
+fn refused(kind: &str) -> String {
+    format!("which is {kind}; no config can allow it")
+}
+
+/// Refuses an address literal that no config can open, before anything is known of the cluster.
+pub(super) fn permit_literal(ip: IpAddr) -> Result<(), String> {
+    let inner = embedded(ip).into_iter().find_map(|it| never(it.into()));
+    if ip.is_loopback() { Ok(()) } else { never(ip).or(inner).map_or(Ok(()), |kind| Err(refused(kind))) }
+}
+
+/// What the address is, if no config can open it.
+fn never(ip: IpAddr) -> Option<&'static str> {
+    match ip {
+        IpAddr::V4(ip) => NEVER_V4.iter().find(|(net, length, _)| within_v4(ip, *net, *length)).map(|it| it.2),
+        IpAddr::V6(ip) => never_v6(ip),
+    }
+}
+
+/// What the address is, if it takes an operator's word to open it.
+fn closed(ip: IpAddr, networks: &Networks) -> Option<&'static str> {
+    if networks.services.iter().any(|it| it.contains(&ip)) {
+        return Some("in the cluster's Service network");
+    }
+    if networks.pods.iter().any(|it| it.contains(&ip)) {
+        return Some("in the cluster's pod network");
+    }
+    if networks.nodes.contains(&ip) {
+        return Some("a node of the cluster");
+    }
+    let private = match ip {
+        IpAddr::V4(ip) => PRIVATE_V4.iter().any(|(net, length)| within_v4(ip, *net, *length)),
+        IpAddr::V6(ip) => ip.is_unique_local(),
+    };
+    private.then_some("a private address")
+}
+
+const NEVER_V4: [(Ipv4Addr, u32, &str); 12] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8, "this host"),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, "link-local, where metadata services are"),
+    (Ipv4Addr::new(168, 63, 129, 16), 32, "a metadata service"),
+    (Ipv4Addr::new(100, 100, 100, 200), 32, "a metadata service"),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, "in a special range, where metadata services are"),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, "for documentation only"),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, "for documentation only"),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, "for documentation only"),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, "a 6to4 relay"),
+    (Ipv4Addr::new(224, 0, 0, 0), 4, "multicast"),
+    (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
+];
+
+/// RFC 1918, and the ranges for carriers' NAT and for benchmarks, which clouds use inside.
+const PRIVATE_V4: [(Ipv4Addr, u32); 5] = [
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+];
+
+fn within_v4(ip: Ipv4Addr, net: Ipv4Addr, length: u32) -> bool {
+    (ip.to_bits() ^ net.to_bits()).leading_zeros() >= length
+}
+
+fn never_v6(ip: Ipv6Addr) -> Option<&'static str> {
+    let [a, b, c, d, ..] = ip.segments();
+    match ip.segments() {
+        _ if ip.is_unspecified() => Some("this host"),
+        _ if ip.is_loopback() => Some("loopback"),
+        // Those with an IPv4 address inside are judged by it.
+        _ if !embedded(ip.into()).is_empty() => None,
+        [0xfd00, 0x0ec2, ..] | [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254] => Some("a metadata service"),
+        _ if ip.is_unique_local() => None,
+        _ if a & 0xffc0 == 0xfe80 => Some("link-local"),
+        _ if a & 0xff00 == 0xff00 => Some("multicast"),
+        _ if (a, b, c, d) == (0x0100, 0, 0, 0) => Some("a discard prefix"),
+        // Only 2000::/3 is given out; protocols' own ranges and documentation lie inside it.
+        _ if a & 0xe000 != 0x2000 => Some("in a special range"),
+        _ if a == 0x2001 && b < 0x0200 => Some("in a special range"),
+        _ if (a, b) == (0x2001, 0x0db8) || (a == 0x3fff && b < 0x1000) => Some("for documentation only"),
+        _ => None,
+    }
+}
+
+/// The IPv4 addresses that an IPv6 address leads to: mapped, compatible, SIIT, NAT64, 6to4 and Teredo.
+fn embedded(ip: IpAddr) -> Vec<Ipv4Addr> {
+    let IpAddr::V6(ip) = ip else { return Vec::new() };
+    if ip.is_unspecified() || ip.is_loopback() {
+        return Vec::new();
+    }
+    let bits = ip.to_bits();
+    let at = |shift: u32| Ipv4Addr::from_bits((bits >> shift) as u32);
+    match ip.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => vec![at(0)],
+        // RFC 6052 puts the address around bits 64 to 71 here; translators in use put it at the end.
+        [0x64, 0xff9b, 1, ..] => {
+            let (high, low) = ((bits >> 64) as u16, (bits >> 40) as u16);
+            let around = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
+            [at(0), around].into_iter().filter(|it| !it.is_unspecified()).collect()
+        }
+        [0x2002, ..] => vec![at(80)],
+        // The server's address, and the client's with its bits turned around.
+        [0x2001, 0, ..] => vec![at(64), Ipv4Addr::from_bits(!(bits as u32))],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::testing::endpoint;
+
+    fn networks() -> Networks {
+        Networks {
+            api_servers: vec![
+                ApiServer::Address("10.96.0.1".parse().unwrap()),
+                ApiServer::Address("8.8.4.4".parse().unwrap()),
+                ApiServer::Socket("127.0.0.1:6443".parse().unwrap()),
+            ],
+            services: vec!["10.96.0.0/12".parse().unwrap(), "fd12::/108".parse().unwrap()],
+            pods: vec!["77.1.0.0/16".parse().unwrap()],
+            nodes: vec!["88.1.2.3".parse().unwrap()],
+        }
+    }
+
+    fn judge(base_url: &str, addresses: &[&str], ip: &str) -> Result<(), String> {
+        let mut endpoint = endpoint(base_url);
+        if !addresses.is_empty() {
+            endpoint.addresses = Addresses::Networks(addresses.iter().map(|it| it.parse().unwrap()).collect());
+        }
+        let port = endpoint.base_url.origin().port();
+        permit(SocketAddr::new(ip.parse().unwrap(), port), &endpoint, &networks())
+    }
+
+    /// Every address of the hard list, with what its refusal says.
+    const HARD: [(&str, &str); 40] = [
+        ("169.254.169.254", "metadata"),
+        ("169.254.170.2", "metadata"),
+        ("169.254.170.23", "metadata"),
+        ("fd00:ec2::254", "metadata"),
+        ("fd00:ec2::23", "metadata"),
+        ("fd20:ce::254", "metadata"),
+        ("168.63.129.16", "metadata"),
+        ("100.100.100.200", "metadata"),
+        ("192.0.0.192", "metadata"),
+        ("127.0.0.1", "loopback"),
+        ("127.255.255.255", "loopback"),
+        ("::1", "loopback"),
+        ("0.0.0.0", "this host"),
+        ("0.1.2.3", "this host"),
+        ("::", "this host"),
+        ("224.0.0.1", "multicast"),
+        ("239.255.255.255", "multicast"),
+        ("ff02::1", "multicast"),
+        ("255.255.255.255", "reserved"),
+        ("240.0.0.1", "reserved"),
+        ("192.88.99.1", "6to4 relay"),
+        ("192.0.2.1", "documentation"),
+        ("2001:db8::1", "documentation"),
+        ("3fff::1", "documentation"),
+        ("100::1", "discard"),
+        ("5f00::1", "special range"),
+        ("2001:2::1", "special range"),
+        ("4000::1", "special range"),
+        ("fe80::1", "link-local"),
+        ("10.96.0.1", "API server"),
+        ("8.8.4.4", "API server"),
+        ("::ffff:169.254.169.254", "embeds 169.254.169.254"),
+        ("::169.254.169.254", "embeds 169.254.169.254"),
+        ("64:ff9b::a9fe:a9fe", "embeds 169.254.169.254"),
+        ("64:ff9b:1::a9fe:a9fe", "embeds 169.254.169.254"),
+        ("64:ff9b:1:a9fe:a9:fe00::", "metadata"),
+        ("2002:a9fe:a9fe::1", "embeds 169.254.169.254"),
+        ("2001:0:a9fe:a9fe::1", "embeds 169.254.169.254"),
+        ("::ffff:0:a9fe:a9fe", "embeds 169.254.169.254"),
+        ("::ffff:8.8.4.4", "API server"),
+    ];
+
+    #[test]
+    fn adv_03_nothing_opens_the_hard_list() {
+        for (ip, because) in HARD {
+            for addresses in [&[][..], &["0.0.0.0/0", "::/0"]] {
+                let error = judge("https://api.example.com", addresses, ip).expect_err(ip);
+                assert!(error.contains(because), "{ip} with {addresses:?}: {error}");
+                assert!(error.ends_with("no config can allow it"), "{ip} with {addresses:?}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn public_addresses_are_open() {
+        for ip in ["1.1.1.1", "104.16.1.1", "100.63.255.255", "172.32.0.1", "198.20.0.1", "2606:4700::1", "2a00::1"] {
+            assert_eq!(judge("https://api.example.com", &[], ip), Ok(()), "{ip}");
+        }
+    }
+
+    #[test]
+    fn the_cluster_and_private_ranges_are_closed_until_an_operator_names_them() {
+        for (ip, net, because) in [
+            ("10.0.0.7", "10.0.0.0/24", "a private address"),
+            ("172.31.255.255", "172.16.0.0/12", "a private address"),
+            ("192.168.0.1", "192.168.0.0/16", "a private address"),
+            ("100.64.0.1", "100.64.0.0/10", "a private address"),
+            ("198.19.0.1", "198.18.0.0/15", "a private address"),
+            ("fd99::1", "fd99::/16", "a private address"),
+            ("10.96.0.2", "10.96.0.2/32", "the cluster's Service network"),
+            ("fd12::7", "fd12::/64", "the cluster's Service network"),
+            ("77.1.0.9", "77.1.0.0/16", "the cluster's pod network"),
+            ("88.1.2.3", "88.1.2.3/32", "a node of the cluster"),
+            ("::ffff:8.8.8.8", "::ffff:0:0/96", "an IPv4 address inside"),
+            ("64:ff9b::808:808", "64:ff9b::/96", "an IPv4 address inside"),
+        ] {
+            let error = judge("https://api.example.com", &[], ip).expect_err(ip);
+            assert!(error.contains(because) && error.contains("`addresses` of endpoint api"), "{ip}: {error}");
+            assert_eq!(judge("https://api.example.com", &[net], ip), Ok(()), "{ip} with {net}");
+        }
+    }
+
+    #[test]
+    fn adv_07_networks_open_what_they_name_and_nothing_else() {
+        let judge = |ip| judge("https://api.example.com", &["10.0.0.0/8"], ip);
+        assert_eq!(judge("10.1.2.3"), Ok(()));
+        for ip in ["169.254.169.254", "10.96.0.1", "127.0.0.1", "::ffff:10.1.2.3", "192.168.0.1", "1.1.1.1"] {
+            judge(ip).expect_err(ip);
+        }
+    }
+
+    #[test]
+    fn an_embedded_private_address_must_be_named_itself() {
+        let judge = |nets: &[&str]| judge("https://api.example.com", nets, "64:ff9b::10.0.0.7");
+        judge(&["64:ff9b::/96"]).expect_err("the embedded address is private");
+        assert_eq!(judge(&["64:ff9b::/96", "10.0.0.0/24"]), Ok(()));
+    }
+
+    #[test]
+    fn loopback_is_open_only_to_its_own_literal() {
+        assert_eq!(judge("https://127.0.0.1:8443", &[], "127.0.0.1"), Ok(()));
+        assert_eq!(judge("http://[::1]:8080", &[], "::1"), Ok(()));
+        for (base_url, ip) in [
+            ("https://127.0.0.1:8443", "127.0.0.2"),
+            ("https://127.0.0.1:8443", "::1"),
+            ("https://127.0.0.1:8443", "::ffff:127.0.0.1"),
+            ("https://localhost:8443", "127.0.0.1"),
+            ("https://127.0.0.1:6443", "127.0.0.1"),
+        ] {
+            judge(base_url, &["0.0.0.0/0", "::/0"], ip).expect_err(base_url);
+        }
+    }
+
+    #[test]
+    fn literals_on_the_hard_list_are_refused_before_the_cluster_is_known() {
+        for ip in ["169.254.169.254", "0.0.0.0", "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"] {
+            permit_literal(ip.parse().unwrap()).expect_err(ip);
+        }
+        for ip in ["127.0.0.1", "::1", "1.1.1.1", "10.0.0.1", "fd99::1"] {
+            assert_eq!(permit_literal(ip.parse().unwrap()), Ok(()), "{ip}");
+        }
+    }
+}

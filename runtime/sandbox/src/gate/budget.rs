@@ -1,0 +1,147 @@
+//! How fast an endpoint may be used: a token bucket, a number of slots, and the cloud's word when it wants a pause.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+use super::endpoint::EndpointLimits;
+
+/// How long a request may wait for the bucket before its caller is told to come back.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The budget of one endpoint.
+pub(super) struct Budget {
+    slots: Semaphore,
+    /// How long a request may wait for a slot.
+    patience: Duration,
+    bucket: Mutex<Bucket>,
+}
+
+impl Budget {
+    pub(super) fn new(limits: &EndpointLimits) -> Self {
+        Self {
+            slots: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
+            patience: limits.total,
+            bucket: Mutex::new(Bucket::new(limits.requests_per_second, Instant::now())),
+        }
+    }
+
+    /// Waits for a slot and a token, a little. The request is in flight until the turn is dropped.
+    ///
+    /// The error is when to come back.
+    pub(super) async fn turn(&self) -> Result<SemaphorePermit<'_>, Duration> {
+        // Whoever comes during a pause does not queue for its end.
+        self.bucket().paused(Instant::now())?;
+        let slot = tokio::time::timeout(self.patience, self.slots.acquire())
+            .await
+            .map_err(|_| PATIENCE)?
+            .expect("the semaphore is never closed");
+        let wait = self.bucket().take(Instant::now())?;
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+            self.bucket().paused(Instant::now())?;
+        }
+        Ok(slot)
+    }
+
+    /// Stops the endpoint for `pause`. A longer pause that was asked for before stays.
+    pub(super) fn pause(&self, pause: Duration) {
+        self.bucket().pause(Instant::now() + pause);
+    }
+
+    fn bucket(&self) -> MutexGuard<'_, Bucket> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A token bucket that holds one second's worth of requests. Its clock is an argument.
+struct Bucket {
+    rate: f64,
+    depth: f64,
+    /// Below zero while requests wait for tokens that they have taken in advance.
+    tokens: f64,
+    filled: Instant,
+    paused_until: Option<Instant>,
+}
+
+impl Bucket {
+    fn new(rate: f64, now: Instant) -> Self {
+        let depth = rate.max(1.0);
+        Self { rate, depth, tokens: depth, filled: now, paused_until: None }
+    }
+
+    /// Takes a token: `Ok` says how long to wait for it, `Err` that the wait is too long and none was taken.
+    fn take(&mut self, now: Instant) -> Result<Duration, Duration> {
+        self.paused(now)?;
+        let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
+        self.tokens = self.depth.min(self.tokens + elapsed * self.rate);
+        self.filled = now;
+        let missing = (1.0 - self.tokens).max(0.0);
+        let wait = Duration::try_from_secs_f64(missing / self.rate).unwrap_or(Duration::MAX);
+        if wait > PATIENCE {
+            return Err(wait.min(*super::PAUSE.end()));
+        }
+        self.tokens -= 1.0;
+        Ok(wait)
+    }
+
+    fn paused(&self, now: Instant) -> Result<(), Duration> {
+        match self.paused_until {
+            Some(until) if until > now => Err(until - now),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn pause(&mut self, until: Instant) {
+        self.paused_until = self.paused_until.max(Some(until));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn milliseconds(it: u64) -> Duration {
+        Duration::from_millis(it)
+    }
+
+    #[test]
+    fn a_burst_passes_then_requests_are_spaced_then_callers_are_sent_away() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(4.0, now);
+        let waits: Vec<_> = (0..9).map(|_| bucket.take(now)).collect();
+        let spaced = [0, 0, 0, 0, 250, 500, 750, 1000].map(|it| Ok(milliseconds(it)));
+        assert_eq!(waits[..8], spaced);
+        assert_eq!(waits[8], Err(milliseconds(1250)));
+        assert_eq!(bucket.take(now + milliseconds(500)), Ok(milliseconds(750)), "whoever was sent away took nothing");
+    }
+
+    #[test]
+    fn idle_time_fills_the_bucket_no_higher_than_a_second() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(2.0, start);
+        let later = start + Duration::from_secs(3600);
+        assert_eq!([0; 3].map(|_| bucket.take(later)), [0, 0, 500].map(|it| Ok(milliseconds(it))));
+    }
+
+    #[test]
+    fn a_slow_endpoint_has_a_bucket_of_one() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(0.1, now);
+        assert_eq!(bucket.take(now), Ok(Duration::ZERO));
+        assert_eq!(bucket.take(now), Err(Duration::from_secs(10)));
+        assert_eq!(Bucket { tokens: 0.0, ..Bucket::new(1e-300, now) }.take(now), Err(Duration::from_secs(3600)));
+    }
+
+    #[test]
+    fn a_pause_sends_everyone_away_until_its_end() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(20.0, now);
+        bucket.pause(now + milliseconds(3000));
+        bucket.pause(now + milliseconds(1000));
+        assert_eq!(bucket.take(now + milliseconds(1000)), Err(milliseconds(2000)), "the longer pause stays");
+        assert_eq!(bucket.take(now + milliseconds(3000)), Ok(Duration::ZERO));
+    }
+}

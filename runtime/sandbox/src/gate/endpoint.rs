@@ -1,0 +1,90 @@
+//! An endpoint: a name that guests may use, and what the operator wants it to mean.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+
+use super::base_url::BaseUrl;
+use super::canonical::PathPattern;
+use super::request::Method;
+
+/// One of the places that a provider may reach, as the operator wrote it.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// What guests call it.
+    pub name: String,
+    /// Where it is.
+    pub base_url: BaseUrl,
+    /// The name of the credential that requests carry; without it they carry none.
+    pub credential: Option<String>,
+    /// What may be sent. Nothing else may.
+    pub allow: Vec<Rule>,
+    /// Which addresses its host may have.
+    pub addresses: Addresses,
+    /// A PEM file with the only certificate authorities to trust; without it, the system's.
+    pub ca_file: Option<PathBuf>,
+    /// Request headers that guests may set here, beside those that they may set everywhere.
+    pub headers: Vec<String>,
+    /// How much and how fast.
+    pub limits: EndpointLimits,
+}
+
+/// What may be sent: each of the methods on each of the paths.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The methods, each named: GET does not imply HEAD.
+    pub methods: Vec<Method>,
+    /// Patterns for the path under the base URL.
+    pub paths: Vec<PathPattern>,
+}
+
+/// Which addresses an endpoint's host may have.
+///
+/// Neither choice opens what no config can: metadata services, loopback, the API server and special ranges.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Addresses {
+    /// Public ones.
+    Public,
+    /// Those of a private cloud: only these networks, and they may be private.
+    Networks(Vec<IpNet>),
+}
+
+/// How much and how fast an endpoint may be used.
+#[derive(Clone, Debug)]
+pub struct EndpointLimits {
+    /// The rate of the token bucket, whose depth is one second's worth.
+    pub requests_per_second: f64,
+    /// Requests in flight.
+    pub concurrency: usize,
+    /// The largest answer, in bytes.
+    pub response_bytes: usize,
+    /// From the request's start to the answer's last byte.
+    pub total: Duration,
+    /// For resolving the name.
+    pub resolve: Duration,
+    /// For the TCP connection to one address.
+    pub connect: Duration,
+    /// For the TLS handshake.
+    pub tls: Duration,
+    /// From the request's first byte, on a connection that stands, to the answer's head.
+    pub first_byte: Duration,
+    /// Between two pieces of the answer's body.
+    pub idle: Duration,
+}
+
+impl Default for EndpointLimits {
+    fn default() -> Self {
+        Self {
+            requests_per_second: 20.0,
+            concurrency: 8,
+            response_bytes: 16 << 20,
+            total: Duration::from_secs(30),
+            resolve: Duration::from_secs(5),
+            connect: Duration::from_secs(5),
+            tls: Duration::from_secs(5),
+            first_byte: Duration::from_secs(20),
+            idle: Duration::from_secs(10),
+        }
+    }
+}

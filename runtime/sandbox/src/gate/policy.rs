@@ -1,0 +1,243 @@
+//! Whether a request may leave: one pure function, and the only maker of [`Permitted`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use super::base_url::Origin;
+use super::canonical::{self, shown};
+use super::endpoint::Endpoint;
+use super::request::{GuestRequest, Method};
+
+/// Requests of one call, sent and refused ones together.
+const REQUESTS: u32 = 100;
+/// The largest request body. No cloud's API needs more.
+const BODY_BYTES: usize = 8 << 20;
+
+/// What a call may do with HTTP.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Mode {
+    /// Nothing: `describe`.
+    None,
+    /// GET and HEAD: `identity`, `get`, `list`.
+    Read,
+    /// Everything that the rules allow, DELETE so many times.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the exports that write, for load balancers, are not called yet"))]
+    Write {
+        /// The most DELETEs in one call.
+        deletes: u32,
+    },
+}
+
+/// How things stand when a request is judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) mode: Mode,
+    /// Whether this process may write at all now: it leads, or nobody has to.
+    pub(super) leads: bool,
+    /// Requests that the call has made before.
+    pub(super) requests: u32,
+    /// DELETEs among them that were permitted.
+    pub(super) deletes: u32,
+}
+
+/// A request that the policy let through. Only [`permit`] makes one.
+#[derive(Clone)]
+pub(crate) struct Permitted {
+    endpoint: Arc<Endpoint>,
+    rule: String,
+    method: Method,
+    /// Path and query, as they go out.
+    target: String,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Permitted {
+    pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    /// The rule that let it through, for the audit line: `api.allow[0] GET /v2/droplets/**`.
+    pub(crate) fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    pub(crate) fn method(&self) -> Method {
+        self.method
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        self.endpoint.base_url.origin()
+    }
+
+    pub(crate) fn target(&self) -> &str {
+        &self.target
+    }
+
+    pub(crate) fn into_headers_and_body(self) -> (HeaderMap, Bytes) {
+        (self.headers, self.body)
+    }
+}
+
+/// Why the policy refuses.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Denied {
+    pub(crate) code: Code,
+    /// A sentence that says what the operator would have to allow, without its full stop.
+    because: String,
+}
+
+impl Denied {
+    pub(super) fn new(code: Code, because: impl Into<String>) -> Self {
+        Self { code, because: because.into() }
+    }
+}
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.as_str(), self.because)
+    }
+}
+
+/// The stable codes of denials.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Code {
+    Endpoint,
+    ReadOnly,
+    Leader,
+    Method,
+    Path,
+    Header,
+    Query,
+    Budget,
+    Ip,
+}
+
+impl Code {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Endpoint => "E-EGRESS-ENDPOINT",
+            Self::ReadOnly => "E-EGRESS-READONLY",
+            Self::Leader => "E-EGRESS-LEADER",
+            Self::Method => "E-EGRESS-METHOD",
+            Self::Path => "E-EGRESS-PATH",
+            Self::Header => "E-EGRESS-HEADER",
+            Self::Query => "E-EGRESS-QUERY",
+            Self::Budget => "E-EGRESS-BUDGET",
+            Self::Ip => "E-EGRESS-IP",
+        }
+    }
+}
+
+/// Decides about a request. The first objection counts, in the order of the questions here.
+pub(super) fn permit(
+    endpoints: &[Arc<Endpoint>],
+    standing: Standing,
+    request: GuestRequest,
+) -> Result<Permitted, Denied> {
+    let GuestRequest { endpoint, method, path, query, headers, body } = request;
+    let endpoint = named(endpoints, &endpoint)?;
+    may_call_send(standing, method)?;
+    let target = canonical::path(endpoint.base_url.path(), &path);
+    let (rule, target) = allowed(endpoint, method, &path, target)?;
+    let headers = canonical::headers(&headers, &endpoint.headers)
+        .map_err(|because| Denied::new(Code::Header, format!("endpoint {}: {because}", endpoint.name)))?;
+    let query = canonical::query(&query)
+        .map_err(|because| Denied::new(Code::Query, format!("endpoint {}: {because}", endpoint.name)))?;
+    within_budgets(standing, method, body.as_deref())?;
+    let target = if query.is_empty() { target } else { format!("{target}?{query}") };
+    let body = body.map_or_else(Bytes::new, Bytes::from);
+    Ok(Permitted { endpoint: endpoint.clone(), rule, method, target, headers, body })
+}
+
+/// Whether this process may write now. Asked again just before a request leaves, which may be a while later.
+pub(super) fn may_write(leads: bool, method: Method) -> Result<(), Denied> {
+    if leads || !method.writes() {
+        return Ok(());
+    }
+    Err(Denied::new(
+        Code::Leader,
+        format!("{method} is a write, and this process no longer leads; the one that holds the Lease does it"),
+    ))
+}
+
+fn named<'a>(endpoints: &'a [Arc<Endpoint>], name: &str) -> Result<&'a Arc<Endpoint>, Denied> {
+    endpoints.iter().find(|it| it.name == name).ok_or_else(|| {
+        let known = endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "none".to_owned() } else { known };
+        Denied::new(
+            Code::Endpoint,
+            format!(
+                "there is no endpoint {}; the operator would have to add it to `endpoints` (there are: {known})",
+                shown(name)
+            ),
+        )
+    })
+}
+
+fn may_call_send(standing: Standing, method: Method) -> Result<(), Denied> {
+    match standing.mode {
+        Mode::None => {
+            Err(Denied::new(Code::ReadOnly, "this call has no HTTP: `describe` answers without asking the cloud"))
+        }
+        Mode::Read if method.writes() => Err(Denied::new(
+            Code::ReadOnly,
+            format!("{method} is a write, and this call only reads, with GET and HEAD; no config can allow it"),
+        )),
+        Mode::Read | Mode::Write { .. } => may_write(standing.leads, method),
+    }
+}
+
+/// The first rule that allows `method` on `path`.
+fn allowed(
+    endpoint: &Endpoint,
+    method: Method,
+    path: &[String],
+    target: Result<String, String>,
+) -> Result<(String, String), Denied> {
+    let name = &endpoint.name;
+    if !endpoint.allow.iter().any(|it| it.methods.contains(&method)) {
+        return Err(Denied::new(
+            Code::Method,
+            format!("endpoint {name} allows {method} nowhere; the operator would have to add it to a rule of `allow`"),
+        ));
+    }
+    let target =
+        target.map_err(|because| Denied::new(Code::Path, format!("endpoint {name}: the request's path {because}")))?;
+    let found = endpoint.allow.iter().enumerate().filter(|(_, rule)| rule.methods.contains(&method)).find_map(
+        |(index, rule)| Some((index, rule.paths.iter().find(|it| it.matches(path))?)),
+    );
+    match found {
+        Some((index, pattern)) => Ok((format!("{name}.allow[{index}] {method} {pattern}"), target)),
+        None => {
+            let asked: String = canonical::encode_path(path).chars().take(256).collect();
+            Err(Denied::new(
+                Code::Path,
+                format!(
+                    "endpoint {name} does not allow {method} {asked}; the operator would have to add a rule with \
+                     this method and a path that matches"
+                ),
+            ))
+        }
+    }
+}
+
+fn within_budgets(standing: Standing, method: Method, body: Option<&[u8]>) -> Result<(), Denied> {
+    let over = |what: String| Err(Denied::new(Code::Budget, format!("{what}; no config can allow it")));
+    if standing.requests >= REQUESTS {
+        return over(format!("one call may make {REQUESTS} requests"));
+    }
+    if body.is_some_and(|it| it.len() > BODY_BYTES) {
+        return over(format!("a request's body may have {BODY_BYTES} bytes"));
+    }
+    match standing.mode {
+        Mode::Write { deletes } if method == Method::Delete && standing.deletes >= deletes => Err(Denied::new(
+            Code::Budget,
+            format!("one call may send {deletes} DELETEs; the operator would have to raise `limits`"),
+        )),
+        Mode::None | Mode::Read | Mode::Write { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,151 @@
+//! What of an answer reaches the guest, and when the cloud asks for a pause.
+
+use std::time::{Duration, SystemTime};
+
+use http::header::{HeaderMap, RETRY_AFTER};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use super::PAUSE;
+use super::request::GuestResponse;
+use super::wire::Answer;
+
+/// Headers that are the connection's or the credential's business, or would make a client remember something.
+const STRIPPED: [&str; 13] = [
+    "alt-svc",
+    "authentication-info",
+    "clear-site-data",
+    "connection",
+    "keep-alive",
+    "nel",
+    "report-to",
+    "set-cookie",
+    "set-cookie2",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "www-authenticate",
+];
+
+/// The pause that an answer asks for: 429 or 503 with `retry-after`, between a second and an hour.
+pub(super) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        return None;
+    }
+    let asked = retry_after(headers, now)?;
+    if asked > *PAUSE.end() {
+        tracing::warn!(asked_s = asked.as_secs(), "the cloud asks for a pause of more than an hour; it gets an hour");
+    }
+    Some(asked.clamp(*PAUSE.start(), *PAUSE.end()))
+}
+
+/// The answer without the headers that do not concern a guest. `retry-after` comes in seconds, however it was written.
+pub(super) fn for_guest(answer: Answer, now: SystemTime) -> GuestResponse {
+    let Answer { status, mut headers, body } = answer;
+    let after = retry_after(&headers, now);
+    headers.remove(RETRY_AFTER);
+    if let Some(after) = after {
+        let after = after.clamp(*PAUSE.start(), *PAUSE.end());
+        // A part of a second counts as a whole one: not before the pause is over.
+        let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).ok();
+    let headers = headers
+        .iter()
+        .filter(|(name, _)| !is_stripped(name))
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)))
+        .collect();
+    GuestResponse { status: status.as_u16(), headers, body }
+}
+
+fn is_stripped(name: &HeaderName) -> bool {
+    name.as_str().starts_with("proxy-") || STRIPPED.contains(&name.as_str())
+}
+
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
+        // What has too many digits for a number is as long as can be.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    }
+    Some(httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    /// 1994-11-06T08:49:00Z.
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_740)
+    }
+
+    #[test]
+    fn adv_29_a_pause_is_between_a_second_and_an_hour() {
+        for (text, expected) in [
+            ("0", Some(1)),
+            ("7", Some(7)),
+            ("3600", Some(3600)),
+            ("3601", Some(3600)),
+            ("4294967295", Some(3600)),
+            ("99999999999999999999999999", Some(3600)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(37)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(1)),
+            ("Mon, 07 Nov 1994 08:49:37 GMT", Some(3600)),
+            ("-1", None),
+            ("1.5", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            let headers = headers(&[("retry-after", text)]);
+            let expected = expected.map(Duration::from_secs);
+            assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &headers, now()), expected, "{text}");
+            assert_eq!(pause(StatusCode::SERVICE_UNAVAILABLE, &headers, now()), expected, "{text}");
+            assert_eq!(pause(StatusCode::OK, &headers, now()), None, "{text}");
+        }
+        assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), now()), None);
+    }
+
+    #[test]
+    fn a_guest_sees_retry_after_in_seconds() {
+        for (text, seen) in [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some("37")),
+            ("4294967295", Some("3600")),
+            ("0", Some("1")),
+            ("soon", None),
+        ] {
+            let answer = Answer {
+                status: StatusCode::TOO_MANY_REQUESTS,
+                headers: headers(&[("retry-after", text)]),
+                body: Vec::new(),
+            };
+            let seen: Vec<_> = seen.map(|it| ("retry-after".to_owned(), it.to_owned())).into_iter().collect();
+            assert_eq!(for_guest(answer, now()).headers, seen, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_that_do_not_concern_a_guest_are_stripped() {
+        let answer = Answer {
+            status: StatusCode::OK,
+            headers: headers(&[
+                ("set-cookie", "a=b"),
+                ("www-authenticate", "Basic"),
+                ("proxy-authenticate", "Basic"),
+                ("proxy-anything", "x"),
+                ("alt-svc", "h3"),
+                ("authentication-info", "x"),
+                ("content-type", "application/json"),
+                ("ratelimit-remaining", "7"),
+            ]),
+            body: b"{}".to_vec(),
+        };
+        let seen = [("content-type", "application/json"), ("ratelimit-remaining", "7")];
+        let seen: Vec<_> = seen.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        assert_eq!(for_guest(answer, now()), GuestResponse { status: 200, headers: seen, body: b"{}".to_vec() });
+    }
+}

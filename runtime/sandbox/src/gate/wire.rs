@@ -1,0 +1,284 @@
+//! Sends a request and reads the answer, with a limit on everything that may take long or grow large.
+//!
+//! There is no proxy, no redirect, no cookie, no decompression and no second attempt in here, and no way to a
+//! connection except [`dial::Dialer`].
+
+mod dial;
+mod tls;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, USER_AGENT};
+use http::uri::{Authority, Uri};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body as _, Incoming};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::timeout;
+
+use self::dial::{Dialed, Dialer, DialError};
+use super::address::Networks;
+use super::endpoint::Endpoint;
+use super::error::GateError;
+use super::policy::Denied;
+use super::resolve::Resolve;
+use crate::credentials::{Authenticated, Used};
+
+/// The most headers of an answer.
+const HEADERS: usize = 100;
+/// The largest head of an answer.
+const HEAD_BYTES: usize = 64 << 10;
+/// How long an unused connection is kept. Shorter than load balancers keep theirs.
+const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+const USER_AGENT_VALUE: HeaderValue = HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
+
+/// The way to one endpoint.
+pub(super) struct Wire {
+    endpoint: Arc<Endpoint>,
+    authority: Authority,
+    dialer: Dialer,
+    /// The connections that belong to the newest generation of the credential.
+    pool: Mutex<Pool>,
+}
+
+struct Pool {
+    generation: u64,
+    client: Client<Dialer, Full<Bytes>>,
+}
+
+/// What became of a request.
+pub(super) struct Exchange {
+    /// The checked address that it went to, if there was a connection.
+    pub(super) address: Option<SocketAddr>,
+    pub(super) result: Result<Answer, WireError>,
+}
+
+/// A complete answer.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum WireError {
+    /// The host has no address that may be dialled.
+    Denied(Denied),
+    /// Certainly not carried out.
+    Unreachable(String),
+    /// Perhaps carried out.
+    Interrupted(String),
+}
+
+impl Wire {
+    pub(super) fn new(
+        endpoint: Arc<Endpoint>,
+        networks: Arc<Mutex<Arc<Networks>>>,
+        resolver: Arc<dyn Resolve>,
+        route: fn(SocketAddr) -> SocketAddr,
+    ) -> Result<Self, GateError> {
+        let authority = endpoint.base_url.origin().authority();
+        let dialer = Dialer::new(endpoint.clone(), networks, resolver, route)?;
+        let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
+        Ok(Self { endpoint, authority, dialer, pool })
+    }
+
+    /// Sends one request once.
+    pub(super) async fn send(&self, authenticated: Authenticated) -> Exchange {
+        let client = self.client(authenticated.generation());
+        let used = authenticated.used();
+        let mut request = self.request(authenticated);
+        let mut connection = capture_connection(&mut request);
+        let total = self.endpoint.limits.total;
+        let exchange = self.exchange(client, request, connection.clone(), used.as_ref());
+        let result = timeout(total, exchange).await.unwrap_or_else(|_| Err(self.too_late(&connection, total)));
+        if matches!(result, Err(WireError::Interrupted(_))) {
+            // Nothing else may wait for what did not come here.
+            if let Some(connected) = &*connection.connection_metadata() {
+                connected.poison();
+            }
+        }
+        Exchange { address: dialed(&mut connection), result }
+    }
+
+    async fn exchange(
+        &self,
+        client: Client<Dialer, Full<Bytes>>,
+        request: Request<Full<Bytes>>,
+        mut connection: CaptureConnection,
+        used: Option<&Used>,
+    ) -> Result<Answer, WireError> {
+        let limits = &self.endpoint.limits;
+        let answer = client.request(request);
+        tokio::pin!(answer);
+        // The clock for the first byte starts when there is a connection; until then the dialer's clocks run.
+        let early = tokio::select! {
+            biased;
+            answer = &mut answer => Some(answer),
+            _ = connection.wait_for_connection_metadata() => None,
+        };
+        let response = match early {
+            Some(answer) => answer,
+            None => timeout(limits.first_byte, answer).await.map_err(|_| {
+                self.interrupted(format_args!("did not begin to answer within {:?}", limits.first_byte))
+            })?,
+        };
+        let response = response.map_err(|error| self.failed(&error))?;
+        self.read(response, used).await
+    }
+
+    /// Reads an answer, as far as it may be read.
+    async fn read(&self, response: Response<Incoming>, used: Option<&Used>) -> Result<Answer, WireError> {
+        let limits = &self.endpoint.limits;
+        let (head, mut body) = response.into_parts();
+        check_head(&head.headers).map_err(|it| self.interrupted(it))?;
+        if head.status.is_informational() {
+            return Err(self.interrupted(format_args!("answered {} and nothing after it", head.status)));
+        }
+        let too_large =
+            || self.interrupted(format_args!("answered with more than {} bytes", limits.response_bytes));
+        if body.size_hint().lower() > limits.response_bytes as u64 {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        while let Some(frame) = timeout(limits.idle, body.frame())
+            .await
+            .map_err(|_| self.interrupted(format_args!("stopped for {:?} within its answer", limits.idle)))?
+        {
+            let frame = frame.map_err(|error| self.interrupted(format_args!("cut its answer off: {}", Chain(&error))))?;
+            // Trailers are dropped: nothing that a guest may see comes in them.
+            let Ok(data) = frame.into_data() else { continue };
+            if bytes.len() + data.len() > limits.response_bytes {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&data);
+        }
+        let leaks = |used: &Used| used.is_in(&bytes) || head.headers.values().any(|it| used.is_in(it.as_bytes()));
+        if used.is_some_and(leaks) {
+            return Err(self.interrupted("answered with the credential that it was sent; the answer is withheld"));
+        }
+        Ok(Answer { status: head.status, headers: head.headers, body: bytes })
+    }
+
+    fn request(&self, authenticated: Authenticated) -> Request<Full<Bytes>> {
+        let permitted = authenticated.permitted();
+        let method = http::Method::from(permitted.method());
+        let uri = Uri::builder()
+            .scheme(self.endpoint.base_url.origin().scheme().as_str())
+            .authority(self.authority.clone())
+            .path_and_query(permitted.target())
+            .build()
+            .expect("a canonical path and query are a part of a URI");
+        let (mut headers, body) = authenticated.into_headers_and_body();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(USER_AGENT, USER_AGENT_VALUE);
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        request
+    }
+
+    /// The connections for this generation of the credential.
+    fn client(&self, generation: u64) -> Client<Dialer, Full<Bytes>> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.generation == generation {
+            return pool.client.clone();
+        }
+        let client = client(&self.endpoint, self.dialer.clone());
+        // A request that was held up with an older credential gets connections of its own.
+        if pool.generation < generation {
+            *pool = Pool { generation, client: client.clone() };
+        }
+        client
+    }
+
+    fn failed(&self, error: &hyper_util::client::legacy::Error) -> WireError {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+        while let Some(error) = cause {
+            match error.downcast_ref::<DialError>() {
+                Some(DialError::Denied(because)) => {
+                    return WireError::Denied(Denied::new(super::policy::Code::Ip, because.clone()));
+                }
+                Some(DialError::Unreachable(because)) => return WireError::Unreachable(because.clone()),
+                None => cause = error.source(),
+            }
+        }
+        if error.is_connect() {
+            return WireError::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)));
+        }
+        self.interrupted(format_args!("broke the connection off: {}", Chain(error)))
+    }
+
+    fn too_late(&self, connection: &CaptureConnection, total: Duration) -> WireError {
+        if connection.connection_metadata().is_none() {
+            return WireError::Unreachable(format!("{} was not connected within {total:?}", self.name()));
+        }
+        self.interrupted(format_args!("had not answered in full after {total:?}"))
+    }
+
+    fn interrupted(&self, what: impl std::fmt::Display) -> WireError {
+        WireError::Interrupted(format!("{} {what}", self.name()))
+    }
+
+    /// The endpoint in a sentence. Never the path or the query.
+    fn name(&self) -> String {
+        format!("endpoint {} ({})", self.endpoint.name, self.endpoint.base_url.origin())
+    }
+}
+
+fn client(endpoint: &Endpoint, dialer: Dialer) -> Client<Dialer, Full<Bytes>> {
+    Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .pool_max_idle_per_host(endpoint.limits.concurrency)
+        .http1_max_headers(HEADERS)
+        .http1_max_buf_size(HEAD_BYTES)
+        .http2_max_header_list_size(HEAD_BYTES as u32)
+        // A connection whose other end is gone is noticed before a request has waited for its whole time.
+        .http2_keep_alive_interval(endpoint.limits.idle)
+        .http2_keep_alive_timeout(endpoint.limits.idle)
+        .build(dialer)
+}
+
+fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {
+    if headers.len() > HEADERS {
+        return Err("answered with more than 100 headers");
+    }
+    if headers.get_all(CONTENT_ENCODING).iter().any(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err("answered with a content-encoding, although it was asked for none");
+    }
+    if headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
+        return Err("answered with two lengths");
+    }
+    Ok(())
+}
+
+fn dialed(connection: &mut CaptureConnection) -> Option<SocketAddr> {
+    let mut extensions = http::Extensions::new();
+    connection.connection_metadata().as_ref()?.get_extras(&mut extensions);
+    extensions.get::<Dialed>().map(|it| it.0)
+}
+
+/// An error with its causes, on one line.
+struct Chain<'a>(&'a (dyn Error + 'static));
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,197 @@
+//! The only place that opens a connection: resolve, check, dial what was checked, shake hands.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::tls;
+use crate::gate::address::{self, Networks};
+use crate::gate::base_url::{Host, Scheme};
+use crate::gate::endpoint::Endpoint;
+use crate::gate::error::GateError;
+use crate::gate::resolve::Resolve;
+
+/// The most addresses of a name that are looked at.
+const ADDRESSES: usize = 16;
+
+/// Connects to one endpoint, and to nothing else: the URI of a request has no say in it.
+#[derive(Clone)]
+pub(super) struct Dialer {
+    endpoint: Arc<Endpoint>,
+    networks: Arc<Mutex<Arc<Networks>>>,
+    resolver: Arc<dyn Resolve>,
+    route: fn(SocketAddr) -> SocketAddr,
+    /// Absent for `http://`, which is for loopback literals only.
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+}
+
+/// The checked address behind a connection.
+#[derive(Clone, Copy)]
+pub(super) struct Dialed(pub(super) SocketAddr);
+
+/// Why there is no connection.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum DialError {
+    /// No address may be dialled.
+    #[error("{0}")]
+    Denied(String),
+    /// None answered.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl Dialer {
+    pub(super) fn new(
+        endpoint: Arc<Endpoint>,
+        networks: Arc<Mutex<Arc<Networks>>>,
+        resolver: Arc<dyn Resolve>,
+        route: fn(SocketAddr) -> SocketAddr,
+    ) -> Result<Self, GateError> {
+        let origin = endpoint.base_url.origin();
+        let tls = match origin.scheme() {
+            Scheme::Http => None,
+            Scheme::Https => Some((tls::connector(&endpoint)?, origin.host().server_name())),
+        };
+        Ok(Self { endpoint, networks, resolver, route, tls })
+    }
+
+    async fn connect(self) -> Result<Stream, DialError> {
+        let addresses = self.permitted(self.resolve().await?)?;
+        let mut failures = Vec::new();
+        for address in addresses {
+            match self.dial(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failures.push(format!("{address}: {error}")),
+            }
+        }
+        Err(self.unreachable(format_args!("cannot be reached: {}", failures.join("; "))))
+    }
+
+    async fn resolve(&self) -> Result<Vec<IpAddr>, DialError> {
+        let origin = self.endpoint.base_url.origin();
+        let name = match origin.host() {
+            Host::Address(address) => return Ok(vec![*address]),
+            Host::Name(name) => name,
+        };
+        let limit = self.endpoint.limits.resolve;
+        match timeout(limit, self.resolver.resolve(name)).await {
+            Ok(Ok(addresses)) if addresses.is_empty() => Err(self.unreachable("has a name without addresses")),
+            Ok(Ok(addresses)) => Ok(addresses),
+            Ok(Err(error)) => Err(self.unreachable(format_args!("has a name that does not resolve: {error}"))),
+            Err(_) => Err(self.unreachable(format_args!("has a name that did not resolve within {limit:?}"))),
+        }
+    }
+
+    /// Those of the first addresses that may be dialled.
+    fn permitted(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<SocketAddr>, DialError> {
+        addresses.truncate(ADDRESSES);
+        let networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let origin = self.endpoint.base_url.origin();
+        let mut refusals = Vec::new();
+        addresses.retain(|ip| {
+            let judged = address::permit(SocketAddr::new(*ip, origin.port()), &self.endpoint, &networks);
+            judged.map_err(|because| refusals.push(format!("{ip}, {because}"))).is_ok()
+        });
+        if addresses.is_empty() {
+            let refused = refusals.first().map_or("no address", String::as_str);
+            return Err(DialError::Denied(format!("endpoint {} ({origin}) is at {refused}", self.endpoint.name)));
+        }
+        if !refusals.is_empty() {
+            tracing::warn!(endpoint = self.endpoint.name, "addresses are left out: {}", refusals.join("; "));
+        }
+        Ok(addresses.into_iter().map(|ip| SocketAddr::new(ip, origin.port())).collect())
+    }
+
+    /// Connects to an address that was checked.
+    async fn dial(&self, address: SocketAddr) -> io::Result<Stream> {
+        let limits = &self.endpoint.limits;
+        let late = |what: &str, limit| io::Error::new(io::ErrorKind::TimedOut, format!("no {what} within {limit:?}"));
+        let tcp = timeout(limits.connect, TcpStream::connect((self.route)(address)))
+            .await
+            .map_err(|_| late("connection", limits.connect))??;
+        tcp.set_nodelay(true)?;
+        let Some((tls, name)) = &self.tls else {
+            return Ok(Stream::new(tcp, address, false));
+        };
+        let stream = timeout(limits.tls, tls.connect(name.clone(), tcp))
+            .await
+            .map_err(|_| late("TLS handshake", limits.tls))??;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        Ok(Stream::new(stream, address, is_http2))
+    }
+
+    fn unreachable(&self, what: impl fmt::Display) -> DialError {
+        let Endpoint { name, base_url, .. } = &*self.endpoint;
+        DialError::Unreachable(format!("endpoint {name} ({}) {what}", base_url.origin()))
+    }
+}
+
+impl tower::Service<http::Uri> for Dialer {
+    type Response = Stream;
+    type Error = DialError;
+    type Future = Pin<Box<dyn Future<Output = Result<Stream, DialError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Uri) -> Self::Future {
+        Box::pin(self.clone().connect())
+    }
+}
+
+/// A connection to a checked address.
+pub(super) struct Stream {
+    io: TokioIo<Box<dyn Bytes>>,
+    address: SocketAddr,
+    is_http2: bool,
+}
+
+trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+
+impl Stream {
+    fn new(io: impl Bytes + 'static, address: SocketAddr, is_http2: bool) -> Self {
+        Self { io: TokioIo::new(Box::new(io)), address, is_http2 }
+    }
+}
+
+impl Connection for Stream {
+    fn connected(&self) -> Connected {
+        let connected = Connected::new().extra(Dialed(self.address));
+        if self.is_http2 { connected.negotiated_h2() } else { connected }
+    }
+}
+
+impl Read for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(context, into)
+    }
+}
+
+impl Write for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(context, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+}

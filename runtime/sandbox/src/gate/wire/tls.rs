@@ -1,0 +1,54 @@
+//! Whom an endpoint's certificate may come from.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use tokio_rustls::TlsConnector;
+
+use crate::gate::endpoint::Endpoint;
+use crate::gate::error::GateError;
+
+/// TLS 1.2 or 1.3, towards certificates of the endpoint's own authorities or of the system's.
+pub(super) fn connector(endpoint: &Endpoint) -> Result<TlsConnector, GateError> {
+    let roots = match &endpoint.ca_file {
+        Some(file) => roots_of(file).map_err(|source| GateError::CaFile {
+            endpoint: endpoint.name.clone(),
+            file: file.clone(),
+            source,
+        })?,
+        None => system_roots()
+            .map_err(|because| GateError::Roots { endpoint: endpoint.name.clone(), because })?,
+    };
+    // Named, because a process may have several providers compiled in and then has no default.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring offers what TLS 1.2 and 1.3 need")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+fn roots_of(file: &Path) -> Result<RootCertStore, Box<dyn std::error::Error + Send + Sync>> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file)? {
+        roots.add(certificate?)?;
+    }
+    if roots.is_empty() { Err("it has no certificate".into()) } else { Ok(roots) }
+}
+
+fn system_roots() -> Result<RootCertStore, String> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    // Some of a system's certificates are too old to be understood; those are left out.
+    roots.add_parsable_certificates(found.certs);
+    if !roots.is_empty() {
+        return Ok(roots);
+    }
+    let errors: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
+    Err(if errors.is_empty() { "none was found".to_owned() } else { errors.join("; ") })
+}
