@@ -179,9 +179,7 @@ impl Request {
     ///
     /// Every answer that is not a success; 404 is `unavailable`: what was there a moment ago is looked for again.
     pub fn send(self) -> Result<Response> {
-        let refusals = self.refusals;
-        let response = self.answer()?;
-        if response.is_success() { Ok(response) } else { Err(refusal::sort(&response, refusals)) }
+        self.answer()?.accepted()
     }
 
     /// Makes sure that it is gone: 404 is a success.
@@ -193,7 +191,8 @@ impl Request {
         self.found().map(drop)
     }
 
-    /// Whatever the cloud answers, unsorted.
+    /// Whatever the cloud answers, unsorted: for a status that says something here which it says nowhere else. Go on
+    /// with [`Response::accepted`].
     ///
     /// # Errors
     ///
@@ -204,7 +203,7 @@ impl Request {
         }
         let asked = asked(&self.request);
         match host::send(&self.request) {
-            Ok(response) => Ok(Response::new(asked, response)),
+            Ok(response) => Ok(Response::new(asked, response, self.refusals)),
             Err(error) => Err(refusal::unanswered(&asked, error)),
         }
     }
@@ -214,9 +213,8 @@ impl Request {
         let refusals = self.refusals;
         let response = self.answer()?;
         match response.status() {
-            _ if response.is_success() => Ok(Some(response)),
             404 => refusals(&response).map_or(Ok(None), Err),
-            _ => Err(refusal::sort(&response, refusals)),
+            _ => response.accepted().map(Some),
         }
     }
 }

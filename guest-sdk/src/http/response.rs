@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{date, wire};
+use super::{Refusals, date, refusal, wire};
 use crate::{Error, Result, host};
 
 /// The most characters of a cloud's own words that a message keeps.
@@ -18,12 +18,22 @@ pub struct Response {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    refusals: Refusals,
 }
 
 impl Response {
-    pub(super) fn new(asked: String, response: wire::Response) -> Self {
+    pub(super) fn new(asked: String, response: wire::Response, refusals: Refusals) -> Self {
         let wire::Response { status, headers, body } = response;
-        Self { asked, status, headers, body }
+        Self { asked, status, headers, body, refusals }
+    }
+
+    /// The answer, if it is a success.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer, sorted by what the host does next.
+    pub fn accepted(self) -> Result<Self> {
+        if self.is_success() { Ok(self) } else { Err(refusal::sort(&self, self.refusals)) }
     }
 
     /// The HTTP status.

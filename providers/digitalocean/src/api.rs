@@ -1,0 +1,202 @@
+//! The API: what is asked, what it answers, and where its errors differ from other clouds'.
+
+use std::time::Duration;
+
+use aerostat_sdk::http::{Client, Request, Response};
+use aerostat_sdk::{Error, Result};
+use serde::Deserialize;
+
+/// The most droplets that one page holds.
+pub(crate) const LARGEST_PAGE: u32 = 200;
+
+const API: Client<'_> = Client::new("api").refusals(refusal);
+
+/// Which list a droplet is in: the usual one lacks those with GPUs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// Without a GPU.
+    Usual,
+    /// With a GPU.
+    Gpu,
+}
+
+/// One droplet.
+#[derive(Deserialize)]
+pub(crate) struct Droplet {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) status: String,
+    pub(crate) size_slug: String,
+    pub(crate) region: Region,
+    pub(crate) networks: Networks,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+}
+
+/// Where a droplet is.
+#[derive(Deserialize)]
+pub(crate) struct Region {
+    pub(crate) slug: String,
+}
+
+/// A droplet's addresses by family.
+#[derive(Deserialize)]
+pub(crate) struct Networks {
+    #[serde(default)]
+    pub(crate) v4: Vec<Network>,
+    #[serde(default)]
+    pub(crate) v6: Vec<Network>,
+}
+
+/// One address.
+#[derive(Deserialize)]
+pub(crate) struct Network {
+    pub(crate) ip_address: String,
+    #[serde(rename = "type")]
+    pub(crate) scope: Scope,
+}
+
+/// Who can reach an address.
+#[derive(Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Scope {
+    Public,
+    Private,
+    /// A kind that is new to us, and no node address.
+    #[serde(other)]
+    Other,
+}
+
+/// One page of droplets.
+#[derive(Deserialize)]
+pub(crate) struct Droplets {
+    pub(crate) droplets: Vec<Droplet>,
+    #[serde(default)]
+    links: Links,
+}
+
+impl Droplets {
+    /// Whether this is the last page. The link itself is not used: it leads to the public host, wherever we asked.
+    pub(crate) fn is_last(&self) -> bool {
+        self.links.pages.next.is_none()
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Links {
+    #[serde(default)]
+    pages: Pages,
+}
+
+#[derive(Default, Deserialize)]
+struct Pages {
+    next: Option<String>,
+}
+
+/// Who the token belongs to.
+#[derive(Deserialize)]
+pub(crate) struct Account {
+    uuid: String,
+    team: Option<Team>,
+}
+
+#[derive(Deserialize)]
+struct Team {
+    uuid: String,
+}
+
+impl Account {
+    /// The team owns the resources where there is one: its members may come and go.
+    pub(crate) fn identity(self) -> String {
+        self.team.map_or(self.uuid, |it| it.uuid)
+    }
+}
+
+/// The droplet with this id.
+pub(crate) fn droplet(id: u64) -> Result<Option<Droplet>> {
+    #[derive(Deserialize)]
+    struct Body {
+        droplet: Droplet,
+    }
+    let found: Option<Body> = API.get(["v2", "droplets", &id.to_string()]).find()?;
+    Ok(found.map(|it| it.droplet))
+}
+
+/// The first page of droplets with this name, in upper or lower case.
+pub(crate) fn droplets_named(name: &str, kind: Kind) -> Result<Droplets> {
+    page(of_kind(droplets(), kind).query("name", name), 1, LARGEST_PAGE)
+}
+
+/// A page of the droplets with this tag.
+pub(crate) fn droplets_tagged(tag: &str, number: u32, size: u32) -> Result<Droplets> {
+    page(droplets().query("tag_name", tag), number, size)
+}
+
+/// A page of the account's droplets.
+pub(crate) fn droplets_of(kind: Kind, number: u32, size: u32) -> Result<Droplets> {
+    page(of_kind(droplets(), kind), number, size)
+}
+
+fn droplets() -> Request {
+    API.get(["v2", "droplets"])
+}
+
+fn of_kind(request: Request, kind: Kind) -> Request {
+    match kind {
+        Kind::Usual => request,
+        Kind::Gpu => request.query("type", "gpus"),
+    }
+}
+
+fn page(request: Request, number: u32, size: u32) -> Result<Droplets> {
+    request.query("page", number).query("per_page", size).send()?.json()
+}
+
+/// The account behind the token; `None` if the token may not read it (scope `account:read`).
+pub(crate) fn account() -> Result<Option<Account>> {
+    #[derive(Deserialize)]
+    struct Body {
+        account: Account,
+    }
+    let response = API.get(["v2", "account"]).answer()?;
+    if response.status() == 403 {
+        return Ok(None);
+    }
+    let body: Body = response.accepted()?.json()?;
+    Ok(Some(body.account))
+}
+
+/// An error of the API: `{"id": "not_found", "message": "…"}`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Refusal {
+    id: String,
+    message: String,
+}
+
+/// Where this cloud's answers mean something else than their statuses say.
+fn refusal(response: &Response) -> Option<Error> {
+    let said = || response.json().unwrap_or_default();
+    match response.status() {
+        403 => {
+            // Not a missing right: the object is busy.
+            let Refusal { message, .. } = said();
+            message.contains("previous actions").then(|| Error::unavailable(response.complaint()))
+        }
+        404 => {
+            // Anything between us and the cloud can say 404. Only the API itself knows that a droplet is gone.
+            let Refusal { id, .. } = said();
+            (id != "not_found").then(|| {
+                let complaint = response.complaint();
+                Error::unavailable(format_args!("{complaint}, but not in the API's words: does baseUrl lead to it?"))
+            })
+        }
+        429 => {
+            // Only the limit per minute comes with retry-after. The limit per hour tells when the oldest request expires.
+            let reset = || Some(response.until(response.header("ratelimit-reset")?.parse().ok()?));
+            let pause = response.retry_after().or_else(reset)?;
+            Some(Error::retry_after(pause.max(Duration::from_secs(1)), response.complaint()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,53 @@
+//! A droplet, in the contract's words.
+
+use aerostat_sdk::{Address, Instance, State, notices};
+
+use crate::api::{Droplet, Network, Scope};
+use crate::provider_id;
+
+/// The machine that a droplet is, with a warning where its node will lack something.
+pub(crate) fn instance(droplet: Droplet) -> Instance {
+    let provider_id = provider_id(droplet.id);
+    let private = address(&droplet.networks.v4, &Scope::Private);
+    let public = address(&droplet.networks.v4, &Scope::Public);
+    let public_v6 = address(&droplet.networks.v6, &Scope::Public);
+    if private.is_none() {
+        notices::warning(
+            Some(&provider_id),
+            "NoPrivateAddress",
+            &format!(
+                "droplet {} ({}) has no private IPv4 address, so its node has no InternalIP; put it into a VPC",
+                droplet.id, droplet.name,
+            ),
+        );
+    }
+    let hostname = node_name(&droplet);
+    let addresses = [
+        Some(Address::hostname(&*hostname)),
+        private.map(Address::internal_ip),
+        public.map(Address::external_ip),
+        public_v6.map(Address::external_ip),
+    ];
+    Instance::new(hostname, provider_id)
+        .state(state(&droplet.status))
+        .machine_type(droplet.size_slug)
+        .region(droplet.region.slug)
+        .addresses(addresses.into_iter().flatten())
+}
+
+/// The name that a droplet's kubelet registers: kubelets write the host name in lower case.
+pub(crate) fn node_name(droplet: &Droplet) -> String {
+    droplet.name.to_ascii_lowercase()
+}
+
+fn address<'a>(networks: &'a [Network], scope: &Scope) -> Option<&'a str> {
+    networks.iter().find(|it| it.scope == *scope).map(|it| it.ip_address.as_str())
+}
+
+/// A status that is new to us is no reason to empty a node.
+fn state(status: &str) -> State {
+    match status {
+        "off" | "archive" => State::Stopped,
+        _ => State::Running,
+    }
+}
