@@ -2,10 +2,15 @@
 //!
 //! Test targets lie in `it/`. They and the demo start here.
 
+pub mod aerostat;
 pub mod audit_log;
 pub mod capture;
+#[cfg(test)]
+mod cases;
+pub mod component;
 pub mod control_plane;
 pub mod digitalocean;
 pub mod faults;
 pub mod guests;
 pub mod kubelet;
+pub mod wait;

@@ -1,0 +1,152 @@
+//! The shared control plane, for one test at a time.
+
+use std::path::PathBuf;
+
+use kube::Client;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::{ControlPlane, reset};
+use crate::audit_log::AuditLog;
+use crate::faults::Faults;
+
+/// The cluster of this test process, held by one test. Another that asks for it waits until this is dropped.
+pub struct Cluster {
+    /// May do everything.
+    pub admin: Client,
+    /// May do what `deploy/rbac.yaml` allows.
+    pub aerostat: Client,
+    /// The kubeconfig of `aerostat`, for the binary.
+    pub kubeconfig: PathBuf,
+    /// For outages.
+    pub control_plane: &'static ControlPlane,
+    config: kube::Config,
+    audit: AuditLog,
+    _exclusive: MutexGuard<'static, ()>,
+}
+
+impl Cluster {
+    /// Who asked what of the API server since this test has the cluster.
+    #[must_use]
+    pub fn audit(&self) -> &AuditLog {
+        &self.audit
+    }
+
+    /// A client like `aerostat`, some of whose requests are answered by the test.
+    #[must_use]
+    pub fn faulty(&self, faults: &Faults) -> Client {
+        faults.client(self.config.clone()).expect("the same configuration made a client before")
+    }
+}
+
+/// Takes the cluster for a test: without nodes, events and leases, with `deploy/rbac.yaml` applied.
+///
+/// # Panics
+///
+/// Panics if the control plane does not start, or cannot be cleaned.
+pub async fn cluster() -> Cluster {
+    static EXCLUSIVE: Mutex<()> = Mutex::const_new(());
+    let exclusive = EXCLUSIVE.lock().await;
+    let control_plane = ControlPlane::shared().await;
+    match take(control_plane, exclusive).await {
+        Ok(cluster) => cluster,
+        Err(error) => panic!("cannot take the cluster: {error:?}"),
+    }
+}
+
+async fn take(control_plane: &'static ControlPlane, exclusive: MutexGuard<'static, ()>) -> anyhow::Result<Cluster> {
+    // The test before may have failed in the middle of an outage.
+    control_plane.start_api_server().await?;
+    let admin = control_plane.admin().await?;
+    reset::reset(&admin).await?;
+    let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+    let config = control_plane.config(&kubeconfig).await?;
+    let audit = control_plane.audit();
+    audit.settle(&admin).await?;
+    Ok(Cluster {
+        admin,
+        aerostat: Client::try_from(config.clone())?,
+        kubeconfig,
+        control_plane,
+        config,
+        audit: audit.from_now()?,
+        _exclusive: exclusive,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Secret};
+    use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_test_gets_an_empty_cluster() {
+        let before = cluster().await;
+        let nodes: Api<Node> = Api::all(before.admin.clone());
+        let mut node = crate::kubelet::node("left-over");
+        node.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+        nodes.create(&PostParams::default(), &node).await.unwrap();
+        drop(before);
+
+        let cluster = cluster().await;
+        let nodes: Api<Node> = Api::all(cluster.admin.clone());
+        let left = nodes.list(&ListParams::default()).await.unwrap();
+        assert_eq!(left.items.len(), 0);
+        assert_eq!(cluster.audit().requests().unwrap().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn aerostat_may_do_its_work_and_nothing_else() {
+        let cluster = cluster().await;
+        let nodes: Api<Node> = Api::all(cluster.admin.clone());
+        let node = crate::kubelet::node("n1");
+        nodes.create(&PostParams::default(), &node).await.unwrap();
+
+        let nodes: Api<Node> = Api::all(cluster.aerostat.clone());
+        let label = json!({ "metadata": { "labels": { "a": "b" } } });
+        let merge = Patch::Merge(&label);
+        nodes.patch("n1", &PatchParams::default(), &merge).await.unwrap();
+        let ready = json!({ "status": { "phase": "Running" } });
+        nodes.patch_status("n1", &PatchParams::default(), &Patch::Merge(&ready)).await.unwrap();
+        let forbidden = [
+            nodes.delete("n1", &kube::api::DeleteParams::default()).await.err(),
+            Api::<Secret>::namespaced(cluster.aerostat.clone(), "kube-system").list(&ListParams::default()).await.err(),
+            Api::<ConfigMap>::namespaced(cluster.aerostat.clone(), "default").get("any").await.err(),
+            Api::<Event>::namespaced(cluster.aerostat.clone(), "kube-public")
+                .create(&PostParams::default(), &Event::default())
+                .await
+                .err(),
+        ];
+        for error in forbidden {
+            let Some(kube::Error::Api(status)) = error else {
+                panic!("allowed, or not asked: {error:?}");
+            };
+            assert!(status.is_forbidden(), "{status:?}");
+        }
+
+        cluster.audit().settle(&cluster.admin).await.unwrap();
+        let writes = cluster.audit().writes().unwrap();
+        let seen: Vec<_> = writes.iter().map(|it| (it.verb.as_str(), it.resource(), it.response.code)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("patch", "nodes".to_owned(), 200),
+                ("patch", "nodes/status".to_owned(), 200),
+                ("delete", "nodes".to_owned(), 403),
+            ]
+        );
+        assert_eq!(writes[0].body, label);
+    }
+
+    #[tokio::test]
+    async fn an_outage_begins_and_ends() {
+        let cluster = cluster().await;
+        cluster.control_plane.kill_api_server().await.unwrap();
+        let nodes: Api<Node> = Api::all(cluster.admin.clone());
+        nodes.list(&ListParams::default()).await.unwrap_err();
+        cluster.control_plane.start_api_server().await.unwrap();
+        nodes.list(&ListParams::default()).await.unwrap();
+    }
+}
