@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn plain_text_stays() {
-        check("droplet 3164444 é 雲", "droplet 3164444 é 雲");
+        check("disk 31 é 雲", "disk 31 é 雲");
     }
 
     #[test]

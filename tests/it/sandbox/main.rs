@@ -1,1 +1,11 @@
-//! The sandbox against guests that behave badly.
+//! The sandbox against guests that mean harm: real components, the real gate, no cloud.
+
+mod answers;
+mod host;
+mod load;
+mod log;
+mod memory;
+mod setup;
+mod source;
+mod surroundings;
+mod time;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, thread};
 
-use aerostat_sdk::{Address, Error, Instance, Node, log, notices};
+use aerostat_sdk::{Address, Error, Instance, Node, http, log, notices};
 
 use crate::wasi::{monotonic_clock, random};
 use crate::{Answer, honest, report};
@@ -40,6 +40,10 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         ("see-node", _) => report(format_args!("{:?} {:?} {:?}", node.labels, node.zone, node.provider_id)),
         ("wait", rounds) => wait(rounds.parse().unwrap_or(0)),
         ("wait-then-spin", rounds) => wait(rounds.parse().unwrap_or(0)).and_then(|_| spin()),
+        ("fetch", endpoint) => match http::get(endpoint, ["hostile"]).send() {
+            Ok(response) => report(response.status()),
+            Err(error) => Err(error),
+        },
         ("foreign-id", _) => Ok(Some(Instance::new(name, "aws:///eu-1/i-1"))),
         ("bad-address", _) => Ok(Some(honest(name).addresses([Address::internal_ip("192.0.2.1\nevil")]))),
         ("bad-label", _) => Ok(Some(honest(name).label("not a label key", "x"))),

@@ -1,0 +1,206 @@
+//! A sandbox with one guest in it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{Error, Instance, Instances, Machine, Reply};
+use prometheus::Registry;
+use sandbox::{
+    BaseUrl, CallLimits, ConfigMaps, Credentials, Digest, Endpoint, Gate, GateSettings, LoadError, Method, Metrics,
+    Module, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source,
+};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Held for writing by a test that measures this process, for reading by all others.
+static PROCESS: RwLock<()> = RwLock::const_new(());
+
+/// Waits until no other test runs, and keeps them waiting.
+pub(crate) async fn alone() -> RwLockWriteGuard<'static, ()> {
+    PROCESS.write().await
+}
+
+/// What to load, and how.
+pub(crate) struct Guest {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) node_labels: Vec<String>,
+    pub(crate) limits: CallLimits,
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) route: fn(SocketAddr) -> SocketAddr,
+}
+
+/// A loaded guest.
+pub(crate) struct Lab {
+    pub(crate) provider: Provider,
+    pub(crate) instances: Arc<dyn Instances>,
+    registry: Registry,
+    _shared: Option<RwLockReadGuard<'static, ()>>,
+}
+
+impl Guest {
+    pub(crate) fn hostile() -> Self {
+        Self::of(std::fs::read(tests::guests::HOSTILE).unwrap())
+    }
+
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            settings: Vec::new(),
+            node_labels: Vec::new(),
+            limits: CallLimits::default(),
+            endpoints: Vec::new(),
+            route: |it| it,
+        }
+    }
+
+    pub(crate) fn limits(mut self, limits: CallLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    pub(crate) fn setting(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds an endpoint on loopback where GET is allowed.
+    pub(crate) fn endpoint(mut self, name: &str, address: SocketAddr) -> Self {
+        self.endpoints.push(endpoint(name, address));
+        self
+    }
+
+    pub(crate) async fn load(self) -> Lab {
+        let shared = PROCESS.read().await;
+        let mut lab = self.load_alone().await;
+        lab._shared = Some(shared);
+        lab
+    }
+
+    /// Loads for a test that holds [`alone`].
+    pub(crate) async fn load_alone(self) -> Lab {
+        let registry = Registry::new();
+        let provider = self.try_load(&registry).await.unwrap_or_else(|error| panic!("{error:?}"));
+        let instances = provider.cloud().instances.expect("the guest exports instances");
+        Lab { provider, instances, registry, _shared: None }
+    }
+
+    pub(crate) async fn try_load(self, registry: &Registry) -> Result<Provider, LoadError> {
+        let sandbox = Sandbox::new(self.limits.memory)?;
+        let source = config_map(digest(&self.bytes));
+        let module = source.fetch(&Held(self.bytes.clone())).await.unwrap();
+        self.load_into(&sandbox, module, registry).await
+    }
+
+    /// Loads `module` in place of the own bytes.
+    pub(crate) async fn load_into(
+        self,
+        sandbox: &Sandbox,
+        module: Module,
+        registry: &Registry,
+    ) -> Result<Provider, LoadError> {
+        let metrics = Metrics::register(registry).unwrap();
+        let gate = GateSettings {
+            endpoints: self.endpoints,
+            credentials: Credentials::load(Vec::new()).unwrap(),
+            fence: Arc::new(|| true),
+            route: self.route,
+        };
+        let gate = Gate::new(gate, metrics.clone()).unwrap();
+        let settings = ProviderSettings { settings: self.settings, node_labels: self.node_labels, limits: self.limits };
+        Provider::load(sandbox, module, settings, gate, metrics).await
+    }
+
+    /// What an operator reads when this cannot be loaded: the error and its causes.
+    pub(crate) async fn refusal(self) -> String {
+        let _shared = PROCESS.read().await;
+        match self.try_load(&Registry::new()).await {
+            Ok(_) => panic!("it was loaded"),
+            Err(error) => format!("{:#}", anyhow::Error::from(error)),
+        }
+    }
+}
+
+impl Lab {
+    /// Asks about a node that is named after a crime.
+    pub(crate) async fn get(&self, crime: &str) -> Result<Option<Instance>, Error> {
+        let Reply { mut answer, .. } = self.instances.get(&[node(crime)]).await;
+        assert_eq!(answer.len(), 1);
+        answer.remove(0)
+    }
+
+    /// What a crime found out.
+    pub(crate) async fn report(&self, crime: &str) -> String {
+        match self.get(crime).await {
+            Err(Error::Invalid(text)) => text,
+            other => panic!("{crime} reported nothing: {other:?}"),
+        }
+    }
+
+    /// Why the host ended a call.
+    pub(crate) async fn end(&self, crime: &str) -> String {
+        match self.get(crime).await {
+            Err(Error::Unavailable(text)) => text,
+            other => panic!("{crime} was not stopped: {other:?}"),
+        }
+    }
+
+    /// Asserts that the provider still serves.
+    pub(crate) async fn assert_alive(&self) {
+        let found = self.get("an-honest-node").await.unwrap().unwrap();
+        assert_eq!(found.provider_id.as_deref(), Some("hostile://an-honest-node"));
+    }
+
+    /// `aerostat_provider_calls_total` of `get` with this outcome.
+    pub(crate) fn calls(&self, outcome: &str) -> u64 {
+        self.counter("aerostat_provider_calls_total", &[("function", "get"), ("outcome", outcome)])
+    }
+
+    pub(crate) fn counter(&self, family: &str, labels: &[(&str, &str)]) -> u64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|it| it.name() == family);
+        let metrics = family.map(|it| it.get_metric()).unwrap_or_default();
+        let has = |metric: &prometheus::proto::Metric, (name, value): &(&str, &str)| {
+            metric.get_label().iter().any(|it| it.name() == *name && it.value() == *value)
+        };
+        let found = metrics.iter().filter(|metric| labels.iter().all(|it| has(metric, it)));
+        found.map(|it| it.get_counter().get_value() as u64).sum()
+    }
+}
+
+pub(crate) fn node(name: &str) -> Machine {
+    Machine { name: name.into(), ..Machine::default() }
+}
+
+fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
+    Endpoint {
+        name: name.into(),
+        base_url: BaseUrl::parse(&format!("http://{address}")).unwrap(),
+        credential: None,
+        allow: vec![Rule { methods: vec![Method::Get], paths: vec![PathPattern::parse("/**").unwrap()] }],
+        addresses: sandbox::Addresses::Public,
+        ca_file: None,
+        headers: Vec::new(),
+        limits: sandbox::EndpointLimits::default(),
+    }
+}
+
+/// Bytes, as if a ConfigMap held them.
+pub(crate) struct Held(pub(crate) Vec<u8>);
+
+#[async_trait]
+impl ConfigMaps for Held {
+    async fn read(&self, _: &str, _: &str, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.clone())
+    }
+}
+
+pub(crate) fn config_map(sha256: Digest) -> Source {
+    let [namespace, name, key] = ["kube-system", "provider", "provider.wasm"].map(str::to_owned);
+    Source::ConfigMap { namespace, name, key, sha256 }
+}
+
+pub(crate) fn digest(bytes: &[u8]) -> Digest {
+    Digest::parse(&hex::encode(Sha256::digest(bytes))).unwrap()
+}

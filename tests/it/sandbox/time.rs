@@ -1,0 +1,98 @@
+//! CPU time and deadlines.
+
+use std::time::{Duration, Instant};
+
+use sandbox::CallLimits;
+use tests::wait;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::setup::Guest;
+
+/// How late a task may be before leader election is in danger: client-go's retry period.
+const RETRY_PERIOD: Duration = Duration::from_secs(2);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn adv_31_spinning_guests_do_not_starve_the_process() {
+    let limits = CallLimits { cpu: Duration::from_millis(200), concurrency: 64, ..CallLimits::default() };
+    let lab = Guest::hostile().limits(limits).load().await;
+    let mut spinners = JoinSet::new();
+    for _ in 0..64 {
+        let instances = lab.instances.clone();
+        spinners.spawn(async move { instances.get(&[crate::setup::node("spin")]).await.answer });
+    }
+    let mut heart = JoinSet::new();
+    heart.spawn(async {
+        let mut latest = Duration::ZERO;
+        let mut beats = tokio::time::interval(Duration::from_millis(50));
+        loop {
+            let due = beats.tick().await;
+            latest = latest.max(due.elapsed());
+            if latest > RETRY_PERIOD {
+                return latest;
+            }
+        }
+    });
+    while let Some(answer) = spinners.join_next().await {
+        let text = answer.unwrap().remove(0).unwrap_err().to_string();
+        assert_eq!(text, "provider hostile: get was stopped after 200ms of CPU time (provider.limits.cpu)");
+    }
+    if let Some(late) = heart.try_join_next() {
+        panic!("a heartbeat came {:?} late", late.unwrap());
+    }
+    assert_eq!(lab.calls("cpu-budget"), 64);
+    lab.assert_alive().await;
+}
+
+#[tokio::test]
+async fn adv_32_a_guest_that_sleeps_ends_at_the_deadline() {
+    let limits = CallLimits { wall: Duration::from_millis(300), ..CallLimits::default() };
+    let lab = Guest::hostile().limits(limits).load().await;
+    let start = Instant::now();
+    let text = lab.end("sleep-an-hour").await;
+    assert_eq!(text, "provider hostile: get was stopped after 300ms (provider.limits.wall)");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(lab.calls("timeout"), 1);
+    lab.assert_alive().await;
+}
+
+#[tokio::test]
+async fn adv_32_a_guest_that_waits_for_the_cloud_ends_at_the_deadline_and_its_socket_is_closed() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let limits = CallLimits { wall: Duration::from_millis(500), ..CallLimits::default() };
+    let address = silent.local_addr().unwrap();
+    let lab = Guest::hostile().limits(limits).endpoint("silent", address).load().await;
+    let cloud = async {
+        let (mut socket, _) = silent.accept().await.unwrap();
+        let mut sent = Vec::new();
+        tokio::time::timeout(wait::DEADLINE, socket.read_to_end(&mut sent))
+            .await
+            .expect("the socket stayed open")
+            .unwrap();
+        String::from_utf8(sent).unwrap()
+    };
+    let (text, sent) = tokio::join!(lab.end("fetch:silent"), cloud);
+    assert_eq!(text, "provider hostile: get was stopped after 500ms (provider.limits.wall)");
+    assert!(sent.starts_with("GET /hostile "), "the cloud got {sent:?}");
+    lab.assert_alive().await;
+}
+
+#[tokio::test]
+async fn adv_84_a_guest_that_waits_often_is_honest() {
+    let lab = Guest::hostile().load().await;
+    let (honest, dishonest) = tokio::join!(lab.report("wait:500"), lab.end("wait-then-spin:500"));
+    assert_eq!(honest, "parsed 10000 items in 500 rounds");
+    assert_eq!(dishonest, "provider hostile: get was stopped after 500ms of CPU time (provider.limits.cpu)");
+}
+
+#[tokio::test]
+async fn calls_over_the_limit_wait_for_their_turn() {
+    let limits = CallLimits { concurrency: 2, ..CallLimits::default() };
+    let lab = Guest::hostile().limits(limits).load().await;
+    let start = Instant::now();
+    // Six calls of 10 × 25 ms, two at once.
+    let nodes = vec![crate::setup::node("wait:10"); 6];
+    assert_eq!(lab.instances.get(&nodes).await.answer.len(), 6);
+    assert!(start.elapsed() >= Duration::from_millis(750), "all ran at once: {:?}", start.elapsed());
+}
