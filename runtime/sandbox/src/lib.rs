@@ -1,1 +1,35 @@
-//! To be written.
+//! Runs a provider where it can reach nothing but the cloud that it serves.
+//!
+//! ```text
+//! Source ──► Module ──► Provider::load ──► Provider ──► Cloud { instances, … }
+//!   bytes whose digest      imports and        │
+//!   was compared            exports checked    ▼ one call, one store
+//!                                            guest ──► Gate ──► cloud
+//!                                                       └ policy ► credentials ► wire
+//! ```
+//!
+//! A guest keeps nothing between calls, sees no credential, and is not believed: its answers are checked, its text is
+//! cut and escaped, and whatever it does, its call ends.
+
+mod bindings;
+mod call;
+mod convert;
+mod credentials;
+mod engine;
+mod gate;
+mod meter;
+mod metrics;
+mod provider;
+mod source;
+mod untrusted;
+
+pub use crate::call::CallLimits;
+pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings, Credentials};
+pub use crate::engine::Sandbox;
+pub use crate::gate::{
+    Addresses, ApiServer, BaseUrl, Endpoint, EndpointLimits, Fence, Gate, GateError, GateSettings, Method, Networks,
+    Origin, PathPattern, Resolve, Rule,
+};
+pub use crate::metrics::Metrics;
+pub use crate::provider::{LoadError, Provider, ProviderSettings};
+pub use crate::source::{ConfigMaps, Digest, InvalidDigest, Module, Source, SourceError};
