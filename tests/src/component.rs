@@ -23,7 +23,7 @@ const PROVIDER: &str = r#"
     (func (export "aerostat:cloud/provider@0.1.0#identity") (result i32) (i32.const 0))
 "#;
 
-/// A component from the text of a core module and a WIT world called `world` in package `test:world`, which may use
+/// A component from the text of a core module and a WIT world called `guest`, which may use
 /// the contract of `wit/`.
 ///
 /// # Panics
@@ -34,8 +34,8 @@ pub fn component(world: &str, module: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
     resolve.push_dir(&contract).unwrap_or_else(|error| panic!("cannot read {}: {error:#}", contract.display()));
-    let package = resolve.push_str("world.wit", world).unwrap_or_else(|error| panic!("no WIT: {error:#}"));
-    let world = resolve.select_world(&[package], Some("world")).unwrap_or_else(|error| panic!("no world: {error:#}"));
+    let package = resolve.push_str("guest.wit", world).unwrap_or_else(|error| panic!("no WIT: {error:#}"));
+    let world = resolve.select_world(&[package], Some("guest")).unwrap_or_else(|error| panic!("no world: {error:#}"));
     let mut bytes = wat::parse_str(module).unwrap_or_else(|error| panic!("no WAT: {error}"));
     embed_component_metadata(&mut bytes, &resolve, world, StringEncoding::UTF8)
         .and_then(|()| ComponentEncoder::default().validate(true).module(&bytes)?.encode())
@@ -52,7 +52,7 @@ pub fn only_provider() -> Vec<u8> {
 /// description of a cloud called "minimal", 256 a refusal.
 #[must_use]
 pub fn provider(items: &str, describe: &str) -> Vec<u8> {
-    let world = "package test:world; world world { export aerostat:cloud/provider@0.1.0; }";
+    let world = "package test:guest; world guest { export aerostat:cloud/provider@0.1.0; }";
     let describe = format!(r#"(func (export "aerostat:cloud/provider@0.1.0#describe") (result i32) {describe})"#);
     component(world, &format!("(module {PROVIDER} {items} {describe})"))
 }

@@ -52,8 +52,8 @@ async fn features_that_nobody_needs_are_off() {
 #[tokio::test]
 async fn an_import_that_is_not_offered_is_refused_by_name() {
     let world = "
-        package test:world;
-        world world { import evil:host/exec@1.0.0; export aerostat:cloud/provider@0.1.0; }
+        package test:guest;
+        world guest { import evil:host/exec@1.0.0; export aerostat:cloud/provider@0.1.0; }
         package evil:host@1.0.0 { interface exec { run: func(); } }
     ";
     let module = r#"(module
@@ -71,8 +71,8 @@ async fn an_import_that_is_not_offered_is_refused_by_name() {
 #[tokio::test]
 async fn sockets_are_not_offered() {
     let world = "
-        package test:world;
-        world world { import wasi:sockets/instance-network@0.2.0; export aerostat:cloud/provider@0.1.0; }
+        package test:guest;
+        world guest { import wasi:sockets/instance-network@0.2.0; export aerostat:cloud/provider@0.1.0; }
         package wasi:sockets@0.2.0 { interface instance-network { open: func() -> u32; } }
     ";
     let module = r#"(module
@@ -87,8 +87,8 @@ async fn sockets_are_not_offered() {
 #[tokio::test]
 async fn another_version_of_the_contract_is_refused() {
     let world = "
-        package test:world;
-        world world { export aerostat:cloud/provider@0.2.0; }
+        package test:guest;
+        world guest { export aerostat:cloud/provider@0.2.0; }
         package aerostat:cloud@0.2.0 { interface provider { describe: func(); } }
     ";
     let module = r#"(module (func (export "aerostat:cloud/provider@0.2.0#describe")))"#;
@@ -102,8 +102,8 @@ async fn another_version_of_the_contract_is_refused() {
 #[tokio::test]
 async fn another_shape_of_the_contract_is_refused() {
     let world = "
-        package test:world;
-        world world { export aerostat:cloud/provider@0.1.9; }
+        package test:guest;
+        world guest { export aerostat:cloud/provider@0.1.9; }
         package aerostat:cloud@0.1.9 { interface provider { describe: func() -> u32; } }
     ";
     let module = r#"(module (func (export "aerostat:cloud/provider@0.1.9#describe") (result i32) (i32.const 0)))"#;
@@ -115,7 +115,7 @@ async fn another_shape_of_the_contract_is_refused() {
 
 #[tokio::test]
 async fn a_component_without_provider_is_refused() {
-    let world = "package test:world; world world { export run: func(); }";
+    let world = "package test:guest; world guest { export run: func(); }";
     let module = r#"(module (func (export "run")))"#;
     let expected = format!(
         "{MODULE} does not export aerostat:cloud/provider, so it is no provider; export it with the SDK's macro"
