@@ -3,7 +3,6 @@
 mod correlator;
 mod sender;
 
-use std::future::Future;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -34,6 +33,13 @@ impl Recorder {
     pub fn new(client: Client, component: &'static str) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, receiver) = channel(QUEUE);
         (Self { component: component.into(), queue: sender }, sender::send(client, receiver))
+    }
+
+    /// A recorder whose events come out of a channel.
+    #[cfg(test)]
+    pub(crate) fn captured() -> (Self, tokio::sync::mpsc::Receiver<Event>) {
+        let (queue, receiver) = channel(QUEUE);
+        (Self { component: "test".into(), queue }, receiver)
     }
 
     /// Records that something happened to an object. `reason` is UpperCamelCase, `message` a sentence.
@@ -74,5 +80,63 @@ fn event(
         first_timestamp: Some(Time(now)),
         last_timestamp: Some(Time(now)),
         ..Event::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_what_client_go_writes() {
+        let about = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("Node".into()),
+            name: Some("n1".into()),
+            uid: Some("u-1".into()),
+            resource_version: Some("7".into()),
+            ..ObjectReference::default()
+        };
+        let now = Timestamp::from_nanosecond(1_800_000_000_000_000_255).unwrap();
+        let event = event("cloud-node-controller", about, Severity::Normal, "Synced", "Node synced successfully", now);
+        let expected = serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": { "name": "n1.18fae27693b400ff", "namespace": "default" },
+            "involvedObject": {
+                "apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u-1", "resourceVersion": "7",
+            },
+            "type": "Normal",
+            "reason": "Synced",
+            "message": "Node synced successfully",
+            "source": { "component": "cloud-node-controller" },
+            "reportingComponent": "cloud-node-controller",
+            "reportingInstance": "",
+            "count": 1,
+            "firstTimestamp": "2027-01-15T08:00:00Z",
+            "lastTimestamp": "2027-01-15T08:00:00Z",
+        });
+        assert_eq!(serde_json::to_value(event).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_event_lies_beside_its_object() {
+        let about = ObjectReference { namespace: Some("kube-system".into()), ..ObjectReference::default() };
+        let event = event("c", about, Severity::Warning, "R", "m", Timestamp::UNIX_EPOCH);
+        assert_eq!(event.metadata.namespace.as_deref(), Some("kube-system"));
+        assert_eq!(event.type_.as_deref(), Some("Warning"));
+    }
+
+    #[test]
+    fn a_recorder_drops_what_does_not_fit_into_its_queue() {
+        let (recorder, mut queue) = Recorder::captured();
+        for _ in 0..QUEUE + 5 {
+            recorder.record(ObjectReference::default(), Severity::Normal, "R", "m");
+        }
+        let mut queued = 0;
+        while queue.try_recv().is_ok() {
+            queued += 1;
+        }
+        assert_eq!(queued, QUEUE);
     }
 }

@@ -171,6 +171,7 @@ impl Inventory {
         let [answer] = <[_; 1]>::try_from(reply.answer)
             .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;
         let Some(instance) = answer? else { return self.missing(machine, sweep) };
+        self.doubtful().remove(&machine.name);
         self.checked(machine, instance).map(Some)
     }
 
@@ -346,3 +347,6 @@ fn called(instance: &Instance) -> String {
         None => format!("{:?}", instance.name),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,15 +14,15 @@ use std::time::Duration;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::Api;
-use kube::{Client, ResourceExt};
+use kube::{Client, Resource, ResourceExt};
 use tokio::task::JoinSet;
 use tracing::{debug, error, warn};
 
 use crate::error::{Pause, back_off, chain};
-use crate::events::Recorder;
+use crate::events::{Recorder, Severity};
 use crate::inventory::Inventory;
 use crate::metrics::Metrics;
-use crate::nodes::Nodes;
+use crate::nodes::{self, Nodes};
 use crate::object::{self, Part};
 use crate::queue::pump::WorkQueue;
 
@@ -106,7 +106,7 @@ pub async fn run(
         Some(Err(panic)) = background.join_next() => error!(error = chain(&panic), "a background task ended"),
     }
     queue.close();
-    workers.join_all().await;
+    while workers.join_next().await.is_some() {}
 }
 
 impl Options {
@@ -123,7 +123,7 @@ impl Controller {
         &self,
         mut node: Arc<Node>,
         part: Part,
-        plan: impl Fn(&Node) -> Result<Node, E>,
+        mut plan: impl FnMut(&Node) -> Result<Node, E>,
     ) -> Result<Option<Arc<Node>>, E>
     where
         E: From<object::Error>,
@@ -131,7 +131,10 @@ impl Controller {
         let mut tries = 1;
         loop {
             match object::update(&self.api, &node, &plan(&node)?, part).await {
-                Ok(Some(written)) => return Ok(Some(Arc::new(written))),
+                Ok(Some(mut written)) => {
+                    nodes::trim(&mut written);
+                    return Ok(Some(Arc::new(written)));
+                }
                 Ok(None) => return Ok(Some(node)),
                 Err(error) if error.is_conflict() && tries < CONFLICTS => {
                     debug!(node = node.name_any(), "the node has changed meanwhile; looking at it again");
@@ -144,6 +147,18 @@ impl Controller {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// Says in the log, and where a person has to act also on the node, why it could not be synced.
+    fn show(&self, name: &str, error: &Error) {
+        let text = chain(error);
+        warn!("error syncing '{name}': {text}, requeuing");
+        if let Some(asked) = error.cut_pause() {
+            warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
+        }
+        if let (Some(reason), Some(node)) = (error.reason(), self.nodes.get(name)) {
+            self.recorder.record(node.object_ref(&()), Severity::Warning, reason, &text);
         }
     }
 }
@@ -168,21 +183,6 @@ async fn work(controller: Arc<Controller>, queue: Arc<WorkQueue>) {
     }
 }
 
-impl Controller {
-    /// Says in the log, and where a person has to act also on the node, why it could not be synced.
-    fn show(&self, name: &str, error: &Error) {
-        let text = chain(error);
-        warn!("error syncing '{name}': {text}, requeuing");
-        if let Some(asked) = error.cut_pause() {
-            warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
-        }
-        if let (Some(reason), Some(node)) = (error.reason(), self.nodes.get(name)) {
-            use kube::Resource as _;
-            self.recorder.record(node.object_ref(&()), crate::Severity::Warning, reason, &text);
-        }
-    }
-}
-
 async fn observe(queue: Arc<WorkQueue>) {
     loop {
         tokio::time::sleep(OBSERVE).await;
@@ -202,4 +202,33 @@ async fn contained<T>(future: impl Future<Output = T>) -> Result<T, String> {
 fn random() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     bits as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_054_the_address_loop_is_as_wide_as_the_workers_unless_it_is_told() {
+        let refreshes = |syncs, status_updates| {
+            Options { syncs, status_updates, status_update_frequency: Duration::ZERO }.refreshes()
+        };
+        assert_eq!(refreshes(4, 0), 4);
+        assert_eq!(refreshes(4, 7), 7);
+        assert_eq!(refreshes(0, 0), 1);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_contained() {
+        assert_eq!(contained(async { 1 }).await, Ok(1));
+        let panic: Result<(), _> = contained(async { panic!("{} went wrong", "it") }).await;
+        assert_eq!(panic, Err("it went wrong".to_owned()));
+    }
+
+    #[test]
+    fn randomness_is_between_zero_and_one() {
+        let numbers: Vec<_> = (0..100).map(|_| random()).collect();
+        assert!(numbers.iter().all(|it| (0.0..1.0).contains(it)), "{numbers:?}");
+        assert!(numbers.iter().any(|it| *it != numbers[0]));
+    }
 }

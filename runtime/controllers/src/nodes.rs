@@ -2,13 +2,13 @@
 
 mod index;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
-use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
@@ -47,14 +47,28 @@ impl Nodes {
     ///
     /// `api_server` is what warnings call the API server when it cannot be watched.
     pub fn watch(client: Client, api_server: String) -> (Self, impl Future<Output = Infallible> + Send) {
+        let (nodes, writer) = Self::new();
+        (nodes.clone(), nodes.follow(client, api_server, writer))
+    }
+
+    pub(crate) fn new() -> (Self, Writer<Node>) {
         let writer = Writer::<Node>::new(());
         let shared = Shared {
             listeners: Mutex::new(Vec::new()),
             index: Mutex::new(Index::default()),
             waiting: AtomicUsize::new(0),
         };
-        let nodes = Self { store: writer.as_reader(), shared: Arc::new(shared) };
-        (nodes.clone(), nodes.follow(client, api_server, writer))
+        (Self { store: writer.as_reader(), shared: Arc::new(shared) }, writer)
+    }
+
+    /// Nodes that nobody watches.
+    #[cfg(test)]
+    pub(crate) fn of(nodes: impl IntoIterator<Item = Node>) -> Self {
+        let (known, mut writer) = Self::new();
+        known.apply(Event::Init, &mut writer);
+        nodes.into_iter().for_each(|it| known.apply(Event::InitApply(it), &mut writer));
+        known.apply(Event::InitDone, &mut writer);
+        known
     }
 
     /// The nodes themselves.
@@ -109,28 +123,45 @@ impl Nodes {
     }
 
     async fn follow(self, client: Client, api_server: String, mut writer: Writer<Node>) -> Infallible {
-        let events = watch(Api::<Node>::all(client), watcher::Config::default().streaming_lists());
+        let api = Api::<Node>::all(client);
+        let streaming = watcher::Config::default().streaming_lists();
+        self.pump(watch(api.clone(), streaming), &api_server, &mut writer, is_refusal).await;
+        info!(api_server, "the API server does not stream lists; nodes are listed and then watched");
+        loop {
+            self.pump(watch(api.clone(), watcher::Config::default()), &api_server, &mut writer, |_| false).await;
+        }
+    }
+
+    /// Follows a watch until it ends, or until `ends` says so of an error.
+    async fn pump(
+        &self,
+        events: impl Stream<Item = Result<Event<Node>, watcher::Error>> + Send,
+        api_server: &str,
+        writer: &mut Writer<Node>,
+        ends: fn(&watcher::Error) -> bool,
+    ) {
         let mut events = pin!(events.default_backoff());
         let mut warned = false;
-        loop {
-            match events.next().await {
-                Some(Ok(event)) => {
-                    if std::mem::take(&mut warned) {
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    // `Init` only says that a request is about to be made.
+                    if !matches!(event, Event::Init) && std::mem::take(&mut warned) {
                         info!(api_server, "nodes are watched again");
                     }
-                    self.apply(event, &mut writer);
+                    self.apply(event, writer);
                 }
-                Some(Err(error)) => {
+                Err(error) if ends(&error) => return,
+                Err(error) => {
                     warned = true;
                     let error = chain(&error);
                     warn!(api_server, error, "cannot watch nodes; what is known of them may be old; trying again");
                 }
-                None => std::future::pending().await,
             }
         }
     }
 
-    fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
+    pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
         let listeners = self.listeners();
         let tell = |old: Option<&Node>, new: Option<&Node>| listeners.iter().for_each(|it| it(old, new));
         match event {
@@ -144,7 +175,7 @@ impl Nodes {
                 writer.apply_watcher_event(&Event::InitDone);
                 let after = self.store.state();
                 self.reindex(|index| *index = Index::of(after.iter().map(AsRef::as_ref)));
-                let known: std::collections::HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
+                let known: HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
                 for node in &after {
                     tell(known.get(&node.name_any()).map(|it| it.as_ref()), Some(node));
                 }
@@ -189,17 +220,78 @@ impl Nodes {
     }
 }
 
+/// Whether the API server calls a watch that begins with a list invalid: it is older than such watches.
+fn is_refusal(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if matches!(status.code, 400 | 422))
+}
+
 /// A node's provider id, unless it is empty.
 pub(crate) fn provider_id(node: &Node) -> Option<&str> {
     node.spec.as_ref()?.provider_id.as_deref().filter(|it| !it.is_empty())
 }
 
 /// Leaves out what takes memory and is never read.
-fn trim(node: &mut Node) {
+pub(crate) fn trim(node: &mut Node) {
     node.metadata.managed_fields = None;
     if let Some(status) = &mut node.status {
         status.images = None;
         status.volumes_attached = None;
         status.volumes_in_use = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ContainerImage, NodeStatus};
+
+    use super::*;
+
+    type Heard = Arc<Mutex<Vec<String>>>;
+
+    /// What a listener hears, as `old > new`, of resourceVersions.
+    fn listener(heard: &Heard) -> impl Fn(Option<&Node>, Option<&Node>) + Send + 'static {
+        let heard = heard.clone();
+        let version = |it: Option<&Node>| it.and_then(Node::resource_version).unwrap_or_else(|| "-".to_owned());
+        move |old, new| {
+            let name = new.or(old).map(ResourceExt::name_any).unwrap();
+            heard.lock().unwrap().push(format!("{name}: {} > {}", version(old), version(new)));
+        }
+    }
+
+    fn node(name: &str, version: &str) -> Node {
+        let mut node = Node::default();
+        node.metadata.name = Some(name.into());
+        node.metadata.resource_version = Some(version.into());
+        node
+    }
+
+    #[test]
+    fn a_listener_hears_what_is_known_and_every_change_once() {
+        let (nodes, mut writer) = Nodes::new();
+        let heard = Heard::default();
+        let mut apply = |events: Vec<Event<Node>>| events.into_iter().for_each(|it| nodes.apply(it, &mut writer));
+        let list = |listed: Vec<Node>| {
+            let listed = listed.into_iter().map(Event::InitApply);
+            std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]).collect()
+        };
+        apply(list(vec![node("a", "1")]));
+        nodes.listen(listener(&heard));
+        apply(vec![Event::Apply(node("a", "2")), Event::Apply(node("b", "3")), Event::Delete(node("a", "4"))]);
+        apply(list(vec![node("c", "6")]));
+        let expected = ["a: - > 1", "a: 1 > 2", "b: - > 3", "a: 4 > -", "c: - > 6", "b: 3 > -"];
+        assert_eq!(*heard.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_left_out() {
+        let mut node = node("a", "1");
+        node.metadata.managed_fields = Some(vec![Default::default()]);
+        let images = Some(vec![ContainerImage::default()]);
+        node.status = Some(NodeStatus { images, phase: Some("Running".into()), ..NodeStatus::default() });
+        let nodes = Nodes::of([node]);
+        let known = nodes.get("a").unwrap();
+        assert_eq!(known.metadata.managed_fields, None);
+        let status = known.status.as_ref().unwrap();
+        assert_eq!((&status.images, status.phase.as_deref()), (&None, Some("Running")));
     }
 }

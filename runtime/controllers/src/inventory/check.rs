@@ -95,3 +95,85 @@ fn is_framed(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool)
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
     outer(*first) && outer(*last) && bytes.iter().all(|it| outer(*it) || inner(*it))
 }
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::State;
+
+    use super::*;
+
+    /// What is wrong with an answer about a node with this provider id.
+    #[track_caller]
+    fn check(asked: Option<&str>, change: impl FnOnce(&mut Instance), expected: Option<&str>) {
+        let description = Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() };
+        let node = Machine { name: "n1".into(), provider_id: asked.map(Into::into), ..Machine::default() };
+        let mut instance = Instance {
+            name: "n1".into(),
+            provider_id: Some("fake://1".into()),
+            state: State::Running,
+            machine_type: Some("t1.micro".into()),
+            zone: Some("z-1".into()),
+            region: Some("r".into()),
+            addresses: vec![Address { kind: AddressKind::InternalIp, value: "10.0.0.1".into() }],
+            labels: vec![("example.com/team".into(), "a".into()), ("plain".into(), String::new())],
+        };
+        change(&mut instance);
+        let refusal = refusal(&description, &node, &instance);
+        match expected {
+            None => assert_eq!(refusal, None),
+            Some(part) => assert!(refusal.as_ref().is_some_and(|it| it.contains(part)), "{refusal:?}"),
+        }
+    }
+
+    #[test]
+    fn an_honest_answer_is_taken() {
+        check(None, |_| (), None);
+        check(Some("fake://1"), |_| (), None);
+        check(Some("fake://1"), |it| it.provider_id = None, None);
+    }
+
+    #[test]
+    fn a_provider_id_must_be_the_clouds_and_the_nodes() {
+        let id = |id: &str| {
+            let id = Some(id.to_owned());
+            move |it: &mut Instance| it.provider_id = id
+        };
+        check(None, id("aws:///i-1"), Some("none of its prefixes (fake://)"));
+        check(None, id("fake://1 2"), Some("spaces"));
+        check(None, id(&format!("fake://{}", "1".repeat(1100))), Some("too long"));
+        check(Some("fake://2"), |_| (), Some("although the node's provider id is \"fake://2\""));
+    }
+
+    #[test]
+    fn addresses_must_be_what_they_are_called() {
+        let address = |kind, value: &str| {
+            let address = Address { kind, value: value.to_owned() };
+            move |it: &mut Instance| it.addresses = vec![address]
+        };
+        check(None, address(AddressKind::InternalIp, "n1"), Some("InternalIP \"n1\""));
+        check(None, address(AddressKind::ExternalIp, ""), Some("ExternalIP"));
+        check(None, address(AddressKind::Hostname, ""), Some("Hostname"));
+        check(None, address(AddressKind::ExternalDns, "a b"), Some("ExternalDNS"));
+        check(None, address(AddressKind::InternalIp, "2600:1f14:1d4:d101:0:0:0:ba3d"), None);
+        let many = |it: &mut Instance| it.addresses = vec![it.addresses[0].clone(); 65];
+        check(None, many, Some("65 addresses"));
+    }
+
+    #[test]
+    fn labels_must_be_ones_that_kubernetes_takes() {
+        let label = |key: &str, value: &str| {
+            let label = (key.to_owned(), value.to_owned());
+            move |it: &mut Instance| it.labels = vec![label]
+        };
+        for key in ["", "/a", "a/", "a b", "-a", "Example.com/a", "a/b/c", &"a".repeat(64)] {
+            check(None, label(key, "v"), Some("does not allow"));
+        }
+        for value in ["a b", "-a", "a/b", &"a".repeat(64)] {
+            check(None, label("key", value), Some("does not allow"));
+        }
+        check(None, label("a.b-c.example/A_b.c-d", "A_b.c-d"), None);
+        check(None, |it| it.labels = vec![("a".into(), "b".into()); 65], Some("65 labels"));
+        check(None, |it| it.zone = Some("z 1".into()), Some("zone \"z 1\""));
+        check(None, |it| it.machine_type = Some("a/b".into()), Some("machine type"));
+    }
+}

@@ -204,3 +204,6 @@ fn is_reserved(key: &str) -> bool {
         .into_iter()
         .any(|reserved| domain.strip_suffix(reserved).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,3 +76,24 @@ impl Controller {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn case_046_the_period_begins_when_a_pass_has_ended() {
+        let minutes = |it: u64| Duration::from_secs(60 * it);
+        let (began, starts) = (Instant::now(), Mutex::new(Vec::new()));
+        let passes = sliding(minutes(5), || async {
+            starts.lock().unwrap().push(began.elapsed());
+            tokio::time::sleep(minutes(2)).await;
+        });
+        tokio::time::timeout(minutes(15), passes).await.unwrap_err();
+        assert_eq!(*starts.lock().unwrap(), [minutes(0), minutes(7), minutes(14)]);
+    }
+}

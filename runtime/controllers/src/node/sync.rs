@@ -113,17 +113,15 @@ impl Controller {
             let error = format!("machine {provider_id} has just become another node's");
             return Err(Error::Metadata { node: name, source: CloudError::Invalid(error) });
         }
-        let planned = plan::initialized(&node, instance);
-        if let Ok(Initialized { discarded, .. }) = &planned {
-            warn_of(&name, discarded);
-        }
-        let written = match planned {
-            Ok(_) => {
-                let plan = |it: &Node| Ok(plan::initialized(it, instance)?.node);
-                self.write(node, Part::Object, plan).await
+        let mut warned = false;
+        let written = self.write(node, Part::Object, |it| {
+            let Initialized { node, discarded } = plan::initialized(it, instance)?;
+            if !std::mem::replace(&mut warned, true) {
+                warn_of(&name, &discarded);
             }
-            Err(error) => Err(error.into()),
-        };
+            Ok(node)
+        });
+        let written = written.await;
         if let (Some(provider_id), Err(_) | Ok(None)) = (claimed, &written) {
             self.nodes.release(provider_id, &name);
         }

@@ -1,0 +1,298 @@
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use cloud_provider::{Address, AddressKind, Page, Reply, Severity, State};
+use k8s_openapi::api::core::v1::{NodeSpec, Taint};
+
+use super::*;
+
+/// A cloud that knows machines, counts calls, and fails as it is told.
+#[derive(Default)]
+struct Fake {
+    machines: Vec<Instance>,
+    /// What `list` leaves out.
+    unlisted: Vec<String>,
+    incomplete: Option<String>,
+    /// What the next pages fail with.
+    failures: Mutex<Vec<Error>>,
+    notices: Vec<Notice>,
+    calls: Mutex<Vec<String>>,
+}
+
+impl Fake {
+    fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Instances for Fake {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        let names: Vec<_> = nodes.iter().map(|it| it.name.as_str()).collect();
+        self.calls.lock().unwrap().push(format!("get {}", names.join(" ")));
+        let found = |node: &Machine| match &node.provider_id {
+            Some(id) => self.machines.iter().find(|it| it.provider_id.as_ref() == Some(id)),
+            None => self.machines.iter().find(|it| it.name == node.name),
+        };
+        let answer = nodes.iter().map(|it| Ok(found(it).cloned())).collect();
+        Reply { answer, notices: self.notices.clone() }
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
+        self.calls.lock().unwrap().push(format!("list {from} {limit}"));
+        if let Some(error) = self.failures.lock().unwrap().pop() {
+            return Err(error).into();
+        }
+        let listed: Vec<_> = self.machines.iter().filter(|it| !self.unlisted.contains(&it.name)).collect();
+        let to = listed.len().min(from + limit as usize);
+        Ok(Page {
+            instances: listed[from..to].iter().map(|it| (*it).clone()).collect(),
+            next: (to < listed.len()).then(|| to.to_string()),
+            incomplete: self.incomplete.clone(),
+        })
+        .into()
+    }
+}
+
+fn instance(nth: usize) -> Instance {
+    Instance {
+        name: format!("n{nth}"),
+        provider_id: Some(format!("fake://{nth}")),
+        state: State::Running,
+        machine_type: None,
+        zone: None,
+        region: None,
+        addresses: vec![Address { kind: AddressKind::InternalIp, value: format!("10.0.{}.{}", nth / 256, nth % 256) }],
+        labels: Vec::new(),
+    }
+}
+
+fn machines(count: usize) -> Vec<Instance> {
+    (1..=count).map(instance).collect()
+}
+
+/// A node that waits.
+fn node(nth: usize) -> Node {
+    let taint = Taint { key: plan::UNINITIALIZED.into(), ..Taint::default() };
+    let spec = NodeSpec { taints: Some(vec![taint]), ..NodeSpec::default() };
+    let mut node = Node { spec: Some(spec), ..Node::default() };
+    node.metadata.name = Some(format!("n{nth}"));
+    node
+}
+
+/// A node that has a provider id, and waits.
+fn known(nth: usize, provider_id: &str) -> Node {
+    let mut node = node(nth);
+    node.spec.get_or_insert_default().provider_id = Some(provider_id.into());
+    node
+}
+
+fn inventory(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>) -> Inventory {
+    let (recorder, _) = Recorder::captured();
+    inventory_with(fake, nodes, recorder)
+}
+
+fn inventory_with(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>, recorder: Recorder) -> Inventory {
+    let description = Description {
+        name: "fake".into(),
+        provider_id_prefixes: vec!["fake://".into()],
+        get_batch: 1,
+        list_page: 500,
+        ..Description::default()
+    };
+    let cloud = Cloud { description: Arc::new(description), instances: Some(fake.clone()) };
+    Inventory::new(&cloud, Nodes::of(nodes), recorder).unwrap()
+}
+
+#[test]
+fn seven_are_asked_about_and_eight_are_swept() {
+    assert_eq!(way(1, false), Way::Get);
+    assert_eq!(way(7, false), Way::Get);
+    assert_eq!(way(8, false), Way::Sweep);
+    assert_eq!(way(1, true), Way::Sweep, "a node that was not found alone is looked for among all");
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_nodes_are_asked_about_alone() {
+    let fake = Arc::new(Fake { machines: machines(7), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=7).map(node));
+    for nth in 1..=7 {
+        assert_eq!(inventory.joining(&node(nth)).await, Ok(Some(instance(nth))));
+    }
+    assert_eq!(fake.calls().len(), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_060_many_nodes_share_one_sweep() {
+    let fake = Arc::new(Fake { machines: machines(1000), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=1000).map(node));
+    let nodes: Vec<_> = (1..=1000).map(node).collect();
+    let found = futures::future::join_all(nodes.iter().map(|it| inventory.joining(it))).await;
+    assert!(found.iter().all(|it| matches!(it, Ok(Some(_)))));
+    assert_eq!(fake.calls(), ["list 0 500", "list 500 500"]);
+
+    tokio::time::advance(FRESH).await;
+    inventory.joining(&node(1)).await.unwrap();
+    assert_eq!(fake.calls().len(), 2, "the sweep was too old");
+    inventory.all(Duration::from_secs(300)).await.unwrap();
+    assert_eq!(fake.calls().len(), 0, "the address loop takes it for one period");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_that_come_together_wait_a_moment_for_each_other() {
+    let fake = Arc::new(Fake { machines: machines(20), ..Fake::default() });
+    let nodes: Vec<_> = (1..=20).map(node).collect();
+    let (known, mut writer) = Nodes::new();
+    let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
+    inventory.asking.store(SIDE_BY_SIDE, Ordering::Relaxed);
+    let join = async {
+        // By the time that the first has waited, the others are there.
+        tokio::time::sleep(GATHER / 2).await;
+        nodes.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
+    };
+    let (found, ()) = tokio::join!(inventory.joining(&nodes[0]), join);
+    assert_eq!(found, Ok(Some(instance(1))));
+    assert_eq!(fake.calls(), ["list 0 500"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_sweep_lacks_is_asked_about() {
+    let fake = Arc::new(Fake { machines: machines(9), unlisted: vec!["n9".into()], ..Fake::default() });
+    let inventory = inventory(&fake, (1..=9).map(node));
+    assert_eq!(inventory.joining(&node(9)).await, Ok(Some(instance(9))));
+    assert_eq!(fake.calls(), ["list 0 500", "get n9"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn none_without_a_provider_id_counts_after_a_sweep_that_finds_nothing_either() {
+    let fake = Arc::new(Fake::default());
+    let inventory = inventory(&fake, [node(1)]);
+    let error = inventory.joining(&node(1)).await.unwrap_err();
+    assert!(matches!(&error, Error::Unavailable(text) if text.contains("n1")), "{error}");
+    assert_eq!(fake.calls(), ["get n1"]);
+    assert_eq!(inventory.joining(&node(1)).await, Ok(None));
+    assert_eq!(fake.calls(), ["list 0 500"], "never more than one call a try");
+    assert_eq!(inventory.joining(&node(1)).await, Ok(None));
+    assert_eq!(fake.calls(), ["get n1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_finds_a_machine_by_the_nodes_name_among_its_addresses() {
+    let name = Address { kind: AddressKind::InternalDns, value: "n1".into() };
+    let machine = Instance { name: "web".into(), addresses: vec![name], ..instance(5) };
+    let fake = Arc::new(Fake { machines: vec![machine.clone()], ..Fake::default() });
+    let inventory = inventory(&fake, [node(1)]);
+    inventory.joining(&node(1)).await.unwrap_err();
+    assert_eq!(inventory.joining(&node(1)).await, Ok(Some(machine)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_incomplete_sweep_proves_nothing() {
+    let fake = Arc::new(Fake { incomplete: Some("zone b did not answer".into()), ..Fake::default() });
+    let inventory = inventory(&fake, [node(1)]);
+    for _ in 0..3 {
+        inventory.joining(&node(1)).await.unwrap_err();
+    }
+    let error = inventory.joining(&node(1)).await.unwrap_err();
+    assert!(error.to_string().contains("zone b did not answer"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn none_with_a_provider_id_is_certain() {
+    let fake = Arc::new(Fake::default());
+    let node = known(1, "fake://1");
+    let inventory = inventory(&fake, [node.clone()]);
+    assert_eq!(inventory.joining(&node).await, Ok(None));
+    assert_eq!(fake.calls(), ["get n1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_does_not_come_is_asked_for_in_halves() {
+    let failures = vec![Error::Unavailable("HTTP 502".into()), Error::Unavailable("HTTP 504".into())];
+    let fake = Arc::new(Fake { machines: machines(200), failures: failures.into(), ..Fake::default() });
+    let inventory = inventory(&fake, []);
+    inventory.all(FRESH).await.unwrap();
+    assert_eq!(fake.calls(), ["list 0 500", "list 0 250", "list 0 125", "list 125 125"]);
+    inventory.all(Duration::ZERO).await.unwrap();
+    assert_eq!(fake.calls()[0], "list 0 125", "the next sweep begins with the size that worked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_that_failed_is_not_tried_by_each_who_asks() {
+    let failures = vec![Error::Unavailable("HTTP 502".into()); 5];
+    let fake = Arc::new(Fake { machines: machines(9), failures: failures.into(), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=9).map(node));
+    let nodes: Vec<_> = (1..=9).map(node).collect();
+    let found = futures::future::join_all(nodes.iter().map(|it| inventory.joining(it))).await;
+    assert!(found.iter().all(|it| matches!(it, Err(Error::Unavailable(_)))));
+    assert_eq!(fake.calls(), ["list 0 500", "list 0 250", "list 0 125", "list 0 62"]);
+    tokio::time::advance(Duration::from_millis(5)).await;
+    assert_eq!(inventory.joining(&nodes[0]).await, Ok(Some(instance(1))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn everyone_waits_as_long_as_the_cloud_asks() {
+    let pause = Error::RetryAfter { after: Duration::from_secs(60), because: "quota".into() };
+    let fake = Arc::new(Fake { machines: machines(9), failures: vec![pause.clone()].into(), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=9).map(node));
+    assert_eq!(inventory.joining(&node(1)).await, Err(pause));
+    tokio::time::advance(Duration::from_secs(20)).await;
+    let left = Error::RetryAfter { after: Duration::from_secs(40), because: "quota".into() };
+    assert_eq!(inventory.joining(&node(2)).await, Err(left));
+    assert_eq!(fake.calls().len(), 1);
+    tokio::time::advance(Duration::from_secs(40)).await;
+    assert_eq!(inventory.joining(&node(2)).await, Ok(Some(instance(2))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_machines_for_one_node_are_an_error_that_names_both() {
+    let twin = Instance { provider_id: Some("fake://77".into()), ..instance(1) };
+    let machines = machines(9).into_iter().chain([twin]).collect();
+    let fake = Arc::new(Fake { machines, ..Fake::default() });
+    let inventory = inventory(&fake, (1..=9).map(node));
+    let error = inventory.joining(&node(1)).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Invalid(text) if text.contains("fake://1)") && text.contains("fake://77")),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_stands_behind_one_node() {
+    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
+    let inventory = inventory(&fake, [node(1), known(2, "fake://1")]);
+    let error = inventory.joining(&node(1)).await.unwrap_err();
+    assert!(matches!(&error, Error::Invalid(text) if text.contains("node n2")), "{error}");
+}
+
+#[test]
+fn a_node_of_another_cloud_is_not_covered() {
+    let inventory = inventory(&Arc::new(Fake::default()), []);
+    assert!(inventory.covers(&node(1)));
+    assert!(inventory.covers(&known(1, "fake://1")));
+    assert!(!inventory.covers(&known(1, "aws:///z/i-1")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_becomes_an_event_once_in_a_while() {
+    let notice = Notice {
+        about: None,
+        severity: Severity::Warning,
+        reason: "Deprecated".into(),
+        message: "This size goes away.".into(),
+    };
+    let fake = Arc::new(Fake { machines: machines(1), notices: vec![notice], ..Fake::default() });
+    let (recorder, mut events) = Recorder::captured();
+    let inventory = inventory_with(&fake, [node(1)], recorder);
+    for _ in 0..3 {
+        inventory.joining(&node(1)).await.unwrap();
+    }
+    let event = events.try_recv().unwrap();
+    assert_eq!(event.involved_object.name.as_deref(), Some("n1"));
+    assert_eq!((event.type_.as_deref(), event.reason.as_deref()), (Some("Warning"), Some("Deprecated")));
+    assert!(events.try_recv().is_err(), "it was sent once");
+    tokio::time::advance(Duration::from_secs(600)).await;
+    inventory.joining(&node(1)).await.unwrap();
+    events.try_recv().unwrap();
+}

@@ -1,0 +1,309 @@
+use cloud_provider::State;
+use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus, Taint};
+
+use super::*;
+
+/// A node that waits, named n1.
+fn waiting() -> Node {
+    let mut node = Node { spec: Some(NodeSpec::default()), ..Node::default() };
+    node.metadata.name = Some("n1".into());
+    with_taints(node, &[(UNINITIALIZED, "NoSchedule")])
+}
+
+fn with_taints(mut node: Node, taints: &[(&str, &str)]) -> Node {
+    let taint =
+        |(key, effect): &(&str, &str)| Taint { key: (*key).into(), effect: (*effect).into(), ..Taint::default() };
+    node.spec.get_or_insert_default().taints = Some(taints.iter().map(taint).collect());
+    node
+}
+
+fn with_labels(mut node: Node, labels: &[(&str, &str)]) -> Node {
+    let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    node.metadata.labels = Some(labels.collect());
+    node
+}
+
+fn with_node_ip(mut node: Node, provided: &str) -> Node {
+    node.metadata.annotations.get_or_insert_default().insert(PROVIDED_NODE_IP.into(), provided.into());
+    node
+}
+
+fn with_provider_id(mut node: Node, provider_id: &str) -> Node {
+    node.spec.get_or_insert_default().provider_id = Some(provider_id.into());
+    node
+}
+
+fn with_addresses(mut node: Node, addresses: &[(&str, &str)]) -> Node {
+    let address = |(kind, value): &(&str, &str)| NodeAddress { type_: (*kind).into(), address: (*value).into() };
+    let addresses = Some(addresses.iter().map(address).collect());
+    node.status = Some(NodeStatus { addresses, ..NodeStatus::default() });
+    node
+}
+
+fn instance() -> Instance {
+    Instance {
+        name: "n1".into(),
+        provider_id: Some("fake://12345".into()),
+        state: State::Running,
+        machine_type: Some("t1.micro".into()),
+        zone: Some("z".into()),
+        region: Some("r".into()),
+        addresses: vec![address(AddressKind::InternalIp, "10.0.0.1"), address(AddressKind::Hostname, "n1")],
+        labels: Vec::new(),
+    }
+}
+
+fn address(kind: AddressKind, value: &str) -> Address {
+    Address { kind, value: value.into() }
+}
+
+fn labels(node: &Node) -> Vec<(&str, &str)> {
+    let labels = node.metadata.labels.iter().flatten();
+    labels.map(|(key, value)| (key.as_str(), value.as_str())).collect()
+}
+
+fn addresses(node: &Node) -> Vec<(&str, &str)> {
+    let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
+    addresses.iter().map(|it| (it.type_.as_str(), it.address.as_str())).collect()
+}
+
+fn taint_keys(node: &Node) -> Vec<&str> {
+    taints(node).iter().map(|it| it.key.as_str()).collect()
+}
+
+/// The node once it is initialised.
+#[track_caller]
+fn check(node: &Node, instance: &Instance) -> Node {
+    initialized(node, instance).unwrap().node
+}
+
+#[test]
+fn case_001_one_write_has_provider_id_labels_and_no_taint() {
+    let node = check(&waiting(), &instance());
+    assert_eq!(provider_id(&node), Some("fake://12345"));
+    assert_eq!(node.spec.as_ref().unwrap().taints, None);
+    assert_eq!(
+        labels(&node),
+        [
+            ("beta.kubernetes.io/instance-type", "t1.micro"),
+            ("failure-domain.beta.kubernetes.io/region", "r"),
+            ("failure-domain.beta.kubernetes.io/zone", "z"),
+            ("node.kubernetes.io/instance-type", "t1.micro"),
+            ("topology.kubernetes.io/region", "r"),
+            ("topology.kubernetes.io/zone", "z"),
+        ]
+    );
+    assert_eq!(node.status, None, "addresses are another write");
+}
+
+#[test]
+fn case_004_every_taint_with_the_key_goes_and_the_others_stay_in_order() {
+    let taints =
+        [(UNINITIALIZED, "NoSchedule"), ("foo", "NoSchedule"), (UNINITIALIZED, "NoExecute"), ("bar", "NoExecute")];
+    let node = check(&with_taints(waiting(), &taints), &instance());
+    assert_eq!(taint_keys(&node), ["foo", "bar"]);
+}
+
+#[test]
+fn case_009_a_node_needs_a_provider_id() {
+    let error = initialized(&waiting(), &Instance { provider_id: None, ..instance() }).unwrap_err();
+    let expected = "failed to get instance metadata for node n1: \
+                    cloud provider does not set node provider ID for node n1";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn case_010_a_provider_id_stays() {
+    let node = with_provider_id(waiting(), "fake://1");
+    for answered in [None, Some("fake://1".to_owned())] {
+        let node = check(&node, &Instance { provider_id: answered, ..instance() });
+        assert_eq!(provider_id(&node), Some("fake://1"));
+        assert!(!is_waiting(&node));
+    }
+}
+
+#[test]
+fn case_018_what_the_cloud_does_not_know_makes_no_label() {
+    let unknown = Instance { machine_type: None, zone: None, region: None, ..instance() };
+    let node = check(&waiting(), &unknown);
+    assert_eq!(labels(&node), []);
+    assert!(!is_waiting(&node));
+    let node = check(&waiting(), &Instance { zone: Some("z".into()), ..unknown });
+    let zones = [("failure-domain.beta.kubernetes.io/zone", "z"), ("topology.kubernetes.io/zone", "z")];
+    assert_eq!(labels(&node), zones);
+}
+
+#[test]
+fn case_020_labels_of_kubernetes_are_discarded() {
+    let further = [
+        ("my.label/x", "1"),
+        ("topology.kubernetes.io/y", "2"),
+        ("k8s.io/z", "3"),
+        ("sub.k8s.io/w", "4"),
+        ("kubernetes.io/v", "5"),
+        ("app.k8snio/bar", "6"),
+        ("k8snio/bar", "7"),
+        ("plain", "8"),
+    ];
+    let unknown = Instance { machine_type: None, zone: None, region: None, ..instance() };
+    let further = further.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let outcome = initialized(&waiting(), &Instance { labels: further.into(), ..unknown }).unwrap();
+    let expected = [("app.k8snio/bar", "6"), ("k8snio/bar", "7"), ("my.label/x", "1"), ("plain", "8")];
+    assert_eq!(labels(&outcome.node), expected);
+    let reserved = ["topology.kubernetes.io/y", "k8s.io/z", "sub.k8s.io/w", "kubernetes.io/v"];
+    assert_eq!(outcome.discarded, reserved.map(|it| Discarded::Reserved(it.into())));
+}
+
+#[test]
+fn case_021_a_label_that_the_node_has_stays() {
+    let node = with_labels(waiting(), &[("my.label/x", "old")]);
+    let further = vec![("my.label/x".to_owned(), "new".to_owned())];
+    let outcome = initialized(&node, &Instance { labels: further, ..instance() }).unwrap();
+    assert_eq!(label(&outcome.node, "my.label/x"), Some("old"));
+    assert_eq!(outcome.discarded, [Discarded::Present("my.label/x".into())]);
+}
+
+#[test]
+fn case_024_with_a_wrong_node_ip_nothing_is_planned() {
+    for wrong in ["10.0.0.1x", "", "10.0.0.2"] {
+        let error = initialized(&with_node_ip(waiting(), wrong), &instance()).unwrap_err();
+        let expected = "failed to get node modifiers from cloud provider: \
+                        provided node ip for node \"n1\" is not valid";
+        assert_eq!(error.to_string(), expected);
+    }
+    check(&with_node_ip(waiting(), "10.0.0.1"), &instance());
+}
+
+#[test]
+fn case_025_without_a_node_ip_the_clouds_order_stays() {
+    let addresses = vec![
+        address(AddressKind::ExternalIp, "192.0.2.1"),
+        address(AddressKind::InternalIp, "10.0.0.1"),
+        address(AddressKind::Hostname, "h"),
+    ];
+    let node = addressed(&waiting(), &Instance { addresses, ..instance() }).unwrap();
+    let expected = [("ExternalIP", "192.0.2.1"), ("InternalIP", "10.0.0.1"), ("Hostname", "h")];
+    assert_eq!(self::addresses(&node), expected);
+}
+
+#[test]
+fn case_032_a_machine_without_addresses_changes_none() {
+    let node = with_addresses(waiting(), &[("InternalIP", "10.0.0.9")]);
+    assert_eq!(addressed(&node, &Instance { addresses: Vec::new(), ..instance() }), Ok(node));
+}
+
+/// What becomes of a change of a node that waits.
+#[track_caller]
+fn check_change(after: impl FnOnce(Node) -> Node, expected: Change) {
+    let before = with_labels(waiting(), &[("a", "b")]);
+    assert_eq!(change(Some(&before), &after(before.clone())), expected);
+}
+
+#[test]
+fn case_037_only_what_initialisation_depends_on_cuts_a_pause_short() {
+    check_change(|it| it, Change::Same);
+    check_change(|it| with_addresses(it, &[("InternalIP", "10.0.0.9")]), Change::Same);
+    check_change(|it| with_labels(it, &[("a", "c")]), Change::Same);
+    check_change(|it| with_node_ip(it, "10.0.0.1"), Change::Different);
+    check_change(|it| with_provider_id(it, "fake://1"), Change::Different);
+    check_change(|it| with_taints(it, &[(UNINITIALIZED, "NoExecute")]), Change::Different);
+    let recreated = |mut it: Node| {
+        it.metadata.uid = Some("another".into());
+        it
+    };
+    check_change(recreated, Change::Different);
+    assert_eq!(change(None, &waiting()), Change::Different);
+}
+
+#[test]
+fn case_005_an_initialised_node_without_labels_needs_nothing() {
+    let node = with_taints(waiting(), &[]);
+    assert_eq!(change(None, &node), Change::Nothing);
+    assert_eq!(reconciled(&node), node);
+}
+
+const BETA_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
+#[track_caller]
+fn check_labels(before: &[(&str, &str)], expected: &[(&str, &str)]) {
+    let node = with_labels(with_taints(waiting(), &[]), before);
+    assert_eq!(labels(&reconciled(&node)), expected);
+    let change = change(None, &node);
+    assert_eq!(change == Change::Nothing, before == expected, "{change:?}");
+}
+
+#[test]
+fn case_040_the_old_label_leads() {
+    check_labels(&[(BETA_ZONE, "z1"), (ZONE_LABEL, "wrong")], &[(BETA_ZONE, "z1"), (ZONE_LABEL, "z1")]);
+    check_labels(&[(BETA_ZONE, "z1")], &[(BETA_ZONE, "z1"), (ZONE_LABEL, "z1")]);
+    check_labels(
+        &[
+            ("beta.kubernetes.io/instance-type", "t"),
+            ("failure-domain.beta.kubernetes.io/region", "r"),
+            ("node.kubernetes.io/instance-type", "other"),
+        ],
+        &[
+            ("beta.kubernetes.io/instance-type", "t"),
+            ("failure-domain.beta.kubernetes.io/region", "r"),
+            ("node.kubernetes.io/instance-type", "t"),
+            ("topology.kubernetes.io/region", "r"),
+        ],
+    );
+}
+
+#[test]
+fn case_041_labels_in_step_stay() {
+    let equal = [(BETA_ZONE, "z1"), (ZONE_LABEL, "z1")];
+    check_labels(&equal, &equal);
+}
+
+#[test]
+fn case_042_without_the_old_label_nothing_changes() {
+    let only = [(ZONE_LABEL, "z1")];
+    check_labels(&only, &only);
+}
+
+#[test]
+fn a_label_that_cannot_be_written_is_tried_after_its_pause_or_when_it_changes() {
+    let node = with_taints(waiting(), &[]);
+    let stale = with_labels(node.clone(), &[(BETA_ZONE, "z1"), (ZONE_LABEL, "wrong")]);
+    let other = with_labels(node, &[(BETA_ZONE, "z2"), (ZONE_LABEL, "wrong")]);
+    assert_eq!(change(Some(&stale), &stale), Change::Same);
+    assert_eq!(change(Some(&stale), &other), Change::Different);
+}
+
+/// Whether a pass of the address loop changes a node.
+#[track_caller]
+fn check_pass(standing: &[(&str, &str)], cloud: &[(AddressKind, &str)], expected: &[(&str, &str)]) {
+    let node = with_addresses(waiting(), standing);
+    let cloud = cloud.iter().map(|(kind, value)| address(*kind, value)).collect();
+    let once = addressed(&node, &Instance { addresses: cloud, ..instance() }).unwrap();
+    assert_eq!(addresses(&once), expected);
+    let addresses = standing_addresses(&once);
+    assert_eq!(addressed(&once, &Instance { addresses, ..instance() }), Ok(once), "a second pass changes nothing");
+}
+
+#[test]
+fn case_056_two_addresses_of_one_kind_are_no_change() {
+    let both = [("InternalIP", "10.0.0.1"), ("InternalIP", "fd00::1")];
+    check_pass(&both, &[(AddressKind::InternalIp, "10.0.0.1"), (AddressKind::InternalIp, "fd00::1")], &both);
+}
+
+#[test]
+fn case_057_another_order_is_a_change() {
+    check_pass(
+        &[("InternalIP", "10.0.0.1"), ("InternalIP", "fd00::1")],
+        &[(AddressKind::InternalIp, "fd00::1"), (AddressKind::InternalIp, "10.0.0.1")],
+        &[("InternalIP", "fd00::1"), ("InternalIP", "10.0.0.1")],
+    );
+}
+
+#[test]
+fn case_058_a_list_of_the_same_length_can_differ() {
+    check_pass(
+        &[("InternalIP", "10.0.0.1"), ("ExternalIP", "192.0.2.1")],
+        &[(AddressKind::InternalIp, "10.0.0.1"), (AddressKind::InternalIp, "10.0.0.1")],
+        &[("InternalIP", "10.0.0.1"), ("InternalIP", "10.0.0.1")],
+    );
+}
