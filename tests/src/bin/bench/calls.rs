@@ -1,0 +1,74 @@
+//! What a call of a provider costs when the cloud costs nothing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use cloud_provider::{Error, Machine};
+use sandbox::{
+    Addresses, BaseUrl, CallLimits, Credentials, Digest, Endpoint, EndpointLimits, Gate, GateSettings, Metrics,
+    Provider, ProviderSettings, Sandbox, Source,
+};
+use tests::guests;
+
+use crate::table::Table;
+
+const CALLS: usize = 2000;
+
+/// Asks the DigitalOcean provider about a node of another cloud: it refuses without a request.
+pub(crate) async fn measure() -> Result<()> {
+    let provider = load().await?;
+    let instances = provider.cloud().instances.context("the provider knows instances")?;
+    let node = [Machine { name: "n".into(), provider_id: Some("aws:///eu-1/i-1".into()), ..Machine::default() }];
+    let mut times = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        let start = Instant::now();
+        let answer = instances.get(&node).await.answer;
+        times.push(start.elapsed());
+        ensure!(matches!(answer[..], [Err(Error::Invalid(_))]), "another answer: {answer:?}");
+    }
+    times.sort();
+    let micros = |it: Duration| format!("{} µs", it.as_micros());
+    let mut table = Table::new(&format!("one provider call, fresh instance, {CALLS} calls"), &["p50", "p99"]);
+    table.row("get, without a request", &[micros(times[CALLS / 2]), micros(times[CALLS * 99 / 100])]);
+    table.row("compiling the module, once", &[format!("{} ms", provider.compile_time().as_millis())]);
+    table.print()
+}
+
+async fn load() -> Result<Provider> {
+    let limits = CallLimits::default();
+    let endpoint = Endpoint {
+        name: "api".to_owned(),
+        base_url: BaseUrl::parse("https://api.digitalocean.com").map_err(anyhow::Error::msg)?,
+        credential: None,
+        allow: Vec::new(),
+        addresses: Addresses::Public,
+        ca_file: None,
+        headers: Vec::new(),
+        limits: EndpointLimits::default(),
+    };
+    let metrics = Metrics::register(&prometheus::Registry::new())?;
+    let gate = GateSettings {
+        endpoints: vec![endpoint],
+        credentials: Credentials::load(Vec::new())?,
+        fence: Arc::new(|| true),
+        route: |it| it,
+    };
+    let source = Source::File {
+        path: guests::DIGITALOCEAN.into(),
+        sha256: Digest::parse(&guests::sha256(guests::DIGITALOCEAN))?,
+    };
+    let settings = ProviderSettings { settings: Vec::new(), node_labels: Vec::new(), limits };
+    let sandbox = Sandbox::new(limits.memory)?;
+    let gate = Gate::new(gate, metrics.clone())?;
+    Ok(Provider::load(&sandbox, source.fetch(&NoConfigMaps).await?, settings, gate, metrics).await?)
+}
+
+struct NoConfigMaps;
+
+#[async_trait::async_trait]
+impl sandbox::ConfigMaps for NoConfigMaps {
+    async fn read(&self, _: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(format!("there is no cluster here, and no ConfigMap {name}"))
+    }
+}
