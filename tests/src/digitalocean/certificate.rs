@@ -1,9 +1,8 @@
 //! A certificate authority of the simulator's own, and a certificate for where it listens.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{fs, process};
 
 use anyhow::Context as _;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
@@ -51,9 +50,7 @@ impl Authority {
     }
 
     fn write(pem: &str) -> anyhow::Result<Authority> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("digitalocean-{}-{number}", process::id());
+        let name = format!("digitalocean-{}", uuid::Uuid::new_v4());
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/simulator").join(name);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         // From here on a failure removes the folder, too.

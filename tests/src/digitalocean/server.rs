@@ -40,6 +40,8 @@ pub(super) async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, cloud: 
 }
 
 async fn connection(stream: TcpStream, tls: TlsAcceptor, cloud: Arc<Cloud>) {
+    // Otherwise a small answer waits for the acknowledgement of the one before it, which the client delays.
+    let _ = stream.set_nodelay(true);
     // A client that does not trust the certificate, or goes away, is the client's affair: it has an error to show.
     let Ok(stream) = tls.accept(stream).await else { return };
     let streams = Streams { tasks: Arc::default(), cloud: Arc::clone(&cloud) };
