@@ -14,7 +14,7 @@ aerostat_sdk::export!(Acme: Provider, Instances);
 impl Provider for Acme {
     fn describe() -> Result<Description> {
         let api = Endpoint::new("api", "machines", "https://api.acme.example/v1");
-        let api = api.allow(["GET"], ["/v1/machines", "/v1/machines/*"], ["machines:read"]);
+        let api = api.allow(["GET"], ["/machines", "/machines/*"], ["machines:read"]);
         Ok(Description::new("acme", "1.0.0").provider_id_prefix(PREFIX).endpoint(api))
     }
 }

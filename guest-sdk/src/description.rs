@@ -106,8 +106,8 @@ impl Endpoint {
         }
     }
 
-    /// What has to be allowed on it: methods, path patterns (`*` is one segment, `**` any number of them), and the
-    /// scopes or roles that the cloud asks for.
+    /// What has to be allowed on it: methods, patterns for the path under the base URL (`*` is one segment, `**` any
+    /// number of them), and the scopes or roles that the cloud asks for.
     #[must_use]
     pub fn allow<'a>(
         mut self,

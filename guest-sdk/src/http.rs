@@ -17,7 +17,6 @@
 //! the answer to "is it there?"; 429 and 503 with `retry-after` are `retry-after`; everything else that is not a
 //! success is `unavailable`. Where a cloud differs, its provider says so in one place: [`Client::refusals`].
 
-mod date;
 mod refusal;
 mod response;
 

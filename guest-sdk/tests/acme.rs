@@ -27,7 +27,7 @@ fn it_describes_what_it_needs() {
     let description = Host::new().run(Acme::describe).unwrap();
     assert_eq!(description.name, "acme");
     assert_eq!(description.provider_id_prefixes, ["acme://"]);
-    assert_eq!(description.endpoints[0].allow[0].paths, ["/v1/machines", "/v1/machines/*"]);
+    assert_eq!(description.endpoints[0].allow[0].paths, ["/machines", "/machines/*"]);
     assert_eq!((description.get_batch, description.list_page), (1, 100));
     assert_eq!(Host::new().run(Acme::identity), Ok(None));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Refusals, date, refusal, wire};
+use super::{Refusals, refusal, wire};
 use crate::{Error, Result, host};
 
 /// The most characters of a cloud's own words that a message keeps.
@@ -74,20 +74,20 @@ impl Response {
         })
     }
 
-    /// How long the header `retry-after` asks to wait, in either of its forms: seconds, or a date.
+    /// How long the header `retry-after` asks to wait. The host hands it over in seconds, also where the cloud wrote a
+    /// date.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        let value = self.header("retry-after")?.trim();
-        match value.parse() {
-            Ok(seconds) => Some(Duration::from_secs(seconds)),
-            Err(_) => date::parse(value).map(|it| self.until(it)),
-        }
+        self.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
     }
 
-    /// How long it is until `moment`, in seconds since 1970; nothing if it is past.
+    /// How long it is until the moment in this header, in seconds since 1970; nothing if it is past.
+    ///
+    /// Many clouds say so, each in a header of its own, when a limit is used up.
     #[must_use]
-    pub fn until(&self, moment: u64) -> Duration {
-        Duration::from_secs(moment.saturating_sub(host::now()))
+    pub fn until(&self, header: &str) -> Option<Duration> {
+        let moment: u64 = self.header(header)?.trim().parse().ok()?;
+        Some(Duration::from_secs(moment.saturating_sub(host::now())))
     }
 
     /// The answer for a person: what was asked, the status, the cloud's own words and its id of the request.

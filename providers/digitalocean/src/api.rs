@@ -193,8 +193,7 @@ fn refusal(response: &Response) -> Option<Error> {
         }
         429 => {
             // Only the limit per minute comes with retry-after. The limit per hour tells when the oldest request expires.
-            let reset = || Some(response.until(response.header("ratelimit-reset")?.parse().ok()?));
-            let pause = response.retry_after().or_else(reset)?;
+            let pause = response.retry_after().or_else(|| response.until("ratelimit-reset"))?;
             Some(Error::retry_after(pause.max(Duration::from_secs(1)), response.complaint()))
         }
         _ => None,

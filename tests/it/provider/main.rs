@@ -1,1 +1,8 @@
-//! The DigitalOcean provider against a simulated DigitalOcean.
+//! Providers the whole way: real components, the real gate, real credentials; only the cloud is simulated.
+
+mod acme;
+mod answers;
+mod lookups;
+mod machines;
+mod setup;
+mod sweeps;

@@ -1,0 +1,169 @@
+//! The DigitalOcean provider, loaded as an operator would have it, and the cloud that it serves.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use cloud_provider::{Instance, Instances, Machine, Reply, Result};
+use prometheus::Registry;
+use sandbox::{
+    Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
+    Gate, GateSettings, Method, Metrics, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source,
+};
+use tests::digitalocean::{Authorization, Droplet, Options, Simulator};
+use tests::guests;
+
+/// One engine for the process, as in the binary.
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made"));
+
+/// What the provider's README tells an operator to allow.
+const ALLOWED: [&str; 3] = ["/v2/droplets", "/v2/droplets/*", "/v2/account"];
+
+/// A loaded provider and its cloud.
+pub(crate) struct Rig {
+    pub(crate) cloud: Simulator,
+    pub(crate) instances: Arc<dyn Instances>,
+    _token: Token,
+}
+
+/// How the rig differs from the usual one.
+#[derive(Default)]
+pub(crate) struct Setup {
+    pub(crate) cloud: Options,
+    pub(crate) settings: Vec<(String, String)>,
+    /// In the place of what the README tells to allow.
+    pub(crate) allowed: Option<Vec<&'static str>>,
+}
+
+impl Rig {
+    /// A cloud with these droplets.
+    pub(crate) async fn with(droplets: impl IntoIterator<Item = Droplet>) -> Self {
+        Self::start(Setup::default(), droplets).await
+    }
+
+    pub(crate) async fn start(setup: Setup, droplets: impl IntoIterator<Item = Droplet>) -> Self {
+        let cloud = Simulator::start(setup.cloud).await.unwrap();
+        for droplet in droplets {
+            cloud.droplets().insert(droplet);
+        }
+        let token = Token::write(&cloud.token);
+        let allowed = setup.allowed.unwrap_or_else(|| ALLOWED.to_vec());
+        let api = Endpoint {
+            credential: Some("token".to_owned()),
+            ca_file: Some(cloud.ca_file()),
+            ..endpoint(&cloud.base_url(), &allowed)
+        };
+        let kind = CredentialKind::Bearer { file: token.0.clone() };
+        let credentials = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).unwrap();
+        let provider = load(guests::DIGITALOCEAN, setup.settings, api, credentials).await;
+        Self { instances: provider.cloud().instances.unwrap(), cloud, _token: token }
+    }
+
+    /// Asks about one node.
+    pub(crate) async fn ask(&self, node: Machine) -> Reply<Result<Option<Instance>>> {
+        let Reply { mut answer, notices } = self.instances.get(&[node]).await;
+        assert_eq!(answer.len(), 1);
+        Reply { answer: answer.remove(0), notices }
+    }
+
+    /// Asks about one node, of which the provider says nothing further.
+    pub(crate) async fn get(&self, node: Machine) -> Result<Option<Instance>> {
+        let reply = self.ask(node).await;
+        assert_eq!(reply.notices, []);
+        reply.answer
+    }
+
+    /// Every machine that a sweep finds, with pages of this size.
+    pub(crate) async fn sweep(&self, limit: u32) -> Vec<Instance> {
+        let mut all = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = self.instances.list(cursor, limit).await.answer.unwrap();
+            assert!(page.instances.len() <= limit as usize);
+            assert_eq!(page.incomplete, None);
+            all.extend(page.instances);
+            cursor = page.next;
+            if cursor.is_none() {
+                return all;
+            }
+        }
+    }
+
+    /// What reached the cloud, each with the credential: "GET /v2/droplets/42 → 200".
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let requests = self.cloud.requests();
+        assert!(
+            requests.iter().all(|it| it.authorization == Authorization::Accepted),
+            "all requests are authenticated"
+        );
+        requests.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// A file with a token, which goes away with the test.
+struct Token(PathBuf);
+
+impl Token {
+    fn write(token: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("token-{}", uuid::Uuid::new_v4()));
+        std::fs::write(&path, format!("{token}\n")).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        // What is left is in target/.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Endpoint `api`, where these paths may be read.
+pub(crate) fn endpoint(base_url: &str, allowed: &[&str]) -> Endpoint {
+    let paths = allowed.iter().map(|it| PathPattern::parse(it).unwrap()).collect();
+    Endpoint {
+        name: "api".to_owned(),
+        base_url: BaseUrl::parse(base_url).unwrap(),
+        credential: None,
+        allow: vec![Rule { methods: vec![Method::Get], paths }],
+        addresses: Addresses::Public,
+        ca_file: None,
+        headers: Vec::new(),
+        limits: EndpointLimits::default(),
+    }
+}
+
+/// Loads a module from its file.
+pub(crate) async fn load(
+    path: &str,
+    settings: Vec<(String, String)>,
+    endpoint: Endpoint,
+    credentials: Credentials,
+) -> Provider {
+    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
+    let module = source.fetch(&NoConfigMaps).await.unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let settings = ProviderSettings { settings, ..ProviderSettings::default() };
+    let gate = GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
+    let gate = Gate::new(gate, metrics.clone()).unwrap();
+    Provider::load(&SANDBOX, module, settings, gate, metrics).await.unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+struct NoConfigMaps;
+
+#[async_trait]
+impl ConfigMaps for NoConfigMaps {
+    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(format!("the module is in a file, not in {namespace}/{name}"))
+    }
+}
+
+/// A node that was initialised.
+pub(crate) fn node(name: &str, provider_id: &str) -> Machine {
+    Machine { provider_id: Some(provider_id.to_owned()), ..joining(name) }
+}
+
+/// A node that was not.
+pub(crate) fn joining(name: &str) -> Machine {
+    Machine { name: name.to_owned(), ..Machine::default() }
+}
