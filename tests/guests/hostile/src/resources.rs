@@ -35,11 +35,14 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         ("randomness", _) => randomness(),
         ("random-bytes", count) => random_bytes(count.parse().unwrap_or(0)),
         ("handles", _) => handles(),
-        ("leak-handles", _) => leak_handles(),
+        ("leak-handles", count) => leak_handles(count.parse().unwrap_or(0)),
         ("surroundings", _) => surroundings(),
         ("see-node", _) => report(format_args!("{:?} {:?} {:?}", node.labels, node.zone, node.provider_id)),
         ("wait", rounds) => wait(rounds.parse().unwrap_or(0)),
-        ("wait-then-spin", rounds) => wait(rounds.parse().unwrap_or(0)).and_then(|_| spin()),
+        ("wait-then-spin", rounds) => {
+            black_box(wait(rounds.parse().unwrap_or(0))).ok();
+            spin()
+        }
         ("fetch", endpoint) => match http::get(endpoint, ["hostile"]).send() {
             Ok(response) => report(response.status()),
             Err(error) => Err(error),
@@ -152,9 +155,9 @@ fn handles() -> Answer {
     report(format_args!("{} handles", kept.len()))
 }
 
-/// Makes a thousand of them, and forgets them.
-fn leak_handles() -> Answer {
-    for number in 0..1000 {
+/// Makes as many of them as the name says, and forgets them.
+fn leak_handles(count: u64) -> Answer {
+    for number in 0..count {
         std::mem::forget(monotonic_clock::subscribe_duration(number));
     }
     report("leaked")
