@@ -1,1 +1,74 @@
-//! To be written.
+//! aerostat: a Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.
+//!
+//! The binary is [`Settings::parse`], [`start_log`] and [`run`]. As a library, for tests and benchmarks:
+//!
+//! ```text
+//! flags ─► Settings ─► run ─► manager: one line per task
+//!                              ├ config, manager/cloud   --cloud-config ─► sandbox ─► Cloud
+//!                              ├ api_server, networks    the cluster, and what providers must not reach of it
+//!                              ├ leader                  the Lease
+//!                              ├ telemetry               log, /healthz, /metrics
+//!                              └ controllers             nodes
+//! ```
+
+mod api_server;
+mod config;
+mod config_maps;
+mod duration;
+mod flags;
+mod leader;
+mod manager;
+mod networks;
+mod telemetry;
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use kube::Client;
+
+pub use crate::flags::{
+    Api, Controller, Controllers, FlagsError, InCluster, LeaderElection, Log, LogFormat, Node, RateLimit, Serving,
+    Settings, command,
+};
+pub use crate::telemetry::start_log;
+
+/// What tests put in place of the outside world.
+pub struct Overrides {
+    /// Used for every request, instead of a client for the API server that the settings name.
+    pub client: Option<Client>,
+    /// Where a checked address of the cloud really is. The identity, unless a test leads it to loopback.
+    pub route: fn(SocketAddr) -> SocketAddr,
+}
+
+impl Default for Overrides {
+    fn default() -> Self {
+        Self { client: None, route: |it| it }
+    }
+}
+
+/// Why the process ended that should not: what, the cause, and the next step, in one line.
+#[derive(Debug)]
+pub struct Failure(anyhow::Error);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&controllers::chain(self.0.as_ref()))
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self(error)
+    }
+}
+
+/// Runs aerostat until `shutdown` is ready.
+///
+/// # Errors
+///
+/// If it cannot start, loses its Lease, or if a part of it ends that should not.
+pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
+    manager::run(settings, overrides, shutdown).await
+}

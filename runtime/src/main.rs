@@ -1,2 +1,44 @@
-//! The binary.
-fn main() {}
+//! The binary: flags, log, run, exit code.
+
+use std::io::{Write, stdout};
+use std::process::ExitCode;
+
+use aerostat::{FlagsError, Overrides, Settings};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::error;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    // Some of our libraries would choose otherwise.
+    rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
+    let settings = match Settings::parse(std::env::args_os()) {
+        Ok(settings) => settings,
+        Err(FlagsError::Asked(text)) => {
+            // A reader that has seen enough closes the pipe; that is no error.
+            let _ = stdout().write_all(text.as_bytes());
+            return ExitCode::SUCCESS;
+        }
+        Err(FlagsError::Invalid(sentences)) => {
+            eprintln!("{sentences}");
+            return ExitCode::FAILURE;
+        }
+    };
+    aerostat::start_log(settings.log);
+    match aerostat::run(settings, Overrides::default(), asked_to_end()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            error!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// SIGTERM from Kubernetes, SIGINT from a terminal.
+async fn asked_to_end() {
+    let [mut terminate, mut interrupt] = [SignalKind::terminate(), SignalKind::interrupt()]
+        .map(|kind| signal(kind).expect("a process can handle these signals"));
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

@@ -1,0 +1,146 @@
+//! `--cloud-config`: which provider, its settings, and what it may reach. Unknown keys are errors.
+
+mod file;
+mod text;
+
+use std::path::Path;
+
+use sandbox::{
+    Addresses, CallLimits, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, ProviderSettings, Rule, Source,
+};
+
+use self::file::File;
+
+/// What the operator wrote, in the sandbox's words.
+#[derive(Debug)]
+pub(crate) struct CloudConfig {
+    /// Where the provider is.
+    pub(crate) source: Source,
+    /// What the provider is told, and what a call may use.
+    pub(crate) provider: ProviderSettings,
+    /// The annotations that the provider may write on Services.
+    pub(crate) writes_annotations: Vec<String>,
+    /// What the provider may reach.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// Where the secrets are.
+    pub(crate) credentials: Vec<CredentialSettings>,
+}
+
+/// The file cannot be used: its name, the cause with its place, and the next step.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("cannot read --cloud-config {path}: {source}; look at what is mounted there")]
+    Read { path: String, source: std::io::Error },
+    #[error("cannot use --cloud-config {path}: {because}")]
+    Use { path: String, because: String },
+}
+
+impl CloudConfig {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// If it is not there, is not YAML, or says what has no meaning.
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: name.clone(), source })?;
+        Self::parse(&text).map_err(|because| ConfigError::Use { path: name, because })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: File = serde_saphyr::from_str(text).map_err(|error| explain(&error))?;
+        Self::try_from(file)
+    }
+}
+
+impl TryFrom<File> for CloudConfig {
+    type Error = String;
+
+    fn try_from(file: File) -> Result<Self, String> {
+        // What was not destructured here would be a key without effect.
+        let File { api_version: _, kind: _, provider, endpoints, credentials } = file;
+        let file::Provider { module, settings, writes_annotations, node_labels, limits } = provider;
+        let limits = limits.unwrap_or_default();
+        let default = CallLimits::default();
+        Ok(Self {
+            source: source(module)?,
+            provider: ProviderSettings {
+                settings: settings.into_iter().collect(),
+                node_labels,
+                limits: CallLimits {
+                    cpu: limits.cpu.map_or(default.cpu, |it| it.0),
+                    wall: limits.wall.map_or(default.wall, |it| it.0),
+                    memory: limits.memory.map_or(default.memory, |it| it.0.0),
+                    concurrency: limits.concurrency.map_or(default.concurrency, |it| it.0.0),
+                },
+            },
+            writes_annotations,
+            endpoints: endpoints.into_iter().map(endpoint).collect(),
+            credentials: credentials
+                .into_iter()
+                .map(|file::Credential { name, bearer: file::Bearer { file } }| CredentialSettings {
+                    name,
+                    kind: CredentialKind::Bearer { file },
+                })
+                .collect(),
+        })
+    }
+}
+
+fn source(module: file::Module) -> Result<Source, String> {
+    match module {
+        file::Module { config_map: Some(file::ConfigMap { namespace, name, key, sha256 }), file: None } => {
+            let namespace = namespace.unwrap_or_else(|| "kube-system".to_owned());
+            Ok(Source::ConfigMap { namespace, name, key, sha256: sha256.0 })
+        }
+        file::Module { config_map: None, file: Some(file::ModuleFile { path, sha256 }) } => {
+            Ok(Source::File { path, sha256: sha256.0 })
+        }
+        file::Module { config_map: Some(_), file: Some(_) } => {
+            Err("provider.module names both a configMap and a file; write one of them".to_owned())
+        }
+        file::Module { config_map: None, file: None } => Err("provider.module names nothing to load; write \
+            configMap: { name: …, key: …, sha256: … } or file: { path: …, sha256: … }"
+            .to_owned()),
+    }
+}
+
+fn endpoint(endpoint: file::Endpoint) -> Endpoint {
+    let file::Endpoint { name, base_url, credential, allow, addresses, tls, headers, limits } = endpoint;
+    let limits = limits.unwrap_or_default();
+    let default = EndpointLimits::default();
+    Endpoint {
+        name,
+        base_url: base_url.0,
+        credential,
+        allow: allow
+            .into_iter()
+            .map(|file::Rule { methods, paths }| Rule {
+                methods: methods.into_iter().map(|it| it.0).collect(),
+                paths: paths.into_iter().map(|it| it.0).collect(),
+            })
+            .collect(),
+        addresses: addresses.map_or(Addresses::Public, |it| it.0),
+        ca_file: tls.map(|it| it.ca_file),
+        headers,
+        limits: EndpointLimits {
+            requests_per_second: limits.requests_per_second.map_or(default.requests_per_second, |it| it.0.0),
+            concurrency: limits.concurrency.map_or(default.concurrency, |it| it.0.0),
+            response_bytes: limits.response_bytes.map_or(default.response_bytes, |it| it.0.0),
+            total: limits.total.map_or(default.total, |it| it.0),
+            ..default
+        },
+    }
+}
+
+/// The parser's words, with line and column. Without the lines around it: what is misplaced there may be a secret.
+fn explain(error: &serde_saphyr::Error) -> String {
+    let words = error.without_snippet().to_string();
+    match words.ends_with("expected string scalar") {
+        true => format!("{words}; write text, a number, true or false there, and no list or map"),
+        false => words,
+    }
+}
+
+#[cfg(test)]
+mod tests;

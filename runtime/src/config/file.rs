@@ -1,0 +1,132 @@
+//! The file, key by key.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sandbox::{BaseUrl, Digest, Method, PathPattern};
+use serde::Deserialize;
+
+use super::text::{AddressList, Bytes, Constant, Count, Only, Rate, Text};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct File {
+    /// So that a later version can change the file's form.
+    #[expect(dead_code, reason = "that it could be read is all that it says")]
+    pub(super) api_version: Only<ApiVersion>,
+    #[expect(dead_code, reason = "as above")]
+    pub(super) kind: Only<Kind>,
+    pub(super) provider: Provider,
+    #[serde(default)]
+    pub(super) endpoints: Vec<Endpoint>,
+    #[serde(default)]
+    pub(super) credentials: Vec<Credential>,
+}
+
+pub(super) struct ApiVersion;
+
+impl Constant for ApiVersion {
+    const VALUE: &str = "aerostat.dev/v1alpha1";
+}
+
+pub(super) struct Kind;
+
+impl Constant for Kind {
+    const VALUE: &str = "CloudConfig";
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Provider {
+    pub(super) module: Module,
+    /// As text, however it is written: `1.10` stays `1.10`.
+    #[serde(default)]
+    pub(super) settings: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) writes_annotations: Vec<String>,
+    #[serde(default)]
+    pub(super) node_labels: Vec<String>,
+    pub(super) limits: Option<CallLimits>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Module {
+    pub(super) config_map: Option<ConfigMap>,
+    pub(super) file: Option<ModuleFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConfigMap {
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    pub(super) key: String,
+    pub(super) sha256: Text<Digest>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModuleFile {
+    pub(super) path: PathBuf,
+    pub(super) sha256: Text<Digest>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallLimits {
+    pub(super) cpu: Option<Text<Duration>>,
+    pub(super) wall: Option<Text<Duration>>,
+    pub(super) memory: Option<Text<Bytes>>,
+    pub(super) concurrency: Option<Text<Count>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Endpoint {
+    pub(super) name: String,
+    pub(super) base_url: Text<BaseUrl>,
+    pub(super) credential: Option<String>,
+    pub(super) allow: Vec<Rule>,
+    pub(super) addresses: Option<AddressList>,
+    pub(super) tls: Option<Tls>,
+    #[serde(default)]
+    pub(super) headers: Vec<String>,
+    pub(super) limits: Option<EndpointLimits>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    pub(super) methods: Vec<Text<Method>>,
+    pub(super) paths: Vec<Text<PathPattern>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Tls {
+    pub(super) ca_file: PathBuf,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct EndpointLimits {
+    pub(super) requests_per_second: Option<Text<Rate>>,
+    pub(super) concurrency: Option<Text<Count>>,
+    pub(super) response_bytes: Option<Text<Bytes>>,
+    pub(super) total: Option<Text<Duration>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Credential {
+    pub(super) name: String,
+    pub(super) bearer: Bearer,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bearer {
+    pub(super) file: PathBuf,
+}

@@ -1,0 +1,153 @@
+//! What may stand in the file, and what is said about the rest.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sandbox::{Addresses, Method};
+
+use super::*;
+
+const SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// The example of the architecture page, and more.
+fn example() -> String {
+    format!(
+        "apiVersion: aerostat.dev/v1alpha1
+kind: CloudConfig
+provider:
+  module:
+    configMap: {{ name: digitalocean-provider, key: provider.wasm, sha256: {SHA256} }}
+  settings: {{ region: nyc3, version: 1.10, dryRun: true, size: '', vpcId: 0x1f }}
+  writesAnnotations: [kubernetes.digitalocean.com/load-balancer-id]
+  nodeLabels: [pool]
+  limits: {{ cpu: 250ms, wall: 60s, memory: 32Mi, concurrency: 4 }}
+endpoints:
+  - name: api
+    baseUrl: https://api.digitalocean.com
+    credential: token
+    allow:
+      - {{ methods: [GET], paths: [/v2/droplets/**, /v2/load_balancers/**] }}
+      - {{ methods: [POST, PUT, DELETE], paths: [/v2/load_balancers/**] }}
+    addresses: public
+    limits: {{ requestsPerSecond: 0.5, concurrency: 2, responseBytes: 1Mi, total: 10s }}
+  - name: private
+    baseUrl: https://cloud.internal:8443/api
+    allow: []
+    addresses: [10.0.0.0/8, fd00::/8]
+    tls: {{ caFile: /etc/aerostat/ca.crt }}
+    headers: [x-project]
+credentials:
+  - {{ name: token, bearer: {{ file: /etc/aerostat/token }} }}
+"
+    )
+}
+
+/// A change to the example is refused with words that hold `parts`, each of them.
+fn check_refused(from: &str, to: &str, parts: &[&str]) {
+    let text = example().replacen(from, to, 1);
+    assert_ne!(text, example(), "nothing was changed by {from:?}");
+    let error = CloudConfig::parse(&text).expect_err(to);
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in the error for {to:?}:\n{error}");
+    }
+}
+
+#[test]
+fn the_example_is_read() {
+    let config = CloudConfig::parse(&example()).unwrap();
+    let Source::ConfigMap { namespace, name, key, sha256 } = config.source else { panic!("not a ConfigMap") };
+    assert_eq!(
+        (namespace.as_str(), name.as_str(), key.as_str()),
+        ("kube-system", "digitalocean-provider", "provider.wasm")
+    );
+    assert_eq!(sha256.to_string(), SHA256);
+    let settings: Vec<_> =
+        config.provider.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let expected = [("dryRun", "true"), ("region", "nyc3"), ("size", ""), ("version", "1.10"), ("vpcId", "0x1f")];
+    assert_eq!(settings, expected, "a setting is what was written");
+    assert_eq!(config.provider.node_labels, ["pool"]);
+    let limits = config.provider.limits;
+    assert_eq!((limits.cpu, limits.wall), (Duration::from_millis(250), Duration::from_secs(60)));
+    assert_eq!((limits.memory, limits.concurrency), (32 << 20, 4));
+    assert_eq!(config.writes_annotations, ["kubernetes.digitalocean.com/load-balancer-id"]);
+
+    let [api, private] = config.endpoints.as_slice() else { panic!("two endpoints") };
+    assert_eq!((api.name.as_str(), api.credential.as_deref()), ("api", Some("token")));
+    assert_eq!(api.base_url.to_string(), "https://api.digitalocean.com");
+    assert_eq!(api.allow[1].methods, [Method::Post, Method::Put, Method::Delete]);
+    assert_eq!((api.limits.requests_per_second, api.limits.concurrency), (0.5, 2));
+    assert_eq!((api.limits.response_bytes, api.limits.total), (1 << 20, Duration::from_secs(10)));
+    assert_eq!(
+        private.addresses,
+        Addresses::Networks(vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()])
+    );
+    assert_eq!(private.ca_file, Some(PathBuf::from("/etc/aerostat/ca.crt")));
+    assert_eq!(private.limits.requests_per_second, 20.0);
+    assert_eq!(config.credentials[0].name, "token");
+}
+
+#[test]
+fn little_is_required() {
+    let text = format!(
+        "apiVersion: aerostat.dev/v1alpha1\nkind: CloudConfig\nprovider:\n  module:\n    file: {{ path: /p.wasm, sha256: sha256:{SHA256} }}\n"
+    );
+    let config = CloudConfig::parse(&text).unwrap();
+    assert!(matches!(config.source, Source::File { path, .. } if path.as_os_str() == "/p.wasm"));
+    assert_eq!(config.provider.limits.memory, 64 << 20);
+    assert!(config.endpoints.is_empty() && config.credentials.is_empty());
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line_and_the_known_ones() {
+    check_refused("  nodeLabels:", "  nodelabels:", &["nodelabels", "nodeLabels", "line 8"]);
+    check_refused("    credential: token", "    credentials: token", &["credentials", "credential", "line 13"]);
+    check_refused("memory: 32Mi", "ram: 32Mi", &["ram", "memory", "line 9"]);
+    check_refused("{ name: token, bearer", "{ name: token, basic", &["basic", "bearer"]);
+}
+
+#[test]
+fn a_missing_key_is_named() {
+    check_refused("kind: CloudConfig\n", "", &["kind"]);
+    check_refused(", key: provider.wasm", "", &["key"]);
+    check_refused("    baseUrl: https://api.digitalocean.com\n", "", &["baseUrl"]);
+}
+
+#[test]
+fn a_wrong_value_is_named_with_what_to_write() {
+    check_refused("aerostat.dev/v1alpha1", "aerostat.dev/v9", &["aerostat.dev/v9", "aerostat.dev/v1alpha1", "line 1"]);
+    check_refused("kind: CloudConfig", "kind: Cloud", &["CloudConfig", "line 2"]);
+    check_refused("cpu: 250ms", "cpu: 250", &["\"250\" is not a duration", "line 9"]);
+    check_refused("memory: 32Mi", "memory: 32MB", &["\"32MB\" is not a size", "64Mi"]);
+    check_refused("concurrency: 4", "concurrency: 0", &["\"0\" is not a number from 1 to 1000"]);
+    check_refused(&SHA256[..8], "", &["is not a SHA-256", "line 5"]);
+    check_refused("[GET]", "[GTE]", &["GTE"]);
+    check_refused("/v2/droplets/**", "v2/droplets/**", &["v2/droplets/**", "slash"]);
+    check_refused("https://api.digitalocean.com", "http://api.digitalocean.com", &["http://", "line 12"]);
+    check_refused("addresses: public", "addresses: private", &["private", "public"]);
+    check_refused("[10.0.0.0/8, fd00::/8]", "[10.0.0.0/99]", &["10.0.0.0/99"]);
+    check_refused("[10.0.0.0/8, fd00::/8]", "[]", &["empty"]);
+}
+
+#[test]
+fn settings_are_flat() {
+    check_refused("region: nyc3", "region: { slug: nyc3 }", &["line 6", "no list or map"]);
+    check_refused("region: nyc3", "region: [nyc3]", &["line 6"]);
+    check_refused("region: nyc3", "region: null", &["line 6"]);
+}
+
+#[test]
+fn one_module_is_loaded() {
+    check_refused("    configMap:", "    file: { path: /p, sha256: 00 }\n    configMap:", &["is not a SHA-256"]);
+    let file = format!("    file: {{ path: /p, sha256: {SHA256} }}\n    configMap:");
+    check_refused("    configMap:", &file, &["both", "one of them"]);
+    let line = format!("    configMap: {{ name: digitalocean-provider, key: provider.wasm, sha256: {SHA256} }}");
+    check_refused(&format!("  module:\n{line}"), "  module: {}", &["provider.module", "configMap", "file"]);
+}
+
+#[test]
+fn what_is_not_yaml_or_not_there_is_named() {
+    assert!(CloudConfig::parse("provider: [").is_err());
+    assert!(CloudConfig::parse("").is_err());
+    let error = CloudConfig::read(Path::new("/nowhere/cloud.yaml")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read --cloud-config /nowhere/cloud.yaml: "), "{error}");
+}

@@ -1,0 +1,193 @@
+//! Values that the file writes as text.
+
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use sandbox::{Addresses, BaseUrl, Digest, Method, PathPattern};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+
+use crate::duration;
+
+/// A value that is read from a scalar. What is wrong with it is told with its place in the file.
+pub(super) struct Text<T>(pub(super) T);
+
+pub(super) trait FromText: Sized {
+    /// Errors are sentences that say what to write instead.
+    fn from_text(text: &str) -> Result<Self, String>;
+}
+
+impl<'de, T: FromText> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        T::from_text(&text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl FromText for Duration {
+    fn from_text(text: &str) -> Result<Self, String> {
+        match duration::parse(text)? {
+            Self::ZERO => Err("the duration must be longer than nothing".to_owned()),
+            duration => Ok(duration),
+        }
+    }
+}
+
+/// A number of bytes: `64Mi`, `1Gi`, `512Ki`, `4096`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Bytes(pub(super) usize);
+
+impl FromText for Bytes {
+    fn from_text(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("\"{text}\" is not a size; write a number of bytes, or one with Ki, Mi or Gi, as in 64Mi");
+        let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let shift = match unit {
+            "" => 0,
+            "Ki" => 10,
+            "Mi" => 20,
+            "Gi" => 30,
+            _ => return Err(wrong()),
+        };
+        let number: usize = number.parse().map_err(|_| wrong())?;
+        number.checked_mul(1 << shift).filter(|it| *it > 0).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// A number of things, at least one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Count(pub(super) usize);
+
+impl FromText for Count {
+    fn from_text(text: &str) -> Result<Self, String> {
+        let count = text.parse().ok().filter(|it| (1..=1000).contains(it));
+        count.map(Self).ok_or_else(|| format!("\"{text}\" is not a number from 1 to 1000"))
+    }
+}
+
+/// A rate in one second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rate(pub(super) f64);
+
+impl FromText for Rate {
+    fn from_text(text: &str) -> Result<Self, String> {
+        let rate = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it > 0.0);
+        rate.map(Self).ok_or_else(|| format!("\"{text}\" is not a rate; write a number above 0, as in 20 or 0.5"))
+    }
+}
+
+impl FromText for Digest {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text).map_err(|error| error.to_string())
+    }
+}
+
+impl FromText for BaseUrl {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for Method {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for PathPattern {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+/// `public`, or a list of networks.
+pub(super) struct AddressList(pub(super) Addresses);
+
+impl<'de> Deserialize<'de> for AddressList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PublicOrNetworks;
+        impl<'de> Visitor<'de> for PublicOrNetworks {
+            type Value = AddressList;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the word public, or a list of networks such as [10.0.0.0/8]")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<AddressList, E> {
+                match text {
+                    "public" => Ok(AddressList(Addresses::Public)),
+                    other => Err(E::custom(format!("\"{other}\" is neither public nor a list of networks"))),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<AddressList, A::Error> {
+                let mut networks = Vec::new();
+                while let Some(Text(network)) = items.next_element::<Text<IpNet>>()? {
+                    networks.push(network);
+                }
+                if networks.is_empty() {
+                    return Err(A::Error::custom("the list of networks is empty; nothing could be reached"));
+                }
+                Ok(AddressList(Addresses::Networks(networks)))
+            }
+        }
+        deserializer.deserialize_any(PublicOrNetworks)
+    }
+}
+
+impl FromText for IpNet {
+    fn from_text(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("\"{text}\" is not a network; write one as in 10.0.0.0/8 or fd00::/8"))
+    }
+}
+
+/// A key whose only value is a constant.
+pub(super) struct Only<C>(PhantomData<C>);
+
+/// The one value of a key.
+pub(super) trait Constant {
+    const VALUE: &str;
+}
+
+impl<'de, C: Constant> Deserialize<'de> for Only<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == C::VALUE { Ok(Self(PhantomData)) } else { Err(D::Error::custom(expected(&text, C::VALUE))) }
+    }
+}
+
+fn expected(found: &str, wanted: impl Display) -> String {
+    format!("\"{found}\" is not known to this version; write {wanted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_size(text: &str, bytes: Option<usize>) {
+        assert_eq!(Bytes::from_text(text).ok(), bytes.map(Bytes), "{text}");
+    }
+
+    #[test]
+    fn sizes_are_written_as_in_kubernetes() {
+        check_size("64Mi", Some(64 << 20));
+        check_size("1Gi", Some(1 << 30));
+        check_size("512Ki", Some(512 << 10));
+        check_size("4096", Some(4096));
+        for wrong in ["", "0", "Mi", "64M", "64mi", "-1", "1.5Mi", "64 Mi", "99999999999Gi"] {
+            check_size(wrong, None);
+        }
+    }
+
+    #[test]
+    fn what_would_stop_everything_is_refused() {
+        assert!(Duration::from_text("0s").is_err());
+        assert!(Count::from_text("0").is_err());
+        assert!(Rate::from_text("0").is_err());
+        assert!(Rate::from_text("NaN").is_err());
+        assert_eq!(Rate::from_text("0.5"), Ok(Rate(0.5)));
+    }
+}

@@ -1,0 +1,340 @@
+//! The command line: upstream's flag names, read once into [`Settings`].
+//!
+//! This is the only place that reads the environment, and the only variables are the two with which Kubernetes tells a
+//! Pod where its API server is.
+
+mod command_line;
+mod controllers;
+mod known;
+mod values;
+
+use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
+
+use self::command_line::CommandLine;
+pub use self::controllers::{Controller, Controllers};
+
+/// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// What the command line asked for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `--cloud-config`.
+    pub cloud_config: PathBuf,
+    /// `--cloud-provider`: the name that the provider must have.
+    pub cloud_provider: Option<String>,
+    /// `--cluster-name`.
+    pub cluster_name: String,
+    /// How to reach the API server.
+    pub api: Api,
+    /// `--controllers`.
+    pub controllers: Controllers,
+    /// How the cloud-node-controller works.
+    pub node: Node,
+    /// `None` with `--leader-elect=false`.
+    pub leader_election: Option<LeaderElection>,
+    /// `None` with `--secure-port=0`.
+    pub serving: Option<Serving>,
+    /// What is written to the log.
+    pub log: Log,
+    /// One sentence for each flag that was given and has no effect.
+    pub warnings: Vec<String>,
+}
+
+/// How to reach the API server.
+#[derive(Clone, Debug)]
+pub struct Api {
+    /// `--kubeconfig`.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--master`.
+    pub master: Option<String>,
+    /// Where this Pod finds the API server, if this is a Pod.
+    pub in_cluster: Option<InCluster>,
+    /// `--kube-api-qps` and `--kube-api-burst`, if one of them was given.
+    pub limit: Option<RateLimit>,
+}
+
+/// What Kubernetes tells a Pod about its API server.
+#[derive(Clone, Debug)]
+pub struct InCluster {
+    /// `KUBERNETES_SERVICE_HOST`: an address, or a name.
+    pub host: String,
+    /// `KUBERNETES_SERVICE_PORT`.
+    pub port: String,
+    /// The folder with `token` and `ca.crt`.
+    pub service_account: PathBuf,
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateLimit {
+    /// Requests a second.
+    pub per_second: f32,
+    /// How many may come at once.
+    pub burst: u32,
+}
+
+/// How the cloud-node-controller works.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// `--concurrent-node-syncs`; at least 1.
+    pub syncs: usize,
+    /// `--concurrent-node-status-updates`; at least 1.
+    pub status_updates: usize,
+    /// `--node-status-update-frequency`; more than nothing.
+    pub status_update_frequency: Duration,
+}
+
+/// The Lease, and when it counts.
+#[derive(Clone, Debug)]
+pub struct LeaderElection {
+    /// `--leader-elect-lease-duration`: whole seconds, more than the renew deadline.
+    pub lease_duration: Duration,
+    /// `--leader-elect-renew-deadline`: more than 1.2 times the retry period.
+    pub renew_deadline: Duration,
+    /// `--leader-elect-retry-period`.
+    pub retry_period: Duration,
+    /// `--leader-elect-resource-name`.
+    pub name: String,
+    /// `--leader-elect-resource-namespace`.
+    pub namespace: String,
+}
+
+/// The server of `/healthz` and `/metrics`.
+#[derive(Clone, Debug)]
+pub struct Serving {
+    /// `--bind-address` and `--secure-port`.
+    pub address: SocketAddr,
+    /// `--tls-cert-file` and `--tls-private-key-file`.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// What is written to the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Log {
+    /// `-v`.
+    pub verbosity: i32,
+    /// `--logging-format`.
+    pub format: LogFormat,
+}
+
+/// `--logging-format`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Why there are no [`Settings`].
+#[derive(Debug, thiserror::Error)]
+pub enum FlagsError {
+    /// `--help` or `--version`: this was asked for, and is no failure.
+    #[error("{0}")]
+    Asked(String),
+    /// Sentences for the operator, one a line.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl Settings {
+    /// Reads a command line: the program's name, perhaps the word `run`, and flags.
+    ///
+    /// # Errors
+    ///
+    /// [`FlagsError::Asked`] for `--help` and `--version`; [`FlagsError::Invalid`] with one line for every flag that is
+    /// unknown, not supported or out of range.
+    pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
+        let matches = command().try_get_matches_from(arguments(args)).map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => FlagsError::Asked(error.render().to_string()),
+            _ => FlagsError::Invalid(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned()),
+        })?;
+        let flags = CommandLine::from_arg_matches(&matches).map_err(|error| FlagsError::Invalid(error.to_string()))?;
+        let mut errors = Vec::new();
+        let warnings = known::judge(&matches).unwrap_or_else(|unsupported| {
+            errors.extend(unsupported);
+            Vec::new()
+        });
+        let settings = check(flags, warnings, &mut errors);
+        if errors.is_empty() { Ok(settings) } else { Err(FlagsError::Invalid(errors.join("\n"))) }
+    }
+}
+
+/// Every flag, with its default: what `--help` and the comparison with upstream's list are made of.
+#[must_use]
+pub fn command() -> clap::Command {
+    command_line::command()
+}
+
+/// The command line with `run` taken off and `_` in flag names turned into `-`.
+fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    if arguments.get(1).is_some_and(|it| it == "run") {
+        arguments.remove(1);
+    }
+    for argument in arguments.iter_mut().skip(1).take_while(|it| *it != OsStr::new("--")) {
+        if let Some(flag) = argument.to_str().filter(|it| it.starts_with("--") && it.contains('_')) {
+            let (name, value) = flag.split_at(flag.find('=').unwrap_or(flag.len()));
+            *argument = format!("{}{value}", name.replace('_', "-")).into();
+        }
+    }
+    arguments
+}
+
+/// Checks what clap cannot. Errors go to `errors`; the result then counts for nothing.
+fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
+    if let Some(word) = flags.positional.iter().find(|it| !it.is_empty()) {
+        errors.push(format!("aerostat takes flags only, and no argument \"{word}\"; see aerostat --help"));
+    }
+    if flags.cloud_config.as_os_str().is_empty() {
+        errors.push(
+            "--cloud-config cannot be empty: it names the file that says which provider to load, its settings, and \
+             what it may reach"
+                .to_owned(),
+        );
+    }
+    if flags.cloud_provider.as_deref() == Some("") {
+        errors.push("--cloud-provider cannot be empty: leave it out, or give the provider's name".to_owned());
+    }
+    let format = match flags.logging_format.as_str() {
+        "text" => LogFormat::Text,
+        "json" => LogFormat::Json,
+        other => {
+            errors.push(format!("--logging-format \"{other}\" is not a format: write text or json"));
+            LogFormat::Text
+        }
+    };
+    let controllers: Vec<String> = flags.controllers.iter().flat_map(|it| it.split(',')).map(str::to_owned).collect();
+    let controllers = Controllers::parse(&controllers).unwrap_or_else(|unknown| {
+        errors.extend(unknown);
+        Controllers::none()
+    });
+    Settings {
+        api: api(&flags, errors),
+        node: node(&flags, errors),
+        leader_election: leader_election(&flags, errors),
+        serving: serving(&flags, errors),
+        log: Log { verbosity: flags.verbosity, format },
+        cloud_config: flags.cloud_config,
+        cloud_provider: flags.cloud_provider,
+        cluster_name: flags.cluster_name,
+        controllers,
+        warnings,
+    }
+}
+
+fn api(flags: &CommandLine, errors: &mut Vec<String>) -> Api {
+    let limit = match (flags.kube_api_qps, flags.kube_api_burst) {
+        (None, None) => None,
+        // As client-go: a negative rate is no limit.
+        (Some(rate), _) if rate < 0.0 => None,
+        (rate, burst) => {
+            // Upstream's default for the one that was not given.
+            let (per_second, burst) = (rate.unwrap_or(20.0), burst.unwrap_or(30));
+            if per_second == 0.0 || !per_second.is_finite() {
+                errors.push("--kube-api-qps must be a positive number, or negative for no limit".to_owned());
+            }
+            if burst < 1 {
+                errors.push("--kube-api-burst must be a positive number".to_owned());
+            }
+            Some(RateLimit { per_second, burst: u32::try_from(burst).unwrap_or(1) })
+        }
+    };
+    Api {
+        kubeconfig: given(&flags.kubeconfig),
+        master: (!flags.master.is_empty()).then(|| flags.master.clone()),
+        in_cluster: in_cluster(),
+        limit,
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+fn in_cluster() -> Option<InCluster> {
+    let host = std::env::var("KUBERNETES_SERVICE_HOST").ok().filter(|it| !it.is_empty())?;
+    let port = std::env::var("KUBERNETES_SERVICE_PORT").ok().filter(|it| !it.is_empty())?;
+    Some(InCluster { host, port, service_account: SERVICE_ACCOUNT.into() })
+}
+
+fn node(flags: &CommandLine, errors: &mut Vec<String>) -> Node {
+    if flags.concurrent_node_syncs < 1 {
+        errors.push("concurrent-node-syncs must be a positive number".to_owned());
+    }
+    if flags.concurrent_node_status_updates < 0 {
+        errors.push("concurrent-node-status-updates cannot be a negative number".to_owned());
+    }
+    if flags.node_status_update_frequency.is_zero() {
+        errors.push("node-status-update-frequency must be a positive duration".to_owned());
+    }
+    let syncs = usize::try_from(flags.concurrent_node_syncs).unwrap_or(1);
+    let status_updates = match usize::try_from(flags.concurrent_node_status_updates) {
+        Ok(0) | Err(_) => syncs,
+        Ok(number) => number,
+    };
+    Node { syncs, status_updates, status_update_frequency: flags.node_status_update_frequency }
+}
+
+fn leader_election(flags: &CommandLine, errors: &mut Vec<String>) -> Option<LeaderElection> {
+    if !flags.leader_elect {
+        return None;
+    }
+    let (lease, renew, retry) =
+        (flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline, flags.leader_elect_retry_period);
+    for (wrong, sentence) in [
+        (flags.leader_elect_resource_lock != "leases", "resourceLock value must be \"leases\""),
+        (flags.leader_elect_resource_name.is_empty(), "leader-elect-resource-name cannot be empty"),
+        (flags.leader_elect_resource_namespace.is_empty(), "leader-elect-resource-namespace cannot be empty"),
+        (lease < Duration::from_secs(1), "leader-elect-lease-duration must be at least 1s"),
+        (renew.is_zero(), "leader-elect-renew-deadline must be greater than zero"),
+        (retry.is_zero(), "leader-elect-retry-period must be greater than zero"),
+        (lease <= renew, "leader-elect-lease-duration must be greater than leader-elect-renew-deadline"),
+        (
+            renew <= retry.mul_f64(1.2),
+            "leader-elect-renew-deadline must be greater than 1.2 times leader-elect-retry-period",
+        ),
+    ] {
+        if wrong {
+            errors.push(sentence.to_owned());
+        }
+    }
+    Some(LeaderElection {
+        // A Lease holds whole seconds.
+        lease_duration: Duration::from_secs(lease.as_secs()),
+        renew_deadline: renew,
+        retry_period: retry,
+        name: flags.leader_elect_resource_name.clone(),
+        namespace: flags.leader_elect_resource_namespace.clone(),
+    })
+}
+
+fn serving(flags: &CommandLine, errors: &mut Vec<String>) -> Option<Serving> {
+    let Ok(port) = u16::try_from(flags.secure_port) else {
+        errors.push(format!(
+            "--secure-port {} must be between 0 and 65535, inclusive. 0 for turning off secure port",
+            flags.secure_port
+        ));
+        return None;
+    };
+    let certificate = match (given(&flags.tls_cert_file), given(&flags.tls_private_key_file)) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => {
+            errors.push("--tls-cert-file and --tls-private-key-file must be given together".to_owned());
+            None
+        }
+    };
+    (port != 0).then(|| Serving { address: SocketAddr::new(flags.bind_address, port), certificate })
+}
+
+fn given(path: &Path) -> Option<PathBuf> {
+    (!path.as_os_str().is_empty()).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

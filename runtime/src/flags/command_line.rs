@@ -1,0 +1,146 @@
+//! The flags of `aerostat run`, as clap reads them and `--help` shows them.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, CommandFactory, Parser};
+
+use super::{known, values};
+
+const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.
+
+aerostat finds the machine behind each new node, gives the node its provider id, addresses, type, zone and region, and
+takes the uninitialized taint off. The provider reaches only the endpoints that --cloud-config names.";
+
+const EXAMPLE: &str = "Example:
+  aerostat run \\
+    --cloud-config=/etc/aerostat/cloud.yaml \\
+    --kubeconfig=/etc/kubernetes/aerostat.conf \\
+    --concurrent-node-syncs=10 -v=2
+
+In a Pod leave --kubeconfig out: the Pod's ServiceAccount is used.
+Flags are upstream's: - and _ are the same in names, lists are separated by commas, durations are written 1h30m, 15s or
+500ms. Further flags of upstream's cloud-controller-manager are known and answered one by one.";
+
+const CLOUD: &str = "Cloud";
+const API: &str = "Kubernetes API";
+const CONTROLLERS: &str = "Controllers";
+const ELECTION: &str = "Leader election";
+const SERVING: &str = "Health and metrics";
+const LOG: &str = "Log";
+
+/// Every supported flag.
+#[derive(Debug, Parser)]
+#[command(
+    name = "aerostat",
+    version,
+    about = ABOUT,
+    after_help = EXAMPLE,
+    override_usage = "aerostat run --cloud-config=FILE [FLAGS]",
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 120
+)]
+pub(super) struct CommandLine {
+    /// The file that says which provider to load, its settings, and what it may reach. Required
+    #[arg(long, help_heading = CLOUD, value_name = "FILE", default_value = "", hide_default_value = true,
+          value_parser = values::path())]
+    pub(super) cloud_config: PathBuf,
+    /// The provider's name. If given, it must be the name that the loaded provider gives itself
+    #[arg(long, help_heading = CLOUD, value_name = "NAME")]
+    pub(super) cloud_provider: Option<String>,
+    /// The cluster's name, for clouds that mark what belongs to it
+    #[arg(long, help_heading = CLOUD, value_name = "NAME", default_value = "kubernetes")]
+    pub(super) cluster_name: String,
+
+    /// The kubeconfig of aerostat's identity. Without it and --master: the Pod's ServiceAccount
+    #[arg(long, help_heading = API, value_name = "FILE", default_value = "", hide_default_value = true,
+          value_parser = values::path())]
+    pub(super) kubeconfig: PathBuf,
+    /// The API server's address, instead of the one in the kubeconfig
+    #[arg(long, help_heading = API, value_name = "URL", default_value = "", hide_default_value = true)]
+    pub(super) master: String,
+    /// Requests a second to the API server. No limit unless given
+    #[arg(long, help_heading = API, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(super) kube_api_qps: Option<f32>,
+    /// How many requests may exceed --kube-api-qps for a moment. No limit unless given
+    #[arg(long, help_heading = API, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(super) kube_api_burst: Option<i32>,
+
+    /// Which controllers run: * for all, NAME for one, -NAME for all but one. The first mention of a name counts
+    #[arg(long, help_heading = CONTROLLERS, value_name = "LIST", default_value = "*",
+          action = ArgAction::Append, allow_hyphen_values = true)]
+    pub(super) controllers: Vec<String>,
+    /// How many nodes are initialised at the same time
+    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "1", allow_negative_numbers = true)]
+    pub(super) concurrent_node_syncs: i32,
+    /// How many nodes' addresses are brought up to date at the same time; 0: as --concurrent-node-syncs
+    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "0", allow_negative_numbers = true)]
+    pub(super) concurrent_node_status_updates: i32,
+    /// How often the addresses of all nodes are brought up to date
+    #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5m0s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) node_status_update_frequency: Duration,
+
+    /// Hold a Lease while working, so that one of several replicas works
+    #[arg(long, help_heading = ELECTION, default_value = "true", action = ArgAction::Set, num_args = 0..=1,
+          require_equals = true, default_missing_value = "true", value_parser = values::boolean,
+          value_name = "true|false")]
+    pub(super) leader_elect: bool,
+    /// How long a Lease is respected after its last renewal
+    #[arg(long, help_heading = ELECTION, value_name = "DURATION", default_value = "15s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) leader_elect_lease_duration: Duration,
+    /// After how long without a renewal the holder gives up
+    #[arg(long, help_heading = ELECTION, value_name = "DURATION", default_value = "10s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) leader_elect_renew_deadline: Duration,
+    /// How long to wait between two attempts
+    #[arg(long, help_heading = ELECTION, value_name = "DURATION", default_value = "2s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) leader_elect_retry_period: Duration,
+    /// The kind of the lock; there is one
+    #[arg(long, help_heading = ELECTION, value_name = "KIND", default_value = "leases")]
+    pub(super) leader_elect_resource_lock: String,
+    /// The Lease's name
+    #[arg(long, help_heading = ELECTION, value_name = "NAME", default_value = "cloud-controller-manager")]
+    pub(super) leader_elect_resource_name: String,
+    /// The Lease's namespace
+    #[arg(long, help_heading = ELECTION, value_name = "NAME", default_value = "kube-system")]
+    pub(super) leader_elect_resource_namespace: String,
+
+    /// Where /healthz and /metrics listen
+    #[arg(long, help_heading = SERVING, value_name = "IP", default_value = "0.0.0.0", value_parser = values::address)]
+    pub(super) bind_address: IpAddr,
+    /// The port of /healthz and /metrics, with TLS; 0: none
+    #[arg(long, help_heading = SERVING, value_name = "PORT", default_value = "10258", allow_negative_numbers = true)]
+    pub(super) secure_port: i64,
+    /// The server's certificate, PEM, with intermediates. Without it one is made in memory
+    #[arg(long, help_heading = SERVING, value_name = "FILE", default_value = "", hide_default_value = true,
+          value_parser = values::path())]
+    pub(super) tls_cert_file: PathBuf,
+    /// The key of --tls-cert-file, PEM
+    #[arg(long, help_heading = SERVING, value_name = "FILE", default_value = "", hide_default_value = true,
+          value_parser = values::path())]
+    pub(super) tls_private_key_file: PathBuf,
+
+    /// Verbosity: 0 what an operator should know, 2 each step, 4 and more for debugging
+    #[arg(short = 'v', long = "v", help_heading = LOG, value_name = "LEVEL", default_value = "0",
+          allow_negative_numbers = true)]
+    pub(super) verbosity: i32,
+    /// text or json
+    #[arg(long, help_heading = LOG, value_name = "FORMAT", default_value = "text")]
+    pub(super) logging_format: String,
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
+
+    #[arg(hide = true)]
+    pub(super) positional: Vec<String>,
+}
+
+/// All flags: the supported ones, and those that are only known.
+pub(super) fn command() -> clap::Command {
+    CommandLine::command().args(known::args())
+}

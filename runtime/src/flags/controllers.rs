@@ -1,0 +1,158 @@
+//! `--controllers`: which controllers run.
+
+/// A controller of a cloud-controller-manager.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Controller {
+    /// Initialises nodes and keeps their labels and addresses.
+    CloudNode,
+    /// Deletes nodes whose machines are gone.
+    CloudNodeLifecycle,
+    /// Load balancers of Services.
+    Service,
+    /// Routes between pod networks.
+    Route,
+}
+
+impl Controller {
+    /// All that `--controllers` knows, also those that this release does not have.
+    pub const ALL: [Self; 4] = [Self::CloudNode, Self::CloudNodeLifecycle, Self::Service, Self::Route];
+
+    /// The canonical name: in `--controllers`, in `/healthz` and in the log.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CloudNode => "cloud-node-controller",
+            Self::CloudNodeLifecycle => "cloud-node-lifecycle-controller",
+            Self::Service => "service-lb-controller",
+            Self::Route => "node-route-controller",
+        }
+    }
+
+    /// The older name: still understood in `--controllers`, and the label of `running_managed_controllers`.
+    #[must_use]
+    pub fn alias(self) -> &'static str {
+        match self {
+            Self::CloudNode => "cloud-node",
+            Self::CloudNodeLifecycle => "cloud-node-lifecycle",
+            Self::Service => "service",
+            Self::Route => "route",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name || it.alias() == name)
+    }
+}
+
+/// The value of `--controllers`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Controllers(Vec<Entry>);
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Entry {
+    All,
+    On(Controller),
+    Off(Controller),
+}
+
+impl Controllers {
+    /// No controller at all: an empty list.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Reads the items of the list: `*`, names and aliases, and these with `-` before them.
+    ///
+    /// # Errors
+    ///
+    /// One sentence for each name that nobody knows.
+    pub fn parse(items: &[String]) -> Result<Self, Vec<String>> {
+        let mut entries = Vec::new();
+        let mut errors = Vec::new();
+        for item in items.iter().map(String::as_str).filter(|it| !it.is_empty()) {
+            let (name, entry): (&str, fn(Controller) -> Entry) = match item.strip_prefix('-') {
+                Some(name) => (name, Entry::Off),
+                None => (item, Entry::On),
+            };
+            match (item, Controller::parse(name)) {
+                ("*", _) => entries.push(Entry::All),
+                (_, Some(controller)) => entries.push(entry(controller)),
+                (_, None) => errors.push(format!(
+                    "\"{name}\" is not in the list of known controllers: --controllers takes *, {} and their aliases, \
+                     and a name with - before it to switch it off",
+                    Controller::ALL.map(Controller::name).join(", "),
+                )),
+            }
+        }
+        if errors.is_empty() { Ok(Self(entries)) } else { Err(errors) }
+    }
+
+    /// Whether `controller` is to run. Its first mention decides; without one, `*` does.
+    #[must_use]
+    pub fn is_enabled(&self, controller: Controller) -> bool {
+        self.0
+            .iter()
+            .find_map(|entry| match entry {
+                Entry::On(it) if *it == controller => Some(true),
+                Entry::Off(it) if *it == controller => Some(false),
+                Entry::All | Entry::On(_) | Entry::Off(_) => None,
+            })
+            .unwrap_or_else(|| self.0.contains(&Entry::All))
+    }
+
+    /// Whether `controller` was asked for by its name, and not only by `*`.
+    #[must_use]
+    pub fn names(&self, controller: Controller) -> bool {
+        self.is_enabled(controller) && self.0.contains(&Entry::On(controller))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(list: &str, enabled: &[&str]) {
+        let items: Vec<String> = list.split(',').map(str::to_owned).collect();
+        let controllers = Controllers::parse(&items).expect(list);
+        let running: Vec<_> =
+            Controller::ALL.into_iter().filter(|it| controllers.is_enabled(*it)).map(Controller::alias).collect();
+        assert_eq!(running, enabled, "--controllers={list}");
+    }
+
+    fn check_refused(list: &str, name: &str) {
+        let items: Vec<String> = list.split(',').map(str::to_owned).collect();
+        let errors = Controllers::parse(&items).expect_err(list);
+        assert!(errors[0].starts_with(&format!("\"{name}\" is not in the list of known controllers")), "{errors:?}");
+    }
+
+    #[test]
+    fn the_first_mention_decides() {
+        check("*", &["cloud-node", "cloud-node-lifecycle", "service", "route"]);
+        check("*,-route", &["cloud-node", "cloud-node-lifecycle", "service"]);
+        check("cloud-node", &["cloud-node"]);
+        check("-route,route", &[]);
+        check("route,-route", &["route"]);
+        check("-route", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn aliases_are_names() {
+        for controller in Controller::ALL {
+            check(controller.name(), &[controller.alias()]);
+            check(controller.alias(), &[controller.alias()]);
+            let others: Vec<_> =
+                Controller::ALL.into_iter().filter(|it| *it != controller).map(Controller::alias).collect();
+            check(&format!("*,-{}", controller.alias()), &others);
+            check(&format!("*,-{}", controller.name()), &others);
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_errors() {
+        check_refused("nope", "nope");
+        check_refused("-nope", "nope");
+        check_refused("service-controller", "service-controller");
+        check_refused("-*", "*");
+    }
+}

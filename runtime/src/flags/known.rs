@@ -1,0 +1,193 @@
+//! Flags of upstream's cloud-controller-manager that this release knows and does not have.
+//!
+//! A manifest written for upstream starts here unchanged when its flags ask for nothing that is missing. Such a flag is
+//! one warning; any other is an error, because ignoring it would run a cluster otherwise than its operator wrote.
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches};
+
+use super::values;
+use crate::duration;
+
+/// A flag that is known and has no effect.
+struct Known {
+    name: &'static str,
+    kind: Kind,
+    /// Upstream's, in its own spelling. Giving it explicitly asks for nothing.
+    default: &'static str,
+    answer: Answer,
+}
+
+/// How a value is read before it is compared with the default.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Kind {
+    Bool,
+    Duration,
+    List,
+    Text,
+}
+
+/// What we say to another value than the default.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// It asks for something that is missing: this.
+    Missing(&'static str),
+    /// Whatever it says, nothing is missing: because of this.
+    Moot(&'static str),
+    /// Nothing is missing with this value, because of that.
+    MootOnly(&'static str, &'static str),
+}
+
+use Answer::{Missing, Moot, MootOnly};
+use Kind::{Bool, Duration, List, Text};
+
+const CLIENT_CERTIFICATES: &str =
+    "callers of /metrics are known by bearer tokens, not by client certificates or proxy headers";
+const IPAM: &str = "only node IPAM reads it";
+const LOG_STREAMS: &str = "the log is one unbuffered stream";
+const NO_HTTP2: &str = "the server speaks HTTP/1.1";
+const NO_ROUTES: &str = "there is no route controller";
+const NO_WEBHOOKS: &str = "there is no webhook server";
+const OWN_IDENTITY: &str = "callers are reviewed with the identity of --kubeconfig";
+const REVIEW_CACHE: &str = "answers of TokenReview and SubjectAccessReview are kept for 10s";
+const SOCKET_OPTIONS: &str = "the port and the address are not shared";
+const TLS_CHOICE: &str = "the server offers what rustls holds for safe, in TLS 1.2 and 1.3";
+
+#[rustfmt::skip]
+const KNOWN: &[Known] = &[
+    known("allocate-node-cidrs", Bool, "false", Missing("there is no node IPAM controller; kube-controller-manager has one")),
+    known("allow-untagged-cloud", Bool, "false", Moot("a provider says itself which cluster id it needs, as a setting")),
+    known("authentication-kubeconfig", Text, "", Moot(OWN_IDENTITY)),
+    known("authentication-skip-lookup", Bool, "false", Moot("no certificate authority is looked up")),
+    known("authentication-token-webhook-cache-ttl", Duration, "10s", Missing(REVIEW_CACHE)),
+    known("authentication-tolerate-lookup-failure", Bool, "false", Moot("no certificate authority is looked up")),
+    known("authorization-always-allow-paths", List, "[/healthz,/readyz,/livez]", Missing("these three paths are open, and no others")),
+    known("authorization-kubeconfig", Text, "", Moot(OWN_IDENTITY)),
+    known("authorization-webhook-cache-authorized-ttl", Duration, "10s", Missing(REVIEW_CACHE)),
+    known("authorization-webhook-cache-unauthorized-ttl", Duration, "10s", Missing(REVIEW_CACHE)),
+    known("cert-dir", Text, "", Missing("a certificate is given with --tls-cert-file, or made in memory")),
+    known("cidr-allocator-type", Text, "RangeAllocator", Moot(IPAM)),
+    known("client-ca-file", Text, "", Missing(CLIENT_CERTIFICATES)),
+    known("cloud-node-lifecycle-monitor-nodes-workers", Text, "1", Missing("there is no node lifecycle controller")),
+    known("cluster-cidr", Text, "", Moot("only the route controller and node IPAM read it")),
+    known("concurrent-service-syncs", Text, "1", Missing("there is no service controller")),
+    known("configure-cloud-routes", Bool, "true", Moot(NO_ROUTES)),
+    known("contention-profiling", Bool, "false", Missing("there is no profiling")),
+    known("controller-start-interval", Duration, "0s", Missing("controllers start at once")),
+    known("disable-http2-serving", Bool, "false", Moot(NO_HTTP2)),
+    known("enable-leader-migration", Bool, "false", Missing("leader migration is not there")),
+    known("external-cloud-volume-plugin", Text, "", Moot("no cloud-controller-manager reads it")),
+    known("feature-gates", List, "", Missing("there are no feature gates")),
+    known("http2-max-streams-per-connection", Text, "0", Moot(NO_HTTP2)),
+    known("kube-api-content-type", Text, "application/vnd.kubernetes.protobuf", MootOnly("application/json", "requests are JSON")),
+    known("leader-migration-config", Text, "", Moot("it is read only with --enable-leader-migration")),
+    known("log-flush-frequency", Duration, "5s", Moot("every line is written at once")),
+    known("log-json-info-buffer-size", Text, "0", Moot(LOG_STREAMS)),
+    known("log-json-split-stream", Bool, "false", Missing(LOG_STREAMS)),
+    known("log-text-info-buffer-size", Text, "0", Moot(LOG_STREAMS)),
+    known("log-text-split-stream", Bool, "false", Missing(LOG_STREAMS)),
+    known("min-resync-period", Duration, "12h0m0s", Moot("nodes are not delivered again unless they change; addresses follow --node-status-update-frequency")),
+    known("node-cidr-mask-size", Text, "0", Moot(IPAM)),
+    known("node-cidr-mask-size-ipv4", Text, "0", Moot(IPAM)),
+    known("node-cidr-mask-size-ipv6", Text, "0", Moot(IPAM)),
+    known("node-monitor-period", Duration, "5s", Missing("there is no node lifecycle controller")),
+    known("node-sync-period", Duration, "0s", Moot("no cloud-controller-manager reads it")),
+    known("permit-address-sharing", Bool, "false", Missing(SOCKET_OPTIONS)),
+    known("permit-port-sharing", Bool, "false", Missing(SOCKET_OPTIONS)),
+    known("profiling", Bool, "true", Moot("there is no profiling")),
+    known("requestheader-allowed-names", List, "[]", Missing(CLIENT_CERTIFICATES)),
+    known("requestheader-client-ca-file", Text, "", Missing(CLIENT_CERTIFICATES)),
+    known("requestheader-extra-headers-prefix", List, "[x-remote-extra-]", Moot(CLIENT_CERTIFICATES)),
+    known("requestheader-group-headers", List, "[x-remote-group]", Moot(CLIENT_CERTIFICATES)),
+    known("requestheader-uid-headers", List, "[]", Moot(CLIENT_CERTIFICATES)),
+    known("requestheader-username-headers", List, "[x-remote-user]", Moot(CLIENT_CERTIFICATES)),
+    known("route-reconciliation-period", Duration, "10s", Moot(NO_ROUTES)),
+    known("service-cluster-ip-range", Text, "", Moot(IPAM)),
+    known("tls-cipher-suites", List, "[]", Missing(TLS_CHOICE)),
+    known("tls-curve-preferences", List, "[]", Missing(TLS_CHOICE)),
+    known("tls-min-version", Text, "", MootOnly("VersionTLS12", TLS_CHOICE)),
+    known("tls-sni-cert-key", Text, "[]", Missing("there is one certificate, --tls-cert-file")),
+    known("use-service-account-credentials", Bool, "false", Missing("all requests carry the identity of --kubeconfig")),
+    known("vmodule", Text, "", Missing("verbosity is one number, -v")),
+    known("webhook-bind-address", Text, "0.0.0.0", Moot(NO_WEBHOOKS)),
+    known("webhook-cert-dir", Text, "", Moot(NO_WEBHOOKS)),
+    known("webhook-disable-http2-serving", Bool, "false", Moot(NO_WEBHOOKS)),
+    known("webhook-secure-port", Text, "10260", Moot(NO_WEBHOOKS)),
+    known("webhook-tls-cert-file", Text, "", Moot(NO_WEBHOOKS)),
+    known("webhook-tls-cipher-suites", List, "[]", Moot(NO_WEBHOOKS)),
+    known("webhook-tls-curve-preferences", List, "[]", Moot(NO_WEBHOOKS)),
+    known("webhook-tls-min-version", Text, "", Moot(NO_WEBHOOKS)),
+    known("webhook-tls-private-key-file", Text, "", Moot(NO_WEBHOOKS)),
+    known("webhook-tls-sni-cert-key", Text, "[]", Moot(NO_WEBHOOKS)),
+    known("webhooks", List, "[]", Missing(NO_WEBHOOKS)),
+];
+
+const fn known(name: &'static str, kind: Kind, default: &'static str, answer: Answer) -> Known {
+    Known { name, kind, default, answer }
+}
+
+/// The flags as clap reads them. `--help` does not list them.
+pub(super) fn args() -> impl Iterator<Item = Arg> {
+    KNOWN.iter().map(|flag| {
+        let arg = Arg::new(flag.name).long(flag.name).hide(true).default_value(flag.default).value_name("VALUE");
+        match flag.kind {
+            Bool => values::bool_flag(arg),
+            Duration | List | Text => arg.action(ArgAction::Append).allow_hyphen_values(true),
+        }
+    })
+}
+
+/// Looks at every known flag that the command line gives. `Ok` is the warnings, `Err` the errors.
+pub(super) fn judge(matches: &ArgMatches) -> Result<Vec<String>, Vec<String>> {
+    let mut warnings = Vec::new();
+    let mut errors = Vec::new();
+    for flag in KNOWN.iter().filter(|it| matches.value_source(it.name) == Some(ValueSource::CommandLine)) {
+        let value = flag.value(matches);
+        let name = flag.name;
+        match flag.answer {
+            _ if flag.same(&value, flag.default) => {
+                warnings.push(format!("--{name}={value} is the default of a flag that has no effect here"));
+            }
+            Moot(because) => warnings.push(format!("--{name} has no effect: {because}")),
+            MootOnly(only, because) if flag.same(&value, only) => {
+                warnings.push(format!("--{name} has no effect: {because}"));
+            }
+            Missing(because) | MootOnly(_, because) => errors.push(format!(
+                "--{name}={value} is known, but not supported yet: {because}. Leave the flag out{}",
+                if flag.default.is_empty() { String::new() } else { format!(" or give its default, {}", flag.default) }
+            )),
+        }
+    }
+    if errors.is_empty() { Ok(warnings) } else { Err(errors) }
+}
+
+impl Known {
+    /// The value that counts: lists grow with every mention, of all others the last is taken.
+    fn value(&self, matches: &ArgMatches) -> String {
+        match self.kind {
+            Bool => matches.get_one::<bool>(self.name).map(bool::to_string).unwrap_or_default(),
+            List => {
+                let items: Vec<&str> = matches
+                    .get_many::<String>(self.name)
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|it| it.split(','))
+                    .filter(|it| !it.is_empty())
+                    .collect();
+                items.join(",")
+            }
+            Duration | Text => {
+                matches.get_many::<String>(self.name).into_iter().flatten().next_back().cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Whether two spellings are one value.
+    fn same(&self, left: &str, right: &str) -> bool {
+        match self.kind {
+            Bool | Text => left == right,
+            Duration => duration::parse(left).is_ok_and(|left| duration::parse(right) == Ok(left)),
+            List => left == right.trim_start_matches('[').trim_end_matches(']'),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What operators write, and what they are told.
+
+use std::time::Duration;
+
+use super::*;
+
+fn parse(flags: &[&str]) -> Result<Settings, FlagsError> {
+    Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags))
+}
+
+fn accepted(flags: &[&str]) -> Settings {
+    parse(flags).unwrap_or_else(|error| panic!("{flags:?} was refused: {error}"))
+}
+
+fn refused(flags: &[&str]) -> String {
+    match parse(flags) {
+        Ok(_) => panic!("{flags:?} was accepted"),
+        Err(FlagsError::Asked(text)) => panic!("{flags:?} printed {text}"),
+        Err(FlagsError::Invalid(sentence)) => sentence,
+    }
+}
+
+#[test]
+fn run_is_optional_and_underscores_are_dashes() {
+    let long = Settings::parse(["aerostat", "run", "--cloud_config=/a_b.yaml", "--leader_elect=false"]).unwrap();
+    assert_eq!(long.cloud_config, PathBuf::from("/a_b.yaml"));
+    assert!(long.leader_election.is_none());
+    let short = Settings::parse(["aerostat", "--cloud-config", "/a_b.yaml"]).unwrap();
+    assert_eq!(short.cloud_config, PathBuf::from("/a_b.yaml"));
+}
+
+#[test]
+fn defaults_are_upstreams() {
+    let settings = accepted(&[]);
+    assert_eq!(settings.cluster_name, "kubernetes");
+    assert_eq!((settings.node.syncs, settings.node.status_updates), (1, 1));
+    assert_eq!(settings.node.status_update_frequency, Duration::from_secs(300));
+    let election = settings.leader_election.unwrap();
+    assert_eq!(election.lease_duration, Duration::from_secs(15));
+    assert_eq!(election.renew_deadline, Duration::from_secs(10));
+    assert_eq!(election.retry_period, Duration::from_secs(2));
+    assert_eq!((election.namespace.as_str(), election.name.as_str()), ("kube-system", "cloud-controller-manager"));
+    assert_eq!(settings.serving.unwrap().address.to_string(), "0.0.0.0:10258");
+    assert_eq!(settings.api.limit, None);
+    assert_eq!(settings.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn booleans_need_no_value_and_the_last_mention_counts() {
+    assert!(accepted(&["--leader-elect"]).leader_election.is_some());
+    assert!(accepted(&["--leader-elect=true", "--leader-elect=false"]).leader_election.is_none());
+    assert!(refused(&["--leader-elect=perhaps"]).contains("--leader-elect"));
+}
+
+#[test]
+fn lists_grow_with_every_mention() {
+    let settings = accepted(&["--controllers=cloud-node", "--controllers=-route,service"]);
+    assert!(settings.controllers.is_enabled(Controller::CloudNode));
+    assert!(settings.controllers.is_enabled(Controller::Service));
+    assert!(!settings.controllers.is_enabled(Controller::Route));
+    assert!(!accepted(&["--controllers", "-cloud-node,*"]).controllers.is_enabled(Controller::CloudNode));
+}
+
+#[test]
+fn verbosity_has_two_spellings() {
+    for flags in [["-v=4"].as_slice(), &["-v4"], &["-v", "4"], &["--v=4"]] {
+        assert_eq!(accepted(flags).log.verbosity, 4, "{flags:?}");
+    }
+}
+
+#[test]
+fn limits_hold_only_if_given() {
+    assert_eq!(accepted(&["--kube-api-qps=5"]).api.limit, Some(RateLimit { per_second: 5.0, burst: 30 }));
+    assert_eq!(accepted(&["--kube-api-burst=7"]).api.limit, Some(RateLimit { per_second: 20.0, burst: 7 }));
+    assert_eq!(accepted(&["--kube-api-qps=-1", "--kube-api-burst=7"]).api.limit, None);
+    assert!(refused(&["--kube-api-qps=0"]).contains("--kube-api-qps must be"));
+    assert!(refused(&["--kube-api-burst=0"]).contains("--kube-api-burst must be"));
+}
+
+#[test]
+fn help_teaches_and_version_is_one_line() {
+    for flags in [["aerostat", "--help"].as_slice(), &["aerostat", "run", "-h"]] {
+        let Err(FlagsError::Asked(help)) = Settings::parse(flags) else { panic!("{flags:?} printed nothing") };
+        for part in ["Example:", "--cloud-config", "Leader election:", "Health and metrics:", "[default: 15s]"] {
+            assert!(help.contains(part), "{part} is not in\n{help}");
+        }
+        assert!(!help.contains("webhook"), "flags without effect are not in the help");
+    }
+    let Err(FlagsError::Asked(version)) = Settings::parse(["aerostat", "--version"]) else { panic!("no version") };
+    assert_eq!(version.trim(), concat!("aerostat ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn an_unknown_flag_is_refused_with_the_nearest_one() {
+    let sentence = refused(&["--leader-elekt=false"]);
+    assert!(sentence.contains("--leader-elekt") && sentence.contains("--leader-elect"), "{sentence}");
+    assert!(refused(&["serve"]).contains("\"serve\""));
+    accepted(&[""]);
+}
+
+#[test]
+fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
+    for flag in [
+        "--allocate-node-cidrs",
+        "--use-service-account-credentials=true",
+        "--feature-gates=AllAlpha=true",
+        "--enable-leader-migration",
+        "--concurrent-service-syncs=5",
+        "--node-monitor-period=1s",
+        "--client-ca-file=/ca.crt",
+        "--webhooks=a",
+        "--tls-min-version=VersionTLS13",
+        "--authorization-always-allow-paths=/healthz,/metrics",
+    ] {
+        let sentence = refused(&[flag]);
+        let name = flag.split('=').next().unwrap();
+        assert!(sentence.starts_with(name) && sentence.contains("known, but not supported yet"), "{sentence}");
+        assert!(sentence.contains("Leave the flag out"), "{sentence}");
+    }
+    for flag in [
+        "--allow-untagged-cloud",
+        "--configure-cloud-routes=false",
+        "--configure-cloud-routes=true",
+        "--use-service-account-credentials=false",
+        "--authentication-kubeconfig=/etc/kubeconfig",
+        "--allocate-node-cidrs=false",
+        "--min-resync-period=12h",
+        "--node-monitor-period=5000ms",
+        "--authorization-always-allow-paths=/healthz,/readyz,/livez",
+        "--kube-api-content-type=application/json",
+        "--tls-min-version=VersionTLS12",
+        "--profiling=false",
+        "--webhook-secure-port=0",
+    ] {
+        let warnings = accepted(&[flag]).warnings;
+        assert_eq!(warnings.len(), 1, "{flag}: {warnings:?}");
+        assert!(warnings[0].starts_with(flag.split('=').next().unwrap()), "{warnings:?}");
+    }
+}
+
+#[test]
+fn case_232_unknown_controllers_are_errors() {
+    for flag in ["--controllers=nope", "--controllers=-nope"] {
+        assert!(refused(&[flag]).starts_with("\"nope\" is not in the list of known controllers"));
+    }
+}
+
+#[test]
+fn case_234_only_leases_are_locks() {
+    assert_eq!(refused(&["--leader-elect-resource-lock=endpoints"]), "resourceLock value must be \"leases\"");
+    accepted(&["--leader-elect-resource-lock=endpoints", "--leader-elect=false"]);
+}
+
+#[test]
+fn case_235_lease_times_that_cannot_work_are_errors() {
+    for (flags, part) in [
+        (["--leader-elect-lease-duration=10s"].as_slice(), "lease-duration must be greater"),
+        (&["--leader-elect-retry-period=9s"], "1.2 times"),
+        (&["--leader-elect-retry-period=0s"], "retry-period must be greater than zero"),
+        (&["--leader-elect-resource-name="], "resource-name cannot be empty"),
+        (&["--leader-elect-lease-duration=-1s"], "negative duration"),
+    ] {
+        assert!(refused(flags).contains(part), "{flags:?}");
+        assert!(refused(flags).contains("leader-elect"), "{flags:?}");
+    }
+}
+
+#[test]
+fn case_250_worker_counts_are_checked() {
+    for value in ["-5", "0"] {
+        let flag = format!("--concurrent-node-syncs={value}");
+        assert_eq!(refused(&[&flag]), "concurrent-node-syncs must be a positive number");
+    }
+    for value in ["0", "5"] {
+        let flag = format!("--concurrent-node-status-updates={value}");
+        assert_eq!(accepted(&["--concurrent-node-syncs=5", &flag]).node.status_updates, 5);
+    }
+    assert_eq!(
+        refused(&["--concurrent-node-status-updates=-1"]),
+        "concurrent-node-status-updates cannot be a negative number"
+    );
+}
+
+#[test]
+fn errors_come_together() {
+    let sentences = refused(&["--concurrent-node-syncs=0", "--secure-port=70000", "--cert-dir=/x"]);
+    assert_eq!(sentences.lines().count(), 3, "{sentences}");
+    assert!(sentences.contains("--secure-port 70000 must be between 0 and 65535"));
+}
+
+#[test]
+fn a_certificate_comes_with_its_key() {
+    assert!(refused(&["--tls-cert-file=/a.pem"]).contains("together"));
+    let settings = accepted(&["--tls-cert-file=/a.pem", "--tls-private-key-file=/a.key", "--secure-port=0"]);
+    assert!(settings.serving.is_none());
+}
+
+#[test]
+fn the_file_is_required() {
+    let Err(FlagsError::Invalid(sentence)) = Settings::parse(["aerostat", "run"]) else { panic!("accepted") };
+    assert!(sentence.starts_with("--cloud-config cannot be empty"), "{sentence}");
+}

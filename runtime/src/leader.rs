@@ -1,0 +1,313 @@
+//! Holding the Lease, so that one of several replicas works: what client-go does, on the same object.
+//!
+//! Different from client-go: a holder that finds another name in the Lease gives up at once and does not try until its
+//! deadline, and a process that is asked to end gives the Lease back.
+
+mod election;
+
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use controllers::{Recorder, Severity};
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{Api, PostParams};
+use kube::{Client, ResourceExt};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info, warn};
+use uuid::Uuid;
+
+use self::election::{Election, Next, Now};
+use crate::flags::LeaderElection;
+
+/// The metric families of leader election.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    master_status: IntGaugeVec,
+    slow_path: IntCounterVec,
+}
+
+/// A candidate for the Lease, and its holder in time.
+pub(crate) struct Leader {
+    leases: Api<Lease>,
+    settings: LeaderElection,
+    election: Election,
+    tenure: Tenure,
+    recorder: Recorder,
+    status: IntGauge,
+    slow_path: IntCounter,
+}
+
+/// What others may know of this process's leadership. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Tenure {
+    /// When the last renewal that succeeded was begun; `None` without the Lease.
+    renewed: Arc<Mutex<Option<Instant>>>,
+    lease_duration: Duration,
+    renew_deadline: Duration,
+}
+
+/// How an attempt ended that got an answer.
+#[derive(Debug, Eq, PartialEq)]
+enum Attempt {
+    Leads,
+    AnotherHolds,
+}
+
+/// The Lease is gone; the process has to end.
+#[derive(Debug, thiserror::Error)]
+#[error("leaderelection lost: {0}")]
+pub(crate) struct Lost(String);
+
+impl Metrics {
+    pub(crate) fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let metrics = Self {
+            master_status: IntGaugeVec::new(
+                Opts::new("leader_election_master_status", "1 if this process holds the Lease, 0 if another may."),
+                &["name"],
+            )?,
+            slow_path: IntCounterVec::new(
+                Opts::new("leader_election_slowpath_total", "Renewals that had to read the Lease first."),
+                &["name"],
+            )?,
+        };
+        registry.register(Box::new(metrics.master_status.clone()))?;
+        registry.register(Box::new(metrics.slow_path.clone()))?;
+        Ok(metrics)
+    }
+}
+
+impl Leader {
+    /// A candidate named `<host>_<uuid>`. Its events go to `recorder`.
+    pub(crate) fn new(
+        client: Client,
+        settings: LeaderElection,
+        host: &str,
+        recorder: Recorder,
+        metrics: &Metrics,
+    ) -> Self {
+        let identity = format!("{host}_{}", Uuid::new_v4());
+        let status = metrics.master_status.with_label_values(&[&settings.name]);
+        status.set(0);
+        Self {
+            leases: Api::namespaced(client, &settings.namespace),
+            election: Election::new(identity, settings.lease_duration),
+            tenure: Tenure {
+                renewed: Arc::default(),
+                lease_duration: settings.lease_duration,
+                renew_deadline: settings.renew_deadline,
+            },
+            recorder,
+            status,
+            slow_path: metrics.slow_path.with_label_values(&[&settings.name]),
+            settings,
+        }
+    }
+
+    /// What others may know of this candidate.
+    pub(crate) fn tenure(&self) -> Tenure {
+        self.tenure.clone()
+    }
+
+    /// Waits until this process holds the Lease.
+    pub(crate) async fn acquire(&mut self) {
+        let lock = self.lock();
+        info!("attempting to acquire leader lease {lock}");
+        let mut told: Option<String> = None;
+        loop {
+            match self.attempt().await {
+                Ok(Attempt::Leads) => break,
+                Ok(Attempt::AnotherHolds) => {
+                    let holder = self.election.holder();
+                    if told.as_deref() != Some(holder) {
+                        info!("standing by: {holder} holds lease {lock}");
+                        told = Some(holder.to_owned());
+                    }
+                }
+                Err(cause) => {
+                    warn!("cannot acquire lease {lock}: {cause}; trying again");
+                    told = None;
+                }
+            }
+            sleep(pause(self.settings.retry_period, fraction())).await;
+        }
+        info!("successfully acquired lease {lock}");
+        self.status.set(1);
+        self.report("became leader");
+    }
+
+    /// Renews the Lease for as long as that is possible.
+    pub(crate) async fn hold(&mut self) -> Lost {
+        loop {
+            sleep(self.settings.retry_period).await;
+            let deadline = self.settings.renew_deadline;
+            let lost = match timeout(deadline, self.renew()).await {
+                Ok(None) => continue,
+                Ok(Some(lost)) => lost,
+                Err(_) => Lost(format!("lease {} could not be renewed for {deadline:?}", self.lock())),
+            };
+            self.status.set(0);
+            *self.tenure.renewed() = None;
+            return lost;
+        }
+    }
+
+    /// Gives the Lease back, so that another replica need not wait for it to expire.
+    pub(crate) async fn release(self) {
+        // No write to the cloud may leave any more, whatever becomes of the Lease.
+        *self.tenure.renewed() = None;
+        self.status.set(0);
+        let Some(lease) = self.election.release(now()) else { return };
+        match self.put(&lease).await {
+            Ok(_) => {
+                info!("released lease {}", self.lock());
+                self.report("stopped leading");
+            }
+            Err(cause) => warn!("cannot release lease {}: {cause}; it expires by itself", self.lock()),
+        }
+    }
+
+    /// `None` once the Lease is renewed.
+    async fn renew(&mut self) -> Option<Lost> {
+        loop {
+            match self.attempt().await {
+                Ok(Attempt::Leads) => return None,
+                Ok(Attempt::AnotherHolds) => {
+                    return Some(Lost(format!("{} holds lease {}", self.election.holder(), self.lock())));
+                }
+                Err(cause) => warn!("cannot renew lease {}: {cause}; trying again", self.lock()),
+            }
+            sleep(self.settings.retry_period).await;
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<Attempt, String> {
+        if let Some(renewal) = self.election.renewal(now()) {
+            let begin = now();
+            match self.put(&renewal).await {
+                Ok(lease) => return Ok(self.leads(lease, begin)),
+                Err(cause) => {
+                    debug!("lease {} changed or cannot be written, reading it: {cause}", self.lock());
+                    self.slow_path.inc();
+                }
+            }
+        }
+        let found = self.request("read", self.leases.get_opt(&self.settings.name)).await?;
+        let begin = now();
+        let lease = match self.election.next(found, begin) {
+            Next::Wait => return Ok(Attempt::AnotherHolds),
+            Next::Create(mut lease) => {
+                lease.metadata.name = Some(self.settings.name.clone());
+                lease.metadata.namespace = Some(self.settings.namespace.clone());
+                self.request("create", self.leases.create(&PostParams::default(), &lease)).await?
+            }
+            Next::Replace(lease) => self.put(&lease).await?,
+        };
+        Ok(self.leads(lease, begin))
+    }
+
+    fn leads(&mut self, lease: Lease, begin: Now) -> Attempt {
+        self.election.wrote(lease, begin);
+        *self.tenure.renewed() = Some(begin.local);
+        Attempt::Leads
+    }
+
+    async fn put(&self, lease: &Lease) -> Result<Lease, String> {
+        self.request("write", self.leases.replace(&self.settings.name, &PostParams::default(), lease)).await
+    }
+
+    async fn request<T>(&self, verb: &str, request: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
+        let limit = (self.settings.renew_deadline / 2).max(Duration::from_secs(1));
+        match timeout(limit, request).await {
+            Ok(answer) => answer.map_err(|error| format!("cannot {verb} it: {}", controllers::chain(&error))),
+            Err(_) => Err(format!("cannot {verb} it: no answer within {limit:?}")),
+        }
+    }
+
+    /// Writes an event on the Lease.
+    fn report(&self, what: &str) {
+        let Some(lease) = self.election.lease() else { return };
+        let about = ObjectReference {
+            api_version: Some("coordination.k8s.io/v1".to_owned()),
+            kind: Some("Lease".to_owned()),
+            namespace: Some(self.settings.namespace.clone()),
+            name: Some(self.settings.name.clone()),
+            uid: lease.uid(),
+            resource_version: lease.resource_version(),
+            field_path: None,
+        };
+        let identity = self.election.identity();
+        self.recorder.record(about, Severity::Normal, "LeaderElection", &format!("{identity} {what}"));
+    }
+
+    fn lock(&self) -> impl Display + use<> {
+        format!("{}/{}", self.settings.namespace, self.settings.name)
+    }
+}
+
+impl Tenure {
+    /// Whether a write to the cloud may leave now: not once the last renewal is older than the renew deadline, because
+    /// another replica may be about to lead.
+    pub(crate) fn may_write(&self) -> bool {
+        self.renewed().is_some_and(|it| it.elapsed() < self.renew_deadline)
+    }
+
+    /// Whether this process leads and has not noticed for 20 s that its Lease has expired: its `leaderElection` check.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.renewed().is_some_and(|it| it.elapsed() > self.lease_duration + Duration::from_secs(20))
+    }
+
+    fn renewed(&self) -> MutexGuard<'_, Option<Instant>> {
+        // Nothing panics while it is held.
+        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long a candidate waits between two attempts: up to 2.2 times the period, so that candidates do not meet.
+fn pause(period: Duration, fraction: f64) -> Duration {
+    period.mul_f64(1.0 + 1.2 * fraction)
+}
+
+/// A random number from 0 to 1.
+fn fraction() -> f64 {
+    f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX)
+}
+
+fn now() -> Now {
+    Now { local: Instant::now(), wall: Timestamp::now() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_wait_between_one_and_two_point_two_periods() {
+        let period = Duration::from_secs(2);
+        assert_eq!(pause(period, 0.0), Duration::from_secs(2));
+        assert_eq!(pause(period, 1.0), Duration::from_millis(4400));
+        assert!((0..1000).map(|_| fraction()).all(|it| (0.0..=1.0).contains(&it)));
+    }
+
+    #[test]
+    fn writes_stop_at_the_renew_deadline() {
+        let tenure = Tenure {
+            renewed: Arc::default(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+        };
+        let renewed = |seconds| *tenure.renewed() = Instant::now().checked_sub(Duration::from_secs(seconds));
+        assert!(!tenure.may_write(), "not without the Lease");
+        assert!(!tenure.is_stuck(), "a standby is healthy");
+        renewed(9);
+        assert!(tenure.may_write());
+        renewed(10);
+        assert!(!tenure.may_write());
+        assert!(!tenure.is_stuck());
+        renewed(36);
+        assert!(tenure.is_stuck());
+    }
+}

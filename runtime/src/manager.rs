@@ -1,0 +1,262 @@
+//! What runs: one line per task. Whatever ends, ends the process with its reason.
+
+mod cloud;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use controllers::{Inventory, Nodes, Recorder, node};
+use kube::Client;
+use prometheus::Registry;
+use rustix::system::uname;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use self::cloud::Loaded;
+use crate::api_server::{self, ApiServer};
+use crate::config::CloudConfig;
+use crate::flags::{Controller, Settings};
+use crate::leader::{self, Leader};
+use crate::networks::Watcher;
+use crate::telemetry::{self, Answers, Health, Reviewer, Server};
+use crate::{Failure, Overrides};
+
+/// How long what is in flight may take once the process is asked to end.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// How long the last events may take.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
+
+/// The process, from when its provider is loaded.
+struct Process {
+    settings: Settings,
+    client: Client,
+    api_server: ApiServer,
+    loaded: Loaded,
+    health: Arc<Health>,
+    running: telemetry::Metrics,
+    metrics: controllers::Metrics,
+    /// `None` without leader election.
+    leader: Option<Leader>,
+    /// Each ends with its name, when it should not.
+    tasks: JoinSet<&'static str>,
+    /// Each ends with its name, when it was told to.
+    controllers: JoinSet<&'static str>,
+    stop: watch::Sender<bool>,
+    /// Each ends when its recorders are gone and their events are sent.
+    events: JoinSet<()>,
+}
+
+/// Runs until `shutdown` is ready, or until something ends that should not.
+pub(crate) async fn run(
+    settings: Settings,
+    overrides: Overrides,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let mut shutdown = pin!(shutdown);
+    let mut process = tokio::select! {
+        biased;
+        () = &mut shutdown => return Ok(()),
+        process = Process::prepare(settings, overrides) => process?,
+    };
+    tokio::select! {
+        biased;
+        () = &mut shutdown => process.end().await,
+        failure = process.work() => Err(failure),
+    }
+}
+
+impl Process {
+    /// Everything that comes before leading: the API server answers, and the provider has said what it is.
+    async fn prepare(settings: Settings, overrides: Overrides) -> anyhow::Result<Self> {
+        info!("aerostat {}, for the cluster {}", env!("CARGO_PKG_VERSION"), settings.cluster_name);
+        for warning in &settings.warnings {
+            warn!("{warning}");
+        }
+        let config = CloudConfig::read(&settings.cloud_config)?;
+        let (registry, slis) = (Registry::new(), Registry::new());
+        let running = telemetry::Metrics::register(&registry, &slis)?;
+        let requests = api_server::Metrics::register(&registry)?;
+        let metrics = controllers::Metrics::register(&registry)?;
+        let elections = leader::Metrics::register(&registry)?;
+        let sandbox_metrics = sandbox::Metrics::register(&registry)?;
+        let health = Arc::new(Health::register(&slis)?);
+
+        let api_server = ApiServer::find(&settings.api).await?;
+        // The Lease must not wait behind the controllers' requests.
+        let (client, unlimited) = match overrides.client {
+            Some(client) => (client.clone(), client),
+            None => (api_server.client(settings.api.limit, requests.clone())?, api_server.client(None, requests)?),
+        };
+        api_server::wait(&unlimited, api_server.url()).await?;
+
+        let mut events = JoinSet::new();
+        let leader = settings.leader_election.clone().map(|election| {
+            let (recorder, sender) = Recorder::new(unlimited.clone(), "cloud-controller-manager");
+            events.spawn(sender);
+            Leader::new(unlimited.clone(), election, &uname().nodename().to_string_lossy(), recorder, &elections)
+        });
+        if let Some(tenure) = leader.as_ref().map(Leader::tenure) {
+            health.add("leaderElection", move || !tenure.is_stuck());
+        }
+        let mut tasks = JoinSet::new();
+        if let Some(serving) = &settings.serving {
+            let reviewer = Reviewer::new(unlimited.clone());
+            let answers = Answers { health: health.clone(), metrics: registry, slis, reviewer };
+            let server = Server::bind(serving, answers).await?;
+            tasks.spawn(async move { match server.run().await {} });
+        }
+
+        let tenure = leader.as_ref().map(Leader::tenure);
+        let outside = cloud::Outside {
+            client: unlimited,
+            route: overrides.route,
+            fence: Arc::new(move || tenure.as_ref().is_none_or(leader::Tenure::may_write)),
+            metrics: sandbox_metrics,
+        };
+        let loaded = cloud::load(&settings, config, outside).await?;
+        let credentials = loaded.credentials.clone();
+        tasks.spawn(async move {
+            credentials.watch().await;
+            "the watch of credential files"
+        });
+        let (stop, _) = watch::channel(false);
+        let controllers = JoinSet::new();
+        Ok(Self {
+            settings,
+            client,
+            api_server,
+            loaded,
+            health,
+            running,
+            metrics,
+            leader,
+            tasks,
+            controllers,
+            stop,
+            events,
+        })
+    }
+
+    /// Leads and works. Returns only if something ends that should not.
+    async fn work(&mut self) -> Failure {
+        if let Some(leader) = &mut self.leader {
+            tokio::select! {
+                Some(ended) = self.tasks.join_next() => return ended_early(ended),
+                () = leader.acquire() => {}
+            }
+        }
+        let url = self.api_server.url().clone();
+        let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
+        self.tasks.spawn(async move { match watch.await {} });
+        let watcher =
+            Watcher { client: self.client.clone(), url, nodes: nodes.clone(), gate: self.loaded.gate.clone() };
+        let learned = tokio::select! {
+            Some(ended) = self.tasks.join_next() => return ended_early(ended),
+            lost = hold(&mut self.leader) => return lost,
+            learned = watcher.learn() => learned,
+        };
+        self.tasks.spawn(async move { match watcher.follow(learned).await {} });
+        for controller in Controller::ALL {
+            self.start(controller, &nodes);
+        }
+        tokio::select! {
+            Some(ended) = self.tasks.join_next() => ended_early(ended),
+            Some(ended) = self.controllers.join_next() => ended_early(ended),
+            lost = hold(&mut self.leader) => lost,
+        }
+    }
+
+    /// Starts a controller, if it is asked for, exists, and the provider can do what it needs.
+    fn start(&mut self, controller: Controller, nodes: &Nodes) {
+        let name = controller.name();
+        if !self.settings.controllers.is_enabled(controller) {
+            info!("{name} is disabled by --controllers");
+            return;
+        }
+        match controller {
+            Controller::CloudNode => {
+                let (recorder, sender) = Recorder::new(self.client.clone(), node::COMPONENT);
+                let Some(inventory) = Inventory::new(&self.loaded.cloud, nodes.clone(), recorder.clone()) else {
+                    let provider = &self.loaded.cloud.description.name;
+                    warn!("{name} is skipped: the provider {provider} does not export aerostat:cloud/instances");
+                    return;
+                };
+                self.events.spawn(sender);
+                let options = node::Options {
+                    syncs: self.settings.node.syncs,
+                    status_updates: self.settings.node.status_updates,
+                    status_update_frequency: self.settings.node.status_update_frequency,
+                };
+                let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
+                let stopped = stopped(self.stop.subscribe());
+                self.controllers.spawn(async move {
+                    node::run(client, nodes, Arc::new(inventory), recorder, metrics, options, stopped).await;
+                    Controller::CloudNode.name()
+                });
+            }
+            Controller::CloudNodeLifecycle | Controller::Service | Controller::Route => {
+                if self.settings.controllers.names(controller) {
+                    warn!("{name} is skipped: this version does not have it");
+                } else {
+                    info!("{name} is skipped: this version does not have it");
+                }
+                return;
+            }
+        }
+        self.health.add(name, || true);
+        self.running.started(controller);
+        info!("started {name}");
+    }
+
+    /// Finishes what is in flight, gives the Lease back, and sends the last events.
+    async fn end(mut self) -> Result<(), Failure> {
+        info!("asked to end: finishing what is in flight");
+        // Nobody listens if no controller runs.
+        let _ = self.stop.send(true);
+        let drained = async { while self.controllers.join_next().await.is_some() {} };
+        tokio::select! {
+            ended = timeout(DRAIN, drained) => {
+                if ended.is_err() {
+                    warn!("gave up what was still in flight after {DRAIN:?}");
+                }
+            }
+            lost = hold(&mut self.leader) => return Err(lost),
+        }
+        self.controllers.shutdown().await;
+        if let Some(leader) = self.leader.take() {
+            leader.release().await;
+        }
+        let sent = async { while self.events.join_next().await.is_some() {} };
+        if timeout(LAST_EVENTS, sent).await.is_err() {
+            warn!("the last events were not sent within {LAST_EVENTS:?}");
+        }
+        self.tasks.shutdown().await;
+        info!("ended");
+        Ok(())
+    }
+}
+
+/// Without leader election there is nothing to lose.
+async fn hold(leader: &mut Option<Leader>) -> Failure {
+    match leader {
+        Some(leader) => anyhow!(leader.hold().await).into(),
+        None => std::future::pending().await,
+    }
+}
+
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    // An error means that the sender is gone, and with it the process.
+    let _ = stop.wait_for(|it| *it).await;
+}
+
+fn ended_early(ended: Result<&'static str, JoinError>) -> Failure {
+    match ended {
+        Ok(name) => anyhow!("{name} ended by itself; that is a bug in aerostat").into(),
+        Err(panic) => anyhow!(panic).context("a task panicked; that is a bug in aerostat").into(),
+    }
+}

@@ -1,0 +1,169 @@
+//! From the file to a provider that has said what it is.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use cloud_provider::{Cloud, Description};
+use kube::Client;
+use sandbox::{Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, Sandbox};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::config::CloudConfig;
+use crate::config_maps::ClusterConfigMaps;
+use crate::flags::Settings;
+
+/// What a provider is put into.
+pub(super) struct Outside {
+    /// Reads the module, if it is in a ConfigMap.
+    pub(super) client: Client,
+    /// See [`crate::Overrides`].
+    pub(super) route: fn(SocketAddr) -> SocketAddr,
+    /// Whether this process leads.
+    pub(super) fence: Fence,
+    pub(super) metrics: Metrics,
+}
+
+/// A provider, ready to be called.
+pub(super) struct Loaded {
+    pub(super) cloud: Cloud,
+    pub(super) gate: Gate,
+    pub(super) credentials: Credentials,
+}
+
+/// Loads the provider, and says at length what was loaded and what it may do.
+pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
+    let CloudConfig { source, provider: provider_settings, writes_annotations, endpoints, credentials } = config;
+    let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
+    let limits = provider_settings.limits;
+    say_memory(limits.concurrency, limits.memory, &endpoints);
+
+    let credentials = Credentials::load(credentials).with_context(file)?;
+    let gate = GateSettings { endpoints, credentials: credentials.clone(), fence: outside.fence, route: outside.route };
+    let gate = Gate::new(gate, outside.metrics.clone()).with_context(file)?;
+
+    let begin = Instant::now();
+    let sandbox = Sandbox::new(limits.memory)?;
+    let module = source.fetch(&ClusterConfigMaps(outside.client)).await?;
+    let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
+    let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;
+    let description = provider.description();
+    check_name(settings.cloud_provider.as_deref(), description, &name)?;
+    check_annotations(&writes_annotations, description).with_context(file)?;
+
+    info!(
+        "provider {} {} from {name}: {} KiB, sha256 {digest}, compiled in {}, ready in {}",
+        description.name,
+        description.version,
+        size.div_ceil(1 << 10),
+        milliseconds(provider.compile_time()),
+        milliseconds(begin.elapsed()),
+    );
+    for endpoint in gate.endpoints() {
+        say_endpoint(endpoint, description);
+    }
+    Ok(Loaded { cloud: provider.cloud(), gate, credentials })
+}
+
+/// `--cloud-provider`, if it is given, is what the operator expects to run.
+fn check_name(expected: Option<&str>, description: &Description, module: &str) -> Result<()> {
+    match expected {
+        Some(expected) if expected != description.name => bail!(
+            "--cloud-provider is {expected}, and the {module} is the provider {}; correct the flag, leave it out, or \
+             load another module",
+            description.name
+        ),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Only annotations that the provider says it writes can be allowed.
+fn check_annotations(allowed: &[String], description: &Description) -> Result<()> {
+    let written = &description.writes_annotations;
+    match allowed.iter().find(|it| !written.contains(it)) {
+        Some(key) if written.is_empty() => bail!(
+            "provider.writesAnnotations names {key}, and the provider {} writes no annotations; remove it",
+            description.name
+        ),
+        Some(key) => bail!(
+            "provider.writesAnnotations names {key}, which the provider {} does not write; it writes {}",
+            description.name,
+            written.join(", ")
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Guests and answers of the cloud are what can fill the memory.
+fn say_memory(concurrency: usize, memory: usize, endpoints: &[Endpoint]) {
+    let answer = endpoints.iter().map(|it| it.limits.response_bytes).max().unwrap_or(0);
+    let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
+    info!(
+        "calls of the provider take at most {} MiB of memory: {concurrency} at once, each {} MiB and an answer of {} MiB",
+        mebibytes(concurrency.saturating_mul(memory.saturating_add(answer))),
+        mebibytes(memory),
+        mebibytes(answer),
+    );
+}
+
+fn say_endpoint(endpoint: &Endpoint, description: &Description) {
+    let Endpoint { name, base_url, .. } = endpoint;
+    let credential = endpoint.credential.as_deref().map_or("no credential".to_owned(), |it| format!("credential {it}"));
+    let rules: Vec<_> = endpoint
+        .allow
+        .iter()
+        .flat_map(|rule| {
+            rule.methods.iter().flat_map(|method| rule.paths.iter().map(move |it| format!("{method} {it}")))
+        })
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let rules = if rules.is_empty() { "nothing".to_owned() } else { rules.join(", ") };
+    info!("endpoint {name} is {base_url}, with {credential}; allowed: {rules}");
+    if base_url.origin().is_loopback() {
+        warn!(
+            "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
+        );
+    }
+    if !description.endpoints.iter().any(|it| it.name == *name) {
+        warn!("endpoint {name} is not used: the provider {} does not describe it", description.name);
+    }
+}
+
+fn milliseconds(duration: Duration) -> String {
+    format!("{} ms", duration.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn description() -> Description {
+        Description {
+            name: "acme".to_owned(),
+            writes_annotations: vec!["acme.example/id".to_owned()],
+            ..Description::default()
+        }
+    }
+
+    #[test]
+    fn another_name_than_expected_is_refused_with_both() {
+        assert!(check_name(None, &description(), "module file /p.wasm").is_ok());
+        assert!(check_name(Some("acme"), &description(), "module file /p.wasm").is_ok());
+        let error = check_name(Some("external"), &description(), "module file /p.wasm").unwrap_err().to_string();
+        for part in ["--cloud-provider is external", "module file /p.wasm", "provider acme", "correct the flag"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_described_annotations_can_be_allowed() {
+        assert!(check_annotations(&["acme.example/id".to_owned()], &description()).is_ok());
+        let error = check_annotations(&["other/key".to_owned()], &description()).unwrap_err().to_string();
+        assert!(error.contains("other/key") && error.contains("it writes acme.example/id"), "{error}");
+        let silent = Description { writes_annotations: Vec::new(), ..description() };
+        assert!(check_annotations(&["other/key".to_owned()], &silent).unwrap_err().to_string().contains("remove it"));
+    }
+}

@@ -1,0 +1,192 @@
+//! What the cluster is, for the gate: no provider reaches the API server, and Services, pods and nodes only if the
+//! operator names them.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use controllers::Nodes;
+use http::Uri;
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::networking::v1::ServiceCIDR;
+use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt};
+use sandbox::{ApiServer, Gate, Networks};
+use tokio::net::lookup_host;
+use tokio::time::sleep;
+use tracing::warn;
+
+/// How often the API server's Service and the Services' networks are read again.
+const CLUSTER: Duration = Duration::from_secs(300);
+
+/// How often the nodes are looked through.
+const NODES: Duration = Duration::from_secs(10);
+
+/// Where the gate's knowledge comes from.
+pub(crate) struct Watcher {
+    pub(crate) client: Client,
+    /// The API server's address as aerostat itself uses it.
+    pub(crate) url: Uri,
+    pub(crate) nodes: Nodes,
+    pub(crate) gate: Gate,
+}
+
+/// What changes rarely.
+#[derive(Clone, Default)]
+struct Cluster {
+    api_servers: Vec<ApiServer>,
+    services: Vec<IpNet>,
+}
+
+impl Watcher {
+    /// Tells the gate what the cluster is, before anything may pass through it.
+    ///
+    /// Returns only once all of it is known: a gate that does not know the cluster would let a provider into it.
+    pub(crate) async fn learn(&self) -> Learned {
+        loop {
+            match self.read().await {
+                Ok(cluster) => {
+                    self.nodes.synced().await;
+                    self.tell(&cluster);
+                    return Learned(cluster);
+                }
+                Err(cause) => warn!("cannot find out what providers must not reach: {cause}; trying again"),
+            }
+            sleep(Duration::from_secs(2)).await;
+        }
+    }
+
+    /// Keeps the gate's knowledge up to date.
+    pub(crate) async fn follow(self, Learned(mut cluster): Learned) -> Infallible {
+        let looks = CLUSTER.as_secs() / NODES.as_secs();
+        loop {
+            for _ in 0..looks {
+                sleep(NODES).await;
+                self.tell(&cluster);
+            }
+            match self.read().await {
+                Ok(now) => cluster = now,
+                Err(cause) => warn!("cannot find out what providers must not reach: {cause}; keeping what is known"),
+            }
+        }
+    }
+
+    fn tell(&self, cluster: &Cluster) {
+        let (pods, nodes) = of_nodes(self.nodes.store().state().iter().map(AsRef::as_ref));
+        let Cluster { api_servers, services } = cluster.clone();
+        self.gate.set_networks(Networks { api_servers, services, pods, nodes });
+    }
+
+    async fn read(&self) -> Result<Cluster, String> {
+        let mut api_servers = resolve(&self.url).await?;
+        let service = Api::<Service>::namespaced(self.client.clone(), "default")
+            .get_opt("kubernetes")
+            .await
+            .map_err(|error| needs("get services/kubernetes in the namespace default", &error))?;
+        api_servers.extend(service.iter().flat_map(cluster_ips).map(ApiServer::Address));
+        let cidrs = match Api::<ServiceCIDR>::all(self.client.clone()).list(&ListParams::default()).await {
+            Ok(list) => list.items,
+            // An API server older than 1.33 has no such objects.
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(error) => return Err(needs("list servicecidrs.networking.k8s.io", &error)),
+        };
+        let services = cidrs.iter().flat_map(networks).collect();
+        Ok(Cluster { api_servers, services })
+    }
+}
+
+/// What [`Watcher::learn`] found out, and [`Watcher::follow`] begins with.
+pub(crate) struct Learned(Cluster);
+
+fn needs(right: &str, error: &kube::Error) -> String {
+    format!("{}; aerostat's identity needs the right to {right}", controllers::chain(error))
+}
+
+/// On loopback other things live too, so there it is one port.
+async fn resolve(url: &Uri) -> Result<Vec<ApiServer>, String> {
+    let host = url.host().unwrap_or_default();
+    let port = url.port_u16().unwrap_or(if url.scheme_str() == Some("http") { 80 } else { 443 });
+    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let addresses: Vec<SocketAddr> = match literal {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => lookup_host((host, port))
+            .await
+            .map_err(|error| format!("cannot resolve the API server's name {host}: {error}"))?
+            .collect(),
+    };
+    Ok(addresses
+        .into_iter()
+        .map(|it| if it.ip().is_loopback() { ApiServer::Socket(it) } else { ApiServer::Address(it.ip()) })
+        .collect())
+}
+
+fn cluster_ips(service: &Service) -> Vec<IpAddr> {
+    let Some(spec) = &service.spec else { return Vec::new() };
+    spec.cluster_ips.iter().flatten().chain(&spec.cluster_ip).filter_map(|it| it.parse().ok()).collect()
+}
+
+fn networks(cidr: &ServiceCIDR) -> Vec<IpNet> {
+    let cidrs = cidr.spec.as_ref().and_then(|it| it.cidrs.as_deref()).unwrap_or_default();
+    cidrs
+        .iter()
+        .filter_map(|it| it.parse().map_err(|_| warn!("ServiceCIDR {} has {it}, no network", cidr.name_any())).ok())
+        .collect()
+}
+
+/// The pods' networks and the nodes' addresses.
+fn of_nodes<'a>(nodes: impl Iterator<Item = &'a Node>) -> (Vec<IpNet>, Vec<IpAddr>) {
+    let (mut pods, mut addresses) = (BTreeSet::new(), BTreeSet::new());
+    for node in nodes {
+        if let Some(spec) = &node.spec {
+            pods.extend(
+                spec.pod_cidrs.iter().flatten().chain(&spec.pod_cidr).filter_map(|it| it.parse::<IpNet>().ok()),
+            );
+        }
+        let listed = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
+        addresses.extend(listed.iter().filter_map(|it| it.address.parse::<IpAddr>().ok()));
+    }
+    (pods.into_iter().collect(), addresses.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn on_loopback_the_api_server_is_one_port() {
+        let socket = "127.0.0.1:6443".parse().unwrap();
+        assert_eq!(resolve(&"https://127.0.0.1:6443".parse().unwrap()).await, Ok(vec![ApiServer::Socket(socket)]));
+        let address = "fd00::1".parse().unwrap();
+        assert_eq!(resolve(&"https://[fd00::1]".parse().unwrap()).await, Ok(vec![ApiServer::Address(address)]));
+    }
+
+    #[test]
+    fn nodes_tell_of_pods_and_of_themselves() {
+        let node: Node = from_value(json!({
+            "spec": { "podCIDR": "10.244.1.0/24", "podCIDRs": ["10.244.1.0/24", "fd00:1::/64"] },
+            "status": { "addresses": [
+                { "type": "Hostname", "address": "worker-1" },
+                { "type": "InternalIP", "address": "10.0.0.7" },
+            ] },
+        }))
+        .unwrap();
+        let (pods, nodes) = of_nodes([&node, &node].into_iter());
+        assert_eq!(pods, ["10.244.1.0/24".parse().unwrap(), "fd00:1::/64".parse().unwrap()]);
+        assert_eq!(nodes, ["10.0.0.7".parse::<IpAddr>().unwrap()]);
+    }
+
+    #[test]
+    fn services_tell_of_themselves() {
+        let service = from_value(json!({ "spec": { "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1", "fd00::1"] } }));
+        let expected: Vec<IpAddr> = ["10.0.0.1", "fd00::1", "10.0.0.1"].map(|it| it.parse().unwrap()).into();
+        assert_eq!(cluster_ips(&service.unwrap()), expected);
+        let headless = from_value(json!({ "spec": { "clusterIP": "None" } })).unwrap();
+        assert!(cluster_ips(&headless).is_empty());
+        let cidr = from_value(json!({ "metadata": { "name": "kubernetes" }, "spec": { "cidrs": ["10.0.0.0/16"] } }));
+        assert_eq!(networks(&cidr.unwrap()), ["10.0.0.0/16".parse::<IpNet>().unwrap()]);
+    }
+}

@@ -1,0 +1,68 @@
+//! What an operator sees of the process: log, health and metrics.
+
+mod authz;
+mod health;
+mod log;
+mod process;
+mod server;
+mod tls;
+
+use prometheus::{GaugeVec, IntGaugeVec, Opts, Registry};
+
+pub(crate) use self::authz::Reviewer;
+pub(crate) use self::health::Health;
+pub use self::log::start as start_log;
+pub(crate) use self::server::{Answers, Server};
+
+use crate::flags::Controller;
+
+/// The process's own metric families.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    running: IntGaugeVec,
+}
+
+impl Metrics {
+    /// Registers what every process has: its version, its controllers, its use of the machine. When it began is also
+    /// in `slis`.
+    pub(crate) fn register(registry: &Registry, slis: &Registry) -> prometheus::Result<Self> {
+        let running = IntGaugeVec::new(
+            Opts::new("running_managed_controllers", "The controllers that run in this process."),
+            &["name", "manager"],
+        )?;
+        registry.register(Box::new(running.clone()))?;
+        registry.register(Box::new(build_info()?))?;
+        registry.register(Box::new(process::Process::new()?))?;
+        slis.register(Box::new(process::Beginning(process::Process::new()?)))?;
+        Ok(Self { running })
+    }
+
+    /// Counts a controller as running, from now on.
+    pub(crate) fn started(&self, controller: Controller) {
+        self.running.with_label_values(&[controller.alias(), "cloud-controller-manager"]).set(1);
+    }
+}
+
+/// `kubernetes_build_info`, with upstream's labels; what has no meaning here is empty.
+fn build_info() -> prometheus::Result<GaugeVec> {
+    let (major, minor) = (env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"));
+    let platform = format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH);
+    let version = concat!("v", env!("CARGO_PKG_VERSION"));
+    let labels = [
+        ("build_date", ""),
+        ("compiler", "rustc"),
+        ("git_commit", ""),
+        ("git_tree_state", ""),
+        ("git_version", version),
+        ("go_version", ""),
+        ("major", major),
+        ("minor", minor),
+        ("platform", &platform),
+    ];
+    let family = GaugeVec::new(
+        Opts::new("kubernetes_build_info", "Always 1; its labels say which version this is."),
+        &labels.map(|(name, _)| name),
+    )?;
+    family.with_label_values(&labels.map(|(_, value)| value)).set(1.0);
+    Ok(family)
+}

@@ -1,0 +1,68 @@
+//! The log: one stream, standard error, as lines for people or as JSON.
+
+use std::io::{IsTerminal, stderr};
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
+
+use crate::flags::{Log, LogFormat};
+
+/// Begins to write the log. A process does this once; later calls change nothing.
+pub fn start(settings: Log) {
+    let layer = match settings.format {
+        LogFormat::Text => fmt::layer().with_writer(stderr).with_ansi(stderr().is_terminal()).boxed(),
+        LogFormat::Json => fmt::layer().with_writer(stderr).json().flatten_event(true).boxed(),
+    };
+    // An error means that a log is being written already.
+    let _ = registry().with(layer.with_filter(filter(settings.verbosity))).try_init();
+}
+
+/// What is written at which `-v`.
+///
+/// Other crates are heard only when they warn, whatever the verbosity: some print request headers, and with them
+/// tokens, when they debug. What kube's client would say of failed requests is said by whoever sent them.
+fn filter(verbosity: i32) -> Targets {
+    let ours = match verbosity {
+        ..=1 => LevelFilter::INFO,
+        2..=3 => LevelFilter::DEBUG,
+        4.. => LevelFilter::TRACE,
+    };
+    Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_target("kube_client", LevelFilter::OFF)
+        .with_targets(["aerostat", "audit", "controllers", "provider", "sandbox"].map(|it| (it, ours)))
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    fn check(verbosity: i32, target: &str, finest: Option<Level>) {
+        let filter = filter(verbosity);
+        let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+        let written: Vec<_> = levels.into_iter().filter(|it| filter.would_enable(target, it)).collect();
+        assert_eq!(written.last().copied(), finest, "{target} at -v={verbosity}");
+    }
+
+    #[test]
+    fn verbosity_opens_our_own_log() {
+        check(0, "sandbox::gate", Some(Level::INFO));
+        check(0, "audit", Some(Level::INFO));
+        check(2, "controllers::node", Some(Level::DEBUG));
+        check(4, "aerostat::leader", Some(Level::TRACE));
+    }
+
+    #[test]
+    fn other_crates_never_say_more_than_warnings() {
+        for verbosity in [0, 10] {
+            check(verbosity, "h2::codec", Some(Level::WARN));
+            check(verbosity, "hyper::proto", Some(Level::WARN));
+            check(verbosity, "kube_client::client::builder", None);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The server on `--secure-port`: `/healthz` for everyone, `/metrics` for those who may read it.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus::{Registry, TextEncoder};
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tracing::{debug, info, warn};
+
+use super::authz::{Reviewer, User};
+use super::health::Health;
+use super::tls;
+use crate::flags::Serving;
+
+/// Connections at the same time; further ones wait.
+const CONNECTIONS: usize = 64;
+
+/// How long a connection may take to shake hands, and to send the head of a request.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long one connection may last: probes and scrapes are short, and nobody shall hold a place for ever.
+const CONNECTION: Duration = Duration::from_secs(300);
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+
+/// Paths that anybody may ask for. Only the first one is there.
+const OPEN: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// The server, listening.
+pub(crate) struct Server {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    answers: Arc<Answers>,
+}
+
+/// What the server answers.
+pub(crate) struct Answers {
+    /// `/healthz`.
+    pub(crate) health: Arc<Health>,
+    /// `/metrics`.
+    pub(crate) metrics: Registry,
+    /// `/metrics/slis`.
+    pub(crate) slis: Registry,
+    /// Who may read the metrics.
+    pub(crate) reviewer: Reviewer,
+}
+
+type Answer = Response<Full<Bytes>>;
+
+impl Server {
+    /// Listens; nothing is answered yet.
+    ///
+    /// # Errors
+    ///
+    /// If the port is taken, or the certificate cannot be used.
+    pub(crate) async fn bind(serving: &Serving, answers: Answers) -> Result<Self> {
+        let files = serving.certificate.as_ref();
+        let acceptor = tls::acceptor(files.map(|(certificate, key): &(PathBuf, PathBuf)| (&**certificate, &**key)))?;
+        let address = serving.address;
+        let listener = TcpListener::bind(address).await.with_context(|| {
+            format!("cannot listen on {address} for /healthz and /metrics; give another --secure-port, or 0 for none")
+        })?;
+        info!("serving /healthz and /metrics on https://{address}");
+        Ok(Self { listener, acceptor, answers: Arc::new(answers) })
+    }
+
+    /// Answers, until it is dropped.
+    pub(crate) async fn run(self) -> Infallible {
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            let place = places.clone().acquire_owned().await.expect("nobody closes the semaphore");
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    let (acceptor, answers) = (self.acceptor.clone(), self.answers.clone());
+                    connections.spawn(async move {
+                        let _place = place;
+                        if let Ok(Err(error)) = timeout(CONNECTION, serve(stream, acceptor, answers)).await {
+                            debug!("a connection to --secure-port failed: {error:#}");
+                        }
+                    });
+                }
+                Err(error) => {
+                    warn!("cannot accept a connection on --secure-port: {error}; trying again");
+                    // Such as too many open files: it passes, but not at once.
+                    sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, acceptor: TlsAcceptor, answers: Arc<Answers>) -> Result<()> {
+    let stream = timeout(PATIENCE, acceptor.accept(stream)).await.context("no TLS handshake")??;
+    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+        let answers = answers.clone();
+        async move { Ok::<_, Infallible>(answers.answer(&request.map(drop)).await) }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .serve_connection(TokioIo::new(stream), service)
+        .await?;
+    Ok(())
+}
+
+impl Answers {
+    /// Who is it, may they, and only then: is it there. As upstream, a bad token is refused on open paths too.
+    async fn answer(&self, request: &Request<()>) -> Answer {
+        let path = request.uri().path();
+        let user = match token(request.headers()) {
+            None => User::anonymous(),
+            Some(token) => match self.reviewer.user(token).await {
+                Ok(Some(user)) => user,
+                Ok(None) => return unauthorized(),
+                Err(cause) => {
+                    warn!("cannot find out whose bearer token it is that asks for {path}: {cause}");
+                    return unauthorized();
+                }
+            },
+        };
+        if !OPEN.contains(&path) {
+            let verb = request.method().as_str().to_ascii_lowercase();
+            match self.reviewer.allows(&user, &verb, path).await {
+                Ok(true) => {}
+                Ok(false) => return forbidden(&user.name, &verb, path),
+                Err(cause) => {
+                    warn!("cannot find out whether {} may {verb} {path}: {cause}", user.name);
+                    return answer(
+                        StatusCode::INTERNAL_SERVER_ERROR,
+                        TEXT,
+                        format!("Internal Server Error: {path:?}\n"),
+                    );
+                }
+            }
+        }
+        match path {
+            "/healthz" => self.healthz(request.uri().query().unwrap_or_default()),
+            "/metrics" => metrics(&self.metrics),
+            "/metrics/slis" => metrics(&self.slis),
+            _ => answer(StatusCode::NOT_FOUND, TEXT, "404 page not found\n".to_owned()),
+        }
+    }
+
+    fn healthz(&self, query: &str) -> Answer {
+        let pairs = || url::form_urlencoded::parse(query.as_bytes());
+        let verbose = pairs().any(|(key, _)| key == "verbose");
+        let excluded: Vec<String> =
+            pairs().filter(|(key, _)| key == "exclude").map(|(_, value)| value.into_owned()).collect();
+        let report = self.health.report(verbose, &excluded);
+        let status = if report.healthy { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
+        answer(status, TEXT, report.text)
+    }
+}
+
+fn metrics(registry: &Registry) -> Answer {
+    match TextEncoder::new().encode_to_string(&registry.gather()) {
+        Ok(text) => answer(StatusCode::OK, METRICS, text),
+        Err(error) => {
+            warn!("cannot show metrics: {error}");
+            answer(StatusCode::INTERNAL_SERVER_ERROR, TEXT, format!("{error}\n"))
+        }
+    }
+}
+
+/// The bearer token, if there is one.
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+    Some(token.trim()).filter(|it| scheme.eq_ignore_ascii_case("bearer") && !it.is_empty())
+}
+
+fn unauthorized() -> Answer {
+    status(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized", "")
+}
+
+fn forbidden(user: &str, verb: &str, path: &str) -> Answer {
+    let message = format!("forbidden: User {user:?} cannot {verb} path {path:?}");
+    status(StatusCode::FORBIDDEN, &message, "Forbidden", r#""details":{},"#)
+}
+
+/// A Kubernetes `Status`, in upstream's order of fields.
+fn status(code: StatusCode, message: &str, reason: &str, details: &str) -> Answer {
+    let body = format!(
+        r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":{},"reason":"{reason}",{details}"code":{}}}"#,
+        json!(message),
+        code.as_u16(),
+    );
+    answer(code, JSON, body + "\n")
+}
+
+fn answer(code: StatusCode, content_type: &'static str, body: String) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    *answer.status_mut() = code;
+    for (name, value) in
+        [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-cache, private"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
+    {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_token(header: &str, expected: Option<&str>) {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_str(header).unwrap());
+        assert_eq!(token(&headers), expected, "{header}");
+    }
+
+    #[test]
+    fn only_bearer_tokens_are_tokens() {
+        check_token("Bearer abc", Some("abc"));
+        check_token("bearer  abc ", Some("abc"));
+        check_token("Bearer ", None);
+        check_token("Basic abc", None);
+        assert_eq!(token(&HeaderMap::new()), None);
+    }
+}
