@@ -4,5 +4,6 @@ mod acme;
 mod answers;
 mod lookups;
 mod machines;
+mod nodes;
 mod setup;
 mod sweeps;

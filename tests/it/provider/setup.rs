@@ -22,6 +22,7 @@ const ALLOWED: [&str; 3] = ["/v2/droplets", "/v2/droplets/*", "/v2/account"];
 /// A loaded provider and its cloud.
 pub(crate) struct Rig {
     pub(crate) cloud: Simulator,
+    pub(crate) provider: Provider,
     pub(crate) instances: Arc<dyn Instances>,
     _token: Token,
 }
@@ -56,7 +57,7 @@ impl Rig {
         let kind = CredentialKind::Bearer { file: token.0.clone() };
         let credentials = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).unwrap();
         let provider = load(guests::DIGITALOCEAN, setup.settings, api, credentials).await;
-        Self { instances: provider.cloud().instances.unwrap(), cloud, _token: token }
+        Self { instances: provider.cloud().instances.unwrap(), cloud, provider, _token: token }
     }
 
     /// Asks about one node.
