@@ -136,8 +136,8 @@ fn endpoint(endpoint: file::Endpoint) -> Endpoint {
 /// The parser's words, with line and column. Without the lines around it: what is misplaced there may be a secret.
 fn explain(error: &serde_saphyr::Error) -> String {
     let words = error.without_snippet().to_string();
-    match words.ends_with("expected string scalar") {
-        true => format!("{words}; write text, a number, true or false there, and no list or map"),
+    match words.contains("expected string scalar") {
+        true => format!("{words}: write text, a number, true or false there, and no list or map"),
         false => words,
     }
 }
