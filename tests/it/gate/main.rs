@@ -1,1 +1,9 @@
-//! The gate: what a guest may reach, and what it never may.
+//! The gate: what a guest may reach, and what it never may. A hostile guest sends, real sockets answer.
+
+mod answers;
+mod audit;
+mod credentials;
+mod limits;
+mod network;
+mod setup;
+mod syntax;

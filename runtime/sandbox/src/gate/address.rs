@@ -42,12 +42,12 @@ impl ApiServer {
 /// The error continues a sentence that ends in the address: "…, which is loopback; no config can allow it".
 pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networks) -> Result<(), String> {
     let ip = address.ip();
-    // A literal is what the operator wrote, and the API server is the one thing on loopback that it cannot mean.
-    let is_loopback_literal = ip.is_loopback() && endpoint.base_url.origin().is_literal(ip);
-    let never = |ip| never(ip).or_else(|| networks.api_server(ip, address.port()));
+    let never = |ip| networks.api_server(ip, address.port()).or_else(|| never(ip));
     match never(ip) {
-        Some(API_SERVER) => return Err(refused(API_SERVER)),
-        Some(_) if is_loopback_literal => return Ok(()),
+        // A literal is what the operator wrote; the API server is the one thing on loopback that it cannot mean.
+        Some(kind) if kind != API_SERVER && ip.is_loopback() && endpoint.base_url.origin().is_literal(ip) => {
+            return Ok(());
+        }
         Some(kind) => return Err(refused(kind)),
         None => {}
     }

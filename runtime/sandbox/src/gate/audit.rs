@@ -30,6 +30,7 @@ pub(super) struct Entry<'a> {
     status: Option<u16>,
     address: Option<SocketAddr>,
     error: Option<String>,
+    is_mute: bool,
 }
 
 impl<'a> Entry<'a> {
@@ -46,7 +47,13 @@ impl<'a> Entry<'a> {
             status: None,
             address: None,
             error: Some("the call ended first".to_owned()),
+            is_mute: false,
         }
+    }
+
+    /// Leaves the line out. The metrics count all the same.
+    pub(super) fn mute(&mut self) {
+        self.is_mute = true;
     }
 
     pub(super) fn permitted(&mut self, permitted: &Permitted) {
@@ -93,6 +100,9 @@ impl<'a> Entry<'a> {
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
+        if self.is_mute {
+            return;
+        }
         let decision = if self.rule.is_some() && self.code.is_none() { "allow" } else { "deny" };
         // What was let through by a rule and refused later, by its address, was let through by none.
         let rule = self.rule.as_deref().filter(|_| self.code.is_none()).unwrap_or("none");

@@ -1,0 +1,278 @@
+//! Structured fuzzing of the policy: what it lets through is what a second, naive reading lets through, and what goes
+//! out reads back as what was asked for.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestRunner};
+use url::Url;
+
+use super::base_url::BaseUrl;
+use super::canonical::PathPattern;
+use super::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
+use super::policy::{self, Mode, Standing};
+use super::request::{GuestRequest, Method};
+
+/// How long the test runs. `AEROSTAT_FUZZ_SECONDS` in the environment lengthens or shortens it.
+const SECONDS: u64 = 10;
+
+/// A rule as the naive reading has it: methods, and patterns as lists of words.
+type Words = Vec<(Vec<Method>, Vec<Vec<String>>)>;
+
+#[derive(Clone, Debug)]
+struct Case {
+    base_url: &'static str,
+    rules: Words,
+    standing: Standing,
+    method: Method,
+    path: Vec<String>,
+    query: Vec<(String, String)>,
+    headers: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long to fuzz is said by whoever runs the tests")]
+fn what_is_permitted_is_what_was_asked_for_and_allowed() {
+    let seconds = std::env::var("AEROSTAT_FUZZ_SECONDS").ok().map_or(SECONDS, |it| it.parse().expect("a number"));
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let (mut permitted, mut denied) = (0_u64, 0_u64);
+    while Instant::now() < end {
+        for _ in 0..200 {
+            let mut tree = case().new_tree(&mut runner).expect("nothing is filtered");
+            match check(&tree.current()) {
+                Ok(true) => permitted += 1,
+                Ok(false) => denied += 1,
+                Err(_) => fail(&mut tree),
+            }
+        }
+    }
+    assert!(permitted * 50 > denied && denied * 50 > permitted, "lopsided: {permitted} permitted, {denied} denied");
+}
+
+/// Shrinks a case that fails, and fails with what is left of it.
+fn fail(tree: &mut dyn ValueTree<Value = Case>) -> ! {
+    loop {
+        let has_next = if check(&tree.current()).is_err() { tree.simplify() } else { tree.complicate() };
+        if !has_next {
+            break;
+        }
+    }
+    while check(&tree.current()).is_ok() && tree.complicate() {}
+    let case = tree.current();
+    panic!("{:?} for {case:#?}", check(&case).err());
+}
+
+/// Whether the case was permitted, or which invariant does not hold.
+fn check(case: &Case) -> Result<bool, String> {
+    let endpoint = case.endpoint();
+    let result = policy::permit(&[Arc::new(endpoint.clone())], case.standing, case.request());
+    let expected = case.is_allowed();
+    let permitted = match result {
+        Ok(permitted) if expected => permitted,
+        Err(_) if !expected => return Ok(false),
+        Ok(permitted) => return Err(format!("permitted by {}", permitted.rule())),
+        Err(denied) => return Err(format!("denied: {denied}")),
+    };
+    let that = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
+
+    let base = Url::parse(case.base_url).map_err(|it| it.to_string())?;
+    let text = format!("{}{}", endpoint.base_url.origin(), permitted.target());
+    let url = Url::parse(&text).map_err(|it| format!("{text}: {it}"))?;
+    that(url.origin() == base.origin(), "another origin")?;
+    that(url.username().is_empty() && url.password().is_none(), "a user name")?;
+    that(url.as_str() == text, &format!("{text} is not canonical, but {url}"))?;
+    that(url.fragment().is_none(), "a fragment")?;
+    that(text.bytes().all(|it| it.is_ascii_graphic()), "characters that are not visible")?;
+
+    let decode = |it: &str| percent_encoding::percent_decode_str(it).decode_utf8().map(|it| it.into_owned());
+    let segments: Vec<_> = url.path_segments().into_iter().flatten().map(decode).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
+    let prefix: Vec<_> = base.path().split('/').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let asked: Vec<_> = prefix.into_iter().chain(case.path.iter().cloned()).collect();
+    let segments = if asked.is_empty() && segments == [""] { Vec::new() } else { segments };
+    that(segments == asked, &format!("segments {segments:?}"))?;
+    that(segments.iter().all(|it| !matches!(it.as_str(), "" | "." | "..") && !it.contains(['/', '\\'])), "a dot segment")?;
+    let pairs: Vec<_> = url.query_pairs().into_owned().collect();
+    that(pairs == case.query, &format!("query {pairs:?}"))?;
+
+    let uri: http::Uri = text.parse().map_err(|it| format!("{text}: {it}"))?;
+    that(uri.path_and_query().is_some_and(|it| it.as_str() == permitted.target()), "http reads another target")?;
+    that(uri.authority() == Some(&endpoint.base_url.origin().authority()), "http reads another authority")?;
+
+    let (headers, _) = permitted.into_headers_and_body();
+    for (name, value) in &headers {
+        let name = name.as_str();
+        that(["accept", "content-type", "if-match", "prefer", "x-extra"].contains(&name), name)?;
+        that(value.as_bytes().iter().all(|it| (0x20..0x7f).contains(it)), "a header's value")?;
+    }
+    that(headers.len() == case.headers.len(), "headers are missing")?;
+    Ok(true)
+}
+
+impl Case {
+    fn endpoint(&self) -> Endpoint {
+        let pattern = |words: &Vec<String>| PathPattern::parse(&format!("/{}", words.join("/"))).expect("a pattern");
+        Endpoint {
+            name: "api".to_owned(),
+            base_url: BaseUrl::parse(self.base_url).expect("a base URL"),
+            credential: None,
+            allow: self
+                .rules
+                .iter()
+                .map(|(methods, paths)| Rule { methods: methods.clone(), paths: paths.iter().map(pattern).collect() })
+                .collect(),
+            addresses: Addresses::Public,
+            ca_file: None,
+            headers: vec!["X-Extra".to_owned()],
+            limits: EndpointLimits::default(),
+        }
+    }
+
+    fn request(&self) -> GuestRequest {
+        GuestRequest {
+            endpoint: "api".to_owned(),
+            method: self.method,
+            path: self.path.clone(),
+            query: self.query.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+        }
+    }
+
+    /// The policy once more, written as plainly as can be.
+    fn is_allowed(&self) -> bool {
+        let reads = matches!(self.method, Method::Get | Method::Head);
+        let may_send = match self.standing.mode {
+            Mode::None => false,
+            Mode::Read => reads,
+            Mode::Write { deletes } => {
+                (reads || self.standing.leads) && (self.method != Method::Delete || self.standing.deletes < deletes)
+            }
+        };
+        let is_plain = |text: &str| !text.chars().any(char::is_control);
+        let path_is_plain = self
+            .path
+            .iter()
+            .all(|it| is_plain(it) && !["", ".", ".."].contains(&it.as_str()) && !it.contains('/') && !it.contains('\\'));
+        let is_matched = self.rules.iter().any(|(methods, patterns)| {
+            methods.contains(&self.method) && patterns.iter().any(|it| matches(it, &self.path))
+        });
+        let query_is_plain = self
+            .query
+            .iter()
+            .all(|(key, value)| !key.is_empty() && is_plain(key) && is_plain(value) && !KEYS_REFUSED.contains(&key.as_str()));
+        let mut names: Vec<_> = self.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        let headers_are_plain = names.len() == count
+            && names.iter().all(|it| ["accept", "content-type", "if-match", "prefer", "x-extra"].contains(&it.as_str()))
+            && self.headers.iter().all(|(_, value)| value.chars().all(|it| (' '..='~').contains(&it)));
+        may_send
+            && path_is_plain
+            && is_matched
+            && query_is_plain
+            && headers_are_plain
+            && self.standing.requests < 100
+            && (self.body.is_none() || !reads)
+    }
+}
+
+/// Takes the pattern apart from its left end.
+fn matches(pattern: &[String], path: &[String]) -> bool {
+    match pattern.split_first() {
+        None => path.is_empty(),
+        Some((word, rest)) if word == "**" => (0..=path.len()).any(|it| matches(rest, &path[it..])),
+        Some((word, rest)) => path.split_first().is_some_and(|(segment, path)| {
+            (word == "*" || word == segment) && matches(rest, path)
+        }),
+    }
+}
+
+const KEYS_REFUSED: [&str; 5] = ["token", "API_KEY", "X-Amz-Signature", "auth[password]", "_method"];
+
+fn case() -> impl Strategy<Value = Case> {
+    let path = prop::collection::vec(segment(), 0..5);
+    (base_url(), rules(), standing(), method(), path, query(), headers(), body()).prop_map(
+        |(base_url, rules, standing, method, path, query, headers, body)| {
+            let body = body.filter(|_| method.writes() || path.len() == 4);
+            Case { base_url, rules, standing, method, path, query, headers, body }
+        },
+    )
+}
+
+fn base_url() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "https://api.example.com",
+        "https://api.example.com:8443/v3/",
+        "https://[2001:db8::7]",
+        "http://127.0.0.1:8080/a/b",
+    ])
+}
+
+fn rules() -> impl Strategy<Value = Words> {
+    let word = prop_oneof![
+        4 => prop::sample::select(vec!["v2", "droplets", "a:b", "x y"]).prop_map(str::to_owned),
+        1 => Just("*".to_owned()),
+        3 => Just("**".to_owned()),
+    ];
+    let patterns = prop::collection::vec(prop::collection::vec(word, 1..5), 1..4);
+    prop::collection::vec((prop::collection::vec(method(), 1..4), patterns), 1..4)
+}
+
+fn standing() -> impl Strategy<Value = Standing> {
+    let mode = prop_oneof![
+        1 => Just(Mode::None),
+        4 => Just(Mode::Read),
+        12 => (0_u32..3).prop_map(|deletes| Mode::Write { deletes }),
+    ];
+    let requests = prop_oneof![12 => 0_u32..100, 1 => 100_u32..102];
+    (mode, prop::bool::weighted(0.9), requests, 0_u32..3)
+        .prop_map(|(mode, leads, requests, deletes)| Standing { mode, leads, requests, deletes })
+}
+
+fn method() -> impl Strategy<Value = Method> {
+    prop::sample::select(Method::ALL.to_vec())
+}
+
+fn segment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        12 => prop::sample::select(vec!["v2", "droplets", "a:b", "x y"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec![
+            "", ".", "..", "...", "%2e%2e", "%2E.", "a/b", "/", "\\", "a%2fb", "a;b", "a?b", "a#b", "@evil.test", "//evil.test",
+            "http:", "*", "**", "\r\n", "\0", "\u{7f}", "\u{85}", "\u{202e}", "ü", "%", "%%", "+", "~", "C:",
+        ]).prop_map(str::to_owned),
+        1 => any::<String>(),
+    ]
+}
+
+fn query() -> impl Strategy<Value = Vec<(String, String)>> {
+    let key = prop_oneof![
+        20 => "[a-z_]{2}[a-z_\\[\\]]{0,2}",
+        1 => prop::sample::select(KEYS_REFUSED.to_vec()).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["", "a\n", "a&b=c", "ü", "?", "#", "%26"]).prop_map(str::to_owned),
+    ]
+    // Words that authenticate by chance.
+    .prop_map(|it| if ["key", "sig", "jwt", "auth"].iter().any(|word| it.contains(word)) { "page".to_owned() } else { it });
+    let value = prop_oneof![8 => "[ -~]{0,8}", 1 => any::<String>()];
+    prop::collection::vec((key, value), 0..3)
+}
+
+fn headers() -> impl Strategy<Value = Vec<(String, String)>> {
+    let name = prop_oneof![
+        12 => prop::sample::select(vec!["accept", "Content-Type", "IF-MATCH", "prefer", "x-extra"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec![
+            "authorization", "Cookie", "HOST", "x-forwarded-for", "proxy-connection", "content-length", "x-other", "",
+            "accept\r\nhost", "accept ", "accépt",
+        ]).prop_map(str::to_owned),
+    ];
+    let value = prop_oneof![12 => "[ -~]{0,8}", 1 => any::<String>()];
+    prop::collection::vec((name, value), 0..3)
+}
+
+fn body() -> impl Strategy<Value = Option<Vec<u8>>> {
+    prop::option::weighted(0.2, prop::collection::vec(any::<u8>(), 0..8))
+}

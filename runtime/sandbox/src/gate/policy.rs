@@ -12,7 +12,7 @@ use super::endpoint::Endpoint;
 use super::request::{GuestRequest, Method};
 
 /// Requests of one call, sent and refused ones together.
-const REQUESTS: u32 = 100;
+pub(super) const REQUESTS: u32 = 100;
 /// The largest request body. No cloud's API needs more.
 const BODY_BYTES: usize = 8 << 20;
 
@@ -141,8 +141,7 @@ pub(super) fn permit(
     let GuestRequest { endpoint, method, path, query, headers, body } = request;
     let endpoint = named(endpoints, &endpoint)?;
     may_call_send(standing, method)?;
-    let target = canonical::path(endpoint.base_url.path(), &path);
-    let (rule, target) = allowed(endpoint, method, &path, target)?;
+    let (rule, target) = allowed(endpoint, method, &path, body.is_some())?;
     let headers = canonical::headers(&headers, &endpoint.headers)
         .map_err(|because| Denied::new(Code::Header, format!("endpoint {}: {because}", endpoint.name)))?;
     let query = canonical::query(&query)
@@ -191,12 +190,12 @@ fn may_call_send(standing: Standing, method: Method) -> Result<(), Denied> {
     }
 }
 
-/// The first rule that allows `method` on `path`.
+/// The first rule that allows `method` on `path`, and the path as it goes out.
 fn allowed(
     endpoint: &Endpoint,
     method: Method,
     path: &[String],
-    target: Result<String, String>,
+    has_body: bool,
 ) -> Result<(String, String), Denied> {
     let name = &endpoint.name;
     if !endpoint.allow.iter().any(|it| it.methods.contains(&method)) {
@@ -205,8 +204,12 @@ fn allowed(
             format!("endpoint {name} allows {method} nowhere; the operator would have to add it to a rule of `allow`"),
         ));
     }
-    let target =
-        target.map_err(|because| Denied::new(Code::Path, format!("endpoint {name}: the request's path {because}")))?;
+    if has_body && !method.writes() {
+        // Servers disagree about where such a request ends.
+        return Err(Denied::new(Code::Method, format!("a {method} has no body; no config can allow it")));
+    }
+    let target = canonical::path(endpoint.base_url.path(), path)
+        .map_err(|because| Denied::new(Code::Path, format!("endpoint {name}: the request's path {because}")))?;
     let found = endpoint.allow.iter().enumerate().filter(|(_, rule)| rule.methods.contains(&method)).find_map(
         |(index, rule)| Some((index, rule.paths.iter().find(|it| it.matches(path))?)),
     );
@@ -241,3 +244,6 @@ fn within_budgets(standing: Standing, method: Method, body: Option<&[u8]>) -> Re
         Mode::None | Mode::Read | Mode::Write { .. } => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

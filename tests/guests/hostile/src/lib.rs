@@ -1,6 +1,7 @@
 //! A provider that does what a provider must not. A node's name is the crime to commit for it; so is a cursor of
 //! `list`, and the setting `describe`. What a crime found out comes back as [`Error::Invalid`].
 
+mod named;
 mod network;
 mod resources;
 mod wasi;
@@ -66,7 +67,7 @@ impl Instances for Hostile {
 
 /// Commits the crime that `node` is named after; other nodes have an honest machine.
 fn commit(node: &Node) -> Answer {
-    resources::run(node).or_else(|| network::run(node)).unwrap_or_else(|| Ok(Some(honest(&node.name))))
+    resources::run(node).or_else(|| named::run(node)).or_else(|| network::run(node)).unwrap_or_else(|| Ok(Some(honest(&node.name))))
 }
 
 fn honest(name: &str) -> Instance {

@@ -1,0 +1,199 @@
+use super::*;
+use crate::gate::testing::{endpoint, request};
+
+const WRITES: Standing = Standing { mode: Mode::Write { deletes: 2 }, leads: true, requests: 0, deletes: 0 };
+const READS: Standing = Standing { mode: Mode::Read, ..WRITES };
+
+fn judge(standing: Standing, request: GuestRequest) -> Result<Permitted, Denied> {
+    permit(&[Arc::new(endpoint("https://api.example.com"))], standing, request)
+}
+
+/// The code, or the rule and what would go out.
+#[track_caller]
+fn check(standing: Standing, request: GuestRequest, expected: Result<(&str, &str), &str>) {
+    match (judge(standing, request), expected) {
+        (Ok(permitted), expected) => assert_eq!(Ok((permitted.rule(), permitted.target())), expected),
+        (Err(denied), expected) => assert_eq!(Err(denied.code.as_str()), expected, "{denied}"),
+    }
+}
+
+fn get(path: &[&str]) -> GuestRequest {
+    request(Method::Get, path)
+}
+
+#[test]
+fn what_a_rule_names_passes() {
+    check(READS, get(&["v2", "droplets"]), Ok(("api.allow[0] GET /v2/**", "/v2/droplets")));
+    check(READS, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
+    let query = vec![("page".to_owned(), "2".to_owned()), ("tag".to_owned(), "a b".to_owned())];
+    let paged = GuestRequest { query, ..get(&["v2", "droplets"]) };
+    check(READS, paged, Ok(("api.allow[0] GET /v2/**", "/v2/droplets?page=2&tag=a%20b")));
+    let made = request(Method::Post, &["v2", "load_balancers"]);
+    check(WRITES, made, Ok(("api.allow[1] POST /v2/load_balancers/**", "/v2/load_balancers")));
+}
+
+#[test]
+fn everything_goes_under_the_base_url() {
+    let endpoint = Arc::new(endpoint("https://api.example.com/cloud/x;y"));
+    let permitted = permit(&[endpoint], READS, get(&["v2", "a"])).map(|it| it.target().to_owned());
+    assert_eq!(permitted.as_deref(), Ok("/cloud/x%3By/v2/a"));
+}
+
+#[test]
+fn an_endpoint_must_exist() {
+    for name in ["", "API", "api.example.com", "https://api.example.com", "169.254.169.254", "http://169.254.169.254/"] {
+        let request = GuestRequest { endpoint: name.to_owned(), ..get(&["v2"]) };
+        check(READS, request, Err("E-EGRESS-ENDPOINT"));
+    }
+}
+
+#[test]
+fn calls_that_only_read_cannot_write() {
+    let none = Standing { mode: Mode::None, ..WRITES };
+    for method in Method::ALL {
+        check(none, request(method, &["v2", "load_balancers"]), Err("E-EGRESS-READONLY"));
+        let judged = judge(READS, request(method, &["v2", "load_balancers"])).map(|_| ()).map_err(|it| it.code);
+        let expected = match method {
+            Method::Get => Ok(()),
+            Method::Head => Err(Code::Method),
+            Method::Post | Method::Put | Method::Patch | Method::Delete => Err(Code::ReadOnly),
+        };
+        assert_eq!(judged, expected, "{method}");
+    }
+}
+
+#[test]
+fn who_does_not_lead_cannot_write() {
+    let follows = Standing { leads: false, ..WRITES };
+    check(follows, request(Method::Post, &["v2", "load_balancers"]), Err("E-EGRESS-LEADER"));
+    check(follows, request(Method::Delete, &["v2", "load_balancers", "1"]), Err("E-EGRESS-LEADER"));
+    check(follows, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
+}
+
+#[test]
+fn a_method_must_be_named() {
+    check(WRITES, request(Method::Put, &["v2", "load_balancers"]), Err("E-EGRESS-METHOD"));
+    check(WRITES, request(Method::Head, &["v2"]), Err("E-EGRESS-METHOD"));
+}
+
+#[test]
+fn adv_17_paths_are_judged_as_they_go_out() {
+    for path in [
+        &["v2", "..", "admin"][..],
+        &["v2", ".", "x"],
+        &["v2", "", "x"],
+        &["", "evil", "x"],
+        &["v2", "a/b"],
+        &["v2", "a\\b"],
+        &["v2", "a\r\nb"],
+        &["http:", "", "evil", "x"],
+        &["v3"],
+        &["V2"],
+        &["v2%2fx"],
+        &["v2;x"],
+        &["http://evil/x"],
+        &[],
+    ] {
+        check(READS, get(path), Err("E-EGRESS-PATH"));
+    }
+    check(READS, get(&["v2", "%2e%2e", "admin"]), Ok(("api.allow[0] GET /v2/**", "/v2/%252e%252e/admin")));
+    check(READS, get(&["v2", "a%2fb;c"]), Ok(("api.allow[0] GET /v2/**", "/v2/a%252fb%3Bc")));
+    check(WRITES, request(Method::Post, &["v2", "droplets"]), Err("E-EGRESS-PATH"));
+}
+
+#[test]
+fn adv_08_adv_16_headers_of_the_host_cannot_be_set() {
+    for name in [
+        "Host",
+        "Authorization",
+        "Proxy-Authorization",
+        "Cookie",
+        "X-Auth-Token",
+        "X-Forwarded-For",
+        "Forwarded",
+        "X-HTTP-Method-Override",
+        "Metadata-Flavor",
+        "Metadata",
+        "X-aws-ec2-metadata-token",
+        "x-unknown",
+    ] {
+        let request = GuestRequest { headers: vec![(name.to_owned(), "x".to_owned())], ..get(&["v2"]) };
+        check(READS, request, Err("E-EGRESS-HEADER"));
+    }
+    let headers = ["Accept", "X-Extra"].map(|name| (name.to_owned(), "x".to_owned())).to_vec();
+    let permitted = judge(READS, GuestRequest { headers, ..get(&["v2"]) }).unwrap_or_else(|it| panic!("{it}"));
+    let names: Vec<_> = permitted.headers.keys().map(|it| it.as_str()).collect();
+    assert_eq!(names, ["accept", "x-extra"]);
+}
+
+#[test]
+fn a_query_cannot_authenticate() {
+    let query = vec![("access_token".to_owned(), "x".to_owned())];
+    check(READS, GuestRequest { query, ..get(&["v2"]) }, Err("E-EGRESS-QUERY"));
+}
+
+#[test]
+fn budgets_are_of_one_call() {
+    check(Standing { requests: 99, ..READS }, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
+    check(Standing { requests: 100, ..READS }, get(&["v2"]), Err("E-EGRESS-BUDGET"));
+    let delete = || request(Method::Delete, &["v2", "load_balancers", "1"]);
+    let rule = "api.allow[1] DELETE /v2/load_balancers/**";
+    check(Standing { deletes: 1, ..WRITES }, delete(), Ok((rule, "/v2/load_balancers/1")));
+    check(Standing { deletes: 2, ..WRITES }, delete(), Err("E-EGRESS-BUDGET"));
+    let body = Some(vec![0; BODY_BYTES + 1]);
+    let made = GuestRequest { body, ..request(Method::Post, &["v2", "load_balancers"]) };
+    check(WRITES, made, Err("E-EGRESS-BUDGET"));
+}
+
+#[test]
+fn a_read_has_no_body() {
+    let request = GuestRequest { body: Some(b"{}".to_vec()), ..get(&["v2"]) };
+    check(READS, request, Err("E-EGRESS-METHOD"));
+}
+
+#[test]
+fn the_first_objection_counts() {
+    let mut request = GuestRequest {
+        endpoint: "other".to_owned(),
+        method: Method::Patch,
+        path: vec!["..".to_owned()],
+        query: vec![("token".to_owned(), "x".to_owned())],
+        headers: vec![("host".to_owned(), "x".to_owned())],
+        body: None,
+    };
+    let spent = Standing { requests: 100, leads: false, ..READS };
+    let mut code = |standing, change: fn(&mut GuestRequest)| {
+        change(&mut request);
+        let GuestRequest { endpoint, method, path, query, headers, body } = &request;
+        let (endpoint, method, body) = (endpoint.clone(), *method, body.clone());
+        let (path, query, headers) = (path.clone(), query.clone(), headers.clone());
+        let request = GuestRequest { endpoint, method, path, query, headers, body };
+        judge(standing, request).map(|_| ()).map_err(|it| it.code)
+    };
+    assert_eq!(code(spent, |_| ()), Err(Code::Endpoint));
+    assert_eq!(code(spent, |it| it.endpoint = "api".to_owned()), Err(Code::ReadOnly));
+    let spent = Standing { requests: 100, leads: false, ..WRITES };
+    assert_eq!(code(spent, |_| ()), Err(Code::Leader));
+    let spent = Standing { requests: 100, ..WRITES };
+    assert_eq!(code(spent, |_| ()), Err(Code::Method));
+    assert_eq!(code(spent, |it| it.method = Method::Get), Err(Code::Path));
+    assert_eq!(code(spent, |it| it.path = vec!["v2".to_owned()]), Err(Code::Header));
+    assert_eq!(code(spent, |it| it.headers.clear()), Err(Code::Query));
+    assert_eq!(code(spent, |it| it.query.clear()), Err(Code::Budget));
+    assert_eq!(code(WRITES, |_| ()), Ok(()));
+}
+
+#[test]
+fn a_denial_says_what_the_operator_would_have_to_allow() {
+    let says = |standing, request| judge(standing, request).err().expect("denied").to_string();
+    expect_test::expect![[r#"E-EGRESS-ENDPOINT: there is no endpoint "metadata"; the operator would have to add it to `endpoints` (there are: api)"#]]
+        .assert_eq(&says(READS, GuestRequest { endpoint: "metadata".to_owned(), ..get(&[]) }));
+    expect_test::expect!["E-EGRESS-METHOD: endpoint api allows PATCH nowhere; the operator would have to add it to a rule of `allow`"]
+        .assert_eq(&says(WRITES, request(Method::Patch, &["v2"])));
+    expect_test::expect!["E-EGRESS-PATH: endpoint api does not allow GET /v3/x%20y; the operator would have to add a rule with this method and a path that matches"]
+        .assert_eq(&says(READS, get(&["v3", "x y"])));
+    expect_test::expect!["E-EGRESS-READONLY: DELETE is a write, and this call only reads, with GET and HEAD; no config can allow it"]
+        .assert_eq(&says(READS, request(Method::Delete, &["v2"])));
+    expect_test::expect![[r#"E-EGRESS-HEADER: endpoint api: the header "x-trace" is not allowed; the operator would have to name it in `headers`"#]]
+        .assert_eq(&says(READS, GuestRequest { headers: vec![("x-trace".to_owned(), String::new())], ..get(&["v2"]) }));
+}

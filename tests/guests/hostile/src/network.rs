@@ -1,0 +1,81 @@
+//! Crimes against the network: whatever request a test thinks of. The node's name is the request, as JSON.
+
+use aerostat_sdk::bindings::host::aerostat::cloud::http::{Error, Method, Request, Response, send};
+use aerostat_sdk::Node;
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, report};
+
+/// How much of a body fits into a report.
+const BODY_CHARACTERS: usize = 200;
+
+#[derive(Deserialize)]
+struct Crime {
+    endpoint: String,
+    method: String,
+    path: Vec<String>,
+    #[serde(default)]
+    query: Vec<(String, String)>,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+    /// How often it is committed within the call. The last outcome is reported.
+    times: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Outcome {
+    Answered { status: u16, headers: Vec<(String, String)>, length: usize, body: String },
+    Denied(String),
+    RetryAfter(u32),
+    Unreachable(String),
+    Interrupted(String),
+}
+
+/// `None` if the node's name is no request.
+pub(crate) fn run(node: &Node) -> Option<Answer> {
+    let crime: Crime = serde_json::from_str(&node.name).ok()?;
+    let request = Request {
+        endpoint: crime.endpoint,
+        method: method(&crime.method)?,
+        path: crime.path,
+        query: crime.query,
+        headers: crime.headers,
+        body: crime.body.map(String::into_bytes),
+    };
+    let outcome = (0..crime.times).map(|_| Outcome::from(send(&request))).last()?;
+    Some(match serde_json::to_string(&outcome) {
+        Ok(outcome) => report(outcome),
+        Err(error) => report(error),
+    })
+}
+
+fn method(name: &str) -> Option<Method> {
+    Some(match name {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "PATCH" => Method::Patch,
+        "DELETE" => Method::Delete,
+        _ => return None,
+    })
+}
+
+impl From<Result<Response, Error>> for Outcome {
+    fn from(answer: Result<Response, Error>) -> Self {
+        match answer {
+            Ok(Response { status, headers, body }) => Self::Answered {
+                status,
+                headers,
+                length: body.len(),
+                body: String::from_utf8_lossy(&body).chars().take(BODY_CHARACTERS).collect(),
+            },
+            Err(Error::Denied(text)) => Self::Denied(text),
+            Err(Error::RetryAfter(milliseconds)) => Self::RetryAfter(milliseconds),
+            Err(Error::Unreachable(text)) => Self::Unreachable(text),
+            Err(Error::Interrupted(text)) => Self::Interrupted(text),
+        }
+    }
+}

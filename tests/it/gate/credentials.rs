@@ -1,0 +1,224 @@
+//! Which secret goes where, and which one after it has changed.
+
+use std::error::Error as _;
+use std::sync::Arc;
+
+use sandbox::{
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateError, GateSettings, Metrics,
+};
+use tests::capture::{Capture, Step};
+use tests::wait;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::setup::{Folder, Lab, Outcome, Setup, bearer, endpoint, get};
+
+fn with_token(base_url: &str) -> Endpoint {
+    Endpoint { credential: Some("token".to_owned()), ..endpoint(base_url) }
+}
+
+async fn lab(server: &Capture, credentials: Credentials) -> Lab {
+    let mut setup = Setup::new([with_token(&server.url())]);
+    setup.credentials = credentials;
+    setup.load().await
+}
+
+/// The tokens that reached a server, in their order.
+fn tokens(server: &Capture) -> Vec<String> {
+    let token = |it: &tests::capture::Request| it.header("authorization").unwrap_or("none").replace("Bearer ", "");
+    server.requests().iter().map(token).collect()
+}
+
+fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError> {
+    let settings =
+        GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
+    Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap())
+}
+
+/// What is wrong with a token file that holds this.
+fn unusable(text: &str) -> String {
+    let folder = Folder::new();
+    let file = folder.write("token", text);
+    let kind = CredentialKind::Bearer { file: file.clone() };
+    let error = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).err().expect(text);
+    error.to_string().replace(&file.display().to_string(), "FILE")
+}
+
+#[tokio::test]
+async fn adv_47_a_credential_is_bound_to_scheme_host_and_port() {
+    let folder = Folder::new();
+    folder.write("token.origins", "# only here\n\nhttps://api.a.com\n");
+    let credentials = bearer(&folder, "secret-token");
+    for base_url in ["https://api.a.com@evil.com", "http://api.a.com"] {
+        BaseUrl::parse(base_url).expect_err(base_url);
+    }
+    for base_url in ["https://api.a.com.evil.com", "https://api.a.com:8443", "https://a.com", "https://1.2.3.4"] {
+        let error = gate(with_token(base_url), credentials.clone()).err().expect(base_url).to_string();
+        let file = folder.write("unused", "").with_file_name("token.origins");
+        let expected = format!(
+            "endpoint api: the credential token may not be sent to {base_url}: {} does not list it; correct the base \
+             URL, or add the origin to the file",
+            file.display()
+        );
+        assert_eq!(error, expected);
+    }
+    for base_url in ["https://API.A.COM.", "https://api.a.com:443/v2"] {
+        assert!(gate(with_token(base_url), credentials.clone()).is_ok(), "{base_url}");
+    }
+}
+
+#[tokio::test]
+async fn a_credential_goes_to_its_endpoint_and_to_no_other() {
+    let folder = Folder::new();
+    let servers = [Capture::http(|_| Step::ok("")).await, Capture::http(|_| Step::ok("")).await];
+    let [own, other] = &servers;
+    let mut setup = Setup::new([
+        with_token(&own.url()),
+        Endpoint { name: "other".to_owned(), ..endpoint(&other.url()) },
+    ]);
+    setup.credentials = bearer(&folder, "secret-token");
+    let lab = setup.load().await;
+    lab.body(&get(&["v2"])).await;
+    let mut request = get(&["v2"]);
+    request.endpoint = "other".to_owned();
+    lab.body(&request).await;
+    assert_eq!(tokens(own), ["secret-token"]);
+    assert_eq!(tokens(other), ["none"]);
+}
+
+#[tokio::test]
+async fn adv_49_what_is_in_flight_keeps_the_old_token_and_what_is_new_has_the_new_one() {
+    let folder = Folder::new();
+    let go = Arc::new(Notify::new());
+    let word = go.clone();
+    let server = Capture::http(move |it| match it.text().contains("/held") {
+        true => [Step::Wait(word.clone())].into_iter().chain(Step::ok("held")).collect(),
+        false => Step::ok("quick"),
+    })
+    .await;
+    let credentials = bearer(&folder, "old-token");
+    let lab = lab(&server, credentials.clone()).await;
+    let (quick, held) = (get(&["v2"]), get(&["v2", "held"]));
+    let mut watch = JoinSet::new();
+    let rotate = async {
+        wait::until("the request is in flight", async || (server.requests().len() == 1).then_some(())).await;
+        folder.write("token", "new-token\n");
+        watch.spawn(credentials.watch());
+        wait::until("the new token is in use", async || {
+            lab.body(&quick).await;
+            tokens(&server).contains(&"new-token".to_owned()).then_some(())
+        })
+        .await;
+        go.notify_one();
+    };
+    let (body, ()) = futures::join!(lab.body(&held), rotate);
+    assert_eq!(body, "held");
+    let requests = server.requests();
+    let held = requests.iter().filter(|it| it.text().contains("/held")).count();
+    assert_eq!(held, 1, "what was in flight was not sent again");
+    let tokens = tokens(&server);
+    let first_new = tokens.iter().position(|it| it == "new-token").expect("a new one");
+    assert!(tokens[..first_new].iter().all(|it| it == "old-token"), "{tokens:?}");
+    assert!(tokens[first_new..].iter().all(|it| it == "new-token"), "{tokens:?}");
+    let old: Vec<_> = requests[..first_new].iter().map(|it| it.connection).collect();
+    assert!(requests[first_new..].iter().all(|it| !old.contains(&it.connection)), "connections are not shared");
+}
+
+#[tokio::test]
+async fn adv_49_a_401_leads_to_one_look_at_the_file_and_one_more_try() {
+    let folder = Folder::new();
+    let server = Capture::http(|it| match it.header("authorization") {
+        Some("Bearer new-token") => Step::ok("welcome"),
+        _ => Step::answer("401 Unauthorized", &[], ""),
+    })
+    .await;
+    let lab = lab(&server, bearer(&folder, "old-token")).await;
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 401, .. }));
+    assert_eq!(tokens(&server), ["old-token"], "the same token is not tried again");
+    folder.write("token", "new-token");
+    assert_eq!(lab.body(&get(&["v2"])).await, "welcome");
+    assert_eq!(tokens(&server), ["old-token", "old-token", "new-token"]);
+    folder.write("token", "third-token");
+    assert_eq!(lab.body(&get(&["v2"])).await, "welcome");
+    assert_eq!(tokens(&server).len(), 4, "what works is not refreshed");
+}
+
+#[tokio::test]
+async fn adv_49_a_token_that_is_refused_again_is_not_tried_for_ever() {
+    let folder = Folder::new();
+    let server = Capture::http(|_| Step::answer("401 Unauthorized", &[], "")).await;
+    let lab = lab(&server, bearer(&folder, "old-token")).await;
+    folder.write("token", "new-token");
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 401, .. }));
+    assert_eq!(tokens(&server), ["old-token", "new-token"]);
+}
+
+#[tokio::test]
+async fn a_file_that_becomes_unusable_leaves_the_old_token_in_use() {
+    let folder = Folder::new();
+    let server = Capture::http(|it| match it.header("authorization") {
+        Some("Bearer new-token") => Step::ok("welcome"),
+        _ => Step::answer("401 Unauthorized", &[], ""),
+    })
+    .await;
+    let lab = lab(&server, bearer(&folder, "old-token")).await;
+    for text in ["", "two\nlines", "control\u{1}", "origins"] {
+        if text == "origins" {
+            folder.write("token.origins", "not an origin");
+            folder.write("token", "new-token");
+        } else {
+            folder.write("token", text);
+        }
+        assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 401, .. }), "{text:?}");
+    }
+    assert_eq!(tokens(&server), ["old-token"; 4]);
+    folder.write("token.origins", &server.url());
+    assert_eq!(lab.body(&get(&["v2"])).await, "welcome");
+}
+
+#[tokio::test]
+async fn origins_that_shrink_stop_the_token() {
+    let folder = Folder::new();
+    let server = Capture::http(|_| Step::answer("401 Unauthorized", &[], "")).await;
+    let lab = lab(&server, bearer(&folder, "the-token")).await;
+    folder.write("token.origins", "https://api.example.com");
+    match lab.send(&get(&["v2"])).await {
+        Outcome::Unreachable(text) => assert!(text.contains("may no longer be sent to"), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(tokens(&server), ["the-token"]);
+}
+
+#[test]
+fn a_token_is_one_line_of_visible_characters() {
+    let folder = Folder::new();
+    for text in ["token", "token\n", "token\r\n"] {
+        bearer(&folder, text);
+    }
+    expect_test::expect!["credential token: FILE is empty; put the token there"].assert_eq(&unusable("\n"));
+    expect_test::expect!["credential token: FILE holds a character at byte 5 that is not visible ASCII; put the token there, on one line, and nothing else"]
+        .assert_eq(&unusable("token\nx"));
+    for text in ["", "a b", "a\tb", "a\0", "tökén", "token\n\n", " token", &"x".repeat(20_000)] {
+        unusable(text);
+    }
+}
+
+#[test]
+fn an_unreadable_token_is_an_error_with_the_next_step() {
+    let file = Folder::new().write("token", "").with_file_name("gone");
+    let kind = CredentialKind::Bearer { file: file.clone() };
+    let error = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).err().unwrap();
+    let expected = format!(
+        "credential token: cannot read {}; mount the Secret there, readable for this process, or correct `bearer.file`",
+        file.display()
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(error.source().unwrap().to_string().contains("No such file"), "{error:?}");
+}
+
+#[test]
+fn an_endpoint_names_a_credential_that_exists() {
+    let error = gate(with_token("https://api.example.com"), Credentials::default()).err().unwrap().to_string();
+    expect_test::expect!["endpoint api names the credential token, which `credentials` does not define; add it there"]
+        .assert_eq(&error);
+}

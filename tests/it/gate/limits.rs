@@ -1,0 +1,163 @@
+//! How long, how often and how many at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use tests::capture::{Capture, Step};
+use tests::wait;
+use tokio::sync::Notify;
+
+use crate::audit;
+use crate::setup::{Lab, Outcome, Request, Setup, endpoint, get};
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(20);
+
+/// A gate to a server that answers like this, with these limits: first byte, idle and total.
+async fn slow(steps: Vec<Step>, [first_byte, idle, total]: [Duration; 3]) -> (Lab, Capture) {
+    let server = Capture::http(move |_| steps.clone()).await;
+    let mut api = endpoint(&server.url());
+    (api.limits.first_byte, api.limits.idle, api.limits.total) = (first_byte, idle, total);
+    (Setup::new([api]).load().await, server)
+}
+
+/// Asserts that a request is given up with this text, long before the other limits.
+async fn given_up(steps: Vec<Step>, limits: [Duration; 3], because: &str) {
+    let (lab, _server) = slow(steps, limits).await;
+    let start = Instant::now();
+    match lab.send(&get(&["v2"])).await {
+        Outcome::Interrupted(text) => assert!(text.contains(because), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn adv_27_a_head_that_drips_is_given_up_after_its_time() {
+    let drip = Step::Drip(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx".repeat(100), Duration::from_millis(100));
+    given_up(vec![drip], [SHORT, LONG, LONG], "did not begin to answer within 300ms").await;
+}
+
+#[tokio::test]
+async fn adv_27_a_body_that_stops_is_given_up_after_its_time() {
+    let head = Step::raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx");
+    given_up(vec![head, Step::Hang], [LONG, SHORT, LONG], "stopped for 300ms within its answer").await;
+}
+
+#[tokio::test]
+async fn adv_27_a_body_that_drips_is_given_up_after_the_total() {
+    let head = Step::raw("HTTP/1.1 200 OK\r\ncontent-length: 10000\r\n\r\n");
+    let drip = Step::Drip(vec![b'x'; 10_000], Duration::from_millis(50));
+    given_up(vec![head, drip], [LONG, LONG, SHORT], "had not answered in full after 300ms").await;
+}
+
+#[tokio::test]
+async fn a_tls_handshake_has_its_time() {
+    // It takes the connection, and then says nothing: the script never sees a request.
+    let server = Capture::http(|_| Step::ok("")).await;
+    let mut api = endpoint(&format!("https://{}", server.address()));
+    api.limits.tls = SHORT;
+    match Setup::new([api]).load().await.send(&get(&["v2"])).await {
+        Outcome::Unreachable(text) => assert!(text.contains("no TLS handshake within 300ms"), "{text}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn adv_29_a_pause_is_clamped_and_holds_everyone_off() {
+    for (asked, seen, longest) in [("0", "1", 1_000), ("4294967295", "3600", 3_600_000), ("7", "7", 7_000)] {
+        let refusal = Step::answer("429 Too Many Requests", &[("retry-after", asked)], "");
+        let server = Capture::http(move |_| refusal.clone()).await;
+        let lab = Setup::new([endpoint(&server.url())]).load().await;
+        let Outcome::Answered { status: 429, headers, .. } = lab.send(&get(&["v2"])).await else { panic!("{asked}") };
+        assert!(headers.contains(&("retry-after".to_owned(), seen.to_owned())), "{asked}: {headers:?}");
+        match lab.send(&get(&["v2", "other"])).await {
+            Outcome::RetryAfter(after) => assert!((1..=longest).contains(&after), "{asked}: {after}"),
+            other => panic!("{asked}: {other:?}"),
+        }
+        assert_eq!(server.requests().len(), 1, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_pause_ends() {
+    let server = Capture::http(|it| match it.text().contains("/busy") {
+        true => Step::answer("503 Service Unavailable", &[("retry-after", "1")], ""),
+        false => Step::ok("free"),
+    })
+    .await;
+    let lab = Setup::new([endpoint(&server.url())]).load().await;
+    lab.send(&get(&["v2", "busy"])).await;
+    let body = wait::until("the endpoint is free again", async || match lab.send(&get(&["v2"])).await {
+        Outcome::Answered { body, .. } => Some(body),
+        Outcome::RetryAfter(_) => None,
+        other => panic!("{other:?}"),
+    })
+    .await;
+    assert_eq!(body, "free");
+}
+
+#[tokio::test]
+async fn an_error_without_a_pause_holds_nobody_off() {
+    for status in ["429 Too Many Requests", "503 Service Unavailable", "500 Internal Server Error"] {
+        let server = Capture::http(move |_| Step::answer(status, &[], "")).await;
+        let lab = Setup::new([endpoint(&server.url())]).load().await;
+        for _ in 0..2 {
+            assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { .. }), "{status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn requests_beyond_the_rate_wait_a_little_or_come_back_later() {
+    let server = Capture::http(|_| Step::ok("")).await;
+    let mut api = endpoint(&server.url());
+    api.limits.requests_per_second = 0.5;
+    let lab = Setup::new([api]).load().await;
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { .. }));
+    match lab.send(&get(&["v2"])).await {
+        Outcome::RetryAfter(after) => assert!((1_000..=2_000).contains(&after), "{after}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn no_more_requests_are_in_flight_than_the_endpoint_allows() {
+    let go = Arc::new(Notify::new());
+    let word = go.clone();
+    let steps = move |_: &_| [Step::Wait(word.clone())].into_iter().chain(Step::ok("done")).collect();
+    let server = Capture::http(steps).await;
+    let mut api = endpoint(&server.url());
+    api.limits.concurrency = 2;
+    let lab = Setup::new([api]).load().await;
+    let request = get(&["v2"]);
+    let all = join_all((0..5).map(|_| lab.body(&request)));
+    let watch = async {
+        for served in 0..5 {
+            let expected = (served + 2).min(5);
+            wait::until("as many requests as may be in flight", async || {
+                (server.requests().len() == expected).then_some(())
+            })
+            .await;
+            go.notify_one();
+        }
+    };
+    let (bodies, ()) = futures::join!(all, watch);
+    assert_eq!(bodies, ["done"; 5]);
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn one_call_makes_a_hundred_requests_and_one_line_says_that_it_wanted_more() {
+    audit::keep();
+    let server = Capture::http(|_| Step::ok("")).await;
+    let lab = Setup::new([endpoint(&server.url())]).load().await;
+    lab.denied(Request { times: 150, ..get(&["v2", "budget"]) }, "E-EGRESS-BUDGET").await;
+    assert_eq!(server.requests().len(), 100);
+    assert_eq!(audit::lines("/v2/budget").len(), 101);
+    assert_eq!(lab.counter("aerostat_egress_denied_total", &[("code", "E-EGRESS-BUDGET")]), 50);
+    assert_eq!(lab.counter("aerostat_cloud_requests_total", &[("endpoint", "api"), ("code", "200")]), 100);
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { .. }), "the next call has its own budget");
+}

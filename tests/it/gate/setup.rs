@@ -1,0 +1,269 @@
+//! A gate with a hostile guest behind it, which sends whatever a test asks for.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use async_trait::async_trait;
+use cloud_provider::{Error, Instances, Machine};
+use prometheus::Registry;
+use sandbox::{
+    Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
+    Gate, GateSettings, Method, Metrics, Networks, PathPattern, Provider, ProviderSettings, Resolve, Rule, Sandbox,
+    Source,
+};
+use serde::{Deserialize, Serialize};
+use tests::capture::Capture;
+
+/// A folder of one test, which goes with it.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("gate-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Replaces a file as a whole, as a kubelet does.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let (path, fresh) = (self.0.join(name), self.0.join(format!("{name}.fresh")));
+        std::fs::write(&fresh, text).unwrap();
+        std::fs::rename(&fresh, &path).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays is under target/.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What the gate is to be.
+pub(crate) struct Setup {
+    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) credentials: Credentials,
+    pub(crate) networks: Networks,
+    pub(crate) names: Arc<dyn Resolve>,
+    pub(crate) route: fn(SocketAddr) -> SocketAddr,
+}
+
+impl Setup {
+    pub(crate) fn new(endpoints: impl IntoIterator<Item = Endpoint>) -> Self {
+        Self {
+            endpoints: endpoints.into_iter().collect(),
+            credentials: Credentials::default(),
+            networks: Networks::default(),
+            names: Arc::new(Names::default()),
+            route: |it| it,
+        }
+    }
+
+    pub(crate) async fn load(self) -> Lab {
+        let Self { endpoints, credentials, networks, names, route } = self;
+        let settings = GateSettings { endpoints, credentials, fence: Arc::new(|| true), route };
+        load(|metrics| {
+            let gate = Gate::with_resolver(settings, metrics, names).unwrap_or_else(|error| panic!("{error}"));
+            gate.set_networks(networks);
+            gate
+        })
+        .await
+    }
+}
+
+/// Puts a hostile guest behind a gate.
+pub(crate) async fn load(gate: impl FnOnce(Metrics) -> Gate) -> Lab {
+    let registry = Registry::new();
+    let metrics = Metrics::register(&registry).unwrap();
+    let gate = gate(metrics.clone());
+    let bytes = std::fs::read(tests::guests::HOSTILE).unwrap();
+    let sha256 = Digest::parse(&tests::guests::sha256(tests::guests::HOSTILE)).unwrap();
+    let [namespace, name, key] = ["kube-system", "hostile", "provider.wasm"].map(str::to_owned);
+    let source = Source::ConfigMap { namespace, name, key, sha256 };
+    let module = source.fetch(&Held(bytes)).await.unwrap();
+    let provider = Provider::load(sandbox(), module, ProviderSettings::default(), gate, metrics).await.unwrap();
+    Lab { instances: provider.cloud().instances.unwrap(), registry }
+}
+
+/// One sandbox for all tests: what it costs is the ticking thread.
+fn sandbox() -> &'static Sandbox {
+    static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
+    SANDBOX.get_or_init(|| Sandbox::new(ProviderSettings::default().limits.memory).unwrap())
+}
+
+struct Held(Vec<u8>);
+
+#[async_trait]
+impl ConfigMaps for Held {
+    async fn read(&self, _: &str, _: &str, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.clone())
+    }
+}
+
+/// The endpoint `api`, where GET is allowed under `/v2` and HEAD everywhere.
+pub(crate) fn endpoint(base_url: &str) -> Endpoint {
+    let rule = |method, path| Rule { methods: vec![method], paths: vec![PathPattern::parse(path).unwrap()] };
+    Endpoint {
+        name: "api".to_owned(),
+        base_url: BaseUrl::parse(base_url).unwrap(),
+        credential: None,
+        allow: vec![rule(Method::Get, "/v2/**"), rule(Method::Head, "/**")],
+        addresses: Addresses::Public,
+        ca_file: None,
+        headers: Vec::new(),
+        // No test is about this limit unless it says so.
+        limits: EndpointLimits { requests_per_second: 10_000.0, ..EndpointLimits::default() },
+    }
+}
+
+/// The endpoint `api` behind a name, as `capture` serves it.
+pub(crate) fn named(base_url: &str, capture: &Capture, folder: &Folder) -> Endpoint {
+    Endpoint { ca_file: Some(folder.write("ca.pem", capture.ca())), ..endpoint(base_url) }
+}
+
+/// A bearer credential `token` in a file `token`.
+pub(crate) fn bearer(folder: &Folder, token: &str) -> Credentials {
+    let file = folder.write("token", token);
+    Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind: CredentialKind::Bearer { file } }])
+        .unwrap()
+}
+
+/// A gate with a hostile guest behind it.
+pub(crate) struct Lab {
+    instances: Arc<dyn Instances>,
+    registry: Registry,
+}
+
+/// A request that the guest is to send.
+#[derive(Clone, Serialize)]
+pub(crate) struct Request {
+    pub(crate) endpoint: String,
+    pub(crate) method: &'static str,
+    pub(crate) path: Vec<String>,
+    pub(crate) query: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<String>,
+    /// How often within one call; the last outcome counts.
+    pub(crate) times: u32,
+}
+
+/// GET of a path below the endpoint `api`.
+pub(crate) fn get(path: &[&str]) -> Request {
+    Request {
+        endpoint: "api".to_owned(),
+        method: "GET",
+        path: path.iter().map(|&it| it.to_owned()).collect(),
+        query: Vec::new(),
+        headers: Vec::new(),
+        body: None,
+        times: 1,
+    }
+}
+
+impl Request {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn query(mut self, key: &str, value: &str) -> Self {
+        self.query.push((key.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// What the guest saw.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Outcome {
+    Answered { status: u16, headers: Vec<(String, String)>, length: usize, body: String },
+    Denied(String),
+    RetryAfter(u64),
+    Unreachable(String),
+    Interrupted(String),
+}
+
+impl Lab {
+    /// Lets the guest send a request, in a call of its own.
+    pub(crate) async fn send(&self, request: &Request) -> Outcome {
+        let machine = Machine { name: serde_json::to_string(request).unwrap(), ..Machine::default() };
+        match self.instances.get(&[machine]).await.answer.remove(0) {
+            Err(Error::Invalid(text)) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")),
+            other => panic!("the guest reported nothing: {other:?}"),
+        }
+    }
+
+    /// Lets the guest send a request that is answered, and gives the body.
+    pub(crate) async fn body(&self, request: &Request) -> String {
+        match self.send(request).await {
+            Outcome::Answered { body, .. } => body,
+            other => panic!("not answered: {other:?}"),
+        }
+    }
+
+    /// Asserts that a request is refused with this code.
+    #[track_caller]
+    pub(crate) fn denied(&self, request: Request, code: &str) -> impl Future<Output = ()> {
+        let caller = std::panic::Location::caller();
+        async move {
+            match self.send(&request).await {
+                Outcome::Denied(text) if text.starts_with(&format!("{code}: ")) => {}
+                other => panic!("{caller}: expected {code}, but {other:?}"),
+            }
+        }
+    }
+
+    /// The value of a counter.
+    pub(crate) fn counter(&self, family: &str, labels: &[(&str, &str)]) -> u64 {
+        let families = self.registry.gather();
+        let metrics = families.iter().filter(|it| it.name() == family).flat_map(|it| it.get_metric());
+        let has = |metric: &prometheus::proto::Metric, (name, value): &(&str, &str)| {
+            metric.get_label().iter().any(|it| it.name() == *name && it.value() == *value)
+        };
+        metrics
+            .filter(|metric| labels.iter().all(|it| has(metric, it)))
+            .map(|it| it.get_counter().get_value() as u64)
+            .sum()
+    }
+}
+
+/// What names resolve to: each answer once, the last one for ever.
+#[derive(Default)]
+pub(crate) struct Names(Mutex<HashMap<String, Vec<Vec<IpAddr>>>>);
+
+impl Names {
+    pub(crate) fn new(name: &str, answers: &[&[&str]]) -> Arc<Self> {
+        let parse = |answer: &&[&str]| answer.iter().map(|it| it.parse().unwrap()).collect();
+        let answers = answers.iter().rev().map(parse).collect();
+        Arc::new(Self(Mutex::new(HashMap::from([(name.to_owned(), answers)]))))
+    }
+}
+
+#[async_trait]
+impl Resolve for Names {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let mut names = self.0.lock().unwrap();
+        match names.get_mut(host) {
+            None => Err(io::Error::new(io::ErrorKind::NotFound, "no such name")),
+            Some(answers) if answers.len() > 1 => Ok(answers.pop().unwrap()),
+            Some(answers) => Ok(answers[0].clone()),
+        }
+    }
+}
+
+static ROUTES: Mutex<Vec<(IpAddr, SocketAddr)>> = Mutex::new(Vec::new());
+
+/// Leads an address to a server on loopback. Each test takes addresses of its own.
+pub(crate) fn lead(from: &str, to: SocketAddr) {
+    ROUTES.lock().unwrap().push((from.parse().unwrap(), to));
+}
+
+/// Where [`lead`] leads; everything else stays where it is.
+pub(crate) fn route(address: SocketAddr) -> SocketAddr {
+    let routes = ROUTES.lock().unwrap();
+    routes.iter().find(|(from, _)| *from == address.ip()).map_or(address, |(_, to)| *to)
+}

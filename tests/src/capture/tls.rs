@@ -1,0 +1,38 @@
+//! A certificate for a server of the tests, from an authority made for it.
+
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::ServerConfig;
+use rustls_pki_types::PrivateKeyDer;
+use tokio_rustls::TlsAcceptor;
+
+pub(super) struct Identity {
+    /// The authority's certificate, in PEM.
+    pub(super) ca: String,
+    pub(super) acceptor: TlsAcceptor,
+}
+
+impl Identity {
+    pub(super) fn new(names: &[&str]) -> Self {
+        let ca_key = KeyPair::generate().unwrap();
+        let mut ca = CertificateParams::new(Vec::<String>::new()).unwrap();
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = ca.self_signed(&ca_key).unwrap();
+        let issuer = Issuer::from_params(&ca, &ca_key);
+
+        let key = KeyPair::generate().unwrap();
+        let names: Vec<_> = names.iter().map(|&it| it.to_owned()).collect();
+        let own = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.der().clone()], key)
+            .unwrap();
+        Self { ca: certificate.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
+    }
+}
