@@ -9,7 +9,7 @@ mod wasi;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cloud_provider::Reply;
@@ -79,6 +79,12 @@ impl Function {
     }
 }
 
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Which call something belongs to, in logs.
 #[derive(Clone, Debug)]
 pub(crate) struct CallId {
@@ -92,13 +98,14 @@ pub(crate) struct CallId {
 
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
-    pub(crate) engine: Engine,
+    engine: Engine,
+    /// The provider's name; before it has told it, the module's.
     pub(crate) provider: Arc<str>,
-    pub(crate) digest: Digest,
-    pub(crate) settings: Arc<[(String, String)]>,
-    pub(crate) limits: CallLimits,
-    pub(crate) gate: Gate,
-    pub(crate) metrics: Metrics,
+    digest: Digest,
+    settings: Arc<[(String, String)]>,
+    limits: CallLimits,
+    gate: Gate,
+    metrics: Metrics,
     permits: Semaphore,
     quota: Arc<Quota>,
 }
@@ -147,7 +154,7 @@ impl Calls {
         };
 
         let state = store.into_data();
-        let dropped = log.lock().unwrap_or_else(std::sync::PoisonError::into_inner).finish();
+        let dropped = log.lock().unwrap_or_else(PoisonError::into_inner).finish();
         let outcome = match &answer {
             Ok(answer) if answer.is_error() => "guest-error",
             Ok(_) => "ok",
@@ -168,23 +175,23 @@ impl Calls {
         Reply { answer, notices: state.into_notices() }
     }
 
-    /// What to tell a person about a crash.
+    /// What to tell a person about a crash: "get was stopped …".
     pub(crate) fn explain(&self, function: Function, crash: &Crash) -> String {
-        let Self { provider, limits, .. } = self;
-        let function = function.as_str();
-        let what = match crash {
-            Crash::Trap(text) => format!("crashed: {text}; its own log lines, if any, say more"),
-            Crash::Cpu => format!("was stopped after {:?} of CPU time (provider.limits.cpu)", limits.cpu),
+        let CallLimits { cpu, wall, memory, .. } = self.limits;
+        match crash {
+            Crash::Trap(text) => format!("{function} crashed: {text}; its own log lines, if any, say more"),
+            Crash::Cpu => format!("{function} was stopped after {cpu:?} of CPU time (provider.limits.cpu)"),
             Crash::Memory => {
                 format!(
-                    "was stopped: it wanted more than {} KiB of memory (provider.limits.memory)",
-                    limits.memory >> 10
+                    "{function} was stopped: it wanted more than {} KiB of memory (provider.limits.memory)",
+                    memory >> 10
                 )
             }
-            Crash::Wall => format!("was stopped after {:?} (provider.limits.wall)", limits.wall),
-            Crash::Panic => "failed inside the host: this is a bug in Aerostat, and its log has a panic message".into(),
-        };
-        format!("provider {provider}: {function} {what}")
+            Crash::Wall => format!("{function} was stopped after {wall:?} (provider.limits.wall)"),
+            Crash::Panic => {
+                format!("{function} failed inside the host: this is a bug in Aerostat, and its log has a panic message")
+            }
+        }
     }
 
     fn next_id(&self, function: Function) -> CallId {
@@ -265,11 +272,5 @@ impl Crash {
             Self::Wall => "timeout",
             Self::Panic => "host-panic",
         }
-    }
-}
-
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Page, Reply, Result};
-use futures::future::join_all;
+use tokio::task::JoinSet;
 
 pub use self::load::LoadError;
 use crate::bindings::instances::ProvidesInstancesPre;
@@ -83,6 +83,7 @@ impl Provider {
 }
 
 /// The machines of a provider that exports `instances`.
+#[derive(Clone)]
 struct Guest {
     pre: ProvidesInstancesPre<State>,
     loaded: Arc<Loaded>,
@@ -92,9 +93,16 @@ struct Guest {
 impl Instances for Guest {
     async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
         let batch = self.loaded.description.get_batch as usize;
-        let replies = join_all(nodes.chunks(batch).map(|it| self.get_batch(it))).await;
+        // A task for each call: they run on all threads, and a busy one holds up no other for longer than a tick.
+        let mut calls = JoinSet::new();
+        for (position, nodes) in nodes.chunks(batch).enumerate() {
+            let (guest, nodes) = (self.clone(), nodes.to_vec());
+            calls.spawn(async move { (position, guest.get_batch(&nodes).await) });
+        }
+        let mut replies = calls.join_all().await;
+        replies.sort_unstable_by_key(|(position, _)| *position);
         let mut all = Reply::from(Vec::with_capacity(nodes.len()));
-        for reply in replies {
+        for (_, reply) in replies {
             all.answer.extend(reply.answer);
             all.notices.extend(reply.notices);
         }
@@ -117,7 +125,7 @@ impl Instances for Guest {
             Ok(Ok(page)) => convert::instance::page(page, cursor.as_deref(), limit, description)
                 .map_err(|because| self.unusable(Function::List, &because)),
             Ok(Err(error)) => Err(convert::error(error)),
-            Err(crash) => Err(Error::Unavailable(calls.explain(Function::List, &crash))),
+            Err(crash) => Err(self.failed(&calls.explain(Function::List, &crash))),
         };
         Reply { answer, notices: self.about_ours(notices) }
     }
@@ -152,17 +160,18 @@ impl Guest {
                 let because = format!("{} answers for {} nodes", answers.len(), nodes.len());
                 vec![Err(self.unusable(Function::Get, &because)); nodes.len()]
             }
-            Err(crash) => vec![Err(Error::Unavailable(calls.explain(Function::Get, &crash))); nodes.len()],
+            Err(crash) => vec![Err(self.failed(&calls.explain(Function::Get, &crash))); nodes.len()],
         };
         Reply { answer, notices: self.about_ours(notices) }
     }
 
-    /// An answer that cannot be used is a fault of the provider, and may be gone with the next one.
     fn unusable(&self, function: Function, because: &str) -> Error {
-        Error::Unavailable(format!(
-            "provider {}: {function} gave an unusable answer: {because}",
-            self.loaded.calls.provider
-        ))
+        self.failed(&format!("{function} gave an unusable answer: {because}"))
+    }
+
+    /// A fault of the provider, which may be gone with the next call.
+    fn failed(&self, because: &str) -> Error {
+        Error::Unavailable(format!("provider {}: {because}", self.loaded.calls.provider))
     }
 
     /// Leaves out what is about an object that cannot be the provider's.

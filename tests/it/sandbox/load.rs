@@ -69,7 +69,7 @@ async fn an_import_that_is_not_offered_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn sockets_are_not_offered() {
+async fn adv_45_sockets_are_not_offered() {
     let world = "
         package test:guest;
         world guest { import wasi:sockets/instance-network@0.2.0; export aerostat:cloud/provider@0.1.0; }
@@ -143,7 +143,7 @@ async fn a_provider_that_misbehaves_at_the_start_is_stopped() {
         ("eat-memory", "was stopped: it wanted more than 65536 KiB of memory (provider.limits.memory)"),
         ("panic", "crashed: wasm trap: wasm `unreachable` instruction executed; its own log lines, if any, say more"),
     ] {
-        let text = format!("{MODULE} does not start: provider {MODULE}: describe {expected}");
+        let text = format!("{MODULE} does not start: describe {expected}");
         check(Guest::hostile().setting("describe", crime), &text).await;
     }
 }

@@ -33,7 +33,6 @@ pub(crate) struct Guest {
 
 /// A loaded guest.
 pub(crate) struct Lab {
-    pub(crate) provider: Provider,
     pub(crate) instances: Arc<dyn Instances>,
     registry: Registry,
     _shared: Option<RwLockReadGuard<'static, ()>>,
@@ -83,7 +82,7 @@ impl Guest {
         let registry = Registry::new();
         let provider = self.try_load(&registry).await.unwrap_or_else(|error| panic!("{error:?}"));
         let instances = provider.cloud().instances.expect("the guest exports instances");
-        Lab { provider, instances, registry, _shared: None }
+        Lab { instances, registry, _shared: None }
     }
 
     pub(crate) async fn try_load(self, registry: &Registry) -> Result<Provider, LoadError> {
