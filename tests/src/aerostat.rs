@@ -99,6 +99,28 @@ impl Aerostat {
         }
     }
 
+    /// Waits until it has ended by itself. Returns how, and every line that it wrote since the log was last read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with these lines if it does not end in time.
+    pub async fn ended(&mut self, time: Duration) -> Result<(ExitStatus, Vec<Map<String, Value>>)> {
+        let mut lines = Vec::new();
+        // The log is closed by the end of the process.
+        let read = async {
+            while let Some(entry) = self.log.recv().await {
+                lines.push(entry);
+            }
+        };
+        let closed = tokio::time::timeout(time, read).await;
+        let ended = wait::within(Duration::from_secs(1), async || self.child.try_wait().ok().flatten()).await;
+        let tail = || lines.iter().map(message).collect::<Vec<_>>().join("\n");
+        match (closed, ended) {
+            (Ok(()), Some(status)) => Ok((status, lines)),
+            _ => bail!("aerostat did not end within {time:?}. It said:\n{}", tail()),
+        }
+    }
+
     /// Asks it to end, as Kubernetes does, and waits until it has.
     ///
     /// # Errors

@@ -1,1 +1,7 @@
-//! The process: flags, files, leadership, health, metrics, end.
+//! The binary as a whole: a child process, a real API server, and the cloud at the other end of the gate.
+
+mod bad_input;
+mod controllers;
+mod election;
+mod setup;
+mod start;

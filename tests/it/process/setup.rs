@@ -1,0 +1,249 @@
+//! Files for the binary, the binary itself, and what can be seen of it.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Node};
+use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Map, Value, json};
+use tests::aerostat::{Aerostat, message};
+use tests::control_plane::Cluster;
+use tests::digitalocean::Simulator;
+use tests::{guests, kubelet, wait};
+
+/// How long the binary may take to start, to say something, or to give up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What an operator has: a folder with a cloud configuration and a token, and flags.
+pub(crate) struct Setup {
+    pub(crate) folder: Folder,
+    pub(crate) config: Value,
+    pub(crate) flags: Vec<String>,
+    port: u16,
+}
+
+/// A folder that goes away with the test.
+pub(crate) struct Folder(PathBuf);
+
+/// The binary, running.
+pub(crate) struct Process {
+    pub(crate) aerostat: Aerostat,
+    port: u16,
+}
+
+/// What its server said.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) content_type: String,
+    pub(crate) body: String,
+}
+
+impl Setup {
+    /// A guest that needs no endpoint.
+    pub(crate) fn guest(cluster: &Cluster, path: &str) -> Self {
+        let folder = Folder::new();
+        let port = free_port();
+        let config = json!({
+            "apiVersion": "aerostat.dev/v1alpha1",
+            "kind": "CloudConfig",
+            "provider": { "module": { "file": { "path": path, "sha256": guests::sha256(path) } } },
+        });
+        let flags = vec![
+            format!("--kubeconfig={}", cluster.kubeconfig.display()),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={port}"),
+        ];
+        Self { folder, config, flags, port }
+    }
+
+    /// The DigitalOcean provider, and what its page tells an operator to allow.
+    pub(crate) fn digitalocean(cluster: &Cluster, cloud: &Simulator) -> Self {
+        let mut setup = Self::guest(cluster, guests::DIGITALOCEAN);
+        let token = setup.folder.write("token", format!("{}\n", cloud.token));
+        setup.config["endpoints"] = json!([{
+            "name": "api",
+            "baseUrl": cloud.base_url(),
+            "credential": "token",
+            "allow": [{ "methods": ["GET"], "paths": ["/v2/droplets", "/v2/droplets/*", "/v2/account"] }],
+            "tls": { "caFile": cloud.ca_file() },
+        }]);
+        setup.config["credentials"] = json!([{ "name": "token", "bearer": { "file": token } }]);
+        setup
+    }
+
+    /// Adds flags.
+    pub(crate) fn flags(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().map(|it| (*it).to_owned()));
+        self
+    }
+
+    /// Changes the cloud configuration.
+    pub(crate) fn edit(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Takes the module from another file.
+    pub(crate) fn module(self, path: &Path) -> Self {
+        let sha256 = guests::sha256(path);
+        self.edit(|config| config["provider"]["module"] = json!({ "file": { "path": path, "sha256": sha256 } }))
+    }
+
+    /// Starts the binary.
+    pub(crate) fn start(&self) -> Process {
+        // Every JSON document is a YAML document.
+        let config = self.folder.write("cloud.yaml", serde_json::to_string_pretty(&self.config).unwrap());
+        let flags = [format!("--cloud-config={}", config.display())].into_iter().chain(self.flags.clone());
+        Process { aerostat: Aerostat::start(flags).unwrap(), port: self.port }
+    }
+
+    /// Starts the binary and waits until its controller runs.
+    pub(crate) async fn started(&self) -> Process {
+        let mut process = self.start();
+        process.says("started cloud-node-controller").await;
+        process
+    }
+
+    /// Starts the binary, which must give up. Returns what it says last.
+    pub(crate) async fn refused(&self) -> String {
+        self.start().fails().await
+    }
+}
+
+impl Process {
+    /// Waits for a line of the log.
+    pub(crate) async fn says(&mut self, text: &str) -> Map<String, Value> {
+        self.aerostat.wait_for(text, PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"))
+    }
+
+    /// Waits until the process gives up, with exit code 1. Returns the last line of its log.
+    pub(crate) async fn fails(mut self) -> String {
+        let (status, lines) = self.aerostat.ended(PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"));
+        let last = lines.last().map(message).unwrap_or_default().to_owned();
+        assert_eq!(status.code(), Some(1), "{last}");
+        last
+    }
+
+    /// Ends it as Kubernetes does. It must end well.
+    pub(crate) async fn stop(self) {
+        let status = self.aerostat.stop().await.unwrap();
+        assert_eq!(status.code(), Some(0));
+    }
+
+    /// Kills it, as a power failure would.
+    pub(crate) fn kill(self) {
+        drop(self.aerostat);
+    }
+
+    /// Asks its server. There must be one.
+    pub(crate) async fn get(&self, path: &str, token: Option<&str>) -> Answer {
+        let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().unwrap();
+        let url = format!("https://127.0.0.1:{}{path}", self.port);
+        let response = wait::until(&format!("an answer from {url}"), async || {
+            let mut request = client.get(&url);
+            if let Some(token) = token {
+                request = request.bearer_auth(token);
+            }
+            request.send().await.ok()
+        })
+        .await;
+        let code = response.status().as_u16();
+        let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+        Answer { code, content_type, body: response.text().await.unwrap() }
+    }
+
+    /// The checks that `/healthz?verbose` lists, all of which must pass.
+    pub(crate) async fn checks(&self) -> Vec<String> {
+        let Answer { code, body, .. } = self.get("/healthz?verbose", None).await;
+        assert_eq!(code, 200, "{body}");
+        let names = body.lines().filter_map(|it| it.strip_prefix("[+]")?.strip_suffix(" ok"));
+        names.map(str::to_owned).collect()
+    }
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("process-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Where a file would be.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is in target/.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Puts a file into a ConfigMap of kube-system.
+pub(crate) async fn write_config_map(admin: &Client, name: &str, key: &str, file: &str) {
+    let bytes = ByteString(std::fs::read(file).unwrap());
+    let config_map = ConfigMap {
+        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        binary_data: Some([(key.to_owned(), bytes)].into()),
+        ..ConfigMap::default()
+    };
+    Api::<ConfigMap>::namespaced(admin.clone(), "kube-system")
+        .patch(name, &PatchParams::apply("tests").force(), &Patch::Apply(config_map))
+        .await
+        .unwrap();
+}
+
+/// The node as it is.
+pub(crate) async fn node(cluster: &Cluster, name: &str) -> Node {
+    Api::<Node>::all(cluster.admin.clone()).get(name).await.unwrap()
+}
+
+/// Waits until a node is initialised.
+pub(crate) async fn initialized(cluster: &Cluster, name: &str) -> Node {
+    wait::until(&format!("node {name} is initialised"), async || {
+        Some(node(cluster, name).await).filter(|it| !kubelet::is_uninitialized(it))
+    })
+    .await
+}
+
+/// Asserts that a node is as its kubelet made it.
+pub(crate) async fn assert_waits(cluster: &Cluster, name: &str) {
+    let node = node(cluster, name).await;
+    assert!(kubelet::is_uninitialized(&node), "the taint stays");
+    assert_eq!(node.spec.unwrap().provider_id, None);
+}
+
+/// Waits for an event about an object whose message contains all of `parts`.
+pub(crate) async fn event(cluster: &Cluster, name: &str, parts: &[&str]) -> Event {
+    let events: Api<Event> = Api::all(cluster.admin.clone());
+    let mut seen = Vec::new();
+    let found = wait::within(wait::DEADLINE, async || {
+        let all = events.list(&ListParams::default()).await.unwrap().items;
+        let about = all.into_iter().filter(|it| it.involved_object.name.as_deref() == Some(name));
+        seen = about.collect::<Vec<_>>();
+        seen.iter()
+            .find(|it| parts.iter().all(|part| it.message.as_deref().unwrap_or_default().contains(part)))
+            .cloned()
+    })
+    .await;
+    let messages: Vec<_> = seen.iter().map(|it| (it.name_any(), it.message.clone())).collect();
+    found.unwrap_or_else(|| panic!("no event about {name} says {parts:?}; there are {messages:#?}"))
+}
+
+/// A port that nobody uses now.
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
