@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use kube::Client;
+use kube::{Client, Resource, ResourceExt};
 use tokio::sync::mpsc::{Sender, channel};
 use tracing::warn;
 
@@ -50,6 +50,12 @@ impl Recorder {
             warn!(object = name, reason, message, "an event was dropped: too many wait to be sent");
         }
     }
+}
+
+/// What events call an object, as it was when it was looked at.
+#[must_use]
+pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
+    ObjectReference { resource_version: object.resource_version(), ..object.object_ref(&()) }
 }
 
 /// The event as it is first written.

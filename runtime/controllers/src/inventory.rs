@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Result};
 use k8s_openapi::api::core::v1::Node;
-use kube::{Resource, ResourceExt};
+use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::error::{Pause, back_off, pause};
-use crate::events::Recorder;
+use crate::events::{Recorder, reference};
 use crate::node::plan;
 use crate::nodes::{Nodes, provider_id};
 
@@ -253,7 +253,7 @@ impl Inventory {
             };
             let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
             if heard.is_news(&node.name_any(), &notice, Instant::now()) {
-                self.recorder.record(node.object_ref(&()), notice.severity, &notice.reason, &notice.message);
+                self.recorder.record(reference(node), notice.severity, &notice.reason, &notice.message);
             }
         }
     }

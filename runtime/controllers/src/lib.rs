@@ -18,7 +18,7 @@ mod object;
 mod queue;
 
 pub use crate::error::chain;
-pub use crate::events::{Recorder, Severity};
+pub use crate::events::{Recorder, Severity, reference};
 pub use crate::inventory::Inventory;
 pub use crate::metrics::Metrics;
 pub use crate::nodes::Nodes;

@@ -14,12 +14,12 @@ use std::time::Duration;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::Api;
-use kube::{Client, Resource, ResourceExt};
+use kube::{Client, ResourceExt};
 use tokio::task::JoinSet;
 use tracing::{debug, error, warn};
 
 use crate::error::{Pause, back_off, chain};
-use crate::events::{Recorder, Severity};
+use crate::events::{Recorder, Severity, reference};
 use crate::inventory::Inventory;
 use crate::metrics::Metrics;
 use crate::nodes::{self, Nodes};
@@ -158,7 +158,7 @@ impl Controller {
             warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
         }
         if let (Some(reason), Some(node)) = (error.reason(), self.nodes.get(name)) {
-            self.recorder.record(node.object_ref(&()), Severity::Warning, reason, &text);
+            self.recorder.record(reference(node.as_ref()), Severity::Warning, reason, &text);
         }
     }
 }

@@ -1,1 +1,9 @@
-//! The node controller against a real control plane.
+//! The cloud-node-controller against a real API server, with a cloud that does as it is told.
+
+mod addresses;
+mod cloud;
+mod controller;
+mod failures;
+mod initialisation;
+mod labels;
+mod many;

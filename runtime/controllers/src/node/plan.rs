@@ -1,5 +1,7 @@
 //! What a node should look like, given its machine. No client, no clock, no log.
 
+use std::collections::HashSet;
+
 use cloud_provider::{Address, AddressKind, Instance};
 use k8s_openapi::api::core::v1::{Node, NodeAddress};
 
@@ -145,6 +147,9 @@ pub(super) fn addressed(node: &Node, instance: &Instance) -> Result<Node, Error>
         wanted = preferred(provided, &wanted)
             .map_err(|source| Error::ProvidedNodeIp { node: node.metadata.name.clone().unwrap_or_default(), source })?;
     }
+    // The API server refuses a list that names an address twice.
+    let mut seen = HashSet::new();
+    wanted.retain(|it| seen.insert(it.clone()));
     let wanted = wanted.into_iter().map(|it| NodeAddress { type_: it.kind.as_str().to_owned(), address: it.value });
     desired.status.get_or_insert_default().addresses = Some(wanted.collect());
     Ok(desired)

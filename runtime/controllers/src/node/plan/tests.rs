@@ -304,6 +304,6 @@ fn case_058_a_list_of_the_same_length_can_differ() {
     check_pass(
         &[("InternalIP", "10.0.0.1"), ("ExternalIP", "192.0.2.1")],
         &[(AddressKind::InternalIp, "10.0.0.1"), (AddressKind::InternalIp, "10.0.0.1")],
-        &[("InternalIP", "10.0.0.1"), ("InternalIP", "10.0.0.1")],
+        &[("InternalIP", "10.0.0.1")],
     );
 }

@@ -1,0 +1,144 @@
+//! A cloud that does as it is told, and remembers what it was asked.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use cloud_provider::{Address, AddressKind, Error, Instance, Instances, Machine, Page, Reply, Result, State};
+use tokio::sync::watch;
+
+/// What the cloud answers about a node.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// This machine.
+    Machine(Instance),
+    /// There is none.
+    None,
+    /// This error.
+    Error(Error),
+    /// The provider panics.
+    Panic,
+}
+
+/// A cloud that does as it is told.
+pub(crate) struct Cloud {
+    state: Mutex<Told>,
+    /// Whether answers are held back.
+    held: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Told {
+    answers: BTreeMap<String, Answer>,
+    unlisted: Vec<String>,
+    calls: Vec<String>,
+}
+
+impl Default for Cloud {
+    fn default() -> Self {
+        Cloud { state: Mutex::default(), held: watch::Sender::new(false) }
+    }
+}
+
+impl Cloud {
+    /// From now on this is the answer about a node.
+    pub(crate) fn tell(&self, node: &str, answer: Answer) {
+        self.lock().answers.insert(node.to_owned(), answer);
+    }
+
+    /// From now on these machines are the answers about the nodes with their names.
+    pub(crate) fn has(&self, machines: impl IntoIterator<Item = Instance>) {
+        machines.into_iter().for_each(|it| self.tell(&it.name.clone(), Answer::Machine(it)));
+    }
+
+    /// Leaves a machine out of lists.
+    pub(crate) fn does_not_list(&self, node: &str) {
+        self.lock().unlisted.push(node.to_owned());
+    }
+
+    /// Holds every answer back, or lets them go.
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    /// What it was asked until now, in order: `get n1`, `list`.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.lock().calls.clone()
+    }
+
+    /// How many times it was asked about a node alone.
+    pub(crate) fn gets(&self, node: &str) -> usize {
+        let call = format!("get {node}");
+        self.calls().iter().filter(|it| **it == call).count()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn free(&self) {
+        let mut held = self.held.subscribe();
+        held.wait_for(|held| !held).await.expect("the cloud has the sender");
+    }
+}
+
+#[async_trait]
+impl Instances for Cloud {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        for node in nodes {
+            self.lock().calls.push(format!("get {}", node.name));
+        }
+        self.free().await;
+        let answers = self.lock().answers.clone();
+        let answer = |node: &Machine| match answers.get(&node.name) {
+            Some(Answer::Machine(instance)) => Ok(Some(instance.clone())),
+            Some(Answer::Error(error)) => Err(error.clone()),
+            Some(Answer::Panic) => panic!("the provider panics about {}", node.name),
+            Some(Answer::None) | None => Ok(None),
+        };
+        nodes.iter().map(answer).collect::<Vec<_>>().into()
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        self.lock().calls.push("list".to_owned());
+        self.free().await;
+        let told = self.lock();
+        let listed = told.answers.iter().filter(|(name, _)| !told.unlisted.contains(name));
+        let machines = listed.filter_map(|(_, answer)| match answer {
+            Answer::Machine(instance) => Some(instance),
+            Answer::None | Answer::Error(_) | Answer::Panic => None,
+        });
+        let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
+        let mut rest = machines.skip(from);
+        let instances: Vec<_> = rest.by_ref().take(limit as usize).cloned().collect();
+        let next = rest.next().map(|_| (from + instances.len()).to_string());
+        Ok(Page { instances, next, incomplete: None }).into()
+    }
+}
+
+/// The machine behind node `n<nth>`.
+pub(crate) fn machine(nth: usize) -> Instance {
+    Instance {
+        name: format!("n{nth}"),
+        provider_id: Some(format!("fake://{nth}")),
+        state: State::Running,
+        machine_type: Some("t1.micro".to_owned()),
+        zone: Some("z1".to_owned()),
+        region: Some("r1".to_owned()),
+        addresses: vec![
+            internal(&format!("10.1.{}.{}", nth / 256, nth % 256)),
+            Address { kind: AddressKind::Hostname, value: format!("n{nth}") },
+        ],
+        labels: Vec::new(),
+    }
+}
+
+/// An internal address.
+pub(crate) fn internal(address: &str) -> Address {
+    Address { kind: AddressKind::InternalIp, value: address.to_owned() }
+}
+
+/// An external address.
+pub(crate) fn external(address: &str) -> Address {
+    Address { kind: AddressKind::ExternalIp, value: address.to_owned() }
+}
