@@ -25,6 +25,8 @@ mod wire;
 mod fuzz;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -153,12 +155,8 @@ impl GateCall {
             // One line told of it. A guest that goes on must not fill the log.
             entry.mute();
         }
-        let standing = Standing {
-            mode: self.mode,
-            leads: (inner.fence)(),
-            requests: self.requests,
-            deletes: self.deletes,
-        };
+        let standing =
+            Standing { mode: self.mode, leads: (inner.fence)(), requests: self.requests, deletes: self.deletes };
         self.requests = self.requests.saturating_add(1);
         let permitted = match policy::permit(&inner.endpoints, standing, request) {
             Ok(permitted) => permitted,
@@ -193,12 +191,7 @@ impl Inner {
     }
 
     /// Sends; after a 401 it looks at the credential once, and a read goes out again if the credential has changed.
-    async fn exchange(
-        &self,
-        lane: &Lane,
-        permitted: Permitted,
-        entry: &mut Entry<'_>,
-    ) -> Result<Answer, SendError> {
+    async fn exchange(&self, lane: &Lane, permitted: Permitted, entry: &mut Entry<'_>) -> Result<Answer, SendError> {
         let again = (!permitted.method().writes()).then(|| permitted.clone());
         let authenticated = self.credentials.authenticate(permitted).map_err(|it| entry.unreachable(it))?;
         let used = authenticated.used();

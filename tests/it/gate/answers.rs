@@ -7,7 +7,8 @@ use crate::setup::{Folder, Lab, Outcome, Setup, bearer, endpoint, get};
 
 /// A server that answers its first request in an odd way and the others honestly; and a gate to it.
 async fn once(odd: Vec<Step>) -> (Lab, Capture) {
-    let server = Capture::http(move |it| if it.text().contains("/odd") { odd.clone() } else { Step::ok("honest") }).await;
+    let server =
+        Capture::http(move |it| if it.text().contains("/odd") { odd.clone() } else { Step::ok("honest") }).await;
     let mut api = endpoint(&server.url());
     api.limits.response_bytes = 64 << 10;
     (Setup::new([api]).load().await, server)
@@ -103,7 +104,8 @@ async fn an_answer_has_a_largest_size() {
     let large = "x".repeat((64 << 10) + 1);
     let because = "answered with more than 65536 bytes";
     interrupted(Step::ok(&large), because).await;
-    let chunked = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    let chunked =
+        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
     interrupted(vec![Step::raw(&chunked)], because).await;
     let (lab, _server) = once(Step::ok(&large[1..])).await;
     assert!(matches!(lab.send(&get(&["v2", "odd"])).await, Outcome::Answered { length: 65536, .. }));

@@ -30,8 +30,7 @@ fn tokens(server: &Capture) -> Vec<String> {
 }
 
 fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError> {
-    let settings =
-        GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
+    let settings = GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
     Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap())
 }
 
@@ -72,10 +71,8 @@ async fn a_credential_goes_to_its_endpoint_and_to_no_other() {
     let folder = Folder::new();
     let servers = [Capture::http(|_| Step::ok("")).await, Capture::http(|_| Step::ok("")).await];
     let [own, other] = &servers;
-    let mut setup = Setup::new([
-        with_token(&own.url()),
-        Endpoint { name: "other".to_owned(), ..endpoint(&other.url()) },
-    ]);
+    let mut setup =
+        Setup::new([with_token(&own.url()), Endpoint { name: "other".to_owned(), ..endpoint(&other.url()) }]);
     setup.credentials = bearer(&folder, "secret-token");
     let lab = setup.load().await;
     lab.body(&get(&["v2"])).await;

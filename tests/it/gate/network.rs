@@ -108,7 +108,8 @@ async fn adv_07_named_networks_open_nothing_else() {
     lead("10.1.2.3", server.address());
     let api_server = ApiServer::Address("10.96.0.1".parse().unwrap());
     let networks = Networks { api_servers: vec![api_server], ..Networks::default() };
-    for (address, is_open) in [("10.1.2.3", true), ("169.254.169.254", false), ("10.96.0.1", false), ("127.0.0.1", false)]
+    for (address, is_open) in
+        [("10.1.2.3", true), ("169.254.169.254", false), ("10.96.0.1", false), ("127.0.0.1", false)]
     {
         let mut api = named(&format!("https://{NAME}"), &server, &folder);
         api.addresses = Addresses::Networks(vec!["10.0.0.0/8".parse().unwrap()]);

@@ -107,10 +107,7 @@ async fn adv_17_paths_cannot_leave_what_is_allowed() {
     lab.body(&get(&["v2", "allowed", "%2e%2e", "admin"])).await;
     lab.body(&get(&["v2", "allowed%2fx", "http:", "evil;x"])).await;
     let lines: Vec<_> = server.requests().iter().map(|it| it.text().lines().next().unwrap().to_owned()).collect();
-    assert_eq!(lines, [
-        "GET /v2/allowed/%252e%252e/admin HTTP/1.1",
-        "GET /v2/allowed%252fx/http:/evil%3Bx HTTP/1.1"
-    ]);
+    assert_eq!(lines, ["GET /v2/allowed/%252e%252e/admin HTTP/1.1", "GET /v2/allowed%252fx/http:/evil%3Bx HTTP/1.1"]);
 }
 
 #[tokio::test]
@@ -122,7 +119,8 @@ async fn a_reading_call_writes_nothing_and_a_read_has_no_body() {
 
 #[tokio::test]
 async fn a_query_cannot_log_in() {
-    refused(["access_token", "X-Amz-Signature", "api_key"].map(|it| get(&["v2"]).query(it, "x")), "E-EGRESS-QUERY").await;
+    refused(["access_token", "X-Amz-Signature", "api_key"].map(|it| get(&["v2"]).query(it, "x")), "E-EGRESS-QUERY")
+        .await;
 }
 
 #[tokio::test]

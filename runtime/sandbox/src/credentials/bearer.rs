@@ -89,7 +89,11 @@ impl Bearer {
                 looks.wrong = None;
                 let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
                 if !current.is_same(&token) {
-                    tracing::info!(credential = self.name(), generation = token.generation, "the credential has changed");
+                    tracing::info!(
+                        credential = self.name(),
+                        generation = token.generation,
+                        "the credential has changed"
+                    );
                     *current = Arc::new(token);
                 }
             }
@@ -160,7 +164,8 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(self.unreadable(&self.origins, source)),
         };
-        let text = std::str::from_utf8(&text).map_err(|_| unusable("is not UTF-8; write one origin in a line".into()))?;
+        let text =
+            std::str::from_utf8(&text).map_err(|_| unusable("is not UTF-8; write one origin in a line".into()))?;
         let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let origins = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).map(|(number, line)| {
             Origin::parse(line).map_err(|because| unusable(format!("has no usable origin in line {number}: {because}")))

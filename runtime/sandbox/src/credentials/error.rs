@@ -13,7 +13,9 @@ pub enum CredentialError {
         credential: String,
     },
     /// A file cannot be read.
-    #[error("credential {credential}: cannot read {file}; mount the Secret there, readable for this process, or correct `bearer.file`")]
+    #[error(
+        "credential {credential}: cannot read {file}; mount the Secret there, readable for this process, or correct `bearer.file`"
+    )]
     Unreadable {
         /// The credential's name.
         credential: String,

@@ -76,7 +76,10 @@ mod tests {
     fn a_secret_is_recognised_in_the_usual_encodings() {
         let percent = utf8_percent_encode(SECRET, NON_ALPHANUMERIC).to_string();
         for form in [SECRET.to_owned(), percent.replace("%2B", "%2b").replace("%2F", "%2f"), percent] {
-            assert!(secret().is_in(format!("{{\"you sent\": \"{form}\"}}").as_bytes()) || form.contains("%7E"), "{form}");
+            assert!(
+                secret().is_in(format!("{{\"you sent\": \"{form}\"}}").as_bytes()) || form.contains("%7E"),
+                "{form}"
+            );
         }
         for before in ["", "a", "ab", "Bearer ", "user:"] {
             for after in ["", "b", "bc"] {

@@ -61,8 +61,7 @@ pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networ
         Addresses::Networks(named) => {
             let is_named = |ip: IpAddr| named.iter().any(|it| it.contains(&ip));
             // An embedded address is reached as well, so it is judged as if it had been written down alone.
-            let inner_is_open =
-                |it: &Ipv4Addr| is_named((*it).into()) || closed((*it).into(), networks).is_none();
+            let inner_is_open = |it: &Ipv4Addr| is_named((*it).into()) || closed((*it).into(), networks).is_none();
             if is_named(ip) && embedded.iter().all(inner_is_open) {
                 return Ok(());
             }

@@ -257,8 +257,9 @@ fn port_number(digits: &str) -> Result<u16, String> {
     let plain = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
     match digits.parse::<u16>() {
         Ok(port) if plain && port != 0 => Ok(port),
-        _ => Err("the URL's port is not a number from 1 to 65535; correct it, or leave it out with its colon"
-            .to_owned()),
+        _ => {
+            Err("the URL's port is not a number from 1 to 65535; correct it, or leave it out with its colon".to_owned())
+        }
     }
 }
 

@@ -119,7 +119,8 @@ impl PathPattern {
     ///
     /// A sentence that names the segment and says how to write it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix('/').ok_or_else(|| format!("path pattern {text:?} does not begin with a slash"))?;
+        let rest =
+            text.strip_prefix('/').ok_or_else(|| format!("path pattern {text:?} does not begin with a slash"))?;
         if rest.is_empty() {
             return Ok(Self { parts: Vec::new() });
         }

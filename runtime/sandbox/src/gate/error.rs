@@ -97,10 +97,14 @@ pub(super) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
             return Err(GateError::Twice { endpoint: name() });
         }
         if let Host::Address(address) = *endpoint.base_url.origin().host() {
-            address::permit_literal(address)
-                .map_err(|because| GateError::Address { endpoint: name(), address, because })?;
+            address::permit_literal(address).map_err(|because| GateError::Address {
+                endpoint: name(),
+                address,
+                because,
+            })?;
         }
-        if let Some(header) = endpoint.headers.iter().find(|it| canonical::is_forbidden_header(&it.to_ascii_lowercase()))
+        if let Some(header) =
+            endpoint.headers.iter().find(|it| canonical::is_forbidden_header(&it.to_ascii_lowercase()))
         {
             return Err(GateError::Header { endpoint: name(), header: header.clone() });
         }

@@ -89,12 +89,16 @@ fn check(case: &Case) -> Result<bool, String> {
     that(text.bytes().all(|it| it.is_ascii_graphic()), "characters that are not visible")?;
 
     let decode = |it: &str| percent_encoding::percent_decode_str(it).decode_utf8().map(|it| it.into_owned());
-    let segments: Vec<_> = url.path_segments().into_iter().flatten().map(decode).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
+    let segments: Vec<_> =
+        url.path_segments().into_iter().flatten().map(decode).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
     let prefix: Vec<_> = base.path().split('/').filter(|it| !it.is_empty()).map(str::to_owned).collect();
     let asked: Vec<_> = prefix.into_iter().chain(case.path.iter().cloned()).collect();
     let segments = if asked.is_empty() && segments == [""] { Vec::new() } else { segments };
     that(segments == asked, &format!("segments {segments:?}"))?;
-    that(segments.iter().all(|it| !matches!(it.as_str(), "" | "." | "..") && !it.contains(['/', '\\'])), "a dot segment")?;
+    that(
+        segments.iter().all(|it| !matches!(it.as_str(), "" | "." | "..") && !it.contains(['/', '\\'])),
+        "a dot segment",
+    )?;
     let pairs: Vec<_> = url.query_pairs().into_owned().collect();
     that(pairs == case.query, &format!("query {pairs:?}"))?;
 
@@ -153,23 +157,23 @@ impl Case {
             }
         };
         let is_plain = |text: &str| !text.chars().any(char::is_control);
-        let path_is_plain = self
-            .path
-            .iter()
-            .all(|it| is_plain(it) && !["", ".", ".."].contains(&it.as_str()) && !it.contains('/') && !it.contains('\\'));
+        let path_is_plain = self.path.iter().all(|it| {
+            is_plain(it) && !["", ".", ".."].contains(&it.as_str()) && !it.contains('/') && !it.contains('\\')
+        });
         let is_matched = self.rules.iter().any(|(methods, patterns)| {
             methods.contains(&self.method) && patterns.iter().any(|it| matches(it, &self.path))
         });
-        let query_is_plain = self
-            .query
-            .iter()
-            .all(|(key, value)| !key.is_empty() && is_plain(key) && is_plain(value) && !KEYS_REFUSED.contains(&key.as_str()));
+        let query_is_plain = self.query.iter().all(|(key, value)| {
+            !key.is_empty() && is_plain(key) && is_plain(value) && !KEYS_REFUSED.contains(&key.as_str())
+        });
         let mut names: Vec<_> = self.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
         names.sort();
         let count = names.len();
         names.dedup();
         let headers_are_plain = names.len() == count
-            && names.iter().all(|it| ["accept", "content-type", "if-match", "prefer", "x-extra"].contains(&it.as_str()))
+            && names
+                .iter()
+                .all(|it| ["accept", "content-type", "if-match", "prefer", "x-extra"].contains(&it.as_str()))
             && self.headers.iter().all(|(_, value)| value.chars().all(|it| (' '..='~').contains(&it)));
         may_send
             && path_is_plain
@@ -186,9 +190,9 @@ fn matches(pattern: &[String], path: &[String]) -> bool {
     match pattern.split_first() {
         None => path.is_empty(),
         Some((word, rest)) if word == "**" => (0..=path.len()).any(|it| matches(rest, &path[it..])),
-        Some((word, rest)) => path.split_first().is_some_and(|(segment, path)| {
-            (word == "*" || word == segment) && matches(rest, path)
-        }),
+        Some((word, rest)) => {
+            path.split_first().is_some_and(|(segment, path)| (word == "*" || word == segment) && matches(rest, path))
+        }
     }
 }
 
@@ -230,8 +234,12 @@ fn standing() -> impl Strategy<Value = Standing> {
         12 => (0_u32..3).prop_map(|deletes| Mode::Write { deletes }),
     ];
     let requests = prop_oneof![12 => 0_u32..100, 1 => 100_u32..102];
-    (mode, prop::bool::weighted(0.9), requests, 0_u32..3)
-        .prop_map(|(mode, leads, requests, deletes)| Standing { mode, leads, requests, deletes })
+    (mode, prop::bool::weighted(0.9), requests, 0_u32..3).prop_map(|(mode, leads, requests, deletes)| Standing {
+        mode,
+        leads,
+        requests,
+        deletes,
+    })
 }
 
 fn method() -> impl Strategy<Value = Method> {
@@ -256,7 +264,9 @@ fn query() -> impl Strategy<Value = Vec<(String, String)>> {
         1 => prop::sample::select(vec!["", "a\n", "a&b=c", "ü", "?", "#", "%26"]).prop_map(str::to_owned),
     ]
     // Words that authenticate by chance.
-    .prop_map(|it| if ["key", "sig", "jwt", "auth"].iter().any(|word| it.contains(word)) { "page".to_owned() } else { it });
+    .prop_map(|it| {
+        if ["key", "sig", "jwt", "auth"].iter().any(|word| it.contains(word)) { "page".to_owned() } else { it }
+    });
     let value = prop_oneof![8 => "[ -~]{0,8}", 1 => any::<String>()];
     prop::collection::vec((key, value), 0..3)
 }

@@ -191,12 +191,7 @@ fn may_call_send(standing: Standing, method: Method) -> Result<(), Denied> {
 }
 
 /// The first rule that allows `method` on `path`, and the path as it goes out.
-fn allowed(
-    endpoint: &Endpoint,
-    method: Method,
-    path: &[String],
-    has_body: bool,
-) -> Result<(String, String), Denied> {
+fn allowed(endpoint: &Endpoint, method: Method, path: &[String], has_body: bool) -> Result<(String, String), Denied> {
     let name = &endpoint.name;
     if !endpoint.allow.iter().any(|it| it.methods.contains(&method)) {
         return Err(Denied::new(
@@ -210,9 +205,12 @@ fn allowed(
     }
     let target = canonical::path(endpoint.base_url.path(), path)
         .map_err(|because| Denied::new(Code::Path, format!("endpoint {name}: the request's path {because}")))?;
-    let found = endpoint.allow.iter().enumerate().filter(|(_, rule)| rule.methods.contains(&method)).find_map(
-        |(index, rule)| Some((index, rule.paths.iter().find(|it| it.matches(path))?)),
-    );
+    let found = endpoint
+        .allow
+        .iter()
+        .enumerate()
+        .filter(|(_, rule)| rule.methods.contains(&method))
+        .find_map(|(index, rule)| Some((index, rule.paths.iter().find(|it| it.matches(path))?)));
     match found {
         Some((index, pattern)) => Ok((format!("{name}.allow[{index}] {method} {pattern}"), target)),
         None => {

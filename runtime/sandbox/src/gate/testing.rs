@@ -7,18 +7,13 @@ use super::request::{GuestRequest, Method};
 
 /// The endpoint `api`: GET everywhere, POST and DELETE under `/v2/load_balancers`.
 pub(super) fn endpoint(base_url: &str) -> Endpoint {
-    let rule = |methods: &[Method], path| Rule {
-        methods: methods.to_vec(),
-        paths: vec![PathPattern::parse(path).unwrap()],
-    };
+    let rule =
+        |methods: &[Method], path| Rule { methods: methods.to_vec(), paths: vec![PathPattern::parse(path).unwrap()] };
     Endpoint {
         name: "api".to_owned(),
         base_url: BaseUrl::parse(base_url).unwrap(),
         credential: None,
-        allow: vec![
-            rule(&[Method::Get], "/v2/**"),
-            rule(&[Method::Post, Method::Delete], "/v2/load_balancers/**"),
-        ],
+        allow: vec![rule(&[Method::Get], "/v2/**"), rule(&[Method::Post, Method::Delete], "/v2/load_balancers/**")],
         addresses: Addresses::Public,
         ca_file: None,
         headers: vec!["x-extra".to_owned()],

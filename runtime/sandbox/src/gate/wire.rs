@@ -22,7 +22,7 @@ use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection}
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 
-use self::dial::{Dialed, Dialer, DialError};
+use self::dial::{DialError, Dialed, Dialer};
 use super::address::Networks;
 use super::endpoint::Endpoint;
 use super::error::GateError;
@@ -142,8 +142,7 @@ impl Wire {
         if head.status.is_informational() {
             return Err(self.interrupted(format_args!("answered {} and nothing after it", head.status)));
         }
-        let too_large =
-            || self.interrupted(format_args!("answered with more than {} bytes", limits.response_bytes));
+        let too_large = || self.interrupted(format_args!("answered with more than {} bytes", limits.response_bytes));
         if body.size_hint().lower() > limits.response_bytes as u64 {
             return Err(too_large());
         }
@@ -152,7 +151,8 @@ impl Wire {
             .await
             .map_err(|_| self.interrupted(format_args!("stopped for {:?} within its answer", limits.idle)))?
         {
-            let frame = frame.map_err(|error| self.interrupted(format_args!("cut its answer off: {}", Chain(&error))))?;
+            let frame =
+                frame.map_err(|error| self.interrupted(format_args!("cut its answer off: {}", Chain(&error))))?;
             // Trailers are dropped: nothing that a guest may see comes in them.
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > limits.response_bytes {

@@ -1,7 +1,7 @@
 //! Crimes against the network: whatever request a test thinks of. The node's name is the request, as JSON.
 
-use aerostat_sdk::bindings::host::aerostat::cloud::http::{Error, Method, Request, Response, send};
 use aerostat_sdk::Node;
+use aerostat_sdk::bindings::host::aerostat::cloud::http::{Error, Method, Request, Response, send};
 use serde::{Deserialize, Serialize};
 
 use crate::{Answer, report};
@@ -44,7 +44,10 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         headers: crime.headers,
         body: crime.body.map(String::into_bytes),
     };
-    let outcome = (0..crime.times).map(|_| Outcome::from(send(&request))).last()?;
+    let mut outcome = None;
+    for _ in 0..crime.times {
+        outcome = Some(Outcome::from(send(&request)));
+    }
     Some(match serde_json::to_string(&outcome) {
         Ok(outcome) => report(outcome),
         Err(error) => report(error),

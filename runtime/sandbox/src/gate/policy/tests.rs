@@ -41,7 +41,8 @@ fn everything_goes_under_the_base_url() {
 
 #[test]
 fn an_endpoint_must_exist() {
-    for name in ["", "API", "api.example.com", "https://api.example.com", "169.254.169.254", "http://169.254.169.254/"] {
+    for name in ["", "API", "api.example.com", "https://api.example.com", "169.254.169.254", "http://169.254.169.254/"]
+    {
         let request = GuestRequest { endpoint: name.to_owned(), ..get(&["v2"]) };
         check(READS, request, Err("E-EGRESS-ENDPOINT"));
     }
@@ -188,12 +189,16 @@ fn a_denial_says_what_the_operator_would_have_to_allow() {
     let says = |standing, request| judge(standing, request).err().expect("denied").to_string();
     expect_test::expect![[r#"E-EGRESS-ENDPOINT: there is no endpoint "metadata"; the operator would have to add it to `endpoints` (there are: api)"#]]
         .assert_eq(&says(READS, GuestRequest { endpoint: "metadata".to_owned(), ..get(&[]) }));
-    expect_test::expect!["E-EGRESS-METHOD: endpoint api allows PATCH nowhere; the operator would have to add it to a rule of `allow`"]
-        .assert_eq(&says(WRITES, request(Method::Patch, &["v2"])));
+    expect_test::expect![
+        "E-EGRESS-METHOD: endpoint api allows PATCH nowhere; the operator would have to add it to a rule of `allow`"
+    ]
+    .assert_eq(&says(WRITES, request(Method::Patch, &["v2"])));
     expect_test::expect!["E-EGRESS-PATH: endpoint api does not allow GET /v3/x%20y; the operator would have to add a rule with this method and a path that matches"]
         .assert_eq(&says(READS, get(&["v3", "x y"])));
-    expect_test::expect!["E-EGRESS-READONLY: DELETE is a write, and this call only reads, with GET and HEAD; no config can allow it"]
-        .assert_eq(&says(READS, request(Method::Delete, &["v2"])));
+    expect_test::expect![
+        "E-EGRESS-READONLY: DELETE is a write, and this call only reads, with GET and HEAD; no config can allow it"
+    ]
+    .assert_eq(&says(READS, request(Method::Delete, &["v2"])));
     expect_test::expect![[r#"E-EGRESS-HEADER: endpoint api: the header "x-trace" is not allowed; the operator would have to name it in `headers`"#]]
         .assert_eq(&says(READS, GuestRequest { headers: vec![("x-trace".to_owned(), String::new())], ..get(&["v2"]) }));
 }

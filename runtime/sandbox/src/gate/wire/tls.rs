@@ -19,8 +19,7 @@ pub(super) fn connector(endpoint: &Endpoint) -> Result<TlsConnector, GateError> 
             file: file.clone(),
             source,
         })?,
-        None => system_roots()
-            .map_err(|because| GateError::Roots { endpoint: endpoint.name.clone(), because })?,
+        None => system_roots().map_err(|because| GateError::Roots { endpoint: endpoint.name.clone(), because })?,
     };
     // Named, because a process may have several providers compiled in and then has no default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,0 +1,151 @@
+//! What only calls that write can show, against a real socket. The integration tests have the rest.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use prometheus::Registry;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::testing::{endpoint, request};
+use super::*;
+use crate::credentials::{CredentialKind, CredentialSettings};
+
+/// A server that answers everything with one status.
+struct Server {
+    url: String,
+    requests: Arc<Mutex<Vec<String>>>,
+    _task: JoinSet<()>,
+}
+
+impl Server {
+    async fn start(status: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (mut task, seen) = (JoinSet::new(), requests.clone());
+        task.spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                serve(stream, status, &seen).await;
+            }
+        });
+        Self { url, requests, _task: task }
+    }
+
+    /// What has arrived.
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+/// Reads one request, writes it down, answers it, closes the connection.
+async fn serve(mut stream: TcpStream, status: &str, seen: &Mutex<Vec<String>>) {
+    let mut bytes = Vec::new();
+    loop {
+        assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "a whole request");
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length =
+            head.lines().find_map(|it| it.strip_prefix("content-length: ")).map_or(0, |it| it.parse().unwrap());
+        if body.len() == length {
+            break;
+        }
+    }
+    seen.lock().unwrap().push(String::from_utf8(bytes).unwrap());
+    let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    stream.write_all(answer.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+}
+
+fn gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static, token: Option<&PathBuf>) -> Gate {
+    let mut endpoint = endpoint(&server.url);
+    let credentials = token.map(|file| {
+        endpoint.credential = Some("token".to_owned());
+        CredentialSettings { name: "token".to_owned(), kind: CredentialKind::Bearer { file: file.clone() } }
+    });
+    let settings = GateSettings {
+        endpoints: vec![endpoint],
+        credentials: Credentials::load(credentials.into_iter().collect()).unwrap(),
+        fence: Arc::new(fence),
+        route: |it| it,
+    };
+    Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn open(gate: &Gate, mode: Mode) -> GateCall {
+    gate.open(CallId { provider: "test".into(), function: "ensure", id: 1 }, mode)
+}
+
+fn post() -> GuestRequest {
+    GuestRequest {
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: Some(b"{\"name\":\"a\"}".to_vec()),
+        ..request(Method::Post, &["v2", "load_balancers"])
+    }
+}
+
+#[track_caller]
+fn assert_denied(answer: Result<GuestResponse, SendError>, code: &str) {
+    match answer {
+        Err(SendError::Denied(text)) if text.starts_with(code) => {}
+        other => panic!("expected {code}, but {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_write_carries_its_body() {
+    let server = Server::start("201 Created").await;
+    let gate = gate(&server, || true, None);
+    let answer = open(&gate, Mode::Write { deletes: 0 }).send(post()).await;
+    assert_eq!(answer.map(|it| it.status), Ok(201));
+    let requests = server.requests();
+    let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("POST /v2/load_balancers HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("content-type: application/json\r\n") && head.contains("content-length: 12"), "{head}");
+    assert_eq!(body, "{\"name\":\"a\"}");
+}
+
+#[tokio::test]
+async fn a_lease_that_is_lost_while_waiting_stops_a_write() {
+    let server = Server::start("200 OK").await;
+    let asked = AtomicU32::new(0);
+    let gate = gate(&server, move || asked.fetch_add(1, SeqCst) == 0, None);
+    let mut call = open(&gate, Mode::Write { deletes: 0 });
+    assert_denied(call.send(post()).await, "E-EGRESS-LEADER");
+    assert_denied(call.send(post()).await, "E-EGRESS-LEADER");
+    assert!(server.requests().is_empty());
+    assert!(call.send(request(Method::Get, &["v2"])).await.is_ok(), "a read needs no Lease");
+}
+
+#[tokio::test]
+async fn deletes_are_counted_for_each_call() {
+    let server = Server::start("204 No Content").await;
+    let gate = gate(&server, || true, None);
+    let delete = || request(Method::Delete, &["v2", "load_balancers", "1"]);
+    for _ in 0..2 {
+        let mut call = open(&gate, Mode::Write { deletes: 1 });
+        assert_eq!(call.send(delete()).await.map(|it| it.status), Ok(204));
+        assert_denied(call.send(delete()).await, "E-EGRESS-BUDGET");
+    }
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_write_is_never_sent_again_after_a_401() {
+    let server = Server::start("401 Unauthorized").await;
+    let file = std::env::temp_dir().join(format!("aerostat-token-{}", std::process::id()));
+    std::fs::write(&file, "old-token").unwrap();
+    let gate = gate(&server, || true, Some(&file));
+    std::fs::write(&file, "new-token").unwrap();
+    let mut call = open(&gate, Mode::Write { deletes: 0 });
+    let answers = [call.send(post()).await, call.send(post()).await];
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(answers.map(|it| it.map(|it| it.status)), [Ok(401), Ok(401)]);
+    let tokens = ["old-token", "new-token"];
+    for (request, token) in server.requests().iter().zip(tokens) {
+        assert!(request.contains(&format!("authorization: Bearer {token}\r\n")), "{request}");
+    }
+    assert_eq!(server.requests().len(), 2);
+}
