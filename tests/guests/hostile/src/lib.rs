@@ -67,7 +67,10 @@ impl Instances for Hostile {
 
 /// Commits the crime that `node` is named after; other nodes have an honest machine.
 fn commit(node: &Node) -> Answer {
-    resources::run(node).or_else(|| named::run(node)).or_else(|| network::run(node)).unwrap_or_else(|| Ok(Some(honest(&node.name))))
+    resources::run(node)
+        .or_else(|| named::run(node))
+        .or_else(|| network::run(node))
+        .unwrap_or_else(|| Ok(Some(honest(&node.name))))
 }
 
 fn honest(name: &str) -> Instance {

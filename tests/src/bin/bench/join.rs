@@ -54,7 +54,7 @@ async fn round_of_aerostat(control_plane: &ControlPlane, nodes: usize, workers: 
         flags.push(format!("--concurrent-node-syncs={workers}"));
     }
     let mut aerostat = Aerostat::start(&flags)?;
-    aerostat.wait_for("became leader", PATIENCE).await?;
+    aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     let before = Usage::of(aerostat.pid())?;
     let mut round = round(control_plane, nodes).await?;
     let after = Usage::of(aerostat.pid())?;

@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::DeleteParams;
-use serde_json::Value;
-use tests::aerostat::Aerostat;
+use tests::aerostat::{Aerostat, message};
 use tests::control_plane::ControlPlane;
 use tests::{kubelet, wait};
 
@@ -56,14 +55,15 @@ async fn round(control_plane: &ControlPlane) -> Result<Round> {
 
     let start = Instant::now();
     let mut aerostat = Aerostat::start(&flags)?;
-    let loaded = aerostat.wait_for("provider loaded", PATIENCE).await?;
-    aerostat.wait_for("became leader", PATIENCE).await?;
+    let loaded = aerostat.wait_for("compiled in", PATIENCE).await?;
+    aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     let lease = start.elapsed();
     let initialised = wait::within(PATIENCE, async || {
         nodes.get(&name(0)).await.ok().filter(|it| !kubelet::is_uninitialized(it)).map(|_| start.elapsed())
     });
     let node = initialised.await.context("the node is not initialised")?;
-    let compile = loaded.get("compile_ms").and_then(Value::as_u64).context("the log does not tell the compile time")?;
+    let compile = message(&loaded).split("compiled in ").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());
+    let compile = compile.context("the log does not tell the compile time in milliseconds")?;
     let usage = Usage::of(aerostat.pid())?;
     aerostat.stop().await?;
     nodes.delete(&name(0), &DeleteParams::default()).await?;

@@ -30,11 +30,14 @@ const STEPS: usize = 6;
 const LATENCY: Duration = Duration::from_millis(50);
 /// How long anything may take before the demo says that it failed.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For whoever looks around while the demo stays up.
+const KUBECONFIG: &str = "target/demo.kubeconfig";
 /// The nodes for which the hostile provider commits a crime each, named after it.
-const CRIMES: [(&str, &str); 3] = [
+const CRIMES: [(&str, &str); 4] = [
     ("unnamed-endpoint", "asks for an endpoint that the operator has not named"),
     ("forbidden-path", "reads a path that the operator has not allowed"),
     ("write-while-reading", "deletes a machine while it is asked for one"),
+    ("borrowed-token", "sends a token of its own choice"),
 ];
 
 #[tokio::main]
@@ -88,8 +91,8 @@ async fn demo() -> Result<()> {
     let rule = json!([{ "methods": ["GET"], "paths": ["/v2/droplets/**"] }]);
     let kubeconfig = control_plane.aerostat_kubeconfig().await?;
     let config = configure(control_plane.folder(), "cloud.yaml", &cloud, &module, &rule)?;
-    let mut aerostat = start(&kubeconfig, &config, &[])?;
-    aerostat.wait_for("became leader", PATIENCE).await?;
+    let mut aerostat = start(&kubeconfig, &config)?;
+    aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     screen.note(&format!(
         "runs, and leads after {:.1} s; it may send GET /v2/droplets/** and nothing else",
         screen.elapsed()
@@ -97,24 +100,23 @@ async fn demo() -> Result<()> {
 
     screen.step("Three nodes join, tainted, as kubelets do with --cloud-provider=external")?;
     let mut watch = nodes::watch(&admin);
-    let mut teller = Teller::default();
     for number in 1..=3 {
         kubelet::join(&admin, &format!("worker-{number}")).await?;
     }
-    follow(&screen, &mut aerostat, &mut watch, &mut teller, |teller, _| teller.are_ready(3)).await?;
+    follow(&screen, &mut aerostat, &mut watch, 3).await?;
     cloud.assert_valid();
 
     screen.step("A hostile provider, with the same config: each of its calls is refused")?;
     aerostat.stop().await?;
     let module = publish(&admin, "hostile-provider", guests::HOSTILE).await?;
     let config = configure(control_plane.folder(), "hostile.yaml", &cloud, &module, &rule)?;
-    let mut aerostat = start(&kubeconfig, &config, &[])?;
-    aerostat.wait_for("became leader", PATIENCE).await?;
+    let mut aerostat = start(&kubeconfig, &config)?;
+    aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     let before = cloud.requests().len();
     for (name, crime) in CRIMES {
         screen.happened(Colour::Yellow, "hostile", crime)?;
         kubelet::join(&admin, name).await?;
-        follow(&screen, &mut aerostat, &mut watch, &mut teller, |_, refused| refused > 0).await?;
+        refusal(&screen, &mut aerostat).await?;
     }
     if cloud.requests().len() != before {
         bail!("a request of the hostile provider reached the cloud");
@@ -124,7 +126,9 @@ async fn demo() -> Result<()> {
     look_around(&screen, &control_plane)?;
     if keep() {
         screen.line("\nIt all stays up until Ctrl-C.")?;
-        std::future::pending::<()>().await;
+        // Its log must not fill up memory.
+        while aerostat.log.recv().await.is_some() {}
+        bail!("aerostat has ended");
     }
     aerostat.stop().await?;
     control_plane.stop().await?;
@@ -168,29 +172,23 @@ fn configure(
     write_config(folder, name, &cloud.token, module, &endpoint)
 }
 
-fn start(kubeconfig: &Path, config: &Path, more: &[&str]) -> Result<Aerostat> {
+fn start(kubeconfig: &Path, config: &Path) -> Result<Aerostat> {
     let flags = [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", config.display())];
-    Aerostat::start(
-        flags.into_iter().chain(["--secure-port=0".to_owned()]).chain(more.iter().map(|it| (*it).to_owned())),
-    )
+    Aerostat::start(flags.iter().map(String::as_str).chain(["--secure-port=0"]))
 }
 
-/// Shows calls to the cloud and changes of nodes, until `enough` says so; it is told how many calls were refused.
+/// Shows calls to the cloud and changes of nodes, until so many nodes are ready.
 async fn follow(
     screen: &Screen,
     aerostat: &mut Aerostat,
     watch: &mut (impl Stream<Item = Result<Node>> + Unpin),
-    teller: &mut Teller,
-    enough: impl Fn(&Teller, usize) -> bool,
+    nodes: usize,
 ) -> Result<()> {
-    let mut refused = 0;
+    let mut teller = Teller::default();
     let all = async {
-        while !enough(teller, refused) {
+        while !teller.are_ready(nodes) {
             tokio::select! {
-                entry = aerostat.log.recv() => {
-                    let entry = entry.context("aerostat has ended")?;
-                    refused += usize::from(show(screen, &entry)?);
-                }
+                entry = aerostat.log.recv() => show(screen, &entry.context("aerostat has ended")?)?,
                 node = watch.next() => {
                     let node = node.context("the watch has ended")??;
                     for (index, line) in teller.tell(&node).into_iter().enumerate() {
@@ -205,43 +203,58 @@ async fn follow(
     tokio::time::timeout(PATIENCE, all).await.context("nothing happened any more")?
 }
 
-/// Shows a line of aerostat's log: decisions of the gate, and what is worth a warning. Returns whether a call was refused.
-fn show(screen: &Screen, entry: &Map<String, Value>) -> Result<bool> {
-    let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-    if text("target") != "audit" {
-        if matches!(text("level"), "WARN" | "ERROR") {
-            screen.happened(Colour::Yellow, "aerostat", message(entry))?;
+/// Waits until the gate refuses a call, and shows it.
+async fn refusal(screen: &Screen, aerostat: &mut Aerostat) -> Result<()> {
+    let search = async {
+        loop {
+            let entry = aerostat.log.recv().await.context("aerostat has ended")?;
+            if text(&entry, "decision") == "deny" {
+                return show(screen, &entry);
+            }
         }
-        return Ok(false);
-    }
-    let request = format!("{} {} on {:?}", text("method"), text("path"), text("endpoint"));
-    if text("decision") == "allow" {
-        let number = |key: &str| entry.get(key).and_then(Value::as_u64).unwrap_or_default();
-        screen.happened(
-            Colour::Green,
-            "cloud",
-            &format!("{request}: {} in {} ms", number("status"), number("duration_ms")),
-        )?;
-        screen.more(&screen.paint(Colour::Dim, &format!("let through by {}", text("rule"))))?;
-        return Ok(false);
-    }
-    screen.happened(Colour::Red, "refused", &request)?;
-    screen.more(&screen.paint(Colour::Red, text("error")))?;
-    Ok(true)
+    };
+    tokio::time::timeout(PATIENCE, search).await.context("nothing was refused")?
 }
 
+/// Shows a line of aerostat's log: decisions of the gate, and what is worth a warning.
+fn show(screen: &Screen, entry: &Map<String, Value>) -> Result<()> {
+    if text(entry, "target") != "audit" {
+        if matches!(text(entry, "level"), "WARN" | "ERROR") {
+            screen.happened(Colour::Yellow, "aerostat", message(entry))?;
+        }
+        return Ok(());
+    }
+    let request = format!("{} {} on {:?}", text(entry, "method"), text(entry, "path"), text(entry, "endpoint"));
+    if text(entry, "decision") == "allow" {
+        let number = |key: &str| entry.get(key).and_then(Value::as_u64).unwrap_or_default();
+        let answer = format!("{request}: {} in {} ms", number("status"), number("duration_ms"));
+        screen.happened(Colour::Green, "cloud", &answer)?;
+        return screen.more(&screen.paint(Colour::Dim, &format!("let through by {}", text(entry, "rule"))));
+    }
+    screen.happened(Colour::Red, "refused", &request)?;
+    screen.more(&screen.paint(Colour::Red, text(entry, "error")))
+}
+
+fn text<'a>(entry: &'a Map<String, Value>, key: &str) -> &'a str {
+    entry.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Says how to go on from here.
 fn look_around(screen: &Screen, control_plane: &ControlPlane) -> Result<()> {
     let folder = std::env::current_dir()?;
     let path = |it: &Path| it.strip_prefix(&folder).unwrap_or(it).display().to_string();
-    let kubectl = path(&control_plane::kubectl()?);
-    let kubeconfig = path(&control_plane.admin_kubeconfig());
+    let kubectl = format!("{} --kubeconfig {KUBECONFIG}", path(&control_plane::kubectl()?));
     screen.line(&screen.paint(Colour::Bold, "\nTo look around"))?;
     if !keep() {
-        screen.note("KEEP=1 make demo    stays up at this point; then")?;
+        screen.note("KEEP=1 make demo    stays up at this point; then, in another terminal,")?;
+        return screen.note(&format!("{kubectl} get nodes -o wide"));
     }
-    screen.note(&format!("{kubectl} --kubeconfig {kubeconfig} get nodes -o wide"))?;
-    screen.note(&format!("{kubectl} --kubeconfig {kubeconfig} get events"))?;
-    screen.note(&format!("{}    every request to the API server", path(&control_plane.folder().join("audit.log"))))
+    fs::copy(control_plane.admin_kubeconfig(), KUBECONFIG).context("cannot write the kubeconfig")?;
+    screen.note(&format!("alias k='{kubectl}'"))?;
+    screen.note("k get nodes -o wide    three workers; the hostile provider's nodes keep their taint")?;
+    screen.note("k get events           what aerostat said of them")?;
+    screen.note("k get lease -n kube-system cloud-controller-manager -o yaml    who leads")?;
+    screen.note(&format!("less {}    every request to the API server", path(&control_plane.folder().join("audit.log"))))
 }
 
 #[expect(clippy::disallowed_methods, reason = "KEEP=1 is how a person asks the demo to stay up")]

@@ -1,0 +1,21 @@
+//! Crimes against the network with names that a Node can have, for a real cluster.
+
+use aerostat_sdk::{Error, Node, http};
+
+use crate::{Answer, report};
+
+/// `None` if the node's name is no crime. What the gate answered is the error.
+pub(crate) fn run(node: &Node) -> Option<Answer> {
+    let request = match node.name.as_str() {
+        "unnamed-endpoint" => http::get("metadata", ["latest", "meta-data"]),
+        "forbidden-path" => http::get("api", ["v2", "account", "keys"]),
+        "write-while-reading" => http::delete("api", ["v2", "droplets", "1001"]),
+        "borrowed-token" => http::get("api", ["v2", "droplets"]).header("authorization", "Bearer of-somebody-else"),
+        _ => return None,
+    };
+    Some(match request.send() {
+        Ok(answer) => report(format!("answered {}", answer.status())),
+        Err(Error::Denied(text)) => Err(Error::Denied(text)),
+        Err(other) => report(format!("{other:?}")),
+    })
+}
