@@ -158,6 +158,13 @@ fn two_droplets_of_one_name_are_both_named() {
 }
 
 #[test]
+fn a_name_with_more_droplets_than_a_page_is_ambiguous_too() {
+    let host = cloud(|_| answer(200, page_before_another(&[droplet(7, "web-1")])));
+    let Err(Error::Invalid(text)) = get(&host, &Node::named("web-1")) else { panic!("ambiguous") };
+    assert!(text.starts_with("more than 200 droplets are called web-1"), "{text}");
+}
+
+#[test]
 fn with_a_cluster_only_its_droplets_count() {
     let host = cloud(|_| {
         let mut stranger = droplet(7, "web-1");
