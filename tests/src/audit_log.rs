@@ -121,19 +121,16 @@ impl AuditLog {
     ///
     /// Fails if the file cannot be read, or is not what an API server writes.
     pub fn everything(&self) -> Result<Vec<Request>> {
-        let text = self.read()?;
-        let new = text.get(self.start..).unwrap_or_default();
-        // The last line may be half written.
-        let end = new.rfind('\n').map_or(0, |end| end + 1);
-        let mut requests = Vec::new();
-        for line in new[..end].lines() {
-            let event: Event =
-                serde_json::from_str(line).with_context(|| format!("not a line of an audit log: {line}"))?;
-            if event.stage == "ResponseComplete" {
-                requests.push(event.request);
-            }
-        }
-        Ok(requests)
+        self.stage("ResponseComplete")
+    }
+
+    /// All requests of all users whose answer has begun and goes on: watches, in order.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`AuditLog::everything`] does.
+    pub fn started(&self) -> Result<Vec<Request>> {
+        self.stage("ResponseStarted")
     }
 
     /// What aerostat asked for objects, in the order received: without lists, watches, leases, events, reviews, and
@@ -191,6 +188,22 @@ impl AuditLog {
             bail!("{} does not grow", self.path.display());
         }
         Ok(())
+    }
+
+    fn stage(&self, stage: &str) -> Result<Vec<Request>> {
+        let text = self.read()?;
+        let new = text.get(self.start..).unwrap_or_default();
+        // The last line may be half written.
+        let end = new.rfind('\n').map_or(0, |end| end + 1);
+        let mut requests = Vec::new();
+        for line in new[..end].lines() {
+            let event: Event =
+                serde_json::from_str(line).with_context(|| format!("not a line of an audit log: {line}"))?;
+            if event.stage == stage {
+                requests.push(event.request);
+            }
+        }
+        Ok(requests)
     }
 
     fn read(&self) -> Result<String> {

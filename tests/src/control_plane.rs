@@ -21,14 +21,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use kube::Client;
-use tokio::sync::OnceCell;
 
 use self::certificates::Authority;
 use self::process::{Process, Server};
 use crate::audit_log::AuditLog;
 
 pub use self::access::{AEROSTAT, apply_rbac};
-pub use self::cluster::{Cluster, cluster};
+pub use self::cluster::{Cluster, any_cluster, cluster};
 
 /// How long the control plane may take until it is ready, on a machine that compiles at the same time.
 const START: Duration = Duration::from_secs(120);
@@ -81,13 +80,7 @@ impl ControlPlane {
     ///
     /// Panics if it does not start.
     pub async fn shared() -> &'static ControlPlane {
-        static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
-        SHARED
-            .get_or_init(async || match ControlPlane::start(Options::default()).await {
-                Ok(control_plane) => control_plane,
-                Err(error) => panic!("no control plane: {error:?}"),
-            })
-            .await
+        cluster::shared().await
     }
 
     /// Starts a control plane and waits until it is ready.

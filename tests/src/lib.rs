@@ -13,4 +13,5 @@ pub mod digitalocean;
 pub mod faults;
 pub mod guests;
 pub mod kubelet;
+pub mod script;
 pub mod wait;

@@ -1,1 +1,183 @@
-//! Recordings of upstream's controllers, played against Aerostat.
+//! Recordings of upstream's controllers, played against aerostat: `tests/golden` says what they are.
+//!
+//! `GOLDEN_DIR=…` plays another folder of the same format as well. Recordings that are not about nodes are named and
+//! left out.
+
+mod better;
+mod compare;
+mod run;
+mod scenario;
+mod state;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use futures::{StreamExt, stream};
+use tests::control_plane::any_cluster;
+
+use crate::run::Play;
+use crate::scenario::Scenario;
+
+/// How long after a recording's last second a slow machine may still do what was expected.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// So many recordings of another folder are played at the same time.
+const SIDE_BY_SIDE: usize = 2;
+
+/// How one recording compared.
+struct Verdict {
+    name: String,
+    /// Where we aim at more than was recorded.
+    better: Vec<String>,
+    /// Why it was left out.
+    left_out: Option<&'static str>,
+    differences: Vec<String>,
+}
+
+/// Plays a file and compares.
+async fn play(path: &Path) -> Result<Verdict> {
+    let mut scenario = Scenario::read(path)?;
+    let name = scenario.name.clone();
+    let left_out = scenario.not_about_nodes();
+    if left_out.is_some() {
+        return Ok(Verdict { name, better: Vec::new(), left_out, differences: Vec::new() });
+    }
+    let better = better::adjust(&mut scenario);
+    let cluster = any_cluster().await;
+    let mut play = Play::through(&scenario, &cluster).await?;
+    let deadline = Instant::now() + GRACE;
+    let differences = loop {
+        let differences = compare::differences(&scenario, &play.observed().await?);
+        if differences.is_empty() || Instant::now() > deadline {
+            break differences;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    };
+    play.stop().await?;
+    Ok(Verdict { name, better, left_out, differences })
+}
+
+fn vendored() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/scenarios")
+}
+
+/// The recordings of a folder, or of its folder `scenarios`, by name.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let inner = folder.join("scenarios");
+    let folder = if inner.is_dir() { &inner } else { folder };
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let is_recording = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.ends_with(".json") && name.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).filter(is_recording).collect();
+    files.sort();
+    files
+}
+
+fn report(verdict: &Verdict) -> String {
+    let Verdict { name, better, left_out, differences } = verdict;
+    let mut text = match left_out {
+        Some(reason) => format!("left out   {name}: {reason}\n"),
+        None if differences.is_empty() => format!("as recorded {name}\n"),
+        None => format!("DIFFERENT  {name}\n"),
+    };
+    for reason in better {
+        text.push_str(&format!("  better: {reason}\n"));
+    }
+    for difference in differences {
+        text.push_str(&format!("  {}\n", difference.trim_end().replace('\n', "\n  ")));
+    }
+    text
+}
+
+async fn check(file: &str) {
+    let verdict = play(&vendored().join(file)).await.unwrap();
+    assert!(verdict.left_out.is_none(), "{}", report(&verdict));
+    assert!(verdict.differences.is_empty(), "\n{}", report(&verdict));
+    println!("{}", report(&verdict));
+}
+
+/// One test for each vendored recording.
+macro_rules! recordings {
+    ($($test:ident: $file:literal,)+) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                check($file).await;
+            }
+        )+
+
+        const VENDORED: &[&str] = &[$($file),+];
+    };
+}
+
+// The long ones first: they run beside the short ones.
+recordings! {
+    golden_27_address_loop_pass: "27-address-loop-pass.json",
+    golden_24_address_change: "24-address-change.json",
+    golden_17_status_patch_fails: "17-node-init-status-patch-fails.json",
+    golden_01_basic: "01-node-init-basic.json",
+    golden_02_present_at_start: "02-node-init-present-at-start.json",
+    golden_03_two_taints: "03-node-init-two-taints.json",
+    golden_04_untainted_nothing: "04-node-untainted-nothing.json",
+    golden_06_no_provider_id: "06-node-init-no-providerid.json",
+    golden_07_provider_id_kept: "07-node-init-providerid-kept.json",
+    golden_08_empty_type_zone_region: "08-node-init-empty-type-zone-region.json",
+    golden_09_additional_labels: "09-node-init-additional-labels.json",
+    golden_11_provided_ip_bad: "11-node-init-provided-ip-bad.json",
+    golden_12_address_merge: "12-node-init-address-merge.json",
+    golden_13_error_back_off: "13-node-init-error-backoff.json",
+    golden_14_instance_not_found: "14-node-init-instance-not-found.json",
+    golden_16_put_forbidden: "16-node-init-put-forbidden.json",
+    golden_18_hostname_kept: "18-node-init-hostname-kept.json",
+    golden_19_zero_addresses: "19-node-init-zero-addresses.json",
+    golden_21_update_event_bypasses_back_off: "21-node-init-update-event-bypasses-backoff.json",
+    golden_22_label_reconcile: "22-label-reconcile.json",
+    golden_23_label_reconcile_errors: "23-label-reconcile-errors.json",
+    golden_26_hostname_and_empty: "26-address-hostname-and-empty.json",
+    golden_28_address_loop_parallel: "28-address-loop-parallel.json",
+    golden_29_metadata_null_after_init: "29-address-metadata-null-after-init.json",
+}
+
+#[test]
+fn every_vendored_recording_has_a_test() {
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let there: BTreeSet<_> = files(&vendored()).iter().map(name).collect();
+    let tested: BTreeSet<_> = VENDORED.iter().map(|file| (*file).to_owned()).collect();
+    assert_eq!(there, tested);
+}
+
+/// Plays the folder in `GOLDEN_DIR`, if there is one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_folder() {
+    let Some(folder) = golden_dir() else {
+        println!("GOLDEN_DIR is not set: there is no other folder to play");
+        return;
+    };
+    let files = files(&folder);
+    assert!(!files.is_empty(), "there is no recording in {}", folder.display());
+    let plays = stream::iter(&files).map(async |file| (file, play(file).await));
+    let mut plays = std::pin::pin!(plays.buffer_unordered(SIDE_BY_SIDE));
+    let mut failed = 0;
+    while let Some((file, verdict)) = plays.next().await {
+        match verdict {
+            Ok(verdict) => {
+                failed += usize::from(!verdict.differences.is_empty());
+                print!("{}", report(&verdict));
+            }
+            Err(error) => {
+                failed += 1;
+                println!("NOT PLAYED {}: {error:#}", file.display());
+            }
+        }
+    }
+    assert_eq!(failed, 0, "recordings that are not as recorded");
+}
+
+#[expect(clippy::disallowed_methods, reason = "which other folder to play is said when the tests are started")]
+fn golden_dir() -> Option<PathBuf> {
+    std::env::var_os("GOLDEN_DIR").map(PathBuf::from)
+}

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use futures::future::select_all;
 use kube::Client;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
-use super::{ControlPlane, reset};
+use super::{ControlPlane, Options, reset};
 use crate::audit_log::AuditLog;
 use crate::faults::Faults;
 
@@ -44,10 +45,43 @@ impl Cluster {
 ///
 /// Panics if the control plane does not start, or cannot be cleaned.
 pub async fn cluster() -> Cluster {
-    static EXCLUSIVE: Mutex<()> = Mutex::const_new(());
-    let exclusive = EXCLUSIVE.lock().await;
-    let control_plane = ControlPlane::shared().await;
-    match take(control_plane, exclusive).await {
+    take_slot(&POOL[0], POOL[0].exclusive.lock().await).await
+}
+
+/// As [`cluster`], but whichever of a few control planes is free: for tests that mostly wait, and can wait side by side.
+///
+/// # Panics
+///
+/// Panics as [`cluster`] does.
+pub async fn any_cluster() -> Cluster {
+    let locks = POOL.iter().map(|slot| Box::pin(async move { (slot, slot.exclusive.lock().await) }));
+    let ((slot, exclusive), ..) = select_all(locks).await;
+    take_slot(slot, exclusive).await
+}
+
+/// A control plane, and the right to use it.
+struct Slot {
+    control_plane: OnceCell<ControlPlane>,
+    exclusive: Mutex<()>,
+}
+
+static POOL: [Slot; 2] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 2];
+
+/// The control plane of [`cluster`].
+pub(super) async fn shared() -> &'static ControlPlane {
+    control_plane(&POOL[0]).await
+}
+
+async fn control_plane(slot: &'static Slot) -> &'static ControlPlane {
+    let start = async || match ControlPlane::start(Options::default()).await {
+        Ok(control_plane) => control_plane,
+        Err(error) => panic!("no control plane: {error:?}"),
+    };
+    slot.control_plane.get_or_init(start).await
+}
+
+async fn take_slot(slot: &'static Slot, exclusive: MutexGuard<'static, ()>) -> Cluster {
+    match take(control_plane(slot).await, exclusive).await {
         Ok(cluster) => cluster,
         Err(error) => panic!("cannot take the cluster: {error:?}"),
     }

@@ -1,0 +1,170 @@
+//! Where we aim at more than upstream did: each row turns a recording into what is expected of us, and says why.
+//!
+//! A row looks at what a recording says, not at its number, so that it holds for recordings that nobody here has seen.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::scenario::{Address, CloudNode, Request, Scenario};
+use crate::state;
+
+/// A row.
+struct Better {
+    /// What upstream does, and what we do instead.
+    reason: &'static str,
+    /// Changes the recording; the nodes that it was about.
+    adjust: fn(&mut Scenario) -> BTreeSet<String>,
+}
+
+const TABLE: [Better; 4] = [
+    Better {
+        reason: "null metadata ended upstream's process; for us the machine is not there, and nothing happens",
+        adjust: stay_alive,
+    },
+    Better {
+        reason: "a cloud that answers with another provider id than the node has is not believed; upstream \
+                 initialised the node with the other machine's data",
+        adjust: refuse_other_machines,
+    },
+    Better {
+        reason: "a node of another cloud is not asked about; upstream asked, and initialised it",
+        adjust: leave_other_clouds_alone,
+    },
+    Better {
+        reason: "addresses are compared one by one and in order; upstream compared the last of each type, missed \
+                 changes, and wrote where there were none",
+        adjust: notice_every_change_of_addresses,
+    },
+];
+
+/// Turns a recording into what we aim for. The sentences say what was changed, and for which nodes.
+pub(crate) fn adjust(scenario: &mut Scenario) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for Better { reason, adjust } in TABLE {
+        let nodes = adjust(scenario);
+        if !nodes.is_empty() {
+            let nodes: Vec<_> = nodes.into_iter().collect();
+            reasons.push(format!("{}: {reason}", nodes.join(", ")));
+        }
+    }
+    reasons
+}
+
+fn stay_alive(scenario: &mut Scenario) -> BTreeSet<String> {
+    if scenario.observed.process_alive {
+        return BTreeSet::new();
+    }
+    let nodes = cloud_nodes(scenario).filter(|(_, node)| node.null).map(|(name, _)| name.to_owned()).collect();
+    scenario.observed.process_alive |= !BTreeSet::<String>::is_empty(&nodes);
+    nodes
+}
+
+fn refuse_other_machines(scenario: &mut Scenario) -> BTreeSet<String> {
+    let differs = |name: &str, own: &str| {
+        cloud_nodes(scenario)
+            .any(|(node, cloud)| node == name && !cloud.provider_id.is_empty() && cloud.provider_id != own)
+    };
+    let nodes = given_provider_ids(scenario).filter(|(name, own)| is_ours(own) && differs(name, own));
+    let nodes = nodes.map(|(name, _)| name.to_owned()).collect();
+    leave_alone(scenario, &nodes);
+    nodes
+}
+
+fn leave_other_clouds_alone(scenario: &mut Scenario) -> BTreeSet<String> {
+    let nodes =
+        given_provider_ids(scenario).filter(|(_, own)| !is_ours(own)).map(|(name, _)| name.to_owned()).collect();
+    leave_alone(scenario, &nodes);
+    nodes
+}
+
+/// Takes away what upstream did with some nodes: they end as others made them.
+fn leave_alone(scenario: &mut Scenario, nodes: &BTreeSet<String>) {
+    let about = |name: &str| nodes.contains(name);
+    scenario.observed.requests.retain(|it| it.resource != "nodes" || !about(&it.name));
+    scenario.observed.events.retain(|it| !about(it.involved_object["name"].as_str().unwrap_or_default()));
+    for name in nodes {
+        let end = state::at(scenario, name, f64::INFINITY);
+        let keep = |path: &[&str]| path.iter().fold(&end, |value, key| &value[*key]).clone();
+        let mut kept = json!({});
+        for path in [
+            ["metadata", "labels"],
+            ["metadata", "annotations"],
+            ["spec", "providerID"],
+            ["spec", "taints"],
+            ["status", "addresses"],
+        ] {
+            let value = keep(&path);
+            if !value.is_null() {
+                kept[path[0]][path[1]] = value;
+            }
+        }
+        scenario.observed.end.insert(format!("Node {name}"), kept);
+    }
+}
+
+fn notice_every_change_of_addresses(scenario: &mut Scenario) -> BTreeSet<String> {
+    let mut nodes = BTreeSet::new();
+    for (index, call) in scenario.observed.cloud_calls.clone().iter().enumerate() {
+        let name = call.node();
+        if call.function != "InstanceMetadata" || call.result != "ok" {
+            continue;
+        }
+        let later = &scenario.observed.cloud_calls[index + 1..];
+        let next = later.iter().find(|it| it.node() == name).map_or(f64::INFINITY, |it| it.t);
+        let wrote = scenario
+            .observed
+            .requests
+            .iter()
+            .any(|it| it.name == name && it.is_write() && (call.t..next).contains(&it.t));
+        let node = state::at(scenario, name, call.t);
+        let Some(cloud) = cloud_at(scenario, name, call.t) else { continue };
+        let Some(addresses) = addresses(&node, cloud) else { continue };
+        if wrote || state::State::of(&node).is_uninitialized() || node["status"]["addresses"] == addresses {
+            continue;
+        }
+        let patch = json!({ "status": { "addresses": addresses } });
+        scenario.observed.requests.push(Request::status_patch(call.t, name, patch));
+        scenario.observed.end.entry(format!("Node {name}")).or_default()["status"]["addresses"] = addresses;
+        nodes.insert(name.to_owned());
+    }
+    nodes
+}
+
+/// The addresses that a node shall have, where that follows from the cloud's answer alone.
+fn addresses(node: &Value, cloud: &CloudNode) -> Option<Value> {
+    let annotated = !node["metadata"]["annotations"]["alpha.kubernetes.io/provided-node-ip"].is_null();
+    if annotated || cloud.addresses.is_empty() {
+        return None;
+    }
+    let own = cloud.addresses.iter().map(|Address { kind, address }| json!({ "type": kind, "address": address }));
+    let mut addresses: Vec<Value> = own.collect();
+    if cloud.addresses.iter().all(|it| it.kind != "Hostname") {
+        let old = node["status"]["addresses"].as_array().into_iter().flatten();
+        addresses.extend(old.filter(|it| it["type"] == "Hostname").cloned());
+    }
+    Some(Value::Array(addresses))
+}
+
+fn cloud_at<'a>(scenario: &'a Scenario, name: &str, t: f64) -> Option<&'a CloudNode> {
+    let changes = scenario.cloud.iter().filter(|change| change.t <= t);
+    let node = changes.filter_map(|change| change.nodes.get(name)).next_back()?.as_ref();
+    node.filter(|it| it.metadata_error.is_none() && !it.null)
+}
+
+fn cloud_nodes(scenario: &Scenario) -> impl Iterator<Item = (&str, &CloudNode)> {
+    let nodes = scenario.cloud.iter().flat_map(|change| &change.nodes);
+    nodes.filter_map(|(name, node)| Some((name.as_str(), node.as_ref()?)))
+}
+
+/// The names of nodes that the recorder created with a provider id, and that.
+fn given_provider_ids(scenario: &Scenario) -> impl Iterator<Item = (&str, &str)> {
+    scenario.given.iter().filter_map(|given| {
+        let provider_id = given.object["spec"]["providerID"].as_str().filter(|it| !it.is_empty())?;
+        Some((given.object["metadata"]["name"].as_str()?, provider_id))
+    })
+}
+
+fn is_ours(provider_id: &str) -> bool {
+    provider_id.starts_with("fakecloud://")
+}

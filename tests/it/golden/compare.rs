@@ -1,0 +1,218 @@
+//! What was observed, held against what was recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use serde_json::Value;
+
+use crate::run::Observed;
+use crate::scenario::{Event, Scenario};
+use crate::state::{self, State};
+use tests::script::Question;
+
+/// The parts of a node that must be as recorded, and absent where nothing was recorded.
+const PARTS: [[&str; 2]; 6] = [
+    ["metadata", "annotations"],
+    ["metadata", "finalizers"],
+    ["metadata", "labels"],
+    ["spec", "providerID"],
+    ["spec", "taints"],
+    ["status", "addresses"],
+];
+
+/// Everything that differs, each with what was expected and what was seen.
+pub(crate) fn differences(expected: &Scenario, seen: &Observed) -> Vec<String> {
+    let mut differences = Vec::new();
+    process(expected, seen, &mut differences);
+    events(&expected.observed.events, &seen.events, &mut differences);
+    ends(expected, seen, &mut differences);
+    histories(expected, seen, &mut differences);
+    writes(expected, seen, &mut differences);
+    calls(expected, &seen.calls, &mut differences);
+    differences
+}
+
+fn process(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
+    if let Some(end) = &seen.ended
+        && expected.observed.process_alive
+    {
+        differences.push(format!("the process ended: {end}"));
+    }
+}
+
+/// Letter for letter, in order for each object: another thread sends them, so that the order between objects is chance.
+fn events(expected: &[Event], seen: &[Event], differences: &mut Vec<String>) {
+    let by_object = |events: &[Event]| {
+        let mut objects: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for event in events {
+            let key = if event.verb == "create" {
+                format!("{} {}", event.involved_object["kind"], event.involved_object["name"])
+            } else {
+                "repeated events".to_owned()
+            };
+            objects.entry(key).or_default().push(words(event));
+        }
+        if let Some(repeated) = objects.get_mut("repeated events") {
+            repeated.sort_by_key(Value::to_string);
+        }
+        objects
+    };
+    by_key("events of", &by_object(expected), &by_object(seen), differences);
+}
+
+/// An event as it is compared. Who is meant is there or not; which version cannot be the same.
+fn words(event: &Event) -> Value {
+    let mut object = event.involved_object.clone();
+    for key in ["uid", "resourceVersion"] {
+        if object.get(key).is_some() {
+            object[key] = Value::from("<there>");
+        }
+    }
+    if let Some(object) = object.as_object_mut() {
+        object.remove("namespace").filter(|it| it != "");
+    }
+    let mut source = event.source.clone();
+    if let Some(source) = source.as_object_mut() {
+        source.retain(|_, value| value != "");
+    }
+    serde_json::json!({
+        "verb": event.verb, "type": event.kind, "reason": event.reason, "message": event.message,
+        "source": source, "reportingComponent": event.reporting_component, "namespace": event.namespace,
+        "involvedObject": object, "body": event.body,
+    })
+}
+
+fn ends(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
+    for (name, expected) in &expected.observed.end {
+        match (expected, seen.end.get(name).and_then(Option::as_ref)) {
+            (Value::Null, None) => {}
+            (Value::Null, Some(seen)) => difference(&format!("{name} at the end"), &"gone", seen, differences),
+            (expected, None) => difference(&format!("{name} at the end"), expected, &"gone", differences),
+            (expected, Some(seen)) => end(name, expected, seen, differences),
+        }
+    }
+}
+
+fn end(name: &str, expected: &Value, seen: &Value, differences: &mut Vec<String>) {
+    let mut paths: BTreeSet<[&str; 2]> = PARTS.into();
+    for (section, parts) in expected.as_object().into_iter().flatten() {
+        paths.extend(parts.as_object().into_iter().flatten().map(|(part, _)| [section.as_str(), part.as_str()]));
+    }
+    for [section, part] in paths {
+        let what = format!("{name} at the end: {section}.{part}");
+        let part = |node: &Value| present(&node[section][part]);
+        let (expected, seen) = (part(expected), part(seen));
+        if expected != seen {
+            difference(&what, &expected, &seen, differences);
+        }
+    }
+}
+
+/// A value as it is compared: an empty one is the same as none.
+fn present(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.is_empty() => Value::Null,
+        Value::Object(map) if map.is_empty() => Value::Null,
+        Value::Array(list) if list.is_empty() => Value::Null,
+        Value::Array(list) => list.iter().map(present).collect(),
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(key, _)| !TIMES.contains(&key.as_str()));
+            kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+        }
+        plain => plain.clone(),
+    }
+}
+
+/// What the API server's clock decides.
+const TIMES: [&str; 3] = ["lastHeartbeatTime", "lastTransitionTime", "timeAdded"];
+
+fn histories(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
+    by_key("states of", &state::recorded(expected), &seen.history, differences);
+    for (name, states) in &seen.history {
+        let waited = states.iter().any(State::is_uninitialized);
+        for state in states.iter().filter(|it| waited && !it.is_uninitialized() && it.provider_id.is_empty()) {
+            differences.push(format!("{name} was seen without taint and without provider id: {state:#?}"));
+        }
+    }
+}
+
+/// No more than recorded, for each node and resource.
+fn writes(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
+    let recorded = expected.observed.requests.iter().filter(|it| it.is_write());
+    let allowed = count(recorded.map(|it| (it.name.clone(), it.target())));
+    for ((name, resource), seen) in count(seen.writes.iter().cloned()) {
+        let allowed = allowed.get(&(name.clone(), resource.clone())).copied().unwrap_or_default();
+        if seen > allowed {
+            difference(&format!("writes to {resource} {name}"), &format_args!("at most {allowed}"), &seen, differences);
+        }
+    }
+}
+
+/// No more than recorded, for each node and in all. A sweep through all machines is one call.
+///
+/// Questions of the node lifecycle controller, which aerostat does not have, allow nothing.
+fn calls(expected: &Scenario, seen: &[Question], differences: &mut Vec<String>) {
+    let recorded = expected.observed.cloud_calls.iter().filter(|call| call.function == "InstanceMetadata");
+    let allowed = count(recorded.map(|call| call.node().to_owned()));
+    let asked = count(seen.iter().filter_map(|question| match question {
+        Question::Get { node, .. } => Some(node.clone()),
+        Question::List { .. } => None,
+    }));
+    for (node, asked) in &asked {
+        let allowed = allowed.get(node).copied().unwrap_or_default();
+        if *asked > allowed {
+            difference(&format!("cloud calls about {node}"), &format_args!("at most {allowed}"), asked, differences);
+        }
+    }
+    let sweeps =
+        seen.iter().filter(|question| matches!(question, Question::List { after } if after.is_empty())).count();
+    let (all, allowed) = (asked.values().sum::<usize>() + sweeps, allowed.values().sum::<usize>());
+    if all > allowed {
+        let seen = format!("{all}, {sweeps} of them sweeps");
+        difference("cloud calls in all", &format_args!("at most {allowed}"), &format_args!("{seen}"), differences);
+    }
+}
+
+fn count<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, usize> {
+    let mut counts = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+fn by_key<V: PartialEq + Debug>(
+    what: &str,
+    expected: &BTreeMap<String, V>,
+    seen: &BTreeMap<String, V>,
+    differences: &mut Vec<String>,
+) {
+    let keys: BTreeSet<_> = expected.keys().chain(seen.keys()).collect();
+    for key in keys {
+        let (expected, seen) = (expected.get(key), seen.get(key));
+        if expected != seen {
+            difference(&format!("{what} {key}"), &expected, &seen, differences);
+        }
+    }
+}
+
+fn difference(what: &str, expected: &dyn Debug, seen: &dyn Debug, differences: &mut Vec<String>) {
+    let (expected, seen) = (format!("{expected:#?}"), format!("{seen:#?}"));
+    differences.push(format!("{what}\n{}", lines(&expected, &seen)));
+}
+
+/// Lines of both, `-` expected and `+` seen; what both have at the beginning and the end is shown once.
+fn lines(expected: &str, seen: &str) -> String {
+    let (expected, seen): (Vec<_>, Vec<_>) = (expected.lines().collect(), seen.lines().collect());
+    let same = expected.iter().zip(&seen).take_while(|(one, other)| one == other).count();
+    let rest = expected.len().min(seen.len()) - same;
+    let back = expected.iter().rev().zip(seen.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
+    let mut text = String::new();
+    let mut put =
+        |sign: char, lines: &[&str]| lines.iter().for_each(|line| text.push_str(&format!("  {sign} {line}\n")));
+    put(' ', &expected[same.saturating_sub(3)..same]);
+    put('-', &expected[same..expected.len() - back]);
+    put('+', &seen[same..seen.len() - back]);
+    put(' ', &expected[expected.len() - back..(expected.len() - back + 3).min(expected.len())]);
+    text
+}

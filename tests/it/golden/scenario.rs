@@ -1,0 +1,424 @@
+//! A recording, read strictly: a word that the runner does not know is an error, because playing without it would
+//! compare something else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+/// One recording.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) covers: Vec<u32>,
+    #[serde(default)]
+    pub(crate) about: String,
+    pub(crate) flags: Vec<String>,
+    /// Parts that the cloud did not offer.
+    #[serde(default)]
+    pub(crate) cloud_without: Vec<String>,
+    pub(crate) given: Vec<Given>,
+    pub(crate) cloud: Vec<CloudChange>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) observed: Observed,
+}
+
+/// An object that the recorder created.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Given {
+    pub(crate) t: f64,
+    pub(crate) object: Value,
+    /// What the API server said, where it refused the object.
+    #[serde(default)]
+    pub(crate) answer: Option<Value>,
+}
+
+/// What the cloud answers from some second on.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct CloudChange {
+    pub(crate) t: f64,
+    /// By node. `null`: not there any more.
+    #[serde(default)]
+    pub(crate) nodes: BTreeMap<String, Option<CloudNode>>,
+    #[serde(default)]
+    pub(crate) note: String,
+    /// Load balancers and routes.
+    #[serde(flatten)]
+    pub(crate) others: Map<String, Value>,
+}
+
+/// What the cloud answers about the machine of one node.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CloudNode {
+    #[serde(rename = "providerID")]
+    pub(crate) provider_id: String,
+    #[serde(rename = "type")]
+    pub(crate) machine_type: String,
+    pub(crate) zone: String,
+    pub(crate) region: String,
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) labels: BTreeMap<String, String>,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) delay: Duration,
+    pub(crate) metadata_error: Option<CloudError>,
+    /// Metadata is null: no error, and no machine either.
+    pub(crate) null: bool,
+    pub(crate) exists: Option<bool>,
+    pub(crate) exists_error: Option<Value>,
+    pub(crate) shutdown: Option<bool>,
+    pub(crate) shutdown_error: Option<Value>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Address {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) address: String,
+}
+
+/// An error of the cloud.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CloudError {
+    pub(crate) text: String,
+    pub(crate) kind: ErrorKind,
+    #[serde(deserialize_with = "duration")]
+    pub(crate) after: Duration,
+    pub(crate) wrap: Value,
+    pub(crate) count: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ErrorKind {
+    #[default]
+    Plain,
+    NotFound,
+    NotImplemented,
+    Elsewhere,
+    Retry,
+}
+
+/// What happened besides.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    pub(crate) t: f64,
+    pub(crate) action: String,
+    #[serde(default)]
+    pub(crate) body: Value,
+    #[serde(default)]
+    pub(crate) note: String,
+}
+
+/// A [`Step`], understood.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// The recorder saw that the process had started.
+    Up,
+    Patch {
+        kind: String,
+        name: String,
+        status: bool,
+        body: Value,
+    },
+    Delete {
+        kind: String,
+        name: String,
+    },
+    Answers(Vec<Answer>),
+}
+
+/// An answer of the API server that a proxy gave.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub(crate) struct Answer {
+    pub(crate) method: String,
+    /// A regular expression, looked for in path and query.
+    pub(crate) path: String,
+    pub(crate) status: u16,
+    #[serde(default)]
+    pub(crate) reason: String,
+    #[serde(default)]
+    pub(crate) message: String,
+    /// 0 and absent: always.
+    #[serde(default)]
+    pub(crate) count: u32,
+}
+
+/// What upstream did.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Observed {
+    pub(crate) duration: f64,
+    #[serde(default = "yes")]
+    pub(crate) process_alive: bool,
+    #[serde(default)]
+    pub(crate) requests: Vec<Request>,
+    #[serde(default)]
+    pub(crate) events: Vec<Event>,
+    #[serde(default, rename = "final")]
+    pub(crate) end: BTreeMap<String, Value>,
+    #[serde(default, rename = "cloud_calls")]
+    pub(crate) cloud_calls: Vec<CloudCall>,
+    /// Upstream's own words, which are not ours.
+    #[serde(default, rename = "log_lines")]
+    pub(crate) log_lines: Vec<String>,
+    #[serde(default)]
+    pub(crate) summary: Value,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Request {
+    pub(crate) t: f64,
+    pub(crate) verb: String,
+    pub(crate) resource: String,
+    #[serde(default)]
+    pub(crate) subresource: String,
+    #[serde(default)]
+    pub(crate) name: String,
+    pub(crate) code: u16,
+    #[serde(default)]
+    pub(crate) injected: bool,
+    #[serde(default)]
+    pub(crate) patch: Value,
+    #[serde(default)]
+    pub(crate) diff: Map<String, Value>,
+}
+
+/// An event request: a `create` with all of these, or a `patch` with a body.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Event {
+    pub(crate) verb: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    pub(crate) source: Value,
+    pub(crate) reporting_component: String,
+    pub(crate) namespace: String,
+    pub(crate) involved_object: Value,
+    pub(crate) body: Value,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct CloudCall {
+    pub(crate) t: f64,
+    pub(crate) function: String,
+    #[serde(default)]
+    pub(crate) args: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) result: String,
+}
+
+impl Scenario {
+    pub(crate) fn read(path: &Path) -> Result<Scenario> {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not a recording as we know them", path.display()))
+    }
+
+    /// When the recorder saw that the process had started.
+    pub(crate) fn up(&self) -> Result<f64> {
+        let up = self.steps.iter().find(|step| step.action == "CCM is up");
+        Ok(up.with_context(|| format!("{}: no step says \"CCM is up\"", self.name))?.t)
+    }
+
+    /// Why this is not about what aerostat's node controller does, if it is not.
+    pub(crate) fn not_about_nodes(&self) -> Option<&'static str> {
+        let kinds = self.given.iter().filter_map(|given| given.object["kind"].as_str());
+        let functions = self.observed.cloud_calls.iter().map(|call| call.function.as_str());
+        let cloud = self.cloud.iter().flat_map(|change| change.others.keys()).map(String::as_str);
+        let mut words = kinds.chain(functions).chain(cloud);
+        let lifecycle = self.cloud.iter().flat_map(|change| change.nodes.values()).flatten().any(|node| {
+            node.exists.is_some()
+                || node.exists_error.is_some()
+                || node.shutdown.is_some()
+                || node.shutdown_error.is_some()
+        });
+        let service = |word: &str| word == "Service" || word == "services" || word.contains("LoadBalancer");
+        if words.clone().any(service) {
+            Some("needs the service controller")
+        } else if words.any(|word| word.contains("oute")) || self.has_routes() {
+            Some("needs the route controller")
+        } else if lifecycle {
+            Some("needs the node lifecycle controller")
+        } else {
+            None
+        }
+    }
+
+    fn has_routes(&self) -> bool {
+        !self.cloud_without.iter().any(|part| part == "routes")
+    }
+}
+
+impl Step {
+    pub(crate) fn action(&self) -> Result<Action> {
+        let words: Vec<&str> = self.action.split_whitespace().collect();
+        let owned = |word: &str| word.to_owned();
+        Ok(match words.as_slice() {
+            ["CCM", "is", "up"] => Action::Up,
+            ["patch", kind, name] => {
+                Action::Patch { kind: owned(kind), name: owned(name), status: false, body: self.body.clone() }
+            }
+            ["patch", kind, name, "status"] => {
+                Action::Patch { kind: owned(kind), name: owned(name), status: true, body: self.body.clone() }
+            }
+            ["delete", kind, name] => Action::Delete { kind: owned(kind), name: owned(name) },
+            ["API", "answers", "set"] => Action::Answers(self.answers()?),
+            _ => bail!("the runner does not know the action {:?} (at t={})", self.action, self.t),
+        })
+    }
+
+    fn answers(&self) -> Result<Vec<Answer>> {
+        let one_or_more = match self.body.clone() {
+            Value::Array(answers) => answers,
+            Value::Null => Vec::new(),
+            answer => vec![answer],
+        };
+        one_or_more
+            .into_iter()
+            .map(|answer| serde_json::from_value(answer).with_context(|| format!("at t={}: {}", self.t, self.body)))
+            .collect()
+    }
+}
+
+impl CloudCall {
+    /// The node that it was about.
+    pub(crate) fn node(&self) -> &str {
+        self.args.get("node").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl Request {
+    /// A successful patch of a node's status.
+    pub(crate) fn status_patch(t: f64, name: &str, patch: Value) -> Request {
+        Request {
+            t,
+            verb: "patch".to_owned(),
+            resource: "nodes".to_owned(),
+            subresource: "status".to_owned(),
+            name: name.to_owned(),
+            code: 200,
+            injected: false,
+            patch,
+            diff: Map::new(),
+        }
+    }
+
+    /// Whether it changed the object.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.is_write() && (200..300).contains(&self.code) && !self.injected
+    }
+
+    pub(crate) fn is_write(&self) -> bool {
+        !matches!(self.verb.as_str(), "get" | "list" | "watch")
+    }
+
+    /// As in `nodes/status`.
+    pub(crate) fn target(&self) -> String {
+        if self.subresource.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}/{}", self.resource, self.subresource)
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Go's spelling: `1.5s`, `300ms`, `2m30s`.
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no duration")))
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut sum = Duration::ZERO;
+    while !rest.is_empty() {
+        let number = rest.find(|it: char| !it.is_ascii_digit() && it != '.')?;
+        let unit = rest[number..].find(|it: char| it.is_ascii_digit()).map_or(rest.len(), |it| number + it);
+        let seconds = match &rest[number..unit] {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        sum += Duration::try_from_secs_f64(rest[..number].parse::<f64>().ok()? * seconds).ok()?;
+        rest = &rest[unit..];
+    }
+    (!text.is_empty()).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        for (text, milliseconds) in [("1s", 1000), ("300ms", 300), ("2m30s", 150_000), ("1.5s", 1500)] {
+            assert_eq!(parse_duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "5", "s", "5 days"] {
+            assert_eq!(parse_duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_action_is_named() {
+        let step = Step { t: 3.5, action: "set fire to Node n1".into(), body: Value::Null, note: String::new() };
+        let error = step.action().unwrap_err().to_string();
+        assert_eq!(error, "the runner does not know the action \"set fire to Node n1\" (at t=3.5)");
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error() {
+        let mood = json!({ "providerID": "fakecloud://1", "mood": "bad" });
+        let error = serde_json::from_value::<CloudNode>(mood).unwrap_err().to_string();
+        assert!(error.contains("unknown field `mood`"), "{error}");
+        let answer = json!({ "Method": "PUT", "Path": "/", "Status": 500, "Colour": "red" });
+        assert!(serde_json::from_value::<Answer>(answer).is_err());
+    }
+
+    #[test]
+    fn what_a_scenario_is_about_is_seen_in_its_content() {
+        let node = json!({ "t": 0.0, "object": { "kind": "Node", "metadata": { "name": "n1" } } });
+        let service = json!({ "t": 0.0, "object": { "kind": "Service", "metadata": { "name": "s1" } } });
+        let cloud = |change: Value| json!([change]);
+        let cases = [
+            (json!([node]), cloud(json!({ "t": 0.0, "nodes": { "n1": {} } })), None),
+            (json!([node, service]), json!([]), Some("needs the service controller")),
+            (json!([node]), cloud(json!({ "t": 0.0, "routes": [] })), Some("needs the route controller")),
+            (
+                json!([node]),
+                cloud(json!({ "t": 0.0, "nodes": { "n1": { "exists": false } } })),
+                Some("needs the node lifecycle controller"),
+            ),
+        ];
+        for (given, cloud, expected) in cases {
+            let scenario: Scenario = serde_json::from_value(json!({
+                "name": "77-any", "flags": [], "cloudWithout": ["routes"], "given": given, "cloud": cloud,
+                "steps": [], "observed": { "duration": 1.0 },
+            }))
+            .unwrap();
+            assert_eq!(scenario.not_about_nodes(), expected);
+        }
+    }
+}
