@@ -7,6 +7,7 @@ mod check;
 pub(crate) mod machines;
 mod notices;
 mod sweep;
+mod swept;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -17,9 +18,8 @@ use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, No
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
-use crate::error::{Pause, back_off, pause};
 use crate::events::{Recorder, reference};
 use crate::node::plan;
 use crate::nodes::{Nodes, provider_id};
@@ -28,6 +28,7 @@ use self::check::refusal;
 use self::machines::{Machines, Match};
 use self::notices::Notices;
 use self::sweep::{CALL, Sweep, late, sweep};
+use self::swept::Swept;
 
 /// From so many nodes on, one sweep is cheaper than asking about each.
 pub(crate) const MANY: usize = 8;
@@ -37,9 +38,6 @@ const FRESH: Duration = Duration::from_secs(30);
 const SIDE_BY_SIDE: usize = 2;
 /// How long it waits.
 const GATHER: Duration = Duration::from_millis(30);
-/// The longest time for which a failed sweep is not tried again, unless the cloud asks for more.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-
 /// What the cloud knows of the cluster's machines, shared by all who ask.
 pub struct Inventory {
     description: Arc<Description>,
@@ -55,15 +53,6 @@ pub struct Inventory {
     /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
     doubtful: Mutex<HashSet<String>>,
     notices: Mutex<Notices>,
-}
-
-/// The last sweep.
-#[derive(Default)]
-struct Swept {
-    /// When it began, and what it found.
-    machines: Option<(Instant, Arc<Machines>)>,
-    /// Why none was possible, how many times in a row, and when the next may be tried.
-    failed: Option<(Error, u32, Instant)>,
 }
 
 /// How a node that joins is asked about.
@@ -277,46 +266,6 @@ impl<'a> Asking<'a> {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Swept {
-    /// The last sweep, if it is not too old.
-    fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<Machines>> {
-        let (at, machines) = self.machines.as_ref()?;
-        (now.saturating_duration_since(*at) < age).then(|| machines.clone())
-    }
-
-    /// Why there can be no sweep yet.
-    fn refused(&self, now: Instant) -> Option<Error> {
-        let (error, _, until) = self.failed.as_ref()?;
-        let left = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
-        Some(match error {
-            Error::RetryAfter { because, .. } => Error::RetryAfter { after: left, because: because.clone() },
-            error => error.clone(),
-        })
-    }
-
-    /// Remembers a sweep, or that there was none.
-    fn end(&mut self, machines: Result<Machines>, began: Instant, now: Instant) -> Result<Arc<Machines>> {
-        match machines {
-            Ok(machines) => {
-                let machines = Arc::new(machines);
-                self.failed = None;
-                self.machines = Some((began, machines.clone()));
-                Ok(machines)
-            }
-            Err(error) => {
-                let failures = self.failed.take().map_or(0, |(_, failures, _)| failures.saturating_add(1));
-                let pause = match pause(failures, &error) {
-                    Pause::Exactly(pause) => pause,
-                    Pause::AtLeast(_) => back_off(failures).min(LONGEST_PAUSE),
-                };
-                warn!(error = error.to_string(), "the cloud could not list its machines");
-                self.failed = Some((error.clone(), failures, now + pause));
-                Err(error)
-            }
-        }
     }
 }
 

@@ -18,7 +18,7 @@ use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Client, ResourceExt};
 use tracing::{info, warn};
 
-use crate::error::chain;
+use crate::object;
 
 use self::index::Index;
 
@@ -154,8 +154,8 @@ impl Nodes {
                 Err(error) if ends(&error) => return,
                 Err(error) => {
                     warned = true;
-                    let error = chain(&error);
-                    warn!(api_server, error, "cannot watch nodes; what is known of them may be old; trying again");
+                    let cause = cause(error);
+                    warn!(api_server, "cannot watch nodes: {cause}; what is known of them may be old; trying again");
                 }
             }
         }
@@ -223,6 +223,17 @@ impl Nodes {
 /// Whether the API server calls a watch that begins with a list invalid: it is older than such watches.
 fn is_refusal(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if matches!(status.code, 400 | 422))
+}
+
+/// Why a watch ended, in the API server's words where it has some.
+fn cause(error: watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => object::Error::from(error).to_string(),
+        watcher::Error::WatchError(status) => status.message,
+        error @ watcher::Error::NoResourceVersion => error.to_string(),
+    }
 }
 
 /// A node's provider id, unless it is empty.

@@ -76,6 +76,13 @@ impl Controller {
         Stopping { run: self.run, _beside: self.beside }
     }
 
+    /// The value of a gauge of the only work queue.
+    pub(crate) fn gauge(&self, name: &str) -> f64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
+        family.get_metric()[0].get_gauge().get_value()
+    }
+
     /// The sum and the number of samples of a histogram.
     pub(crate) fn histogram(&self, name: &str) -> (f64, u64) {
         let families = self.registry.gather();

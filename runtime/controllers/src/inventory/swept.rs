@@ -1,0 +1,63 @@
+//! What is remembered of the last sweep: what it found, or that it failed and when the next may be tried.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Error, Result};
+use tokio::time::Instant;
+use tracing::warn;
+
+use crate::error::{Pause, back_off, pause};
+use crate::inventory::machines::Machines;
+
+/// The longest time for which a failed sweep is not tried again, unless the cloud asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The last sweep.
+#[derive(Debug, Default)]
+pub(super) struct Swept {
+    /// When it began, and what it found.
+    machines: Option<(Instant, Arc<Machines>)>,
+    /// Why none was possible, how many times in a row, and when the next may be tried.
+    failed: Option<(Error, u32, Instant)>,
+}
+
+impl Swept {
+    /// The last sweep, if it is not too old.
+    pub(super) fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<Machines>> {
+        let (at, machines) = self.machines.as_ref()?;
+        (now.saturating_duration_since(*at) < age).then(|| machines.clone())
+    }
+
+    /// Why there can be no sweep yet.
+    pub(super) fn refused(&self, now: Instant) -> Option<Error> {
+        let (error, _, until) = self.failed.as_ref()?;
+        let left = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
+        Some(match error {
+            Error::RetryAfter { because, .. } => Error::RetryAfter { after: left, because: because.clone() },
+            error => error.clone(),
+        })
+    }
+
+    /// Remembers a sweep, or that there was none.
+    pub(super) fn end(&mut self, machines: Result<Machines>, began: Instant, now: Instant) -> Result<Arc<Machines>> {
+        match machines {
+            Ok(machines) => {
+                let machines = Arc::new(machines);
+                self.failed = None;
+                self.machines = Some((began, machines.clone()));
+                Ok(machines)
+            }
+            Err(error) => {
+                let failures = self.failed.take().map_or(0, |(_, failures, _)| failures.saturating_add(1));
+                let pause = match pause(failures, &error) {
+                    Pause::Exactly(pause) => pause,
+                    Pause::AtLeast(_) => back_off(failures).min(LONGEST_PAUSE),
+                };
+                warn!(error = error.to_string(), "the cloud could not list its machines");
+                self.failed = Some((error.clone(), failures, now + pause));
+                Err(error)
+            }
+        }
+    }
+}
