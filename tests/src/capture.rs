@@ -46,7 +46,7 @@ impl Request {
     /// Panics if it is not UTF-8.
     #[must_use]
     pub fn text(&self) -> &str {
-        std::str::from_utf8(&self.bytes).unwrap()
+        std::str::from_utf8(&self.bytes).expect("a request in UTF-8")
     }
 
     /// The value of a header, by its name in lower case.
@@ -115,8 +115,8 @@ impl Capture {
     }
 
     async fn start(identity: Option<tls::Identity>, script: Script) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+        let address = listener.local_addr().expect("the listener is bound");
         let seen = Arc::new(Mutex::new(Seen::default()));
         let (ca, acceptor) = identity.map(|it| (it.ca, it.acceptor)).unzip();
         let mut server = JoinSet::new();

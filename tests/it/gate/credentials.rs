@@ -76,9 +76,7 @@ async fn a_credential_goes_to_its_endpoint_and_to_no_other() {
     setup.credentials = bearer(&folder, "secret-token");
     let lab = setup.load().await;
     lab.body(&get(&["v2"])).await;
-    let mut request = get(&["v2"]);
-    request.endpoint = "other".to_owned();
-    lab.body(&request).await;
+    lab.body(&get(&["v2"]).to("other")).await;
     assert_eq!(tokens(own), ["secret-token"]);
     assert_eq!(tokens(other), ["none"]);
 }

@@ -22,6 +22,22 @@ async fn trapped(answers: &[&[&str]], change: impl FnOnce(&mut Endpoint, &mut Se
     (setup.load().await, trap)
 }
 
+/// A gate to one endpoint for each address, named after it, whose host resolves to it. In the trap's place, again, is
+/// what must not be reached.
+async fn each(addresses: &[&str], change: impl FnOnce(&mut Setup)) -> (Lab, Capture) {
+    let trap = Capture::http(|_| Step::ok("trapped")).await;
+    let host = |index| format!("host-{index}.example.com");
+    let endpoints = addresses.iter().enumerate().map(|(index, address)| Endpoint {
+        name: (*address).to_owned(),
+        ..endpoint(&format!("https://{}:{}", host(index), trap.address().port()))
+    });
+    let mut setup = Setup::new(endpoints);
+    let answers: Vec<_> = addresses.chunks(1).map(|it| [it]).collect();
+    setup.names = Names::all(answers.iter().enumerate().map(|(index, answer)| (host(index), &answer[..])));
+    change(&mut setup);
+    (setup.load().await, trap)
+}
+
 /// What an operator reads whose endpoint is there.
 fn refusal(base_url: &str) -> String {
     let settings = GateSettings {
@@ -39,10 +55,8 @@ async fn adv_01_a_host_is_no_endpoint() {
     audit::keep();
     let server = Capture::http(|_| Step::ok("")).await;
     let lab = Setup::new([endpoint(&server.url())]).load().await;
-    let mut request = get(&["latest", "meta-data", "adv-01"]);
     for host in ["http://169.254.169.254", "169.254.169.254", "//169.254.169.254", "api@169.254.169.254"] {
-        request.endpoint = host.to_owned();
-        lab.denied(request.clone(), "E-EGRESS-ENDPOINT").await;
+        lab.denied(get(&["latest", "meta-data", "adv-01"]).to(host), "E-EGRESS-ENDPOINT").await;
     }
     assert_eq!(server.connections(), 0);
     let lines = audit::lines("/latest/meta-data/adv-01");
@@ -61,7 +75,7 @@ async fn adv_01_a_host_is_no_endpoint() {
 
 #[tokio::test]
 async fn adv_03_ipv6_forms_of_the_metadata_service_are_refused() {
-    for address in [
+    let forms = [
         "fd00:ec2::254",
         "::ffff:169.254.169.254",
         "::169.254.169.254",
@@ -70,23 +84,23 @@ async fn adv_03_ipv6_forms_of_the_metadata_service_are_refused() {
         "2002:a9fe:a9fe::1",
         "2001:0:a9fe:a9fe::1",
         "::ffff:0:a9fe:a9fe",
-    ] {
+    ];
+    let everything = || Addresses::Networks(vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()]);
+    let (lab, _) = each(&forms, |setup| setup.endpoints.iter_mut().for_each(|it| it.addresses = everything())).await;
+    for address in forms {
+        lab.denied(get(&["v2"]).to(address), "E-EGRESS-IP").await;
         assert!(refusal(&format!("https://[{address}]")).contains("no config can allow it"), "{address}");
-        let everything = |api: &mut Endpoint, _: &mut Setup| {
-            api.addresses = Addresses::Networks(vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()]);
-        };
-        let (lab, _) = trapped(&[&[address]], everything).await;
-        lab.denied(get(&["v2"]), "E-EGRESS-IP").await;
     }
 }
 
 #[tokio::test]
 async fn adv_04_names_that_lead_to_metadata_services_are_refused() {
-    for address in ["168.63.129.16", "100.100.100.200", "169.254.170.2", "192.0.0.192", "127.0.0.1", "0.0.0.0", "::1"] {
-        let (lab, trap) = trapped(&[&[address]], |_, _| ()).await;
-        lab.denied(get(&["v2"]), "E-EGRESS-IP").await;
-        assert_eq!(trap.connections(), 0, "{address}");
+    let addresses = ["168.63.129.16", "100.100.100.200", "169.254.170.2", "192.0.0.192", "127.0.0.1", "0.0.0.0", "::1"];
+    let (lab, trap) = each(&addresses, |_| ()).await;
+    for address in addresses {
+        lab.denied(get(&["v2"]).to(address), "E-EGRESS-IP").await;
     }
+    assert_eq!(trap.connections(), 0);
 }
 
 #[tokio::test]
@@ -188,14 +202,13 @@ async fn adv_45_the_cluster_is_no_endpoint_and_no_address() {
         nodes: vec![node.parse().unwrap()],
         ..Networks::default()
     };
-    for address in [api_server, node, service] {
-        let (lab, _) = trapped(&[&[address]], |_, setup| setup.networks = networks(6443)).await;
-        lab.denied(get(&["v2"]), "E-EGRESS-IP").await;
-        for host in ["https://kubernetes.default.svc", "kubernetes", "localhost:2379", "unix:/run/containerd.sock"] {
-            let mut request = get(&["v2"]);
-            request.endpoint = host.to_owned();
-            lab.denied(request, "E-EGRESS-ENDPOINT").await;
-        }
+    let inside = [api_server, node, service];
+    let (lab, _) = each(&inside, |setup| setup.networks = networks(6443)).await;
+    for address in inside {
+        lab.denied(get(&["v2"]).to(address), "E-EGRESS-IP").await;
+    }
+    for host in ["https://kubernetes.default.svc", "kubernetes", "localhost:2379", "unix:/run/containerd.sock"] {
+        lab.denied(get(&["v2"]).to(host), "E-EGRESS-ENDPOINT").await;
     }
     // On loopback, where this test's server stands in for the API server, its port is what counts.
     let server = Capture::http(|_| Step::ok("not the API server")).await;

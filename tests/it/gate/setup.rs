@@ -165,6 +165,11 @@ pub(crate) fn get(path: &[&str]) -> Request {
 }
 
 impl Request {
+    pub(crate) fn to(mut self, endpoint: &str) -> Self {
+        self.endpoint = endpoint.to_owned();
+        self
+    }
+
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -237,9 +242,13 @@ pub(crate) struct Names(Mutex<HashMap<String, Vec<Vec<IpAddr>>>>);
 
 impl Names {
     pub(crate) fn new(name: &str, answers: &[&[&str]]) -> Arc<Self> {
+        Self::all([(name.to_owned(), answers)])
+    }
+
+    pub(crate) fn all<'a>(names: impl IntoIterator<Item = (String, &'a [&'a [&'a str]])>) -> Arc<Self> {
         let parse = |answer: &&[&str]| answer.iter().map(|it| it.parse().unwrap()).collect();
-        let answers = answers.iter().rev().map(parse).collect();
-        Arc::new(Self(Mutex::new(HashMap::from([(name.to_owned(), answers)]))))
+        let names = names.into_iter().map(|(name, answers)| (name, answers.iter().rev().map(parse).collect()));
+        Arc::new(Self(Mutex::new(names.collect())))
     }
 }
 

@@ -19,13 +19,13 @@ impl Blackhole {
     ///
     /// Panics if the queue does not fill up.
     pub async fn open() -> Self {
-        let socket = TcpSocket::new_v4().unwrap();
-        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let listener = socket.listen(0).unwrap();
-        let address = listener.local_addr().unwrap();
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port on loopback");
+        let listener = socket.listen(0).expect("a bound socket listens");
+        let address = listener.local_addr().expect("the listener is bound");
         let mut waiting = Vec::new();
         while let Ok(stream) = timeout(Duration::from_millis(300), TcpStream::connect(address)).await {
-            waiting.push(stream.unwrap());
+            waiting.push(stream.expect("loopback refuses nothing here"));
             assert!(waiting.len() < 100, "the queue does not fill up");
         }
         Self { listener, _waiting: waiting }
@@ -38,6 +38,6 @@ impl Blackhole {
     /// Never: the listener is bound.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.listener.local_addr().unwrap()
+        self.listener.local_addr().expect("the listener is bound")
     }
 }

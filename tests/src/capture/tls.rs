@@ -15,24 +15,25 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn new(names: &[&str]) -> Self {
-        let ca_key = KeyPair::generate().unwrap();
-        let mut ca = CertificateParams::new(Vec::<String>::new()).unwrap();
+        let ca_key = KeyPair::generate().expect("ring makes keys");
+        let mut ca = CertificateParams::default();
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let certificate = ca.self_signed(&ca_key).unwrap();
+        let certificate = ca.self_signed(&ca_key).expect("a key signs");
         let issuer = Issuer::from_params(&ca, &ca_key);
 
-        let key = KeyPair::generate().unwrap();
+        let key = KeyPair::generate().expect("ring makes keys");
         let names: Vec<_> = names.iter().map(|&it| it.to_owned()).collect();
-        let own = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
-        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let own =
+            CertificateParams::new(names).expect("names or addresses").signed_by(&key, &issuer).expect("a key signs");
+        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key that was just made");
 
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .unwrap()
+            .expect("ring offers what TLS 1.2 and 1.3 need")
             .with_no_client_auth()
             .with_single_cert(vec![own.der().clone()], key)
-            .unwrap();
+            .expect("a certificate for this key");
         Self { ca: certificate.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
     }
 }
