@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::Error;
+use controllers::node::Options;
 use http::Method;
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
@@ -174,6 +175,34 @@ async fn a_provider_id_of_another_cloud_or_node_is_refused() {
 }
 
 #[tokio::test]
+async fn two_nodes_that_come_at_once_do_not_share_a_machine() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has([machine(1)]);
+    cloud.tell("n2", Answer::Machine(machine(1)));
+    cloud.hold(true);
+    let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
+    for name in ["n1", "n2"] {
+        create(&cluster, &kubelet::node(name)).await;
+    }
+    wait::until("both are asked about", async || (cloud.calls().len() == 2).then_some(())).await;
+    cloud.hold(false);
+    let refused = wait::until("one is refused", async || {
+        let mut all = events(&cluster, "n1").await;
+        all.extend(events(&cluster, "n2").await);
+        all.into_iter().find(|it| it.reason.as_deref() == Some("InstanceMetadataInvalid"))
+    })
+    .await;
+    let (mut first, mut second) = ("n1", "n2");
+    if refused.involved_object.name.as_deref() == Some("n1") {
+        (first, second) = (second, first);
+    }
+    initialised(&cluster, first).await;
+    assert!(kubelet::is_uninitialized(&nodes(&cluster).get(second).await.unwrap()));
+    assert_eq!(written(&cluster, second).await, [""; 0]);
+}
+
+#[tokio::test]
 async fn a_node_of_another_cloud_is_never_asked_about() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
@@ -241,6 +270,19 @@ async fn what_is_in_flight_is_finished_when_the_process_ends() {
     stopping.ended().await;
     initialised(&cluster, "n1").await;
     assert_eq!(cloud.gets("n2"), 0, "nothing new is begun");
+}
+
+#[tokio::test]
+async fn an_api_server_that_does_not_stream_lists_is_listed() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has([machine(1)]);
+    let faults = Faults::new();
+    faults.set(Fault::status(Method::GET, "sendInitialEvents", 422, "Invalid", "sendInitialEvents is forbidden"));
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, OPTIONS);
+    create(&cluster, &kubelet::node("n1")).await;
+    initialised(&cluster, "n1").await;
+    assert_eq!(faults.answered().len(), 1);
 }
 
 #[tokio::test]

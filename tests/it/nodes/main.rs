@@ -3,6 +3,7 @@
 mod addresses;
 mod cloud;
 mod controller;
+mod events;
 mod failures;
 mod initialisation;
 mod labels;
