@@ -153,7 +153,7 @@ impl Controller {
     /// Says in the log, and where a person has to act also on the node, why it could not be synced.
     fn show(&self, name: &str, error: &Error) {
         let text = chain(error);
-        warn!("error syncing '{name}': {text}, requeuing");
+        warn!(next = error.next(), "error syncing '{name}': {text}, requeuing");
         if let Some(asked) = error.cut_pause() {
             warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
         }

@@ -212,6 +212,7 @@ mod tests {
         let expected = serde_json::json!({ "count": 2, "lastTimestamp": at(60), "message": "hello" });
         assert_eq!(patch(&second), expected);
         assert!(matches!(correlator.correlate(event("n2", "hello"), at(60)), Verdict::Create(_)));
+        assert_eq!(verdict(&mut correlator, "hello", 61), ("count", Some(3), Some("hello".into())));
     }
 
     #[test]

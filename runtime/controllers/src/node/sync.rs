@@ -65,6 +65,25 @@ impl Error {
         }
     }
 
+    /// What happens next, and who has to do it.
+    pub(super) fn next(&self) -> &'static str {
+        match self {
+            Self::Metadata { source: CloudError::Denied(_), .. } => {
+                "check the endpoint's credential, what it is entitled to, and what --cloud-config allows; \
+                 tried again when the node changes, and every 5 minutes"
+            }
+            Self::Metadata { source: CloudError::Invalid(_), .. } => {
+                "correct what the message names; tried again when the node changes, and every 5 minutes"
+            }
+            Self::Metadata { source: CloudError::RetryAfter { .. }, .. } => "tried again after the cloud's own pause",
+            Self::Metadata { source: CloudError::Unavailable(_), .. }
+            | Self::NotFound(_)
+            | Self::Plan(_)
+            | Self::Write(_) => "tried again with growing pauses; the node keeps its taint",
+            Self::Labels { .. } => "tried again with growing pauses",
+        }
+    }
+
     /// The pause that the cloud asked for, if it is longer than any that it gets.
     pub(super) fn cut_pause(&self) -> Option<Duration> {
         match self {
