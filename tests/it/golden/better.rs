@@ -2,11 +2,12 @@
 //!
 //! A row looks at what a recording says, not at its number, so that it holds for recordings that nobody here has seen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::scenario::{Address, CloudNode, Request, Scenario};
+use crate::compare::PARTS;
+use crate::scenario::{Address, CloudCall, CloudNode, Event, Request, Scenario};
 use crate::state;
 
 /// A row.
@@ -55,25 +56,37 @@ fn stay_alive(scenario: &mut Scenario) -> BTreeSet<String> {
     if scenario.observed.process_alive {
         return BTreeSet::new();
     }
-    let nodes = cloud_nodes(scenario).filter(|(_, node)| node.null).map(|(name, _)| name.to_owned()).collect();
-    scenario.observed.process_alive |= !BTreeSet::<String>::is_empty(&nodes);
+    let null = cloud_nodes(scenario).filter(|(_, node)| node.null);
+    let nodes: BTreeSet<String> = null.map(|(name, _)| name.to_owned()).collect();
+    scenario.observed.process_alive = !nodes.is_empty();
+    // The question that upstream did not survive is missing among its calls.
+    scenario.observed.cloud_calls.extend(nodes.iter().map(|name| CloudCall::metadata(name)));
     nodes
 }
 
 fn refuse_other_machines(scenario: &mut Scenario) -> BTreeSet<String> {
-    let differs = |name: &str, own: &str| {
-        cloud_nodes(scenario)
-            .any(|(node, cloud)| node == name && !cloud.provider_id.is_empty() && cloud.provider_id != own)
-    };
-    let nodes = given_provider_ids(scenario).filter(|(name, own)| is_ours(own) && differs(name, own));
-    let nodes = nodes.map(|(name, _)| name.to_owned()).collect();
+    let mut refused = BTreeMap::new();
+    for (name, own) in given_provider_ids(scenario).filter(|(_, own)| is_ours(own)) {
+        let answers = cloud_nodes(scenario).filter(|(node, _)| *node == name).map(|(_, cloud)| &cloud.provider_id);
+        if let Some(other) = answers.into_iter().find(|it| !it.is_empty() && *it != own) {
+            refused.insert(name.to_owned(), (own.to_owned(), other.clone()));
+        }
+    }
+    let nodes = refused.keys().cloned().collect();
     leave_alone(scenario, &nodes);
+    for (name, (own, other)) in &refused {
+        let message = format!(
+            "failed to get instance metadata for node {name}: the provider's answer is refused: it answers with \
+             machine {other:?}, although the node's provider id is {own:?}"
+        );
+        scenario.observed.events.push(Event::warning(name, "InstanceMetadataInvalid", message));
+    }
     nodes
 }
 
 fn leave_other_clouds_alone(scenario: &mut Scenario) -> BTreeSet<String> {
-    let nodes =
-        given_provider_ids(scenario).filter(|(_, own)| !is_ours(own)).map(|(name, _)| name.to_owned()).collect();
+    let foreign = given_provider_ids(scenario).filter(|(_, own)| !is_ours(own));
+    let nodes = foreign.map(|(name, _)| name.to_owned()).collect();
     leave_alone(scenario, &nodes);
     nodes
 }
@@ -85,18 +98,11 @@ fn leave_alone(scenario: &mut Scenario, nodes: &BTreeSet<String>) {
     scenario.observed.events.retain(|it| !about(it.involved_object["name"].as_str().unwrap_or_default()));
     for name in nodes {
         let end = state::at(scenario, name, f64::INFINITY);
-        let keep = |path: &[&str]| path.iter().fold(&end, |value, key| &value[*key]).clone();
         let mut kept = json!({});
-        for path in [
-            ["metadata", "labels"],
-            ["metadata", "annotations"],
-            ["spec", "providerID"],
-            ["spec", "taints"],
-            ["status", "addresses"],
-        ] {
-            let value = keep(&path);
+        for [section, part] in PARTS {
+            let value = &end[section][part];
             if !value.is_null() {
-                kept[path[0]][path[1]] = value;
+                kept[section][part] = value.clone();
             }
         }
         scenario.observed.end.insert(format!("Node {name}"), kept);
@@ -120,7 +126,11 @@ fn notice_every_change_of_addresses(scenario: &mut Scenario) -> BTreeSet<String>
         let node = state::at(scenario, name, call.t);
         let Some(cloud) = cloud_at(scenario, name, call.t) else { continue };
         let Some(addresses) = addresses(&node, cloud) else { continue };
-        if wrote || state::State::of(&node).is_uninitialized() || node["status"]["addresses"] == addresses {
+        if wrote
+            || node.is_null()
+            || state::State::of(&node).is_uninitialized()
+            || node["status"]["addresses"] == addresses
+        {
             continue;
         }
         let patch = json!({ "status": { "addresses": addresses } });
@@ -168,3 +178,6 @@ fn given_provider_ids(scenario: &Scenario) -> impl Iterator<Item = (&str, &str)>
 fn is_ours(provider_id: &str) -> bool {
     provider_id.starts_with("fakecloud://")
 }
+
+#[cfg(test)]
+mod tests;

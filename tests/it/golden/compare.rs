@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::run::Observed;
 use crate::scenario::{Event, Scenario};
 use crate::state::{self, State};
-use tests::script::Question;
+use ::tests::script::Question;
 
 /// The parts of a node that must be as recorded, and absent where nothing was recorded.
-const PARTS: [[&str; 2]; 6] = [
+pub(crate) const PARTS: [[&str; 2]; 6] = [
     ["metadata", "annotations"],
     ["metadata", "finalizers"],
     ["metadata", "labels"],
@@ -216,3 +216,6 @@ fn lines(expected: &str, seen: &str) -> String {
     put(' ', &expected[expected.len() - back..(expected.len() - back + 3).min(expected.len())]);
     text
 }
+
+#[cfg(test)]
+mod tests;

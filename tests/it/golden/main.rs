@@ -72,7 +72,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.ends_with(".json") && name.starts_with(|first: char| first.is_ascii_digit())
     };
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).filter(is_recording).collect();
+    let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
+    let mut files: Vec<_> = paths.filter(is_recording).collect();
     files.sort();
     files
 }
@@ -94,10 +95,10 @@ fn report(verdict: &Verdict) -> String {
 }
 
 async fn check(file: &str) {
-    let verdict = play(&vendored().join(file)).await.unwrap();
+    let verdict = play(&vendored().join(file)).await.expect("the recording is played");
     assert!(verdict.left_out.is_none(), "{}", report(&verdict));
     assert!(verdict.differences.is_empty(), "\n{}", report(&verdict));
-    println!("{}", report(&verdict));
+    eprint!("{}", report(&verdict));
 }
 
 /// One test for each vendored recording.

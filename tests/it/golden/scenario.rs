@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// One recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Scenario {
     pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) covers: Vec<u32>,
-    #[serde(default)]
-    pub(crate) about: String,
+    #[serde(default, rename = "covers")]
+    _covers: Vec<u32>,
+    #[serde(default, rename = "about")]
+    _about: String,
     pub(crate) flags: Vec<String>,
     /// Parts that the cloud did not offer.
     #[serde(default)]
@@ -47,8 +47,8 @@ pub(crate) struct CloudChange {
     /// By node. `null`: not there any more.
     #[serde(default)]
     pub(crate) nodes: BTreeMap<String, Option<CloudNode>>,
-    #[serde(default)]
-    pub(crate) note: String,
+    #[serde(default, rename = "note")]
+    _note: String,
     /// Load balancers and routes.
     #[serde(flatten)]
     pub(crate) others: Map<String, Value>,
@@ -116,8 +116,8 @@ pub(crate) struct Step {
     pub(crate) action: String,
     #[serde(default)]
     pub(crate) body: Value,
-    #[serde(default)]
-    pub(crate) note: String,
+    #[serde(default, rename = "note")]
+    _note: String,
 }
 
 /// A [`Step`], understood.
@@ -172,9 +172,9 @@ pub(crate) struct Observed {
     pub(crate) cloud_calls: Vec<CloudCall>,
     /// Upstream's own words, which are not ours.
     #[serde(default, rename = "log_lines")]
-    pub(crate) log_lines: Vec<String>,
-    #[serde(default)]
-    pub(crate) summary: Value,
+    _log_lines: Vec<String>,
+    #[serde(default, rename = "summary")]
+    _summary: Value,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -294,7 +294,32 @@ impl Step {
     }
 }
 
+impl Event {
+    /// A warning of the node controller about a node.
+    pub(crate) fn warning(node: &str, reason: &str, message: String) -> Event {
+        Event {
+            verb: "create".to_owned(),
+            kind: "Warning".to_owned(),
+            reason: reason.to_owned(),
+            message,
+            source: json!({ "component": "cloud-node-controller" }),
+            reporting_component: "cloud-node-controller".to_owned(),
+            namespace: "default".to_owned(),
+            involved_object: json!({
+                "kind": "Node", "name": node, "apiVersion": "v1", "uid": "", "resourceVersion": "",
+            }),
+            body: Value::Null,
+        }
+    }
+}
+
 impl CloudCall {
+    /// A question about a node's machine that had no answer.
+    pub(crate) fn metadata(node: &str) -> CloudCall {
+        let args = Map::from_iter([("node".to_owned(), Value::from(node))]);
+        CloudCall { t: 0.0, function: "InstanceMetadata".to_owned(), args, result: String::new() }
+    }
+
     /// The node that it was about.
     pub(crate) fn node(&self) -> &str {
         self.args.get("node").and_then(Value::as_str).unwrap_or_default()
@@ -367,8 +392,6 @@ fn parse_duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -383,7 +406,7 @@ mod tests {
 
     #[test]
     fn an_unknown_action_is_named() {
-        let step = Step { t: 3.5, action: "set fire to Node n1".into(), body: Value::Null, note: String::new() };
+        let step = Step { t: 3.5, action: "set fire to Node n1".into(), body: Value::Null, _note: String::new() };
         let error = step.action().unwrap_err().to_string();
         assert_eq!(error, "the runner does not know the action \"set fire to Node n1\" (at t=3.5)");
     }

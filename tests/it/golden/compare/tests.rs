@@ -1,0 +1,164 @@
+//! The comparison itself: what is as recorded passes, and each kind of difference is seen.
+
+use serde_json::json;
+
+use super::*;
+use crate::{better, files, vendored};
+
+/// The vendored recording with this number.
+fn recording(number: &str) -> Scenario {
+    let file = files(&vendored()).into_iter().find(|file| file.to_string_lossy().contains(&format!("/{number}-")));
+    let mut scenario = Scenario::read(&file.unwrap()).unwrap();
+    better::adjust(&mut scenario);
+    scenario
+}
+
+/// What would be observed of somebody who does exactly what was recorded.
+fn as_recorded(scenario: &Scenario) -> Observed {
+    let recorded = &scenario.observed;
+    let writes = recorded.requests.iter().filter(|it| it.is_write()).map(|it| (it.name.clone(), it.target()));
+    let calls = recorded.cloud_calls.iter().filter(|call| call.function == "InstanceMetadata");
+    Observed {
+        writes: writes.collect(),
+        events: recorded.events.clone(),
+        end: recorded.end.iter().map(|(name, end)| (name.clone(), Some(end.clone()))).collect(),
+        history: state::recorded(scenario),
+        calls: calls.map(|call| get(call.node())).collect(),
+        ended: None,
+    }
+}
+
+fn get(node: &str) -> Question {
+    Question::Get { node: node.to_owned(), provider_id: String::new() }
+}
+
+/// Breaks one thing in a run of recording 01 that is otherwise as recorded, and expects one difference that begins so.
+fn check(change: impl FnOnce(&mut Observed), expected: &str) {
+    let scenario = recording("01");
+    let mut seen = as_recorded(&scenario);
+    change(&mut seen);
+    let differences = differences(&scenario, &seen);
+    assert_eq!(differences.len(), 1, "{differences:#?}");
+    assert!(differences[0].starts_with(expected), "{}", differences[0]);
+}
+
+#[test]
+fn what_is_as_recorded_has_no_differences() {
+    for file in files(&vendored()) {
+        let mut scenario = Scenario::read(&file).unwrap();
+        better::adjust(&mut scenario);
+        let differences = differences(&scenario, &as_recorded(&scenario));
+        assert!(differences.is_empty(), "{}: {differences:#?}", scenario.name);
+    }
+}
+
+#[test]
+fn a_letter_of_an_event_is_a_difference() {
+    let expected = "events of \"Node\" \"n1\"";
+    check(|seen| seen.events[0].message.push('.'), expected);
+    check(|seen| seen.events[0].reason = "synced".into(), expected);
+    check(|seen| seen.events[0].kind = "Warning".into(), expected);
+    check(|seen| seen.events[0].reporting_component.clear(), expected);
+    check(|seen| seen.events[0].source = json!({ "component": "aerostat" }), expected);
+    check(|seen| seen.events[0].namespace = "kube-system".into(), expected);
+    check(|seen| drop(seen.events[0].involved_object.as_object_mut().unwrap().remove("uid")), expected);
+    check(|seen| seen.events.clear(), expected);
+    check(|seen| seen.events.push(seen.events[0].clone()), expected);
+}
+
+#[test]
+fn another_version_of_the_node_in_an_event_is_no_difference() {
+    let scenario = recording("01");
+    let mut seen = as_recorded(&scenario);
+    seen.events[0].involved_object["resourceVersion"] = json!("4711");
+    assert_eq!(differences(&scenario, &seen), Vec::<String>::new());
+}
+
+#[test]
+fn a_part_of_the_final_object_is_a_difference() {
+    let node =
+        |seen: &mut Observed, change: fn(&mut Value)| change(seen.end.get_mut("Node n1").unwrap().as_mut().unwrap());
+    check(
+        |seen| node(seen, |it| it["spec"]["providerID"] = json!("fakecloud://2")),
+        "Node n1 at the end: spec.providerID",
+    );
+    check(|seen| node(seen, |it| it["spec"]["taints"] = json!([{ "key": "a" }])), "Node n1 at the end: spec.taints");
+    check(|seen| node(seen, |it| it["metadata"]["labels"]["a"] = json!("b")), "Node n1 at the end: metadata.labels");
+    check(
+        |seen| node(seen, |it| it["metadata"]["annotations"] = json!({ "a": "b" })),
+        "Node n1 at the end: metadata.annotations",
+    );
+    check(
+        |seen| node(seen, |it| it["status"]["addresses"].as_array_mut().unwrap().reverse()),
+        "Node n1 at the end: status.addresses",
+    );
+    check(|seen| drop(seen.end.insert("Node n1".into(), None)), "Node n1 at the end");
+}
+
+#[test]
+fn a_part_of_the_final_object_that_is_not_relevant_is_no_difference() {
+    let scenario = recording("01");
+    let mut seen = as_recorded(&scenario);
+    let node = seen.end.get_mut("Node n1").unwrap().as_mut().unwrap();
+    node["metadata"]["resourceVersion"] = json!("4711");
+    node["metadata"]["annotations"] = json!({});
+    node["status"]["conditions"] = json!([{ "type": "Ready" }]);
+    assert_eq!(differences(&scenario, &seen), Vec::<String>::new());
+}
+
+#[test]
+fn another_order_of_visible_states_is_a_difference() {
+    check(|seen| seen.history.get_mut("n1").unwrap().swap(1, 2), "states of n1");
+    check(|seen| drop(seen.history.get_mut("n1").unwrap().pop()), "states of n1");
+    check(|seen| drop(seen.history.insert("n2".into(), Vec::new())), "states of n2");
+}
+
+#[test]
+fn a_node_without_taint_and_provider_id_is_a_difference_of_its_own() {
+    let scenario = recording("01");
+    let mut seen = as_recorded(&scenario);
+    seen.history.get_mut("n1").unwrap()[1].provider_id.clear();
+    let differences = differences(&scenario, &seen);
+    assert!(differences.iter().any(|it| it.contains("without taint and without provider id")), "{differences:#?}");
+}
+
+#[test]
+fn one_write_too_many_is_a_difference() {
+    check(|seen| seen.writes.push(("n1".into(), "nodes".into())), "writes to nodes n1");
+    check(|seen| seen.writes.push(("n1".into(), "nodes/status".into())), "writes to nodes/status n1");
+    check(|seen| seen.writes.push(("s1".into(), "services".into())), "writes to services s1");
+}
+
+#[test]
+fn fewer_writes_and_calls_are_no_difference() {
+    let scenario = recording("01");
+    let mut seen = as_recorded(&scenario);
+    seen.writes.clear();
+    seen.calls.clear();
+    assert_eq!(differences(&scenario, &seen), Vec::<String>::new());
+}
+
+#[test]
+fn one_cloud_call_too_many_is_a_difference() {
+    let sweep = || Question::List { after: String::new() };
+    check(|seen| seen.calls.push(sweep()), "cloud calls in all");
+    let scenario = recording("02");
+    let mut seen = as_recorded(&scenario);
+    seen.calls = vec![get("n1"), get("n1")];
+    let too_many = differences(&scenario, &seen);
+    assert!(too_many[0].starts_with("cloud calls about n1"), "{too_many:#?}");
+    // One sweep with two pages instead of one call for each node.
+    seen.calls = vec![sweep(), Question::List { after: "n1".into() }];
+    assert_eq!(differences(&scenario, &seen), Vec::<String>::new());
+}
+
+#[test]
+fn an_ended_process_is_a_difference() {
+    check(|seen| seen.ended = Some("exit".into()), "the process ended: exit");
+}
+
+#[test]
+fn a_difference_shows_what_changed_and_little_else() {
+    let (old, new) = ("a\nb\nc\nd\nold\ne\nf\ng\nh", "a\nb\nc\nd\nnew\ne\nf\ng\nh");
+    assert_eq!(lines(old, new), "    b\n    c\n    d\n  - old\n  + new\n    e\n    f\n    g\n");
+}
