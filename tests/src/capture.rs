@@ -1,6 +1,7 @@
 //! Servers that write down what reaches them, byte by byte, and answer as no honest server would.
 
 mod blackhole;
+mod http2;
 mod tls;
 
 use std::net::SocketAddr;
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 pub use self::blackhole::Blackhole;
+pub use self::http2::Http2;
 
 /// A server on loopback. It stops when it is dropped.
 pub struct Capture {
@@ -111,7 +113,7 @@ impl Capture {
     ///
     /// Panics if there is no port to listen on.
     pub async fn https(names: &[&str], script: impl Fn(&Request) -> Vec<Step> + Send + Sync + 'static) -> Self {
-        Self::start(Some(tls::Identity::new(names)), Arc::new(script)).await
+        Self::start(Some(tls::Identity::new(names, &[])), Arc::new(script)).await
     }
 
     async fn start(identity: Option<tls::Identity>, script: Script) -> Self {

@@ -5,6 +5,7 @@
 mod answers;
 mod audit;
 mod credentials;
+mod http2;
 mod limits;
 mod network;
 mod setup;

@@ -14,7 +14,8 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(names: &[&str]) -> Self {
+    /// For these names, and for these protocols if any are given.
+    pub(super) fn new(names: &[&str], protocols: &[&[u8]]) -> Self {
         let ca_key = KeyPair::generate().expect("ring makes keys");
         let mut ca = CertificateParams::default();
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -28,12 +29,13 @@ impl Identity {
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key that was just made");
 
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("ring offers what TLS 1.2 and 1.3 need")
             .with_no_client_auth()
             .with_single_cert(vec![own.der().clone()], key)
             .expect("a certificate for this key");
+        config.alpn_protocols = protocols.iter().map(|it| it.to_vec()).collect();
         Self { ca: certificate.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
     }
 }
