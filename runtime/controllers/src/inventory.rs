@@ -38,6 +38,7 @@ const FRESH: Duration = Duration::from_secs(30);
 const SIDE_BY_SIDE: usize = 2;
 /// How long it waits.
 const GATHER: Duration = Duration::from_millis(30);
+
 /// What the cloud knows of the cluster's machines, shared by all who ask.
 pub struct Inventory {
     description: Arc<Description>,

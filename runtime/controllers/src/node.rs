@@ -91,7 +91,7 @@ pub async fn run(
         let Some(node) = node else { return };
         match plan::change(before, node) {
             Change::Nothing => {}
-            Change::Same => listening.add_unless_failing(&node.name_any()),
+            Change::Same => listening.add_unless_paused(&node.name_any()),
             Change::Different => listening.add(&node.name_any()),
         }
     });

@@ -6,7 +6,7 @@
 pub(crate) mod limits;
 pub(crate) mod pump;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -28,6 +28,8 @@ pub(crate) struct Queue {
     delayed: BTreeSet<(Instant, String)>,
     /// The time under which a key stands in `delayed`.
     due: HashMap<String, Instant>,
+    /// Those of `delayed` that nothing may bring forward.
+    held: HashSet<String>,
     limits: Limits,
 }
 
@@ -46,13 +48,15 @@ impl Queue {
             processing: HashMap::new(),
             delayed: BTreeSet::new(),
             due: HashMap::new(),
+            held: HashSet::new(),
             limits: Limits::new(now),
         }
     }
 
-    /// Makes a key ready at once, also when it is backing off. Returns whether it was not waiting already.
+    /// Makes a key ready at once, also when it is backing off, but not during a pause that was asked for. Returns
+    /// whether it was not waiting already.
     pub(crate) fn add(&mut self, key: &str, now: Instant) -> bool {
-        if self.dirty.contains_key(key) {
+        if self.dirty.contains_key(key) || self.held.contains(key) {
             return false;
         }
         self.dirty.insert(key.to_owned(), now);
@@ -63,23 +67,20 @@ impl Queue {
     }
 
     /// Makes a key ready after a delay; of several delays the earliest end counts.
-    ///
-    /// Returns whether it became ready at once and was not waiting already.
-    pub(crate) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) -> bool {
-        if delay.is_zero() {
-            return self.add(key, now);
-        }
+    pub(crate) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) {
         let at = now + delay;
         match self.due.get(key) {
-            Some(&standing) if standing <= at => return false,
-            Some(&standing) => {
-                self.delayed.remove(&(standing, key.to_owned()));
-            }
+            Some(&standing) if standing <= at => return,
+            Some(_) => self.cancel(key),
             None => {}
         }
         self.due.insert(key.to_owned(), at);
         self.delayed.insert((at, key.to_owned()));
-        false
+    }
+
+    /// Whether a key has failed, or has been put back for later.
+    pub(crate) fn is_paused(&self, key: &str) -> bool {
+        self.due.contains_key(key) || self.failures(key) > 0
     }
 
     /// How many times in a row a key has failed.
@@ -88,13 +89,24 @@ impl Queue {
     }
 
     /// Puts a key that failed back for later. `jitter` is between 0 and 1 and can only lengthen a pause.
+    ///
+    /// During a pause that was asked for the key is not worked on, whatever happens: what was added meanwhile comes
+    /// after it.
     pub(crate) fn retry(&mut self, key: &str, pause: Pause, now: Instant, jitter: f64) -> Duration {
-        let delay = match pause {
-            Pause::Exactly(delay) => delay,
-            Pause::AtLeast(delay) => self.limits.failed(key, delay, now, jitter),
-        };
-        self.add_after(key, delay, now);
-        delay
+        match pause {
+            Pause::Exactly(delay) => {
+                self.cancel(key);
+                self.dirty.remove(key);
+                self.held.insert(key.to_owned());
+                self.add_after(key, delay, now);
+                delay
+            }
+            Pause::AtLeast(delay) => {
+                let delay = self.limits.failed(key, delay, now, jitter);
+                self.add_after(key, delay, now);
+                delay
+            }
+        }
     }
 
     /// Forgets the failures of a key. A delay that it has already stays, as upstream.
@@ -127,6 +139,7 @@ impl Queue {
         {
             let Some((_, key)) = self.delayed.pop_first() else { break };
             self.due.remove(&key);
+            self.held.remove(&key);
             added += usize::from(self.add(&key, now));
         }
         added
@@ -148,6 +161,12 @@ impl Queue {
             .values()
             .map(|since| now - *since)
             .fold((Duration::ZERO, Duration::ZERO), |(sum, longest), age| (sum + age, longest.max(age)))
+    }
+
+    fn cancel(&mut self, key: &str) {
+        if let Some(at) = self.due.remove(key) {
+            self.delayed.remove(&(at, key.to_owned()));
+        }
     }
 }
 
@@ -219,8 +238,19 @@ mod tests {
     #[test]
     fn a_pause_that_was_asked_for_is_kept_exactly() {
         let (mut queue, now) = queue();
+        queue.add("a", now);
+        queue.take(now);
+        queue.add_after("a", SECOND, now);
+        queue.add("a", now);
         assert_eq!(queue.retry("a", Pause::Exactly(7 * SECOND), now, 1.0), 7 * SECOND);
+        queue.done("a", now);
         assert_eq!(queue.failures("a"), 0);
+        assert!(queue.is_paused("a"));
+        assert!(!queue.add("a", now + SECOND), "an event does not bring it forward");
+        assert_eq!(take(&mut queue, now + 6 * SECOND), None);
+        assert_eq!(take(&mut queue, now + 7 * SECOND).as_deref(), Some("a"));
+        queue.done("a", now + 7 * SECOND);
+        assert!(queue.add("a", now + 8 * SECOND), "afterwards everything is as before");
     }
 
     #[test]

@@ -85,11 +85,12 @@ impl Cloud {
 #[async_trait]
 impl Instances for Cloud {
     async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-        for node in nodes {
-            self.lock().calls.push(format!("get {}", node.name));
-        }
+        let answers = {
+            let mut told = self.lock();
+            told.calls.extend(nodes.iter().map(|it| format!("get {}", it.name)));
+            told.answers.clone()
+        };
         self.free().await;
-        let answers = self.lock().answers.clone();
         let answer = |node: &Machine| match answers.get(&node.name) {
             Some(Answer::Machine(instance)) => Ok(Some(instance.clone())),
             Some(Answer::Error(error)) => Err(error.clone()),

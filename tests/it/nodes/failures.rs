@@ -1,7 +1,7 @@
 //! What goes wrong while nodes are initialised: conflicts, refusals, a cloud that says no or nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cloud_provider::Error;
 use controllers::node::Options;
@@ -117,6 +117,25 @@ async fn case_037_heartbeats_do_not_cut_a_pause_short() {
     patch(&cluster, "n1", json!({ "metadata": { "annotations": { NODE_IP: "10.1.0.1" } } })).await;
     wait::until("a call after a change that matters", async || (cloud.gets("n1") > before).then_some(())).await;
     assert!(kubelet::is_uninitialized(&nodes(&cluster).get("n1").await.unwrap()));
+}
+
+#[tokio::test]
+async fn the_pause_that_a_cloud_asks_for_is_kept_whatever_happens_to_the_node() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    let pause = Error::RetryAfter { after: Duration::from_secs(3), because: "HTTP 429".to_owned() };
+    cloud.tell("n1", Answer::Error(pause));
+    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
+    create(&cluster, &kubelet::node("n1")).await;
+    wait::until("the first call", async || (cloud.gets("n1") == 1).then_some(())).await;
+    let began = Instant::now();
+    cloud.has([machine(1)]);
+    kubelet::post_ready(&cluster.admin, "n1", true).await.unwrap();
+    patch(&cluster, "n1", json!({ "metadata": { "annotations": { NODE_IP: "10.1.0.1" } } })).await;
+    initialised(&cluster, "n1").await;
+    // The clock here starts a little after the pause does.
+    assert!(began.elapsed() > Duration::from_millis(2500), "{:?}", began.elapsed());
+    assert_eq!(cloud.gets("n1"), 2);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tests::control_plane::cluster;
 use tests::{kubelet, wait};
 use tokio::task::JoinSet;
 
-use crate::cloud::{Cloud, external, internal, machine};
+use crate::cloud::{Answer, Cloud, external, internal, machine};
 use crate::controller::{
     Controller, NODE_IP, OPTIONS, addressed, annotate, create, events, initialised, label, node_when, nodes, patch,
     set_addresses, settled, synced, waiting, written,
@@ -259,9 +259,8 @@ async fn case_034_both_delays_are_measured() {
 async fn case_036_events_during_a_slow_call_make_one_more_run() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    let refused =
-        cloud_provider::Error::RetryAfter { after: std::time::Duration::from_secs(3600), because: "quota".to_owned() };
-    cloud.tell("n1", crate::cloud::Answer::Error(refused));
+    let refused = cloud_provider::Error::Denied("HTTP 403".to_owned());
+    cloud.tell("n1", Answer::Error(refused));
     cloud.hold(true);
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;

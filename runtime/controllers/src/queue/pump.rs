@@ -42,9 +42,9 @@ impl WorkQueue {
         self.add_if(key, |_| true);
     }
 
-    /// Makes a key ready at once, unless it has failed: then its pause stands.
-    pub(crate) fn add_unless_failing(&self, key: &str) {
-        self.add_if(key, |queue| queue.failures(key) == 0);
+    /// Makes a key ready at once, unless it was put back for later: then its pause stands.
+    pub(crate) fn add_unless_paused(&self, key: &str) {
+        self.add_if(key, |queue| !queue.is_paused(key));
     }
 
     /// Waits for a key. Returns `None` once the queue is closed.
