@@ -1,7 +1,9 @@
 //! Where modules come from.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 
 use async_trait::async_trait;
 use prometheus::Registry;
@@ -63,6 +65,39 @@ impl Drop for Folder {
 async fn name(sandbox: &Sandbox, module: Module) -> String {
     let provider = Guest::of(Vec::new()).load_into(sandbox, module, &Registry::new()).await.unwrap();
     provider.description().name.clone()
+}
+
+/// A thread that replaces `provider.wasm` for as long as this lives.
+struct Replacing {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Replacing {
+    fn start(folder: PathBuf, contents: [Vec<u8>; 2]) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let (file, next) = (folder.join("provider.wasm"), folder.join("next.wasm"));
+            for bytes in contents.iter().cycle().take_while(|_| !stopped.load(Ordering::Relaxed)) {
+                // By renaming, as kubelets do, and then in place, as careless people do.
+                std::fs::write(&next, bytes).unwrap();
+                std::fs::rename(&next, &file).unwrap();
+                std::fs::write(&file, bytes).unwrap();
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Replacing {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking(), "the file could not be replaced");
+        }
+    }
 }
 
 async fn refusal(source: Source, config_maps: &dyn ConfigMaps) -> String {
@@ -135,43 +170,27 @@ async fn a_config_map_of_more_than_1_mib_is_refused() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn adv_52_what_runs_is_what_was_compared_while_the_file_changes() {
     let folder = Folder::new("race");
     let good = component::only_provider();
     let bad = component::provider("", "(i32.const 256)");
     let source = file(folder.file("provider.wasm", &good), digest(&good));
     let sandbox = Sandbox::new(64 << 20).unwrap();
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|threads| {
-        threads.spawn(|| {
-            // By renaming, as kubelets do, and in place, as careless people do.
-            for round in 0.. {
-                if stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let bytes = if round % 2 == 0 { &bad } else { &good };
-                let written = folder.file(if round % 4 < 2 { "next.wasm" } else { "provider.wasm" }, bytes);
-                std::fs::rename(written, folder.0.join("provider.wasm")).unwrap();
+    let replacing = Replacing::start(folder.0.clone(), [bad, good.clone()]);
+    let (mut loaded, mut refused) = (0, 0);
+    for _ in 0..1000 {
+        match source.fetch(&Missing).await {
+            Ok(module) => {
+                assert_eq!(module.digest(), digest(&good));
+                assert_eq!(name(&sandbox, module).await, "minimal");
+                loaded += 1;
             }
-        });
-        let (mut loaded, mut refused) = (0, 0);
-        tokio::task::block_in_place(|| {
-            tokio::runtime::Handle::current().block_on(async {
-                while loaded + refused < 1000 || loaded == 0 || refused == 0 {
-                    match source.fetch(&Missing).await {
-                        Ok(module) => {
-                            assert_eq!(module.digest(), digest(&good));
-                            assert_eq!(name(&sandbox, module).await, "minimal");
-                            loaded += 1;
-                        }
-                        Err(_) => refused += 1,
-                    }
-                }
-            });
-        });
-        stop.store(true, Ordering::Relaxed);
-    });
+            Err(_) => refused += 1,
+        }
+    }
+    drop(replacing);
+    assert!(loaded > 0 && refused > 0, "there was no race: {loaded} loaded, {refused} refused");
 }
 
 #[tokio::test]
