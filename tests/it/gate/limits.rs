@@ -161,3 +161,25 @@ async fn one_call_makes_a_hundred_requests_and_one_line_says_that_it_wanted_more
     assert_eq!(lab.counter("aerostat_cloud_requests_total", &[("endpoint", "api"), ("code", "200")]), 100);
     assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { .. }), "the next call has its own budget");
 }
+
+#[tokio::test]
+async fn a_request_whose_call_is_ended_has_its_line_and_gives_its_turn_back() {
+    audit::keep();
+    let server =
+        Capture::http(|it| if it.text().contains("/held") { vec![Step::Hang] } else { Step::ok("free") }).await;
+    let mut api = endpoint(&server.url());
+    api.limits.concurrency = 1;
+    let mut setup = Setup::new([api]);
+    setup.limits.wall = Duration::from_secs(1);
+    let lab = setup.load().await;
+    let reason = lab.end(&get(&["v2", "held"])).await;
+    assert!(reason.contains("provider.limits.wall"), "{reason}");
+    let lines = audit::lines("/v2/held");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(
+        (lines[0]["decision"].as_str(), lines[0]["rule"].as_str()),
+        (Some("allow"), Some("api.allow[0] GET /v2/**"))
+    );
+    assert_eq!(lines[0]["error"], "the call ended first");
+    assert_eq!(lab.body(&get(&["v2"])).await, "free");
+}

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use sandbox::{Addresses, ApiServer, BaseUrl, Endpoint, Gate, GateSettings, Metrics, Networks};
+use sandbox::{Addresses, ApiServer, BaseUrl, CallLimits, Endpoint, Gate, GateSettings, Metrics, Networks};
 use tests::capture::{Blackhole, Capture, Step};
 
 use crate::audit;
@@ -232,7 +232,7 @@ async fn a_name_for_loopback_is_refused_with_the_systems_resolver_too() {
         fence: std::sync::Arc::new(|| true),
         route: |it| it,
     };
-    let lab = load(|metrics| Gate::new(settings, metrics).unwrap()).await;
+    let lab = load(CallLimits::default(), |metrics| Gate::new(settings, metrics).unwrap()).await;
     lab.denied(get(&["v2"]), "E-EGRESS-IP").await;
     assert_eq!(server.connections(), 0);
 }

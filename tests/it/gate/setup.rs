@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
-use cloud_provider::{Error, Instances, Machine};
+use cloud_provider::{Error, Instance, Instances, Machine};
 use prometheus::Registry;
 use sandbox::{
-    Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
-    Gate, GateSettings, Method, Metrics, Networks, PathPattern, Provider, ProviderSettings, Resolve, Rule, Sandbox,
-    Source,
+    Addresses, BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint,
+    EndpointLimits, Gate, GateSettings, Method, Metrics, Networks, PathPattern, Provider, ProviderSettings, Resolve,
+    Rule, Sandbox, Source,
 };
 use serde::{Deserialize, Serialize};
 use tests::capture::Capture;
@@ -49,6 +49,7 @@ pub(crate) struct Setup {
     pub(crate) credentials: Credentials,
     pub(crate) networks: Networks,
     pub(crate) names: Arc<dyn Resolve>,
+    pub(crate) limits: CallLimits,
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
 }
 
@@ -59,14 +60,15 @@ impl Setup {
             credentials: Credentials::default(),
             networks: Networks::default(),
             names: Arc::new(Names::default()),
+            limits: CallLimits::default(),
             route: |it| it,
         }
     }
 
     pub(crate) async fn load(self) -> Lab {
-        let Self { endpoints, credentials, networks, names, route } = self;
+        let Self { endpoints, credentials, networks, names, limits, route } = self;
         let settings = GateSettings { endpoints, credentials, fence: Arc::new(|| true), route };
-        load(|metrics| {
+        load(limits, |metrics| {
             let gate = Gate::with_resolver(settings, metrics, names).unwrap_or_else(|error| panic!("{error}"));
             gate.set_networks(networks);
             gate
@@ -76,7 +78,7 @@ impl Setup {
 }
 
 /// Puts a hostile guest behind a gate.
-pub(crate) async fn load(gate: impl FnOnce(Metrics) -> Gate) -> Lab {
+pub(crate) async fn load(limits: CallLimits, gate: impl FnOnce(Metrics) -> Gate) -> Lab {
     let registry = Registry::new();
     let metrics = Metrics::register(&registry).unwrap();
     let gate = gate(metrics.clone());
@@ -85,14 +87,15 @@ pub(crate) async fn load(gate: impl FnOnce(Metrics) -> Gate) -> Lab {
     let [namespace, name, key] = ["kube-system", "hostile", "provider.wasm"].map(str::to_owned);
     let source = Source::ConfigMap { namespace, name, key, sha256 };
     let module = source.fetch(&Held(bytes)).await.unwrap();
-    let provider = Provider::load(sandbox(), module, ProviderSettings::default(), gate, metrics).await.unwrap();
+    let settings = ProviderSettings { limits, ..ProviderSettings::default() };
+    let provider = Provider::load(sandbox(), module, settings, gate, metrics).await.unwrap();
     Lab { instances: provider.cloud().instances.unwrap(), registry }
 }
 
 /// One sandbox for all tests: what it costs is the ticking thread.
 fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
-    SANDBOX.get_or_init(|| Sandbox::new(ProviderSettings::default().limits.memory).unwrap())
+    SANDBOX.get_or_init(|| Sandbox::new(CallLimits::default().memory).unwrap())
 }
 
 struct Held(Vec<u8>);
@@ -195,10 +198,17 @@ pub(crate) enum Outcome {
 impl Lab {
     /// Lets the guest send a request, in a call of its own.
     pub(crate) async fn send(&self, request: &Request) -> Outcome {
-        let machine = Machine { name: serde_json::to_string(request).unwrap(), ..Machine::default() };
-        match self.instances.get(&[machine]).await.answer.remove(0) {
+        match self.call(request).await {
             Err(Error::Invalid(text)) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")),
             other => panic!("the guest reported nothing: {other:?}"),
+        }
+    }
+
+    /// Lets the guest send a request in a call that the host ends, and gives the host's reason.
+    pub(crate) async fn end(&self, request: &Request) -> String {
+        match self.call(request).await {
+            Err(Error::Unavailable(text)) => text,
+            other => panic!("the call was not ended: {other:?}"),
         }
     }
 
@@ -208,6 +218,11 @@ impl Lab {
             Outcome::Answered { body, .. } => body,
             other => panic!("not answered: {other:?}"),
         }
+    }
+
+    async fn call(&self, request: &Request) -> Result<Option<Instance>, Error> {
+        let machine = Machine { name: serde_json::to_string(request).unwrap(), ..Machine::default() };
+        self.instances.get(&[machine]).await.answer.remove(0)
     }
 
     /// Asserts that a request is refused with this code.

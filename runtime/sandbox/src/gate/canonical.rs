@@ -1,8 +1,12 @@
-//! One spelling for each path and query, and what may stand in headers. Pure.
+//! One spelling for each path and query. Pure.
 
-use std::fmt;
+mod headers;
+mod pattern;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+pub(crate) use self::headers::{headers, is_forbidden_header};
+pub use self::pattern::PathPattern;
 
 /// What is left as it is: letters, digits, RFC 3986's other unreserved characters, and in paths the colon, which clouds
 /// put before a custom verb.
@@ -11,13 +15,8 @@ const IN_PATH: &AsciiSet = &IN_QUERY.remove(b':');
 
 /// The longest path or query, encoded, in bytes.
 const TARGET_BYTES: usize = 8 << 10;
-/// The longest header value.
-const HEADER_BYTES: usize = 4 << 10;
-/// The most headers, and the most pairs of a query.
+/// The most pairs of a query, and the most headers.
 const PAIRS: usize = 64;
-
-/// Request headers that guests may set on every endpoint.
-const HEADERS: [&str; 6] = ["accept", "content-type", "if-match", "if-none-match", "idempotency-key", "prefer"];
 
 /// Query keys that authenticate, or that change the request's method or headers behind the policy's back. Compared in
 /// lower case without `-`, `_` and `.`.
@@ -68,119 +67,6 @@ const FORBIDDEN_QUERY_KEYS: [&str; 45] = [
     "xhttpmethodoverride",
     "xosssignature",
 ];
-
-/// Headers that no endpoint can open to guests: the credential's, the connection's, the proxies'.
-const FORBIDDEN_HEADERS: [&str; 24] = [
-    "accept-encoding",
-    "api-key",
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "metadata",
-    "metadata-flavor",
-    "private-token",
-    "referer",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
-    "x-api-key",
-    "x-auth-token",
-    "x-http-method",
-    "x-http-method-override",
-    "x-method-override",
-];
-const FORBIDDEN_HEADER_PREFIXES: [&str; 6] =
-    ["proxy-", "sec-", "x-amz-", "x-aws-ec2-metadata-", "x-forwarded-", "x-goog-"];
-
-/// A pattern for paths: literal segments, `*` for exactly one segment, `**` for any number of them, none included.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct PathPattern {
-    parts: Vec<Part>,
-}
-
-#[derive(Clone, Debug, Eq, PartialEq)]
-enum Part {
-    Literal(String),
-    One,
-    Any,
-}
-
-impl PathPattern {
-    /// Reads `/v2/droplets/**`. Literal segments stand unescaped.
-    ///
-    /// # Errors
-    ///
-    /// A sentence that names the segment and says how to write it.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let rest =
-            text.strip_prefix('/').ok_or_else(|| format!("path pattern {text:?} does not begin with a slash"))?;
-        if rest.is_empty() {
-            return Ok(Self { parts: Vec::new() });
-        }
-        let part = |segment: &str| match segment {
-            "*" => Ok(Part::One),
-            "**" => Ok(Part::Any),
-            _ if segment.contains('*') => Err(format!(
-                "path pattern {text:?} has the segment {segment:?}; a star stands alone: `*` is one segment, `**` any number"
-            )),
-            _ if segment.contains(['%', '?', '#']) => Err(format!(
-                "path pattern {text:?} has the segment {segment:?}; write a path unescaped, without query and fragment"
-            )),
-            _ => match self::segment(segment) {
-                Ok(()) => Ok(Part::Literal(segment.to_owned())),
-                Err(because) => Err(format!("path pattern {text:?} has a segment that {because}")),
-            },
-        };
-        Ok(Self { parts: rest.split('/').map(part).collect::<Result<_, _>>()? })
-    }
-
-    /// Whether the unescaped `path` is one of those that the pattern stands for.
-    pub(crate) fn matches(&self, path: &[String]) -> bool {
-        // `reached[n]`: the parts so far can stand for the first `n` segments.
-        let mut reached = vec![false; path.len() + 1];
-        reached[0] = true;
-        for part in &self.parts {
-            let mut next = vec![false; path.len() + 1];
-            match part {
-                Part::Any => {
-                    let mut any = false;
-                    for (next, reached) in next.iter_mut().zip(&reached) {
-                        any |= reached;
-                        *next = any;
-                    }
-                }
-                Part::One => next[1..].copy_from_slice(&reached[..path.len()]),
-                Part::Literal(literal) => {
-                    for (index, segment) in path.iter().enumerate() {
-                        next[index + 1] = reached[index] && segment == literal;
-                    }
-                }
-            }
-            reached = next;
-        }
-        reached[path.len()]
-    }
-}
-
-impl fmt::Display for PathPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.parts.is_empty() {
-            return f.write_str("/");
-        }
-        self.parts.iter().try_for_each(|part| match part {
-            Part::Literal(literal) => write!(f, "/{literal}"),
-            Part::One => f.write_str("/*"),
-            Part::Any => f.write_str("/**"),
-        })
-    }
-}
 
 /// Checks one unescaped segment of a path. The error continues a sentence that begins with "a segment that".
 pub(crate) fn segment(segment: &str) -> Result<(), &'static str> {
@@ -251,43 +137,6 @@ fn is_forbidden_query_key(key: &str) -> bool {
         })
 }
 
-/// Checks headers against those that guests may set, here and everywhere. Names come back in lower case. The error is
-/// a sentence without its full stop.
-pub(crate) fn headers(given: &[(String, String)], further: &[String]) -> Result<http::HeaderMap, String> {
-    if given.len() > PAIRS {
-        return Err(format!("there are more than {PAIRS} headers"));
-    }
-    let mut headers = http::HeaderMap::with_capacity(given.len());
-    for (name, value) in given {
-        let shown = shown(name);
-        let lower = name.to_ascii_lowercase();
-        if is_forbidden_header(&lower) {
-            return Err(format!("the header {shown} is the host's to set; no config can allow it"));
-        }
-        if !HEADERS.contains(&lower.as_str()) && !further.iter().any(|it| it.eq_ignore_ascii_case(&lower)) {
-            return Err(format!("the header {shown} is not allowed; the operator would have to name it in `headers`"));
-        }
-        let name = http::HeaderName::from_bytes(lower.as_bytes())
-            .map_err(|_| format!("the header {shown} has a name that HTTP does not know"))?;
-        if value.len() > HEADER_BYTES || !value.bytes().all(|it| (b' '..=b'~').contains(&it)) {
-            return Err(format!(
-                "the header {shown} has a value that is not printable ASCII of at most {HEADER_BYTES} bytes"
-            ));
-        }
-        let value = http::HeaderValue::from_str(value)
-            .map_err(|_| format!("the header {shown} has a value that HTTP does not know"))?;
-        if headers.insert(name, value).is_some() {
-            return Err(format!("the header {shown} is there twice"));
-        }
-    }
-    Ok(headers)
-}
-
-/// Whether a header, in lower case, is one that no endpoint can open to guests.
-pub(crate) fn is_forbidden_header(lower: &str) -> bool {
-    FORBIDDEN_HEADERS.contains(&lower) || FORBIDDEN_HEADER_PREFIXES.iter().any(|it| lower.starts_with(it))
-}
-
 /// A guest's word in a message: quoted, escaped and short.
 pub(crate) fn shown(word: &str) -> String {
     let short: String = word.chars().take(64).collect();
@@ -300,71 +149,6 @@ mod tests {
 
     fn segments(path: &[&str]) -> Vec<String> {
         path.iter().map(|&it| it.to_owned()).collect()
-    }
-
-    #[test]
-    fn patterns_match_segments() {
-        let cases: [(&str, &[&str], bool); 22] = [
-            ("/", &[], true),
-            ("/", &["v2"], false),
-            ("/v2", &["v2"], true),
-            ("/v2", &[], false),
-            ("/v2", &["V2"], false),
-            ("/v2", &["v2", "droplets"], false),
-            ("/v2/*", &["v2", "droplets"], true),
-            ("/v2/*", &["v2"], false),
-            ("/v2/*", &["v2", "droplets", "1"], false),
-            ("/v2/**", &["v2"], true),
-            ("/v2/**", &["v2", "droplets", "1"], true),
-            ("/v2/**", &["v3"], false),
-            ("/**", &[], true),
-            ("/**", &["a", "b"], true),
-            ("/**/actions", &["actions"], true),
-            ("/**/actions", &["v2", "droplets", "1", "actions"], true),
-            ("/**/actions", &["v2", "actions", "1"], false),
-            ("/v2/**/x/**", &["v2", "a", "x", "b", "x"], true),
-            ("/v2/**/x/*", &["v2", "x", "x", "b"], true),
-            ("/v2/**/x/*", &["v2", "x"], false),
-            ("/a:b", &["a:b"], true),
-            ("/v2/allowed", &["v2", "allowed;x"], false),
-        ];
-        for (pattern, path, expected) in cases {
-            let matches = PathPattern::parse(pattern).unwrap().matches(&segments(path));
-            assert_eq!(matches, expected, "{pattern} against {path:?}");
-        }
-    }
-
-    #[test]
-    fn patterns_are_linear_in_what_a_guest_sends() {
-        let pattern = PathPattern::parse(&"/**/a".repeat(20)).unwrap();
-        assert!(!pattern.matches(&segments(&vec!["a"; 2000]).into_iter().chain(["b".to_owned()]).collect::<Vec<_>>()));
-    }
-
-    #[test]
-    fn a_pattern_is_shown_as_it_was_written() {
-        for text in ["/", "/v2/droplets/**", "/*/x"] {
-            assert_eq!(PathPattern::parse(text).unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn patterns_that_cannot_match_or_could_be_misread_are_refused() {
-        for (text, because) in [
-            ("", "does not begin with a slash"),
-            ("v2", "does not begin with a slash"),
-            ("/v2/", "is empty"),
-            ("//v2", "is empty"),
-            ("/v2/../v3", "dot segment"),
-            ("/v2/drop*", "a star stands alone"),
-            ("/v2/***", "a star stands alone"),
-            ("/v2%2fx", "unescaped"),
-            ("/v2?x", "unescaped"),
-            ("/v2#x", "unescaped"),
-            ("/v2\\x", "backslash"),
-        ] {
-            let error = PathPattern::parse(text).expect_err(text);
-            assert!(error.contains(because), "{text}: {error}");
-        }
     }
 
     #[test]
@@ -424,42 +208,5 @@ mod tests {
         }
         assert!(query(&pairs(&[("page", "1\r\n")])).is_err());
         assert!(query(&vec![("a".to_owned(), String::new()); 65]).is_err());
-    }
-
-    #[test]
-    fn headers_are_those_that_are_allowed() {
-        let header = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())], &["X-Extra".to_owned()]);
-        for name in ["Accept", "content-type", "If-Match", "x-extra", "X-EXTRA"] {
-            assert!(header(name, "a b~").is_ok(), "{name}");
-        }
-        for name in [
-            "Host",
-            "Authorization",
-            "Proxy-Authorization",
-            "Cookie",
-            "X-Auth-Token",
-            "X-Forwarded-For",
-            "Forwarded",
-            "X-HTTP-Method-Override",
-            "Metadata-Flavor",
-            "Metadata",
-            "X-aws-ec2-metadata-token",
-            "Content-Length",
-            "Transfer-Encoding",
-            "Upgrade",
-            "Expect",
-            "x-other",
-            "",
-            "accept ",
-            "acc\u{e9}pt",
-            "accept\r\nx",
-        ] {
-            assert!(header(name, "x").is_err(), "{name:?}");
-        }
-        for value in ["a\r\nb", "a\nb", "a\0", "a\tb", "\u{80}", "ü", "\u{7f}", &"a".repeat(5000)] {
-            assert!(header("accept", value).is_err(), "{value:?}");
-        }
-        let twice = [("accept".to_owned(), "a".to_owned()), ("Accept".to_owned(), "b".to_owned())];
-        assert!(headers(&twice, &[]).is_err());
     }
 }

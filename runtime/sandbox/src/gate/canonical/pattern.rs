@@ -1,0 +1,160 @@
+//! Patterns for paths, as the operator's rules have them.
+
+use std::fmt;
+
+/// A pattern for paths: literal segments, `*` for exactly one segment, `**` for any number of them, none included.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PathPattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Part {
+    Literal(String),
+    One,
+    Any,
+}
+
+impl PathPattern {
+    /// Reads `/v2/droplets/**`. Literal segments stand unescaped.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the segment and says how to write it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let rest =
+            text.strip_prefix('/').ok_or_else(|| format!("path pattern {text:?} does not begin with a slash"))?;
+        if rest.is_empty() {
+            return Ok(Self { parts: Vec::new() });
+        }
+        let part = |segment: &str| match segment {
+            "*" => Ok(Part::One),
+            "**" => Ok(Part::Any),
+            _ if segment.contains('*') => Err(format!(
+                "path pattern {text:?} has the segment {segment:?}; a star stands alone: `*` is one segment, `**` any number"
+            )),
+            _ if segment.contains(['%', '?', '#']) => Err(format!(
+                "path pattern {text:?} has the segment {segment:?}; write a path unescaped, without query and fragment"
+            )),
+            _ => match super::segment(segment) {
+                Ok(()) => Ok(Part::Literal(segment.to_owned())),
+                Err(because) => Err(format!("path pattern {text:?} has a segment that {because}")),
+            },
+        };
+        Ok(Self { parts: rest.split('/').map(part).collect::<Result<_, _>>()? })
+    }
+
+    /// Whether the unescaped `path` is one of those that the pattern stands for.
+    pub(crate) fn matches(&self, path: &[String]) -> bool {
+        // `reached[n]`: the parts so far can stand for the first `n` segments.
+        let mut reached = vec![false; path.len() + 1];
+        reached[0] = true;
+        for part in &self.parts {
+            let mut next = vec![false; path.len() + 1];
+            match part {
+                Part::Any => {
+                    let mut any = false;
+                    for (next, reached) in next.iter_mut().zip(&reached) {
+                        any |= reached;
+                        *next = any;
+                    }
+                }
+                Part::One => next[1..].copy_from_slice(&reached[..path.len()]),
+                Part::Literal(literal) => {
+                    for (index, segment) in path.iter().enumerate() {
+                        next[index + 1] = reached[index] && segment == literal;
+                    }
+                }
+            }
+            reached = next;
+        }
+        reached[path.len()]
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.parts.is_empty() {
+            return f.write_str("/");
+        }
+        self.parts.iter().try_for_each(|part| match part {
+            Part::Literal(literal) => write!(f, "/{literal}"),
+            Part::One => f.write_str("/*"),
+            Part::Any => f.write_str("/**"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments(path: &[&str]) -> Vec<String> {
+        path.iter().map(|&it| it.to_owned()).collect()
+    }
+
+    #[test]
+    fn patterns_match_segments() {
+        let cases: [(&str, &[&str], bool); 22] = [
+            ("/", &[], true),
+            ("/", &["v2"], false),
+            ("/v2", &["v2"], true),
+            ("/v2", &[], false),
+            ("/v2", &["V2"], false),
+            ("/v2", &["v2", "droplets"], false),
+            ("/v2/*", &["v2", "droplets"], true),
+            ("/v2/*", &["v2"], false),
+            ("/v2/*", &["v2", "droplets", "1"], false),
+            ("/v2/**", &["v2"], true),
+            ("/v2/**", &["v2", "droplets", "1"], true),
+            ("/v2/**", &["v3"], false),
+            ("/**", &[], true),
+            ("/**", &["a", "b"], true),
+            ("/**/actions", &["actions"], true),
+            ("/**/actions", &["v2", "droplets", "1", "actions"], true),
+            ("/**/actions", &["v2", "actions", "1"], false),
+            ("/v2/**/x/**", &["v2", "a", "x", "b", "x"], true),
+            ("/v2/**/x/*", &["v2", "x", "x", "b"], true),
+            ("/v2/**/x/*", &["v2", "x"], false),
+            ("/a:b", &["a:b"], true),
+            ("/v2/allowed", &["v2", "allowed;x"], false),
+        ];
+        for (pattern, path, expected) in cases {
+            let matches = PathPattern::parse(pattern).unwrap().matches(&segments(path));
+            assert_eq!(matches, expected, "{pattern} against {path:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_linear_in_what_a_guest_sends() {
+        let pattern = PathPattern::parse(&"/**/a".repeat(20)).unwrap();
+        assert!(!pattern.matches(&segments(&vec!["a"; 2000]).into_iter().chain(["b".to_owned()]).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn a_pattern_is_shown_as_it_was_written() {
+        for text in ["/", "/v2/droplets/**", "/*/x"] {
+            assert_eq!(PathPattern::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn patterns_that_cannot_match_or_could_be_misread_are_refused() {
+        for (text, because) in [
+            ("", "does not begin with a slash"),
+            ("v2", "does not begin with a slash"),
+            ("/v2/", "is empty"),
+            ("//v2", "is empty"),
+            ("/v2/../v3", "dot segment"),
+            ("/v2/drop*", "a star stands alone"),
+            ("/v2/***", "a star stands alone"),
+            ("/v2%2fx", "unescaped"),
+            ("/v2?x", "unescaped"),
+            ("/v2#x", "unescaped"),
+            ("/v2\\x", "backslash"),
+        ] {
+            let error = PathPattern::parse(text).expect_err(text);
+            assert!(error.contains(because), "{text}: {error}");
+        }
+    }
+}
