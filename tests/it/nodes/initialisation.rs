@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cloud_provider::{Address, AddressKind, Instance};
+use controllers::node::Options;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::ResourceExt;
@@ -278,6 +279,28 @@ async fn case_036_events_during_a_slow_call_make_one_more_run() {
     create(&cluster, &kubelet::node("n2")).await;
     synced(&cluster, "n2").await;
     assert_eq!(cloud.gets("n1"), 2);
+}
+
+#[tokio::test]
+async fn a_node_that_changes_during_a_slow_call_is_written_once() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has([machine(1)]);
+    cloud.hold(true);
+    let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
+    create(&cluster, &kubelet::node("n1")).await;
+    wait::until("the slow call", async || (cloud.gets("n1") == 1).then_some(())).await;
+    patch(&cluster, "n1", serde_json::json!({ "metadata": { "annotations": { "a": "b" } } })).await;
+    // Asked about only after the watch has shown it, and with it the change before.
+    create(&cluster, &kubelet::node("n2")).await;
+    wait::until("the other node", async || (cloud.gets("n2") == 1).then_some(())).await;
+    cloud.hold(false);
+    synced(&cluster, "n1").await;
+    cluster.audit().settle(&cluster.admin).await.unwrap();
+    let mut writes = cluster.audit().writes().unwrap();
+    writes.retain(|it| it.object.name == "n1");
+    let writes: Vec<_> = writes.iter().map(|it| (it.resource(), it.response.code)).collect();
+    assert_eq!(writes, [("nodes".to_owned(), 200), ("nodes/status".to_owned(), 200)]);
 }
 
 #[tokio::test]

@@ -110,6 +110,9 @@ impl Controller {
         let instance = instance.map_err(|source| Error::Metadata { node: name.to_owned(), source })?;
         let instance = instance.ok_or_else(|| Error::NotFound(name.to_owned()))?;
 
+        // The cloud took its time, and kubelets write meanwhile: what was looked at before would be a conflict now.
+        let fresh = self.nodes.get(name).filter(|it| it.metadata.uid == node.metadata.uid);
+        let Some(node) = fresh else { return Ok(()) };
         let Some(initialized) = self.initialize(node.clone(), &instance).await? else { return Ok(()) };
         self.metrics.taint_removal_delay.observe(age(&node));
         if let Err(error) = self.address(initialized.clone(), &instance).await {
