@@ -1,1 +1,8 @@
+//! What is wrong from outside: every message names the object, the cause and the next step, and nodes stay as they are.
 
+mod api_server;
+mod cloud;
+mod config;
+mod module;
+mod provider;
+mod token;

@@ -1,1 +1,66 @@
+//! `--controllers`, and other flags that decide what runs, compared with upstream.
 
+use tests::control_plane::cluster;
+use tests::guests;
+
+use crate::recording::{self, Case};
+use crate::setup::Setup;
+
+/// The checks of what this release has.
+const OURS: [&str; 3] = ["cloud-node-controller", "leaderElection", "ping"];
+
+/// What is checked with these flags. Without any controller of ours, what upstream has without any of its own.
+fn expected(case: &Case) -> Vec<&str> {
+    let checks: Vec<_> = case.healthz_checks.iter().map(String::as_str).filter(|it| OURS.contains(it)).collect();
+    if checks.is_empty() { vec!["ping"] } else { checks }
+}
+
+/// Starts the binary with a case's flags, and compares what becomes of it.
+async fn check(case: &Case) {
+    let cluster = cluster().await;
+    let flags: Vec<&str> = case.flags.iter().map(String::as_str).collect();
+    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&flags);
+    match case.result.as_str() {
+        "keeps running" => {
+            let mut process = setup.start();
+            // The last controller that is looked at.
+            process.says("node-route-controller is ").await;
+            assert_eq!(process.checks().await, expected(case), "{}", case.name);
+            process.stop().await;
+        }
+        "exit 1" => {
+            let message = setup.refused().await;
+            assert!(message.starts_with(&case.error()), "{}: {message}", case.name);
+        }
+        other => panic!("{}: {other} is not a result of these cases", case.name),
+    }
+}
+
+async fn check_all(number: u32, choose: impl Fn(&Case) -> bool) {
+    let cases: Vec<_> = recording::process().cases.into_iter().filter(|it| it.covers(number) && choose(it)).collect();
+    assert!(!cases.is_empty(), "the recording has no such case");
+    for case in cases {
+        check(&case).await;
+    }
+}
+
+#[tokio::test]
+async fn case_232_controllers_are_chosen_by_name() {
+    check_all(232, |it| !has_alias(it)).await;
+}
+
+#[tokio::test]
+async fn case_233_controllers_are_chosen_by_alias() {
+    check_all(233, has_alias).await;
+}
+
+fn has_alias(case: &Case) -> bool {
+    let names = case.flags[0].trim_start_matches("--controllers=").split(',').map(|it| it.trim_start_matches('-'));
+    let aliases = ["cloud-node", "cloud-node-lifecycle", "service", "route"];
+    names.into_iter().any(|it| aliases.contains(&it))
+}
+
+#[tokio::test]
+async fn case_234_only_leases_are_locks() {
+    check_all(234, |_| true).await;
+}

@@ -2,6 +2,13 @@
 
 mod bad_input;
 mod controllers;
+mod crash;
 mod election;
+mod flags;
+mod http;
+mod metrics;
+mod recording;
+mod rights;
 mod setup;
+mod spin;
 mod start;

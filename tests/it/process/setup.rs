@@ -4,9 +4,12 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use http::Method;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Node};
-use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, ServiceAccount};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
 use tests::aerostat::{Aerostat, message};
@@ -22,7 +25,7 @@ pub(crate) struct Setup {
     pub(crate) folder: Folder,
     pub(crate) config: Value,
     pub(crate) flags: Vec<String>,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 /// A folder that goes away with the test.
@@ -93,12 +96,17 @@ impl Setup {
         self.edit(|config| config["provider"]["module"] = json!({ "file": { "path": path, "sha256": sha256 } }))
     }
 
-    /// Starts the binary.
-    pub(crate) fn start(&self) -> Process {
+    /// The whole command line, with the program's name.
+    pub(crate) fn arguments(&self) -> Vec<String> {
         // Every JSON document is a YAML document.
         let config = self.folder.write("cloud.yaml", serde_json::to_string_pretty(&self.config).unwrap());
-        let flags = [format!("--cloud-config={}", config.display())].into_iter().chain(self.flags.clone());
-        Process { aerostat: Aerostat::start(flags).unwrap(), port: self.port }
+        let own = ["aerostat".to_owned(), format!("--cloud-config={}", config.display())];
+        own.into_iter().chain(self.flags.clone()).collect()
+    }
+
+    /// Starts the binary.
+    pub(crate) fn start(&self) -> Process {
+        Process { aerostat: Aerostat::start(&self.arguments()[1..]).unwrap(), port: self.port }
     }
 
     /// Starts the binary and waits until its controller runs.
@@ -141,19 +149,12 @@ impl Process {
 
     /// Asks its server. There must be one.
     pub(crate) async fn get(&self, path: &str, token: Option<&str>) -> Answer {
-        let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().unwrap();
-        let url = format!("https://127.0.0.1:{}{path}", self.port);
-        let response = wait::until(&format!("an answer from {url}"), async || {
-            let mut request = client.get(&url);
-            if let Some(token) = token {
-                request = request.bearer_auth(token);
-            }
-            request.send().await.ok()
-        })
-        .await;
-        let code = response.status().as_u16();
-        let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
-        Answer { code, content_type, body: response.text().await.unwrap() }
+        self.ask(Method::GET, path, token).await
+    }
+
+    /// As [`Process::get`], with another method.
+    pub(crate) async fn ask(&self, method: Method, path: &str, token: Option<&str>) -> Answer {
+        ask(self.port, method, path, token).await
     }
 
     /// The checks that `/healthz?verbose` lists, all of which must pass.
@@ -163,6 +164,23 @@ impl Process {
         let names = body.lines().filter_map(|it| it.strip_prefix("[+]")?.strip_suffix(" ok"));
         names.map(str::to_owned).collect()
     }
+}
+
+/// Asks the server on a port of this machine. There must be one.
+pub(crate) async fn ask(port: u16, method: Method, path: &str, token: Option<&str>) -> Answer {
+    let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().unwrap();
+    let url = format!("https://127.0.0.1:{port}{path}");
+    let response = wait::until(&format!("an answer from {url}"), async || {
+        let mut request = client.request(method.clone(), &url);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        request.send().await.ok()
+    })
+    .await;
+    let code = response.status().as_u16();
+    let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+    Answer { code, content_type, body: response.text().await.unwrap() }
 }
 
 impl Folder {
@@ -243,7 +261,45 @@ pub(crate) async fn event(cluster: &Cluster, name: &str, parts: &[&str]) -> Even
     found.unwrap_or_else(|| panic!("no event about {name} says {parts:?}; there are {messages:#?}"))
 }
 
+/// Asserts that a message holds all of these.
+pub(crate) fn says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
 /// A port that nobody uses now.
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// The token in aerostat's kubeconfig.
+pub(crate) fn own_token(cluster: &Cluster) -> String {
+    let text = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
+    let kubeconfig: Value = serde_saphyr::from_str(&text).unwrap();
+    kubeconfig["users"][0]["user"]["token"].as_str().unwrap().to_owned()
+}
+
+/// The token of somebody who may do everything.
+pub(crate) async fn admin_token(cluster: &Cluster) -> String {
+    let name = "process-tests-admin";
+    let apply = PatchParams::apply("tests").force();
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": { "name": name },
+    });
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    accounts.patch(name, &apply, &Patch::Apply(account)).await.unwrap();
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": { "name": name },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": "kube-system" }],
+    });
+    let bindings: Api<ClusterRoleBinding> = Api::all(cluster.admin.clone());
+    bindings.patch(name, &apply, &Patch::Apply(binding)).await.unwrap();
+    let request = accounts.create_token_request(name, &PostParams::default(), &TokenRequest::default()).await.unwrap();
+    request.status.unwrap().token.unwrap()
 }

@@ -13,7 +13,8 @@ use crate::{Answer, honest, report};
 /// `None` if the node's name is no crime of this module.
 pub(crate) fn run(node: &Node) -> Option<Answer> {
     let name = node.name.as_str();
-    Some(match name.split_once(':').map_or((name, ""), |it| it) {
+    // A node's name cannot hold a colon.
+    Some(match name.split_once([':', '.']).map_or((name, ""), |it| it) {
         ("spin", _) => spin(),
         ("sleep-an-hour", _) => {
             thread::sleep(Duration::from_secs(3600));

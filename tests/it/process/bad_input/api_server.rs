@@ -1,0 +1,78 @@
+//! The API server is not there.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tests::control_plane::cluster;
+use tests::digitalocean::{Droplet, Options, Simulator};
+use tests::kubelet;
+
+use crate::setup::{Setup, assert_waits, initialized, says};
+
+#[tokio::test]
+async fn bad_input_kubeconfig_missing() {
+    let cluster = cluster().await;
+    let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--kubeconfig=/nowhere/kubeconfig"]);
+    says(&setup.refused().await, &["--kubeconfig /nowhere/kubeconfig", "No such file"]);
+}
+
+#[tokio::test]
+async fn bad_input_api_server_unreachable_at_start() {
+    let cluster = cluster().await;
+    // Port 1 of loopback: nobody listens there.
+    let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--master=https://127.0.0.1:1"]);
+    let begin = Instant::now();
+    let message = setup.refused().await;
+    says(&message, &["API server at https://127.0.0.1:1", "Connection refused", "Check its address in --kubeconfig"]);
+    assert!(begin.elapsed() >= Duration::from_secs(10), "it is given ten seconds");
+}
+
+#[tokio::test]
+async fn bad_input_api_server_that_does_not_know_us() {
+    let cluster = cluster().await;
+    let setup = Setup::guest(&cluster, tests::guests::ACME);
+    let text = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
+    let mut kubeconfig: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
+    kubeconfig["users"][0]["user"] = json!({ "token": "expired" });
+    let path = setup.folder.write("kubeconfig", kubeconfig.to_string());
+    let flag = format!("--kubeconfig={}", path.display());
+    says(&setup.flags(&[&flag]).refused().await, &["API server at https://", "401", "check the user of --kubeconfig"]);
+}
+
+#[tokio::test]
+async fn bad_input_api_server_unreachable_for_a_moment() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    cloud.droplets().insert(Droplet::new(42, "worker-1"));
+    // Time enough for the API server to start again on a busy machine.
+    let setup = Setup::digitalocean(&cluster, &cloud)
+        .flags(&["--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s"]);
+    let mut process = setup.started().await;
+
+    cluster.control_plane.kill_api_server().await.unwrap();
+    let warning = process.says("cannot renew lease kube-system/cloud-controller-manager").await;
+    assert_eq!(warning["level"], "WARN");
+    cluster.control_plane.start_api_server().await.unwrap();
+    kubelet::join(&cluster.admin, "worker-1").await.unwrap();
+    initialized(&cluster, "worker-1").await;
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn bad_input_api_server_unreachable_later() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    kubelet::join(&cluster.admin, "worker-1").await.unwrap();
+    let setup = Setup::digitalocean(&cluster, &cloud).flags(&[
+        "--leader-elect-lease-duration=4s",
+        "--leader-elect-renew-deadline=3s",
+        "--leader-elect-retry-period=500ms",
+    ]);
+    let process = setup.started().await;
+
+    cluster.control_plane.kill_api_server().await.unwrap();
+    let message = process.fails().await;
+    says(&message, &["leaderelection lost", "lease kube-system/cloud-controller-manager", "could not be renewed"]);
+    cluster.control_plane.start_api_server().await.unwrap();
+    assert_waits(&cluster, "worker-1").await;
+}

@@ -1,0 +1,59 @@
+//! The operator's file and flags.
+
+use serde_json::json;
+use tests::control_plane::cluster;
+use tests::digitalocean::{Options, Simulator};
+
+use crate::setup::{Setup, says};
+
+#[tokio::test]
+async fn bad_input_unknown_key_in_the_config() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    let setup = Setup::digitalocean(&cluster, &cloud);
+    let file = setup.folder.path("cloud.yaml").display().to_string();
+    let message = setup.edit(|it| it["endpoints"][0]["credentials"] = json!("token")).refused().await;
+    says(&message, &["cannot use --cloud-config", &file, "unknown field `credentials`", "credential", "line "]);
+}
+
+#[tokio::test]
+async fn bad_input_setting_that_the_provider_does_not_describe() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    let setup = Setup::digitalocean(&cluster, &cloud);
+    let message = setup.edit(|it| it["provider"]["settings"] = json!({ "regoin": "nyc3" })).refused().await;
+    says(&message, &["digitalocean", "regoin", "clusterId"]);
+}
+
+#[tokio::test]
+async fn bad_input_setting_that_is_missing() {
+    let cluster = cluster().await;
+    let setup = Setup::guest(&cluster, tests::guests::HOSTILE);
+    let message = setup.edit(|it| it["provider"]["settings"] = json!({ "requires": "project" })).refused().await;
+    says(&message, &["hostile", "project", "provider.settings"]);
+}
+
+#[tokio::test]
+async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    let setup = Setup::digitalocean(&cluster, &cloud);
+    let message = setup.edit(|it| it["endpoints"][0]["name"] = json!("cloud")).refused().await;
+    says(&message, &["provider digitalocean", "endpoint \"api\"", "add it to endpoints"]);
+}
+
+#[tokio::test]
+async fn bad_input_cloud_provider_that_is_not_the_modules() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    let setup = Setup::digitalocean(&cluster, &cloud).flags(&["--cloud-provider=hetzner"]);
+    let message = setup.refused().await;
+    says(&message, &["--cloud-provider is hetzner", "module file", "provider digitalocean", "correct the flag"]);
+}
+
+#[tokio::test]
+async fn bad_input_flag_that_is_not_supported() {
+    let cluster = cluster().await;
+    let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--allocate-node-cidrs"]);
+    says(&setup.refused().await, &["--allocate-node-cidrs", "not supported yet", "Leave the flag out"]);
+}

@@ -1,0 +1,61 @@
+//! The flags, compared with upstream's.
+
+use std::collections::BTreeSet;
+
+use clap::Arg;
+
+use crate::recording::{self, Flag, Reasons, reason};
+
+/// Flags whose default is another on purpose.
+const OTHER_DEFAULTS: Reasons = &[
+    ("kube-api-qps", "no limit unless one is given"),
+    ("kube-api-burst", "no limit unless one is given"),
+    ("help", "an action has no default"),
+    ("version", "an action has no default"),
+];
+
+/// Flags that upstream registers elsewhere: in other versions, with its JSON log, or in providers' own programs.
+const FURTHER: Reasons = &[
+    ("cloud-node-lifecycle-monitor-nodes-workers", "in later versions"),
+    ("log-json-*", "where the JSON log is registered"),
+    ("node-cidr-mask-size*", "with node IPAM"),
+    ("service-cluster-ip-range", "with node IPAM"),
+];
+
+fn args() -> Vec<Arg> {
+    let mut command = aerostat::command();
+    command.build();
+    command.get_arguments().filter(|it| !it.is_positional()).cloned().collect()
+}
+
+/// Upstream writes lists in brackets.
+fn default(arg: &Arg, flag: &Flag) -> String {
+    let values: Vec<_> = arg.get_default_values().iter().map(|it| it.to_string_lossy()).collect();
+    let value = values.join(",");
+    match flag.kind.ends_with("Slice") && !value.starts_with('[') {
+        true => format!("[{value}]"),
+        false => value,
+    }
+}
+
+#[test]
+fn every_flag_of_upstream_is_known_with_its_default() {
+    let args = args();
+    for flag in recording::flags() {
+        let arg = args.iter().find(|it| it.get_long() == Some(&flag.name));
+        let arg = arg.unwrap_or_else(|| panic!("--{} is not known", flag.name));
+        assert_eq!(arg.get_short(), flag.shorthand, "--{}", flag.name);
+        if reason(OTHER_DEFAULTS, &flag.name).is_none() {
+            assert_eq!(default(arg, &flag), flag.default, "--{}", flag.name);
+        }
+    }
+}
+
+#[test]
+fn no_other_flag_is_known() {
+    let known: BTreeSet<String> = recording::flags().into_iter().map(|it| it.name).collect();
+    for arg in args() {
+        let name = arg.get_long().expect("every flag has a long name");
+        assert!(known.contains(name) || reason(FURTHER, name).is_some(), "--{name} is not upstream's");
+    }
+}
