@@ -143,3 +143,130 @@ impl Drop for Work<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use prometheus::Registry;
+    use tokio::sync::oneshot;
+    use tokio::task::JoinSet;
+
+    use super::*;
+    use crate::metrics::Metrics;
+
+    fn queue() -> Arc<WorkQueue> {
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        Arc::new(WorkQueue::new(metrics.queue("test"), || 0.0))
+    }
+
+    /// Fails a test that hangs.
+    async fn soon<T>(future: impl Future<Output = T>) -> T {
+        tokio::time::timeout(Duration::from_secs(30), future).await.expect("in time")
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_key_never_waits_while_a_worker_is_free() {
+        let queue = queue();
+        for _ in 0..200 {
+            // One worker is busy, the other one is asleep or about to be.
+            let (mut workers, (go_on, held)) = (JoinSet::new(), oneshot::channel::<()>());
+            let busy = queue.clone();
+            queue.add("busy");
+            workers.spawn(async move {
+                let work = busy.next().await.unwrap();
+                held.await.unwrap();
+                work.succeeded();
+            });
+            let idle = queue.clone();
+            workers.spawn(async move {
+                let work = idle.next().await.unwrap();
+                work.succeeded();
+            });
+            queue.add("other");
+            soon(workers.join_next()).await.unwrap().unwrap();
+            go_on.send(()).unwrap();
+            soon(workers.join_next()).await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn every_key_is_worked_on_until_it_succeeds() {
+        let queue = queue();
+        let left = Arc::new(Mutex::new((0..500).map(|it| (it.to_string(), 3)).collect::<HashMap<_, _>>()));
+        let mut workers = JoinSet::new();
+        for _ in 0..8 {
+            let (queue, left) = (queue.clone(), left.clone());
+            workers.spawn(async move {
+                while let Some(work) = queue.next().await {
+                    tokio::task::yield_now().await;
+                    let tries = {
+                        let mut left = left.lock().unwrap();
+                        let tries = left.get_mut(work.key()).unwrap();
+                        *tries -= 1;
+                        *tries
+                    };
+                    if tries > 0 {
+                        work.failed(|_| Pause::Exactly(Duration::from_millis(u64::from(tries as u8))));
+                        continue;
+                    }
+                    left.lock().unwrap().remove(work.key());
+                    work.succeeded();
+                    if left.lock().unwrap().is_empty() {
+                        queue.close();
+                    }
+                }
+            });
+        }
+        (0..500).for_each(|it| queue.add(&it.to_string()));
+        soon(async { while workers.join_next().await.is_some() {} }).await;
+        assert!(left.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_that_is_added_last_can_end_first() {
+        let queue = queue();
+        let began = Instant::now();
+        for (key, seconds) in [("slow", 60), ("quick", 1)] {
+            queue.add(key);
+            queue.next().await.unwrap().failed(|_| Pause::Exactly(Duration::from_secs(seconds)));
+        }
+        for (key, seconds) in [("quick", 1), ("slow", 60)] {
+            let work = queue.next().await.unwrap();
+            assert_eq!((work.key(), began.elapsed()), (key, Duration::from_secs(seconds)));
+            work.succeeded();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_closed_queue_lets_every_worker_go() {
+        let queue = queue();
+        let mut workers = JoinSet::new();
+        for _ in 0..5 {
+            let queue = queue.clone();
+            workers.spawn(async move { assert!(queue.next().await.is_none()) });
+        }
+        tokio::task::yield_now().await;
+        queue.close();
+        soon(workers.join_all()).await;
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_measured() {
+        let registry = Registry::new();
+        let metrics = Metrics::register(&registry).unwrap();
+        let queue = WorkQueue::new(metrics.queue("Nodes"), || 0.0);
+        queue.add("a");
+        queue.add("a");
+        queue.add("b");
+        assert_eq!((queue.metrics.adds.get(), queue.metrics.depth.get()), (2, 2));
+        let work = queue.next().await.unwrap();
+        assert_eq!(queue.metrics.depth.get(), 1);
+        queue.observe();
+        assert!(queue.metrics.unfinished.get() >= queue.metrics.longest.get());
+        work.failed(|_| Pause::Exactly(Duration::from_secs(60)));
+        assert_eq!((queue.metrics.retries.get(), queue.metrics.worked.get_sample_count()), (1, 1));
+        assert_eq!(queue.metrics.waited.get_sample_count(), 1);
+    }
+}
