@@ -14,7 +14,8 @@ const SOURCES: [&str; 6] = ["Cargo.lock", "Cargo.toml", "guest-sdk", "providers"
 const OUTER: [&str; 4] = ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOCFLAGS", "RUSTFLAGS"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the workspace's folder");
+    let own = PathBuf::from(told("CARGO_MANIFEST_DIR"));
+    let root = own.parent().expect("this crate lies in the workspace's folder");
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }
@@ -35,7 +36,7 @@ fn main() {
 
 /// Ends the build with the next step if rustc has no standard library for the guests' target.
 fn check_target() {
-    let output = Command::new(tool("RUSTC"))
+    let output = Command::new(told("RUSTC"))
         .args(["--print", "target-libdir", "--target", TARGET])
         .output()
         .expect("rustc starts: it has just compiled this script");
@@ -60,7 +61,7 @@ fn crates_in(folder: &Path) -> Vec<String> {
 }
 
 fn build(root: &Path, target_dir: &Path, guests: &[String]) {
-    let mut cargo = Command::new(tool("CARGO"));
+    let mut cargo = Command::new(told("CARGO"));
     cargo
         .current_dir(root)
         .args(["build", "--locked", "--profile", "guest"])
@@ -86,7 +87,7 @@ fn export(guest: &str, path: &Path) {
     println!("cargo::rustc-env=GUEST_{name}={}", path.display());
 }
 
-#[expect(clippy::disallowed_methods, reason = "cargo tells a build script in the environment which tools to use")]
-fn tool(name: &str) -> OsString {
-    env::var_os(name).expect("cargo names its tools to a build script")
+#[expect(clippy::disallowed_methods, reason = "cargo talks to a build script in the environment")]
+fn told(name: &str) -> OsString {
+    env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name} for a build script"))
 }

@@ -18,10 +18,18 @@ struct Better {
     adjust: fn(&mut Scenario) -> BTreeSet<String>,
 }
 
-const TABLE: [Better; 4] = [
+/// The first pause of the queue's back-off, in seconds. Each next one is twice as long.
+const FIRST_PAUSE: f64 = 0.005;
+
+const TABLE: [Better; 5] = [
     Better {
         reason: "null metadata ended upstream's process; for us the machine is not there, and nothing happens",
         adjust: stay_alive,
+    },
+    Better {
+        reason: "null metadata of a node that joins was the end of it until the node changed; for us the machine is \
+                 not there yet, and the cloud is asked again with back-off",
+        adjust: ask_again,
     },
     Better {
         reason: "a cloud that answers with another provider id than the node has is not believed; upstream \
@@ -56,11 +64,30 @@ fn stay_alive(scenario: &mut Scenario) -> BTreeSet<String> {
     if scenario.observed.process_alive {
         return BTreeSet::new();
     }
-    let null = cloud_nodes(scenario).filter(|(_, node)| node.null);
-    let nodes: BTreeSet<String> = null.map(|(name, _)| name.to_owned()).collect();
+    let nodes: BTreeSet<String> = null_nodes(scenario).map(str::to_owned).collect();
     scenario.observed.process_alive = !nodes.is_empty();
     // The question that upstream did not survive is missing among its calls.
-    scenario.observed.cloud_calls.extend(nodes.iter().map(|name| CloudCall::metadata(name)));
+    scenario.observed.cloud_calls.extend(nodes.iter().map(|name| CloudCall::metadata(name, 0.0)));
+    nodes
+}
+
+fn ask_again(scenario: &mut Scenario) -> BTreeSet<String> {
+    let mut nodes = BTreeSet::new();
+    let mut calls = Vec::new();
+    for name in null_nodes(scenario) {
+        let node = scenario.given.iter().find(|given| given.object["metadata"]["name"] == name);
+        let waiting = node.filter(|given| state::State::of(&given.object).is_uninitialized());
+        let Some(waiting) = waiting else { continue };
+        let (mut t, mut pause) = (waiting.t, FIRST_PAUSE);
+        while t < scenario.observed.duration {
+            calls.push(CloudCall::metadata(name, t));
+            t += pause;
+            pause *= 2.0;
+        }
+        nodes.insert(name.to_owned());
+    }
+    scenario.observed.cloud_calls.retain(|call| !nodes.contains(call.node()));
+    scenario.observed.cloud_calls.extend(calls);
     nodes
 }
 
@@ -153,6 +180,14 @@ fn addresses(node: &Value, cloud: &CloudNode) -> Option<Value> {
         let old = node["status"]["addresses"].as_array().into_iter().flatten();
         addresses.extend(old.filter(|it| it["type"] == "Hostname").cloned());
     }
+    // The API server refuses a list that names an address twice.
+    let mut seen = Vec::new();
+    addresses.retain(|it| {
+        !seen.contains(it) && {
+            seen.push(it.clone());
+            true
+        }
+    });
     Some(Value::Array(addresses))
 }
 
@@ -160,6 +195,10 @@ fn cloud_at<'a>(scenario: &'a Scenario, name: &str, t: f64) -> Option<&'a CloudN
     let changes = scenario.cloud.iter().filter(|change| change.t <= t);
     let node = changes.filter_map(|change| change.nodes.get(name)).next_back()?.as_ref();
     node.filter(|it| it.metadata_error.is_none() && !it.null)
+}
+
+fn null_nodes(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    cloud_nodes(scenario).filter(|(_, node)| node.null).map(|(name, _)| name)
 }
 
 fn cloud_nodes(scenario: &Scenario) -> impl Iterator<Item = (&str, &CloudNode)> {

@@ -42,6 +42,7 @@ pub(crate) struct Given {
 
 /// What the cloud answers from some second on.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct CloudChange {
     pub(crate) t: f64,
     /// By node. `null`: not there any more.
@@ -49,9 +50,6 @@ pub(crate) struct CloudChange {
     pub(crate) nodes: BTreeMap<String, Option<CloudNode>>,
     #[serde(default, rename = "note")]
     _note: String,
-    /// Load balancers and routes.
-    #[serde(flatten)]
-    pub(crate) others: Map<String, Value>,
 }
 
 /// What the cloud answers about the machine of one node.
@@ -223,9 +221,15 @@ pub(crate) struct CloudCall {
 }
 
 impl Scenario {
-    pub(crate) fn read(path: &Path) -> Result<Scenario> {
+    /// Reads a recording: understood, if it is about nodes, or else why it is left out.
+    pub(crate) fn read(path: &Path) -> Result<Recording> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is not a recording as we know them", path.display()))
+        let not_as_known = || format!("{} is not a recording as we know them", path.display());
+        let recording: Value = serde_json::from_str(&text).with_context(not_as_known)?;
+        match not_about_nodes(&recording) {
+            Some(reason) => Ok(Recording::LeftOut(reason)),
+            None => Ok(Recording::AboutNodes(Box::new(serde_json::from_value(recording).with_context(not_as_known)?))),
+        }
     }
 
     /// When the recorder saw that the process had started.
@@ -233,35 +237,50 @@ impl Scenario {
         let up = self.steps.iter().find(|step| step.action == "CCM is up");
         Ok(up.with_context(|| format!("{}: no step says \"CCM is up\"", self.name))?.t)
     }
-
-    /// Why this is not about what aerostat's node controller does, if it is not.
-    pub(crate) fn not_about_nodes(&self) -> Option<&'static str> {
-        let kinds = self.given.iter().filter_map(|given| given.object["kind"].as_str());
-        let functions = self.observed.cloud_calls.iter().map(|call| call.function.as_str());
-        let cloud = self.cloud.iter().flat_map(|change| change.others.keys()).map(String::as_str);
-        let mut words = kinds.chain(functions).chain(cloud);
-        let lifecycle = self.cloud.iter().flat_map(|change| change.nodes.values()).flatten().any(|node| {
-            node.exists.is_some()
-                || node.exists_error.is_some()
-                || node.shutdown.is_some()
-                || node.shutdown_error.is_some()
-        });
-        let service = |word: &str| word == "Service" || word == "services" || word.contains("LoadBalancer");
-        if words.clone().any(service) {
-            Some("needs the service controller")
-        } else if words.any(|word| word.contains("oute")) || self.has_routes() {
-            Some("needs the route controller")
-        } else if lifecycle {
-            Some("needs the node lifecycle controller")
-        } else {
-            None
-        }
-    }
-
-    fn has_routes(&self) -> bool {
-        !self.cloud_without.iter().any(|part| part == "routes")
-    }
 }
+
+/// A file.
+#[derive(Debug)]
+pub(crate) enum Recording {
+    AboutNodes(Box<Scenario>),
+    /// Why.
+    LeftOut(&'static str),
+}
+
+/// Why a recording shows other controllers than the one for nodes, if it does: seen in its content, whatever its name.
+fn not_about_nodes(recording: &Value) -> Option<&'static str> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let observed = &recording["observed"];
+    let given = list(&recording["given"]);
+    let cloud = list(&recording["cloud"]);
+    let functions: Vec<_> = list(&observed["cloud_calls"]).iter().map(|it| it["function"].to_string()).collect();
+    let asked = |word: &str| functions.iter().any(|function| function.contains(word));
+
+    if given.iter().any(|it| it["object"]["kind"] == "Service") || asked("LoadBalancer") {
+        return Some("needs the service controller");
+    }
+    if asked("Route") || !list(&recording["cloudWithout"]).contains(&json!("routes")) {
+        return Some("needs the route controller");
+    }
+    // The lifecycle controller asks about every node that is not Ready. That is only by the way unless there is
+    // something to find, or something was done about it.
+    let nodes = cloud.iter().filter_map(|it| it["nodes"].as_object()).flat_map(|it| it.values());
+    let mut found = nodes.filter_map(Value::as_object).flat_map(|it| it.iter()).filter(|(key, value)| {
+        matches!((key.as_str(), value), ("exists", Value::Bool(false)) | ("shutdown", Value::Bool(true)))
+            || matches!(key.as_str(), "existsError" | "shutdownError")
+    });
+    let requests = list(&observed["requests"]);
+    let deleted = requests.iter().any(|it| it["resource"] == "nodes" && it["verb"] == "delete");
+    let tainted = requests.iter().any(|it| it["patch"]["spec"]["taints"].is_array());
+    let told = list(&observed["events"]).iter().any(|it| it["source"]["component"] == LIFECYCLE);
+    if deleted || tainted || told || (found.next().is_some() && (asked("InstanceExists") || asked("InstanceShutdown")))
+    {
+        return Some("needs the node lifecycle controller");
+    }
+    None
+}
+
+const LIFECYCLE: &str = "cloud-node-lifecycle-controller";
 
 impl Step {
     pub(crate) fn action(&self) -> Result<Action> {
@@ -315,9 +334,9 @@ impl Event {
 
 impl CloudCall {
     /// A question about a node's machine that had no answer.
-    pub(crate) fn metadata(node: &str) -> CloudCall {
+    pub(crate) fn metadata(node: &str, t: f64) -> CloudCall {
         let args = Map::from_iter([("node".to_owned(), Value::from(node))]);
-        CloudCall { t: 0.0, function: "InstanceMetadata".to_owned(), args, result: String::new() }
+        CloudCall { t, function: "InstanceMetadata".to_owned(), args, result: String::new() }
     }
 
     /// The node that it was about.
@@ -421,27 +440,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_scenario_is_about_is_seen_in_its_content() {
-        let node = json!({ "t": 0.0, "object": { "kind": "Node", "metadata": { "name": "n1" } } });
-        let service = json!({ "t": 0.0, "object": { "kind": "Service", "metadata": { "name": "s1" } } });
-        let cloud = |change: Value| json!([change]);
-        let cases = [
-            (json!([node]), cloud(json!({ "t": 0.0, "nodes": { "n1": {} } })), None),
-            (json!([node, service]), json!([]), Some("needs the service controller")),
-            (json!([node]), cloud(json!({ "t": 0.0, "routes": [] })), Some("needs the route controller")),
-            (
-                json!([node]),
-                cloud(json!({ "t": 0.0, "nodes": { "n1": { "exists": false } } })),
-                Some("needs the node lifecycle controller"),
-            ),
-        ];
-        for (given, cloud, expected) in cases {
-            let scenario: Scenario = serde_json::from_value(json!({
-                "name": "77-any", "flags": [], "cloudWithout": ["routes"], "given": given, "cloud": cloud,
-                "steps": [], "observed": { "duration": 1.0 },
-            }))
-            .unwrap();
-            assert_eq!(scenario.not_about_nodes(), expected);
-        }
+    fn what_a_recording_is_about_is_seen_in_its_content() {
+        let check = |change: Value, expected: Option<&str>| {
+            let mut recording = json!({
+                "cloudWithout": ["routes"],
+                "given": [{ "object": { "kind": "Node" } }],
+                "cloud": [{ "nodes": { "n1": { "exists": true } } }],
+                "observed": { "cloud_calls": [{ "function": "InstanceMetadata" }, { "function": "InstanceExists" }] },
+            });
+            crate::state::merge(&mut recording, &change);
+            assert_eq!(not_about_nodes(&recording), expected, "{recording}");
+        };
+        check(json!({}), None);
+        check(json!({ "given": [{ "object": { "kind": "Service" } }] }), Some("needs the service controller"));
+        check(json!({ "cloudWithout": [] }), Some("needs the route controller"));
+        let lifecycle = Some("needs the node lifecycle controller");
+        check(json!({ "cloud": [{ "nodes": { "n1": { "exists": false } } }] }), lifecycle);
+        check(json!({ "cloud": [{ "nodes": { "n1": { "existsError": {} } } }] }), lifecycle);
+        check(json!({ "observed": { "requests": [{ "resource": "nodes", "verb": "delete" }] } }), lifecycle);
+        // Nobody asked: it shows nothing.
+        check(
+            json!({ "cloud": [{ "nodes": { "n1": { "exists": false } } }], "observed": { "cloud_calls": [] } }),
+            None,
+        );
     }
 }

@@ -98,3 +98,14 @@ fn an_annotated_node_and_a_failed_write_are_as_recorded() {
     let mut scenario = recording(node("", &old), cloud, json!([failed(1.1), failed(11.1)]));
     assert_eq!(adjust(&mut scenario), Vec::<String>::new());
 }
+
+#[test]
+fn a_node_that_joins_is_asked_about_again() {
+    let mut node = node("", &json!([]));
+    node["spec"]["taints"] = json!([{ "key": ::tests::kubelet::UNINITIALIZED, "effect": "NoSchedule" }]);
+    let mut scenario = recording(node, json!([{ "t": 0.0, "nodes": { "n1": { "null": true } } }]), json!([]));
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    let times: Vec<_> = scenario.observed.cloud_calls.iter().map(|it| (it.t * 1000.0).round()).collect();
+    assert_eq!(times[..4], [0.0, 5.0, 15.0, 35.0]);
+    assert_eq!(times.len(), 12);
+}

@@ -1,16 +1,23 @@
 //! The comparison itself: what is as recorded passes, and each kind of difference is seen.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::*;
+use crate::scenario::Recording;
 use crate::{better, files, vendored};
 
 /// The vendored recording with this number.
 fn recording(number: &str) -> Scenario {
     let file = files(&vendored()).into_iter().find(|file| file.to_string_lossy().contains(&format!("/{number}-")));
-    let mut scenario = Scenario::read(&file.unwrap()).unwrap();
+    read(&file.unwrap())
+}
+
+fn read(file: &Path) -> Scenario {
+    let Recording::AboutNodes(mut scenario) = Scenario::read(file).unwrap() else { panic!("not about nodes") };
     better::adjust(&mut scenario);
-    scenario
+    *scenario
 }
 
 /// What would be observed of somebody who does exactly what was recorded.
@@ -45,8 +52,7 @@ fn check(change: impl FnOnce(&mut Observed), expected: &str) {
 #[test]
 fn what_is_as_recorded_has_no_differences() {
     for file in files(&vendored()) {
-        let mut scenario = Scenario::read(&file).unwrap();
-        better::adjust(&mut scenario);
+        let scenario = read(&file);
         let differences = differences(&scenario, &as_recorded(&scenario));
         assert!(differences.is_empty(), "{}: {differences:#?}", scenario.name);
     }
