@@ -36,7 +36,7 @@ pub enum GateError {
         header: String,
     },
     /// A limit with which nothing could be sent.
-    #[error("endpoint {endpoint}: `limits.{limit}` must be greater than zero")]
+    #[error("endpoint {endpoint}: `limits.{limit}` must be a number greater than zero")]
     Limit {
         /// The endpoint's name.
         endpoint: String,
@@ -125,4 +125,75 @@ pub(super) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::gate::testing::endpoint;
+    use crate::gate::{EndpointLimits, Gate, GateSettings};
+    use crate::metrics::Metrics;
+
+    /// What an operator reads, causes included, who changes the usual endpoint like this.
+    fn refusal(change: impl Fn(&mut Endpoint)) -> Option<String> {
+        let mut changed = endpoint("https://api.example.com");
+        changed.ca_file = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+        change(&mut changed);
+        let settings = GateSettings {
+            endpoints: vec![changed],
+            credentials: Credentials::default(),
+            fence: std::sync::Arc::new(|| true),
+            route: |it| it,
+        };
+        let error = Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap()).err()?;
+        let source = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
+        Some(format!("{error}{source}").replace(env!("CARGO_MANIFEST_DIR"), "DIR"))
+    }
+
+    #[test]
+    fn limits_must_leave_room_for_a_request() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let text = refusal(|it| it.limits.requests_per_second = rate);
+            assert_eq!(
+                text.as_deref(),
+                Some("endpoint api: `limits.requestsPerSecond` must be a number greater than zero"),
+                "{rate}"
+            );
+        }
+        let zeroes: [fn(&mut EndpointLimits); 3] =
+            [|it| it.concurrency = 0, |it| it.response_bytes = 0, |it| it.total = std::time::Duration::ZERO];
+        for zero in zeroes {
+            let text = refusal(|it| zero(&mut it.limits)).unwrap_or_default();
+            assert!(text.ends_with("must be a number greater than zero"), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_of_the_host_cannot_be_opened() {
+        for header in ["Authorization", "cookie", "HOST", "X-Forwarded-For", "Proxy-Anything", "Metadata-Flavor"] {
+            let text = refusal(|it| it.headers = vec!["x-extra".to_owned(), header.to_owned()]);
+            let expected = format!("endpoint api: `headers` names {header}, which only the host may set; remove it");
+            assert_eq!(text, Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_file_of_authorities_must_hold_some() {
+        expect_test::expect![
+            "endpoint api: cannot read certificate authorities from DIR/Cargo.toml; correct `tls.caFile`: it has no certificate"
+        ]
+        .assert_eq(&refusal(|_| ()).unwrap_or_default());
+        let text = refusal(|it| it.ca_file = Some("/nowhere/ca.pem".into())).unwrap_or_default();
+        assert!(text.starts_with("endpoint api: cannot read certificate authorities from /nowhere/ca.pem"), "{text}");
+        assert!(text.contains("No such file"), "{text}");
+    }
+
+    #[test]
+    fn names_of_endpoints_are_unique() {
+        let twice = [endpoint("https://api.example.com"), endpoint("https://other.example.com")];
+        let error = check(&twice, &Credentials::default()).err().map(|it| it.to_string());
+        assert_eq!(error.as_deref(), Some("endpoint api is there twice; rename one of them"));
+    }
 }
