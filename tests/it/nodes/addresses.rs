@@ -136,7 +136,7 @@ async fn check_unchanged(cluster: &Cluster, cloud: &Arc<Cloud>) {
     addressed(cluster, "n2", &[("InternalIP", "10.1.0.2"), ("Hostname", "n2")]).await;
     passes(cloud, "n1").await;
     assert_eq!(written(cluster, "n1").await, [""; 0]);
-    assert!(!kubelet::is_uninitialized(&nodes(cluster).get("n1").await.unwrap()));
+    assert!(!kubelet::is_uninitialized(&nodes(cluster).get("n1").await.expect("n1 is there")));
 }
 
 #[tokio::test]
