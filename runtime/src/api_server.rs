@@ -175,6 +175,48 @@ mod tests {
     }
 
     #[test]
+    fn a_pod_is_told_where_its_api_server_is() {
+        let folder = std::env::temp_dir().join(format!("aerostat-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&folder).unwrap();
+        for file in ["ca.crt", "token"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        let pod = InCluster { host: "fd00::1".into(), port: "443".into(), service_account: folder.clone() };
+        let config = in_cluster(&pod).unwrap();
+        assert_eq!(config.cluster_url.to_string(), "https://[fd00::1]:443/");
+        assert_eq!(config.root_cert_file, Some(folder.join("ca.crt")));
+        assert_eq!(config.auth_info.token_file, Some(folder.join("token").display().to_string()));
+        assert_eq!(config.proxy_url, None);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_taken_from_the_kubeconfig_alone() {
+        for (line, proxy) in
+            [("", None), ("proxy-url: http://proxy.example.com:3128", Some("http://proxy.example.com:3128/"))]
+        {
+            let text = format!(
+                "apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{{ name: c, context: {{ cluster: k, user: u }} }}]
+users: [{{ name: u, user: {{ token: t }} }}]
+clusters:
+  - name: k
+    cluster:
+      server: https://10.0.0.1
+      {line}
+"
+            );
+            let path = std::env::temp_dir().join(format!("aerostat-{}", uuid::Uuid::new_v4()));
+            std::fs::write(&path, text).unwrap();
+            let config = from_file(&path).await.unwrap();
+            assert_eq!(config.proxy_url.map(|it| it.to_string()).as_deref(), proxy);
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
     fn a_pod_without_a_service_account_is_told_so() {
         let pod =
             InCluster { host: "fd00::1".into(), port: "443".into(), service_account: "/nowhere/serviceaccount".into() };

@@ -29,7 +29,7 @@ pub(crate) struct CloudConfig {
 /// The file cannot be used: its name, the cause with its place, and the next step.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    #[error("cannot read --cloud-config {path}: {source}; look at what is mounted there")]
+    #[error("cannot read --cloud-config {path}; look at what is mounted there")]
     Read { path: String, source: std::io::Error },
     #[error("cannot use --cloud-config {path}: {because}")]
     Use { path: String, because: String },

@@ -149,5 +149,5 @@ fn what_is_not_yaml_or_not_there_is_named() {
     assert!(CloudConfig::parse("provider: [").is_err());
     assert!(CloudConfig::parse("").is_err());
     let error = CloudConfig::read(Path::new("/nowhere/cloud.yaml")).unwrap_err().to_string();
-    assert!(error.starts_with("cannot read --cloud-config /nowhere/cloud.yaml: "), "{error}");
+    assert!(error.starts_with("cannot read --cloud-config /nowhere/cloud.yaml; look"), "{error}");
 }
