@@ -1,5 +1,7 @@
 //! The binary as a whole: a child process, a real API server, and the cloud at the other end of the gate.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod bad_input;
 mod controllers;
 mod crash;

@@ -29,7 +29,7 @@ async fn adv_31_the_lease_is_renewed_while_guests_spin() {
     let workers = format!("--concurrent-node-syncs={SPINNERS}");
     let setup = Setup::guest(&cluster, guests::HOSTILE)
         .flags(&[&workers])
-        .edit(|it| it["provider"]["limits"] = json!({ "concurrency": SPINNERS }));
+        .edit(|it| it["provider"]["limits"] = json!({ "concurrency": SPINNERS, "cpu": "200ms" }));
     for number in 0..SPINNERS {
         kubelet::join(&cluster.admin, &format!("spin.{number}")).await.unwrap();
     }
@@ -45,7 +45,7 @@ async fn adv_31_the_lease_is_renewed_while_guests_spin() {
     let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let mut slowest = Duration::ZERO;
     let mut oldest = 0.0_f64;
-    wait::within(Duration::from_secs(120), async || {
+    wait::within(Duration::from_secs(180), async || {
         let begin = Instant::now();
         let page = ask(setup.port, Method::GET, "/metrics", Some(&token)).await.body;
         slowest = slowest.max(begin.elapsed());
