@@ -40,8 +40,19 @@ fn roots_of(file: &Path) -> Result<RootCertStore, Box<dyn std::error::Error + Se
     if roots.is_empty() { Err("it has no certificate".into()) } else { Ok(roots) }
 }
 
+/// Where Linux distributions keep their certificate authorities in one file.
+const BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
 fn system_roots() -> Result<RootCertStore, String> {
-    let found = rustls_native_certs::load_native_certs();
+    let bundle = BUNDLES.iter().map(Path::new).find(|it| it.is_file());
+    let bundle = bundle.ok_or_else(|| format!("there is none of {}", BUNDLES.join(", ")))?;
+    // Not `load_native_certs`, which lets variables of the environment choose other files.
+    let found = rustls_native_certs::load_certs_from_paths(Some(bundle), None);
     let mut roots = RootCertStore::empty();
     // Some of a system's certificates are too old to be understood; those are left out.
     roots.add_parsable_certificates(found.certs);
