@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, NodeStatus};
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -24,7 +24,8 @@ use self::index::Index;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: managed fields, images and attached volumes.
+/// What no controller reads is left out of the copies: managed fields, and of the status all but addresses, conditions
+/// and phase.
 #[derive(Clone)]
 pub struct Nodes {
     store: Store<Node>,
@@ -244,16 +245,15 @@ pub(crate) fn provider_id(node: &Node) -> Option<&str> {
 /// Leaves out what takes memory and is never read.
 pub(crate) fn trim(node: &mut Node) {
     node.metadata.managed_fields = None;
-    if let Some(status) = &mut node.status {
-        status.images = None;
-        status.volumes_attached = None;
-        status.volumes_in_use = None;
+    if let Some(status) = node.status.take() {
+        let NodeStatus { addresses, conditions, phase, .. } = status;
+        node.status = Some(NodeStatus { addresses, conditions, phase, ..NodeStatus::default() });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::{ContainerImage, NodeStatus};
+    use k8s_openapi::api::core::v1::ContainerImage;
 
     use super::*;
 

@@ -4,6 +4,7 @@
 //! in everything else, within ten minutes become one. An object that has had 25 gets one more every five minutes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
@@ -31,15 +32,23 @@ pub(super) enum Verdict {
     Drop,
 }
 
-/// Everything that makes two events the same, but for the time.
-type Key = Vec<String>;
+/// What makes two events the same, as one text: it is kept for thousands of them.
+type Key = Arc<str>;
 
 /// What was written, as far as it decides about what is written next.
 #[derive(Debug, Default)]
 pub(super) struct Correlator {
     similar: Cache<Similar>,
-    written: Cache<Event>,
+    written: Cache<Written>,
     spam: Cache<Bucket>,
+}
+
+/// The event that later ones of its kind are counted on.
+#[derive(Clone, Debug)]
+struct Written {
+    name: Option<String>,
+    first: Option<Time>,
+    count: i32,
 }
 
 #[derive(Clone, Debug)]
@@ -83,15 +92,15 @@ impl Correlator {
     }
 
     fn count(&mut self, mut event: Event, key: Key) -> Verdict {
-        let Some(first) = self.written.get_mut(&key) else {
-            self.written.insert(key, event.clone());
+        let Some(written) = self.written.get_mut(&key) else {
+            let (name, first) = (event.metadata.name.clone(), event.first_timestamp.clone());
+            self.written.insert(key, Written { name, first, count: 1 });
             return Verdict::Create(event);
         };
-        event.metadata.name.clone_from(&first.metadata.name);
-        event.metadata.namespace.clone_from(&first.metadata.namespace);
-        event.first_timestamp = first.first_timestamp.clone();
-        event.count = Some(first.count.unwrap_or(1).saturating_add(1));
-        *first = event.clone();
+        written.count = written.count.saturating_add(1);
+        event.metadata.name.clone_from(&written.name);
+        event.first_timestamp.clone_from(&written.first);
+        event.count = Some(written.count);
         Verdict::Count(event)
     }
 
@@ -117,26 +126,40 @@ pub(super) fn patch(event: &Event) -> serde_json::Value {
     })
 }
 
+/// Who says something about which object.
 fn about(event: &Event) -> Key {
-    let object = &event.involved_object;
-    let source = event.source.clone().unwrap_or_default();
-    [&source.component, &source.host, &object.kind, &object.namespace, &object.name, &object.uid, &object.api_version]
-        .into_iter()
-        .map(|it| it.clone().unwrap_or_default())
-        .collect()
+    let (object, source) = (&event.involved_object, event.source.as_ref());
+    key([
+        source.and_then(|it| it.component.as_deref()),
+        source.and_then(|it| it.host.as_deref()),
+        object.kind.as_deref(),
+        object.namespace.as_deref(),
+        object.name.as_deref(),
+        object.uid.as_deref(),
+        object.api_version.as_deref(),
+    ])
 }
 
+/// The same, and what kind of thing is said.
 fn alike(event: &Event) -> Key {
-    let mut key = about(event);
-    let rest = [&event.type_, &event.reason, &event.action, &event.reporting_component, &event.reporting_instance];
-    key.extend(rest.into_iter().map(|it| it.clone().unwrap_or_default()));
-    key
+    key([
+        Some(&*about(event)),
+        event.type_.as_deref(),
+        event.reason.as_deref(),
+        event.action.as_deref(),
+        event.reporting_component.as_deref(),
+        event.reporting_instance.as_deref(),
+    ])
 }
 
+/// The same, word for word.
 fn same(event: &Event) -> Key {
-    let mut key = alike(event);
-    key.push(event.message.clone().unwrap_or_default());
-    key
+    key([Some(&*alike(event)), event.message.as_deref()])
+}
+
+/// The parts with a separator that stands in no name.
+fn key<const N: usize>(parts: [Option<&str>; N]) -> Key {
+    parts.map(Option::unwrap_or_default).join("\u{1f}").into()
 }
 
 /// A map that forgets its oldest entries.
