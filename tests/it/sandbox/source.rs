@@ -33,7 +33,7 @@ struct Fickle {
 impl ConfigMaps for Fickle {
     async fn read(&self, _: &str, _: &str, _: &str) -> Result<Vec<u8>, String> {
         let read = self.reads.fetch_add(1, Ordering::Relaxed);
-        Ok(if read % 2 == 0 { self.good.clone() } else { self.bad.clone() })
+        Ok(if read.is_multiple_of(2) { self.good.clone() } else { self.bad.clone() })
     }
 }
 
