@@ -13,6 +13,7 @@ mod cluster;
 mod port;
 mod process;
 mod reset;
+mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use anyhow::{Context, Result, bail};
 use kube::Client;
 
 use self::certificates::Authority;
-use self::process::{Process, Server};
+use self::process::Process;
 use crate::audit_log::AuditLog;
 
 pub use self::access::{AEROSTAT, apply_rbac};
@@ -106,10 +107,11 @@ impl ControlPlane {
             ports: Ports { etcd, etcd_peer, api_server, controller_manager },
         };
         control_plane.write_files()?;
-        control_plane.start_etcd()?;
+        *lock(&control_plane.etcd) = Some(Process::start(control_plane.etcd_command()?)?);
         control_plane.start_api_server().await?;
         if control_plane.options.controller_manager {
-            control_plane.start_controller_manager()?;
+            let process = Process::start(control_plane.controller_manager_command()?)?;
+            *lock(&control_plane.controller_manager) = Some(process);
         }
         Ok(control_plane)
     }
@@ -226,91 +228,6 @@ impl ControlPlane {
             *lock(&self.api_server) = Some(process);
         }
         self.wait_until_ready().await
-    }
-
-    fn start_etcd(&self) -> Result<()> {
-        let (client, peer) = (self.ports.etcd, self.ports.etcd_peer);
-        let arguments = vec![
-            format!("--data-dir={}", self.folder.join("etcd").display()),
-            format!("--listen-client-urls=http://127.0.0.1:{client}"),
-            format!("--advertise-client-urls=http://127.0.0.1:{client}"),
-            format!("--listen-peer-urls=http://127.0.0.1:{peer}"),
-            // What is lost in a power failure is a test's data.
-            "--unsafe-no-fsync".to_owned(),
-        ];
-        let server = Server {
-            program: binaries::find("etcd")?,
-            arguments,
-            folder: &self.folder,
-            after: &["kube-apiserver", "kube-controller-manager"],
-            last: true,
-        };
-        *lock(&self.etcd) = Some(Process::start(server)?);
-        Ok(())
-    }
-
-    fn api_server_command(&self) -> Result<Server<'_>> {
-        let file = |name: &str| self.folder.join(name).display().to_string();
-        let mut arguments = vec![
-            format!("--etcd-servers=http://127.0.0.1:{}", self.ports.etcd),
-            format!("--secure-port={}", self.ports.api_server),
-            "--bind-address=127.0.0.1".to_owned(),
-            // Without these two the server looks for an address that others reach, and a laptop on a train has none.
-            "--advertise-address=127.0.0.1".to_owned(),
-            "--endpoint-reconciler-type=none".to_owned(),
-            format!("--cert-dir={}", file("certificates")),
-            format!("--tls-cert-file={}", file("kube-apiserver.crt")),
-            format!("--tls-private-key-file={}", file("kube-apiserver.key")),
-            format!("--client-ca-file={}", file("ca.crt")),
-            "--authorization-mode=RBAC".to_owned(),
-            "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
-            format!("--service-account-issuer={}/", self.url()),
-            format!("--service-account-key-file={}", file("sa.pub")),
-            format!("--service-account-signing-key-file={}", file("sa.key")),
-            format!("--audit-policy-file={}", file("audit-policy.yaml")),
-            format!("--audit-log-path={}", file("audit.log")),
-            // One file: who reads it remembers a place in it.
-            "--audit-log-maxsize=0".to_owned(),
-            "--allow-privileged=true".to_owned(),
-        ];
-        if !self.options.full_admission {
-            arguments.push("--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".to_owned());
-        }
-        Ok(Server {
-            program: binaries::find("kube-apiserver")?,
-            arguments,
-            folder: &self.folder,
-            after: &[],
-            last: false,
-        })
-    }
-
-    fn start_controller_manager(&self) -> Result<()> {
-        let file = |name: &str| self.folder.join(name).display().to_string();
-        let mut arguments = vec![
-            format!("--kubeconfig={}", file("controller-manager.kubeconfig")),
-            format!("--service-account-private-key-file={}", file("sa.key")),
-            format!("--root-ca-file={}", file("ca.crt")),
-            "--use-service-account-credentials".to_owned(),
-            "--cloud-provider=external".to_owned(),
-            "--leader-elect=false".to_owned(),
-            "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={}", self.ports.controller_manager),
-            format!("--cert-dir={}", file("certificates")),
-        ];
-        if let Some(cidr) = &self.options.cluster_cidr {
-            arguments.push("--allocate-node-cidrs".to_owned());
-            arguments.push(format!("--cluster-cidr={cidr}"));
-        }
-        let server = Server {
-            program: binaries::find("kube-controller-manager")?,
-            arguments,
-            folder: &self.folder,
-            after: &[],
-            last: false,
-        };
-        *lock(&self.controller_manager) = Some(Process::start(server)?);
-        Ok(())
     }
 
     fn write_files(&self) -> Result<()> {

@@ -116,11 +116,7 @@ macro_rules! recordings {
     };
 }
 
-// The long ones first: they run beside the short ones.
 recordings! {
-    golden_27_address_loop_pass: "27-address-loop-pass.json",
-    golden_24_address_change: "24-address-change.json",
-    golden_17_status_patch_fails: "17-node-init-status-patch-fails.json",
     golden_01_basic: "01-node-init-basic.json",
     golden_02_present_at_start: "02-node-init-present-at-start.json",
     golden_03_two_taints: "03-node-init-two-taints.json",
@@ -134,12 +130,15 @@ recordings! {
     golden_13_error_back_off: "13-node-init-error-backoff.json",
     golden_14_instance_not_found: "14-node-init-instance-not-found.json",
     golden_16_put_forbidden: "16-node-init-put-forbidden.json",
+    golden_17_status_patch_fails: "17-node-init-status-patch-fails.json",
     golden_18_hostname_kept: "18-node-init-hostname-kept.json",
     golden_19_zero_addresses: "19-node-init-zero-addresses.json",
     golden_21_update_event_bypasses_back_off: "21-node-init-update-event-bypasses-backoff.json",
     golden_22_label_reconcile: "22-label-reconcile.json",
     golden_23_label_reconcile_errors: "23-label-reconcile-errors.json",
+    golden_24_address_change: "24-address-change.json",
     golden_26_hostname_and_empty: "26-address-hostname-and-empty.json",
+    golden_27_address_loop_pass: "27-address-loop-pass.json",
     golden_28_address_loop_parallel: "28-address-loop-parallel.json",
     golden_29_metadata_null_after_init: "29-address-metadata-null-after-init.json",
 }

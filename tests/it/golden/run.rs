@@ -1,50 +1,32 @@
 //! Plays a recording against aerostat on a real control plane, and observes.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+mod cloud;
+mod seen;
+
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aerostat::{Overrides, Settings};
-use anyhow::{Context, Result, bail, ensure};
-use futures::TryStreamExt;
+use anyhow::{Context, Result, bail};
 use http::Method;
-use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
-use kube::api::{PostParams, WatchEvent, WatchParams};
-use kube::{Client, ResourceExt};
-use serde_json::{Value, json};
+use kube::ResourceExt;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use tests::control_plane::{AEROSTAT, Cluster};
 use tests::faults::{Fault, Faults};
-use tests::guests::{self, SCRIPTED};
-use tests::script::{self, Question, Script};
+use tests::script::Script;
 use tests::wait;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::scenario::{Action, Answer, CloudChange, CloudNode, ErrorKind, Event, Given, Scenario};
-use crate::state::{self, History};
+pub(crate) use self::seen::Observed;
+use crate::scenario::{Action, Answer, CloudChange, Given, Scenario};
+use crate::state::History;
 
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
 const NOTICED_AFTER: f64 = 1.43;
 
 /// Flags of controllers that aerostat does not have.
 const OTHERS_FLAGS: [&str; 1] = ["--node-monitor-period"];
-
-/// What was observed of aerostat until a second of the recording.
-#[derive(Debug, Default)]
-pub(crate) struct Observed {
-    /// Node name and resource, as in `nodes/status`, of every request that could change something, refused ones
-    /// included.
-    pub(crate) writes: Vec<(String, String)>,
-    pub(crate) events: Vec<Event>,
-    /// As recordings call them: `Node n1`. `None`: gone.
-    pub(crate) end: BTreeMap<String, Option<Value>>,
-    pub(crate) history: History,
-    pub(crate) calls: Vec<Question>,
-    /// Why the process ended, if it did.
-    pub(crate) ended: Option<String>,
-}
 
 /// A recording that is being played.
 pub(crate) struct Play<'a> {
@@ -56,6 +38,8 @@ pub(crate) struct Play<'a> {
     /// Second zero of the recording.
     zero: Instant,
     aerostat: JoinSet<Result<()>>,
+    /// How it ended, if it did.
+    ended: Option<String>,
     shutdown: Option<oneshot::Sender<()>>,
     _watch: JoinSet<Result<()>>,
 }
@@ -80,8 +64,9 @@ impl<'a> Play<'a> {
             faults: Faults::new(),
             zero: Instant::now(),
             aerostat: JoinSet::new(),
+            ended: None,
             shutdown: None,
-            _watch: watch(&cluster.admin, history.clone()).await?,
+            _watch: seen::watch(&cluster.admin, history.clone()).await?,
             history,
         };
         let start = scenario.up()? - NOTICED_AFTER;
@@ -100,23 +85,6 @@ impl<'a> Play<'a> {
         Ok(play)
     }
 
-    /// What was observed until now; requests and questions are counted up to the recording's last second.
-    pub(crate) async fn observed(&mut self) -> Result<Observed> {
-        self.cluster.audit().settle(&self.cluster.admin).await?;
-        let late = self.zero.elapsed().saturating_sub(Duration::try_from_secs_f64(self.scenario.observed.duration)?);
-        let last = Timestamp::now() - late;
-        let calls = self.script.calls().into_iter().filter(|call| call.time.elapsed() >= late);
-        let ended = self.aerostat.try_join_next().map(|end| format!("{end:?}"));
-        Ok(Observed {
-            writes: self.writes(last)?,
-            events: self.events()?,
-            end: self.end().await?,
-            history: self.history.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            calls: calls.map(|call| call.question).collect(),
-            ended,
-        })
-    }
-
     /// Ends aerostat, as SIGTERM would.
     pub(crate) async fn stop(mut self) -> Result<()> {
         drop(self.shutdown.take());
@@ -130,7 +98,7 @@ impl<'a> Play<'a> {
     async fn start(&mut self) -> Result<()> {
         let folder = self.cluster.control_plane.folder();
         let config = folder.join("golden-cloud-config.yaml");
-        std::fs::write(&config, cloud_config(&self.script.base_url()).to_string())?;
+        std::fs::write(&config, cloud::config(&self.script.base_url()).to_string())?;
         let mut arguments = vec!["aerostat".to_owned()];
         let theirs = |flag: &str| OTHERS_FLAGS.contains(&flag.split('=').next().unwrap_or_default());
         arguments.extend(self.scenario.flags.iter().filter(|flag| !theirs(flag)).cloned());
@@ -147,12 +115,15 @@ impl<'a> Play<'a> {
             let asked = async { drop(asked.await) };
             Ok(aerostat::run(settings, overrides, asked).await?)
         });
+        let mut ended = None;
         let working = wait::within(wait::DEADLINE, async || {
-            self.aerostat.is_empty().then_some(false).or_else(|| self.watches_nodes().ok().filter(|it| *it))
+            ended = self.aerostat.try_join_next();
+            (ended.is_some() || self.watches_nodes().unwrap_or_default()).then_some(())
         });
-        match working.await {
-            Some(_) => Ok(()),
-            None => bail!("aerostat does not watch nodes: {:?}", self.aerostat.try_join_next()),
+        match (working.await, ended) {
+            (Some(()), None) => Ok(()),
+            (None, None) => bail!("aerostat does not watch nodes"),
+            (_, Some(end)) => bail!("aerostat ended at once: {end:?}"),
         }
     }
 
@@ -169,7 +140,10 @@ impl<'a> Play<'a> {
 
     async fn apply(&mut self, item: Item<'_>) -> Result<()> {
         match item {
-            Item::Cloud(change) => self.change_cloud(change),
+            Item::Cloud(change) => {
+                self.change_cloud(change);
+                Ok(())
+            }
             Item::Given(given) => self.create(given).await,
             Item::Step(Action::Up) => Ok(()),
             Item::Step(Action::Patch { kind, name, status, body }) => {
@@ -189,14 +163,13 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn change_cloud(&self, change: &CloudChange) -> Result<()> {
+    fn change_cloud(&self, change: &CloudChange) {
         for (name, node) in &change.nodes {
             match node {
-                Some(node) => self.script.set(name, machine(node)?),
+                Some(node) => self.script.set(name, cloud::machine(node)),
                 None => self.script.remove(name),
             }
         }
-        Ok(())
     }
 
     async fn create(&self, given: &Given) -> Result<()> {
@@ -228,52 +201,6 @@ impl<'a> Play<'a> {
             other => bail!("the runner does not know objects of the kind {other}"),
         }
     }
-
-    fn writes(&self, last: Timestamp) -> Result<Vec<(String, String)>> {
-        let passed = self.cluster.audit().writes()?.into_iter().filter(|it| it.received <= last);
-        let mut writes: Vec<_> = passed.map(|it| (it.object.name.clone(), it.resource())).collect();
-        for answered in self.faults.answered() {
-            if answered.method == Method::GET || answered.time > last {
-                continue;
-            }
-            let path = answered.uri.split('?').next().unwrap_or_default();
-            let words: Vec<_> = path.split('/').skip_while(|word| *word != "nodes").collect();
-            match words.as_slice() {
-                [resource, name] => writes.push(((*name).to_owned(), (*resource).to_owned())),
-                [resource, name, subresource] => writes.push(((*name).to_owned(), format!("{resource}/{subresource}"))),
-                _ => bail!("{} was answered for a request that is not about a node", answered.uri),
-            }
-        }
-        Ok(writes)
-    }
-
-    fn events(&self) -> Result<Vec<Event>> {
-        let mut events = Vec::new();
-        for request in self.cluster.audit().events()? {
-            ensure!((200..300).contains(&request.response.code), "an event was refused: {request:?}");
-            let mut event = if request.verb == "create" {
-                let mut event: Event = serde_json::from_value(request.body.clone())?;
-                event.namespace = request.object.namespace.clone();
-                event
-            } else {
-                Event { body: normalized_patch(&request.body), ..Event::default() }
-            };
-            event.verb.clone_from(&request.verb);
-            events.push(event);
-        }
-        Ok(events)
-    }
-
-    async fn end(&self) -> Result<BTreeMap<String, Option<Value>>> {
-        let nodes: Api<Node> = Api::all(self.cluster.admin.clone());
-        let listed = nodes.list(&ListParams::default()).await?.items;
-        let mut end = BTreeMap::new();
-        for name in self.scenario.observed.end.keys() {
-            let node = listed.iter().find(|node| format!("Node {}", node.name_any()) == *name);
-            end.insert(name.clone(), node.map(serde_json::to_value).transpose()?);
-        }
-        Ok(end)
-    }
 }
 
 /// What happens from outside, in order. The cloud changes before an object comes that it is asked about.
@@ -285,74 +212,4 @@ fn items(scenario: &Scenario) -> Result<Vec<(f64, Item<'_>)>> {
     }
     items.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     Ok(items)
-}
-
-fn machine(node: &CloudNode) -> Result<script::Machine> {
-    let failure = match &node.metadata_error {
-        None if node.null => Some(script::Failure::always(script::Error::NotFound)),
-        None => None,
-        Some(error) => {
-            let text = if error.wrap.is_null() { error.text.clone() } else { format!("wrapped: {}", error.text) };
-            let count = error.count.filter(|count| *count > 0);
-            let error = match error.kind {
-                ErrorKind::NotFound => script::Error::NotFound,
-                ErrorKind::Retry => script::Error::RetryAfter(error.after, text),
-                ErrorKind::Plain | ErrorKind::NotImplemented | ErrorKind::Elsewhere => script::Error::Unavailable(text),
-            };
-            Some(script::Failure { error, count })
-        }
-    };
-    Ok(script::Machine {
-        provider_id: node.provider_id.clone(),
-        machine_type: node.machine_type.clone(),
-        zone: node.zone.clone(),
-        region: node.region.clone(),
-        addresses: node.addresses.iter().map(|it| (it.kind.clone(), it.address.clone())).collect(),
-        labels: node.labels.clone().into_iter().collect(),
-        delay: node.delay,
-        failure,
-    })
-}
-
-fn cloud_config(base_url: &str) -> Value {
-    json!({
-        "apiVersion": "aerostat.dev/v1alpha1",
-        "kind": "CloudConfig",
-        "provider": { "module": { "file": { "path": SCRIPTED, "sha256": guests::sha256(SCRIPTED) } } },
-        "endpoints": [{
-            "name": "script",
-            "baseUrl": base_url,
-            "allow": [{ "methods": ["GET"], "paths": ["/machines/**"] }],
-            // The recorded cloud had no limits.
-            "limits": { "requestsPerSecond": 1000, "concurrency": 100 },
-        }],
-    })
-}
-
-/// The body of a patch that counts a repeated event, with its time as recordings write it.
-fn normalized_patch(body: &Value) -> Value {
-    let mut body = body.clone();
-    if body["lastTimestamp"].is_string() {
-        body["lastTimestamp"] = json!("<time>");
-    }
-    body
-}
-
-/// Watches all nodes from now on, and writes down the states that they go through.
-async fn watch(admin: &Client, history: Arc<Mutex<History>>) -> Result<JoinSet<Result<()>>> {
-    let nodes: Api<Node> = Api::all(admin.clone());
-    let from = nodes.list(&ListParams::default()).await?.metadata.resource_version.context("a list has a version")?;
-    let mut tasks = JoinSet::new();
-    tasks.spawn(async move {
-        let changes = nodes.watch(&WatchParams::default(), &from).await?;
-        let mut changes = std::pin::pin!(changes);
-        while let Some(change) = changes.try_next().await? {
-            if let WatchEvent::Added(node) | WatchEvent::Modified(node) = change {
-                let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-                state::see(&mut history, &serde_json::to_value(node)?);
-            }
-        }
-        Ok(())
-    });
-    Ok(tasks)
 }

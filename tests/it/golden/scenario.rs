@@ -1,14 +1,21 @@
 //! A recording, read strictly: a word that the runner does not know is an error, because playing without it would
 //! compare something else.
 
+mod about;
+mod duration;
+mod step;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Deserializer};
+use anyhow::{Context, Result};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+use self::about::not_about_nodes;
+pub(crate) use self::step::{Action, Answer};
 
 /// One recording.
 #[derive(Clone, Debug, Deserialize)]
@@ -64,7 +71,7 @@ pub(crate) struct CloudNode {
     pub(crate) region: String,
     pub(crate) addresses: Vec<Address>,
     pub(crate) labels: BTreeMap<String, String>,
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration::read")]
     pub(crate) delay: Duration,
     pub(crate) metadata_error: Option<CloudError>,
     /// Metadata is null: no error, and no machine either.
@@ -89,7 +96,7 @@ pub(crate) struct Address {
 pub(crate) struct CloudError {
     pub(crate) text: String,
     pub(crate) kind: ErrorKind,
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration::read")]
     pub(crate) after: Duration,
     pub(crate) wrap: Value,
     pub(crate) count: Option<u32>,
@@ -116,41 +123,6 @@ pub(crate) struct Step {
     pub(crate) body: Value,
     #[serde(default, rename = "note")]
     _note: String,
-}
-
-/// A [`Step`], understood.
-#[derive(Clone, Debug)]
-pub(crate) enum Action {
-    /// The recorder saw that the process had started.
-    Up,
-    Patch {
-        kind: String,
-        name: String,
-        status: bool,
-        body: Value,
-    },
-    Delete {
-        kind: String,
-        name: String,
-    },
-    Answers(Vec<Answer>),
-}
-
-/// An answer of the API server that a proxy gave.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-pub(crate) struct Answer {
-    pub(crate) method: String,
-    /// A regular expression, looked for in path and query.
-    pub(crate) path: String,
-    pub(crate) status: u16,
-    #[serde(default)]
-    pub(crate) reason: String,
-    #[serde(default)]
-    pub(crate) message: String,
-    /// 0 and absent: always.
-    #[serde(default)]
-    pub(crate) count: u32,
 }
 
 /// What upstream did.
@@ -247,72 +219,6 @@ pub(crate) enum Recording {
     LeftOut(&'static str),
 }
 
-/// Why a recording shows other controllers than the one for nodes, if it does: seen in its content, whatever its name.
-fn not_about_nodes(recording: &Value) -> Option<&'static str> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let observed = &recording["observed"];
-    let given = list(&recording["given"]);
-    let cloud = list(&recording["cloud"]);
-    let functions: Vec<_> = list(&observed["cloud_calls"]).iter().map(|it| it["function"].to_string()).collect();
-    let asked = |word: &str| functions.iter().any(|function| function.contains(word));
-
-    if given.iter().any(|it| it["object"]["kind"] == "Service") || asked("LoadBalancer") {
-        return Some("needs the service controller");
-    }
-    if asked("Route") || !list(&recording["cloudWithout"]).contains(&json!("routes")) {
-        return Some("needs the route controller");
-    }
-    // The lifecycle controller asks about every node that is not Ready. That is only by the way unless there is
-    // something to find, or something was done about it.
-    let nodes = cloud.iter().filter_map(|it| it["nodes"].as_object()).flat_map(|it| it.values());
-    let mut found = nodes.filter_map(Value::as_object).flat_map(|it| it.iter()).filter(|(key, value)| {
-        matches!((key.as_str(), value), ("exists", Value::Bool(false)) | ("shutdown", Value::Bool(true)))
-            || matches!(key.as_str(), "existsError" | "shutdownError")
-    });
-    let requests = list(&observed["requests"]);
-    let deleted = requests.iter().any(|it| it["resource"] == "nodes" && it["verb"] == "delete");
-    let tainted = requests.iter().any(|it| it["patch"]["spec"]["taints"].is_array());
-    let told = list(&observed["events"]).iter().any(|it| it["source"]["component"] == LIFECYCLE);
-    if deleted || tainted || told || (found.next().is_some() && (asked("InstanceExists") || asked("InstanceShutdown")))
-    {
-        return Some("needs the node lifecycle controller");
-    }
-    None
-}
-
-const LIFECYCLE: &str = "cloud-node-lifecycle-controller";
-
-impl Step {
-    pub(crate) fn action(&self) -> Result<Action> {
-        let words: Vec<&str> = self.action.split_whitespace().collect();
-        let owned = |word: &str| word.to_owned();
-        Ok(match words.as_slice() {
-            ["CCM", "is", "up"] => Action::Up,
-            ["patch", kind, name] => {
-                Action::Patch { kind: owned(kind), name: owned(name), status: false, body: self.body.clone() }
-            }
-            ["patch", kind, name, "status"] => {
-                Action::Patch { kind: owned(kind), name: owned(name), status: true, body: self.body.clone() }
-            }
-            ["delete", kind, name] => Action::Delete { kind: owned(kind), name: owned(name) },
-            ["API", "answers", "set"] => Action::Answers(self.answers()?),
-            _ => bail!("the runner does not know the action {:?} (at t={})", self.action, self.t),
-        })
-    }
-
-    fn answers(&self) -> Result<Vec<Answer>> {
-        let one_or_more = match self.body.clone() {
-            Value::Array(answers) => answers,
-            Value::Null => Vec::new(),
-            answer => vec![answer],
-        };
-        one_or_more
-            .into_iter()
-            .map(|answer| serde_json::from_value(answer).with_context(|| format!("at t={}: {}", self.t, self.body)))
-            .collect()
-    }
-}
-
 impl Event {
     /// A warning of the node controller about a node.
     pub(crate) fn warning(node: &str, reason: &str, message: String) -> Event {
@@ -384,84 +290,14 @@ fn yes() -> bool {
     true
 }
 
-/// Go's spelling: `1.5s`, `300ms`, `2m30s`.
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_duration(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no duration")))
-}
-
-fn parse_duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut sum = Duration::ZERO;
-    while !rest.is_empty() {
-        let number = rest.find(|it: char| !it.is_ascii_digit() && it != '.')?;
-        let unit = rest[number..].find(|it: char| it.is_ascii_digit()).map_or(rest.len(), |it| number + it);
-        let seconds = match &rest[number..unit] {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        sum += Duration::try_from_secs_f64(rest[..number].parse::<f64>().ok()? * seconds).ok()?;
-        rest = &rest[unit..];
-    }
-    (!text.is_empty()).then_some(sum)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_go_writes_them() {
-        for (text, milliseconds) in [("1s", 1000), ("300ms", 300), ("2m30s", 150_000), ("1.5s", 1500)] {
-            assert_eq!(parse_duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
-        }
-        for text in ["", "5", "s", "5 days"] {
-            assert_eq!(parse_duration(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_action_is_named() {
-        let step = Step { t: 3.5, action: "set fire to Node n1".into(), body: Value::Null, _note: String::new() };
-        let error = step.action().unwrap_err().to_string();
-        assert_eq!(error, "the runner does not know the action \"set fire to Node n1\" (at t=3.5)");
-    }
-
-    #[test]
-    fn an_unknown_word_is_an_error() {
+    fn an_unknown_word_of_the_cloud_is_an_error() {
         let mood = json!({ "providerID": "fakecloud://1", "mood": "bad" });
         let error = serde_json::from_value::<CloudNode>(mood).unwrap_err().to_string();
         assert!(error.contains("unknown field `mood`"), "{error}");
-        let answer = json!({ "Method": "PUT", "Path": "/", "Status": 500, "Colour": "red" });
-        assert!(serde_json::from_value::<Answer>(answer).is_err());
-    }
-
-    #[test]
-    fn what_a_recording_is_about_is_seen_in_its_content() {
-        let check = |change: Value, expected: Option<&str>| {
-            let mut recording = json!({
-                "cloudWithout": ["routes"],
-                "given": [{ "object": { "kind": "Node" } }],
-                "cloud": [{ "nodes": { "n1": { "exists": true } } }],
-                "observed": { "cloud_calls": [{ "function": "InstanceMetadata" }, { "function": "InstanceExists" }] },
-            });
-            crate::state::merge(&mut recording, &change);
-            assert_eq!(not_about_nodes(&recording), expected, "{recording}");
-        };
-        check(json!({}), None);
-        check(json!({ "given": [{ "object": { "kind": "Service" } }] }), Some("needs the service controller"));
-        check(json!({ "cloudWithout": [] }), Some("needs the route controller"));
-        let lifecycle = Some("needs the node lifecycle controller");
-        check(json!({ "cloud": [{ "nodes": { "n1": { "exists": false } } }] }), lifecycle);
-        check(json!({ "cloud": [{ "nodes": { "n1": { "existsError": {} } } }] }), lifecycle);
-        check(json!({ "observed": { "requests": [{ "resource": "nodes", "verb": "delete" }] } }), lifecycle);
-        // Nobody asked: it shows nothing.
-        check(
-            json!({ "cloud": [{ "nodes": { "n1": { "exists": false } } }], "observed": { "cloud_calls": [] } }),
-            None,
-        );
     }
 }
