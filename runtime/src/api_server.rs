@@ -11,7 +11,7 @@ use http::{HeaderValue, Uri};
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 use tracing::warn;
 
 pub(crate) use self::layer::Metrics;
@@ -20,6 +20,9 @@ use crate::flags::{Api, InCluster, RateLimit};
 
 /// How long to wait for the API server at start.
 const START: Duration = Duration::from_secs(10);
+
+/// Between two attempts at start.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long any request may take.
 const REQUEST: Duration = Duration::from_secs(30);
@@ -80,25 +83,26 @@ pub(crate) async fn wait(client: &Client, url: &Uri) -> Result<()> {
     let deadline = Instant::now() + START;
     loop {
         let request = http::Request::get("/healthz").body(Vec::new()).expect("a constant request is well-formed");
-        let cause = match client.request_text(request).await {
-            Ok(_) => return Ok(()),
+        let cause = match timeout_at(deadline, client.request_text(request)).await {
+            Ok(Ok(_)) => return Ok(()),
             // It is up, and has no more to say to us.
-            Err(kube::Error::Api(status)) if status.code == 403 => return Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 401 => bail!(
+            Ok(Err(kube::Error::Api(status))) if status.code == 403 => return Ok(()),
+            Ok(Err(kube::Error::Api(status))) if status.code == 401 => bail!(
                 "the API server at {url} does not accept our credentials (401 {}); check the user of --kubeconfig or \
                  the Pod's ServiceAccount",
                 status.message
             ),
-            Err(error) => controllers::chain(&error),
+            Ok(Err(error)) => controllers::chain(&error),
+            Err(_) => format!("it did not answer within {START:?}"),
         };
-        if Instant::now() >= deadline {
+        if Instant::now() + PAUSE >= deadline {
             return Err(anyhow!(
                 "the API server at {url} is unreachable: {cause}. Check its address in --kubeconfig or --master, and \
                  whether it is up"
             ));
         }
         warn!("the API server at {url} is unreachable: {cause}; trying again");
-        sleep(Duration::from_secs(1)).await;
+        sleep(PAUSE).await;
     }
 }
 
