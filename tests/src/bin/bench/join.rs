@@ -13,6 +13,7 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use tests::aerostat::Aerostat;
+use tests::audit_log::Request;
 use tests::control_plane::ControlPlane;
 use tests::{kubelet, wait};
 use tokio::task::JoinSet;
@@ -116,8 +117,13 @@ async fn round(control_plane: &ControlPlane, nodes: usize) -> Result<Round> {
     .await
     .context("events are missing")?;
     audit.settle(&admin).await?;
-    let (conflicts, requests): (Vec<_>, Vec<_>) =
-        audit.requests()?.into_iter().chain(audit.events()?).partition(|it| it.response.code == 409);
+    let about_nodes = |it: &Request| match it.object.resource.as_str() {
+        "events" => it.object.namespace == "default",
+        resource => resource == "nodes",
+    };
+    let (conflicts, requests): (Vec<_>, Vec<_>) = (audit.requests()?.into_iter().chain(audit.events()?))
+        .filter(about_nodes)
+        .partition(|it| it.response.code == 409);
     let mut kinds = BTreeMap::new();
     for request in &requests {
         *kinds.entry(format!("{} {}", request.verb, request.resource())).or_default() += 1;

@@ -1,0 +1,48 @@
+//! Holds `tests/CASES.md` against the tests that there are.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const PREFIXES: [&str; 4] = ["adv_", "bad_input_", "case_", "do_"];
+
+#[test]
+fn the_table_names_every_case_test_and_no_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut written = BTreeSet::new();
+    for folder in ["runtime", "guest-sdk/src", "providers", "tests/src", "tests/it"] {
+        functions(&root.join(folder), &mut written);
+    }
+    let table = fs::read_to_string(root.join("tests/CASES.md")).expect("the table is there");
+    let listed: BTreeSet<String> =
+        table.split('`').skip(1).step_by(2).filter(|it| is_case(it)).map(str::to_owned).collect();
+
+    let missing: Vec<_> = written.difference(&listed).collect();
+    let invented: Vec<_> = listed.difference(&written).collect();
+    assert!(missing.is_empty(), "tests/CASES.md does not list {missing:#?}");
+    assert!(invented.is_empty(), "tests/CASES.md lists tests that do not exist: {invented:#?}");
+}
+
+/// Adds the names of all functions below `folder` that look like a case.
+fn functions(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|it| panic!("{}: {it}", folder.display())) {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            functions(&path, names);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let text = fs::read_to_string(&path).expect("source is UTF-8");
+            let after_fn = text.split("fn ").skip(1).filter_map(|it| it.split('(').next());
+            names.extend(after_fn.filter(|it| is_case(it)).map(str::to_owned));
+        }
+    }
+}
+
+/// Whether `name` is a prefix, a number or a word, and nothing that a function's name cannot be.
+fn is_case(name: &str) -> bool {
+    let word = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    PREFIXES.iter().any(|prefix| {
+        name.strip_prefix(prefix).is_some_and(|rest| {
+            word(rest) && (*prefix == "bad_input_" || rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    })
+}
