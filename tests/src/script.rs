@@ -235,3 +235,45 @@ fn fields(node: &str, machine: &Machine) -> Value {
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cloud(machines: impl IntoIterator<Item = (&'static str, Option<Failure>)>) -> Arc<Mutex<Shared>> {
+        let machines = machines
+            .into_iter()
+            .map(|(node, failure)| (node.to_owned(), Machine { failure, ..Machine::default() }))
+            .collect();
+        Arc::new(Mutex::new(Shared { machines, calls: Vec::new() }))
+    }
+
+    async fn page(cloud: &Arc<Mutex<Shared>>, after: &str) -> Value {
+        let part = Part { after: after.to_owned(), limit: 2 };
+        list(State(cloud.clone()), Query(part)).await.0
+    }
+
+    #[tokio::test]
+    async fn a_list_comes_in_pages_without_machines_that_fail() {
+        let failure = Failure::always(Error::NotFound);
+        let cloud = cloud([("n1", None), ("n2", Some(failure)), ("n3", None), ("n4", None)]);
+        let first = page(&cloud, "").await;
+        assert_eq!((&first["machines"][0]["name"], &first["machines"][1]["name"]), (&json!("n1"), &json!("n3")));
+        assert_eq!(first["next"], "n3");
+        let second = page(&cloud, "n3").await;
+        assert_eq!((&second["machines"][0]["name"], &second["next"]), (&json!("n4"), &Value::Null));
+        let questions: Vec<_> = lock(&cloud).calls.iter().map(|call| call.question.clone()).collect();
+        let expected = ["", "n3"].map(|after| Question::List { after: after.to_owned() });
+        assert_eq!(questions, expected);
+    }
+
+    #[test]
+    fn a_failure_that_is_counted_passes() {
+        let error = Error::Unavailable("down".to_owned());
+        let mut machine = Machine { failure: Some(Failure { error, count: Some(2) }), ..Machine::default() };
+        for _ in 0..2 {
+            assert_eq!(answer("n1", &mut machine), Some(json!({ "unavailable": { "text": "down" } })));
+        }
+        assert_eq!(answer("n1", &mut machine).unwrap()["machine"]["name"], "n1");
+    }
+}
