@@ -13,6 +13,7 @@ use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use tests::control_plane::{AEROSTAT, Cluster};
 use tests::faults::{Fault, Faults};
+use tests::guests::SCRIPTED;
 use tests::script::Script;
 use tests::wait;
 use tokio::sync::oneshot;
@@ -24,6 +25,10 @@ use crate::state::History;
 
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
 const NOTICED_AFTER: f64 = 1.43;
+
+/// What the recorded cloud may lack. Nothing that is played here asks for load balancers or a cluster id.
+const PARTS: [&str; 4] = ["routes", "lb", "clusterid", INSTANCES];
+const INSTANCES: &str = "instances";
 
 /// Flags of controllers that aerostat does not have.
 const OTHERS_FLAGS: [&str; 1] = ["--node-monitor-period"];
@@ -53,8 +58,8 @@ enum Item<'a> {
 impl<'a> Play<'a> {
     /// Plays everything up to the recording's last second.
     pub(crate) async fn through(scenario: &'a Scenario, cluster: &'a Cluster) -> Result<Play<'a>> {
-        if let Some(part) = scenario.cloud_without.iter().find(|part| *part != "routes") {
-            bail!("the runner has no cloud without {part}");
+        if let Some(part) = scenario.cloud_without.iter().find(|part| !PARTS.contains(&part.as_str())) {
+            bail!("the runner does not know what a cloud without {part} is");
         }
         let history = Arc::new(Mutex::new(History::new()));
         let mut play = Play {
@@ -98,10 +103,14 @@ impl<'a> Play<'a> {
     async fn start(&mut self) -> Result<()> {
         let folder = self.cluster.control_plane.folder();
         let config = folder.join("golden-cloud-config.yaml");
-        std::fs::write(&config, cloud::config(&self.script.base_url()).to_string())?;
+        let machines = !self.scenario.cloud_without.iter().any(|it| it == INSTANCES);
+        let module = if machines { SCRIPTED.into() } else { cloud::without_instances(folder)? };
+        std::fs::write(&config, cloud::config(&self.script.base_url(), &module).to_string())?;
         let mut arguments = vec!["aerostat".to_owned()];
         let theirs = |flag: &str| OTHERS_FLAGS.contains(&flag.split('=').next().unwrap_or_default());
-        arguments.extend(self.scenario.flags.iter().filter(|flag| !theirs(flag)).cloned());
+        // The module without instances has a name of its own.
+        let fits = |flag: &str| machines || !flag.starts_with("--cloud-provider=");
+        arguments.extend(self.scenario.flags.iter().filter(|flag| !theirs(flag) && fits(flag)).cloned());
         arguments.push("--secure-port=0".to_owned());
         arguments.push(format!("--cloud-config={}", config.display()));
         arguments.push(format!("--kubeconfig={}", self.cluster.kubeconfig.display()));
@@ -118,18 +127,20 @@ impl<'a> Play<'a> {
         let mut ended = None;
         let working = wait::within(wait::DEADLINE, async || {
             ended = self.aerostat.try_join_next();
-            (ended.is_some() || self.watches_nodes().unwrap_or_default()).then_some(())
+            (ended.is_some() || self.works(machines).unwrap_or_default()).then_some(())
         });
         match (working.await, ended) {
             (Some(()), None) => Ok(()),
-            (None, None) => bail!("aerostat does not watch nodes"),
+            (None, None) => bail!("aerostat does not begin"),
             (_, Some(end)) => bail!("aerostat ended at once: {end:?}"),
         }
     }
 
-    fn watches_nodes(&self) -> Result<bool> {
-        let started = self.cluster.audit().started()?;
-        Ok(started.iter().any(|it| it.user.username == AEROSTAT && it.verb == "watch" && it.object.resource == "nodes"))
+    /// Whether aerostat has begun: with nodes, if its cloud has machines.
+    fn works(&self, machines: bool) -> Result<bool> {
+        let mut started = self.cluster.audit().started()?;
+        started.retain(|it| it.user.username == AEROSTAT);
+        Ok(started.iter().any(|it| !machines || (it.verb == "watch" && it.object.resource == "nodes")))
     }
 
     async fn wait_for_second(&mut self, t: f64) -> Result<()> {

@@ -1,8 +1,11 @@
 //! The cloud of a recording: what the script says, and the configuration that leads to it.
 
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
-use tests::guests::{self, SCRIPTED};
-use tests::script;
+use tests::{component, guests, script};
 
 use crate::scenario::{CloudNode, ErrorKind};
 
@@ -34,12 +37,19 @@ pub(super) fn machine(node: &CloudNode) -> script::Machine {
     }
 }
 
-/// A cloud configuration for the guest `scripted`.
-pub(super) fn config(base_url: &str) -> Value {
+/// Writes a module that cannot say anything about machines.
+pub(super) fn without_instances(folder: &Path) -> io::Result<PathBuf> {
+    let path = folder.join("golden-without-instances.wasm");
+    fs::write(&path, component::only_provider())?;
+    Ok(path)
+}
+
+/// A cloud configuration for a module whose endpoint, if it has one, is the script.
+pub(super) fn config(base_url: &str, module: &Path) -> Value {
     json!({
         "apiVersion": "aerostat.dev/v1alpha1",
         "kind": "CloudConfig",
-        "provider": { "module": { "file": { "path": SCRIPTED, "sha256": guests::sha256(SCRIPTED) } } },
+        "provider": { "module": { "file": { "path": module, "sha256": guests::sha256(module) } } },
         "endpoints": [{
             "name": "script",
             "baseUrl": base_url,
