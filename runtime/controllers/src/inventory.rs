@@ -3,6 +3,7 @@
 //! A few nodes are asked about with `get`, side by side. When many wait, one sweep through all machines answers all of
 //! them. Whatever the provider answers is checked here, so that nobody else has to.
 
+mod ahead;
 mod check;
 pub(crate) mod machines;
 mod notices;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Result};
+use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Reply, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
@@ -24,6 +25,7 @@ use crate::events::{Recorder, reference};
 use crate::node::plan;
 use crate::nodes::{Nodes, provider_id};
 
+use self::ahead::Ahead;
 use self::check::refusal;
 use self::machines::{Machines, Match};
 use self::notices::Notices;
@@ -47,8 +49,10 @@ pub struct Inventory {
     recorder: Recorder,
     /// Held during a sweep: whoever comes meanwhile waits for its result.
     swept: tokio::sync::Mutex<Swept>,
-    /// How many `get` are in the air.
+    /// How many `get` are in the air, those ahead apart.
     asking: AtomicUsize,
+    /// Few nodes are asked about side by side, however few workers there are.
+    ahead: Ahead,
     /// The page size that worked last.
     limit: AtomicU32,
     /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
@@ -85,6 +89,7 @@ impl Inventory {
             recorder,
             swept: tokio::sync::Mutex::default(),
             asking: AtomicUsize::new(0),
+            ahead: Ahead::default(),
             limit: AtomicU32::new(cloud.description.list_page),
             doubtful: Mutex::default(),
             notices: Mutex::default(),
@@ -101,13 +106,23 @@ impl Inventory {
     /// `Ok(None)`: the cloud is certain that there is none, and a sweep did not find one either.
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = machine(node);
+        let ahead = self.ahead.turn(&machine);
         let (mut way, fresh) = self.way(&machine).await;
         let mut sight = fresh.map(|machines| Sight { machines, new: false });
-        if way == Way::Get && sight.is_none() && self.asking.load(Ordering::Relaxed) >= SIDE_BY_SIDE {
-            tokio::time::sleep(GATHER).await;
-            let (later, fresh) = self.way(&machine).await;
-            way = later;
-            sight = fresh.map(|machines| Sight { machines, new: false });
+        if way == Way::Get && sight.is_none() {
+            self.ask_ahead();
+            // An answer that never comes is one that was not asked for.
+            if let Some(ahead) = ahead
+                && let Ok(answer) = ahead.await
+            {
+                return self.answered(answer?, &machine, node, None);
+            }
+            if self.asking.load(Ordering::Relaxed) >= SIDE_BY_SIDE {
+                tokio::time::sleep(GATHER).await;
+                let (later, fresh) = self.way(&machine).await;
+                way = later;
+                sight = fresh.map(|machines| Sight { machines, new: false });
+            }
         }
         if sight.is_none() && way == Way::Sweep {
             sight = Some(self.sweep(FRESH).await?);
@@ -140,6 +155,12 @@ impl Inventory {
         self.sweep(age).await.map(|it| it.machines)
     }
 
+    /// Asks about the other nodes that wait as well.
+    fn ask_ahead(&self) {
+        let waiting = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
+        self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| self::machine(&it)).collect());
+    }
+
     async fn way(&self, machine: &Machine) -> (Way, Option<Arc<Machines>>) {
         let way = way(self.nodes.waiting(), self.is_doubtful(machine));
         let swept = match self.swept.try_lock() {
@@ -156,7 +177,17 @@ impl Inventory {
         let asking = Asking::one_more(&self.asking);
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
         drop(asking);
-        let reply = reply.map_err(|_| late())?;
+        self.answered(reply.map_err(|_| late())?, machine, node, sweep)
+    }
+
+    /// What `get` says about one node.
+    fn answered(
+        &self,
+        reply: Reply<Vec<Result<Option<Instance>>>>,
+        machine: &Machine,
+        node: &Node,
+        sweep: Option<&Machines>,
+    ) -> Result<Option<Instance>> {
         self.tell(reply.notices, Some(node));
         let [answer] = <[_; 1]>::try_from(reply.answer)
             .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;

@@ -96,6 +96,11 @@ impl Nodes {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
+    /// The names of the nodes that wait to be initialised.
+    pub(crate) fn waiting_names(&self) -> Vec<String> {
+        self.index().waiting_names().map(str::to_owned).collect()
+    }
+
     /// The node that has this provider id, or is about to get it.
     pub(crate) fn holder(&self, provider_id: &str) -> Option<String> {
         self.index().holder(provider_id).map(str::to_owned)

@@ -263,14 +263,16 @@ async fn case_036_events_during_a_slow_call_make_one_more_run() {
     let refused = cloud_provider::Error::Denied("HTTP 403".to_owned());
     cloud.tell("n1", Answer::Error(refused));
     cloud.hold(true);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
+    let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
     create(&cluster, &kubelet::node("n1")).await;
     wait::until("the slow call", async || (cloud.gets("n1") == 1).then_some(())).await;
     for nth in 0..10 {
         patch(&cluster, "n1", serde_json::json!({ "metadata": { "annotations": { NODE_IP: nth.to_string() } } })).await;
     }
-    create(&cluster, &kubelet::node("n999")).await;
+    // Asked about only after the watch has shown it, and with it the changes before.
     cloud.has([machine(999)]);
+    create(&cluster, &kubelet::node("n999")).await;
+    wait::until("the other node", async || (cloud.gets("n999") == 1).then_some(())).await;
     cloud.hold(false);
     synced(&cluster, "n999").await;
     wait::until("one more run", async || (cloud.gets("n1") == 2).then_some(())).await;

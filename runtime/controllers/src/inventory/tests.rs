@@ -16,6 +16,8 @@ struct Fake {
     /// What the next pages fail with.
     failures: Mutex<Vec<Error>>,
     notices: Vec<Notice>,
+    /// How long `get` takes.
+    delay: Duration,
     calls: Mutex<Vec<String>>,
 }
 
@@ -30,6 +32,7 @@ impl Instances for Fake {
     async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
         let names: Vec<_> = nodes.iter().map(|it| it.name.as_str()).collect();
         self.calls.lock().unwrap().push(format!("get {}", names.join(" ")));
+        tokio::time::sleep(self.delay).await;
         let found = |node: &Machine| match &node.provider_id {
             Some(id) => self.machines.iter().find(|it| it.provider_id.as_ref() == Some(id)),
             None => self.machines.iter().find(|it| it.name == node.name),
@@ -121,6 +124,30 @@ async fn few_nodes_are_asked_about_alone() {
         assert_eq!(inventory.joining(&node(nth)).await, Ok(Some(instance(nth))));
     }
     assert_eq!(fake.calls().len(), 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_nodes_are_asked_about_side_by_side_however_few_workers_there_are() {
+    let second = Duration::from_secs(1);
+    let fake = Arc::new(Fake { machines: machines(7), delay: second, ..Fake::default() });
+    let inventory = inventory(&fake, (1..=7).map(node));
+    let start = Instant::now();
+    for nth in 1..=7 {
+        assert_eq!(inventory.joining(&node(nth)).await, Ok(Some(instance(nth))));
+    }
+    assert_eq!((fake.calls().len(), start.elapsed()), (7, second));
+
+    assert_eq!(inventory.joining(&node(3)).await, Ok(Some(instance(3))));
+    assert_eq!(fake.calls(), ["get n3"], "a second try asks for itself, and about nobody else");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_about_a_node_before_it_changed_is_not_believed() {
+    let fake = Arc::new(Fake { machines: machines(2), delay: Duration::from_secs(1), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=2).map(node));
+    inventory.joining(&node(1)).await.unwrap();
+    assert_eq!(inventory.joining(&known(2, "fake://2")).await, Ok(Some(instance(2))));
+    assert_eq!(fake.calls(), ["get n1", "get n2", "get n2"]);
 }
 
 #[tokio::test(start_paused = true)]

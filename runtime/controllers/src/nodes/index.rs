@@ -50,6 +50,10 @@ impl Index {
         self.waiting.len()
     }
 
+    pub(super) fn waiting_names(&self) -> impl Iterator<Item = &str> {
+        self.waiting.iter().map(String::as_str)
+    }
+
     pub(super) fn holder(&self, provider_id: &str) -> Option<&str> {
         self.holders.get(provider_id).map(String::as_str)
     }
