@@ -3,12 +3,11 @@
 mod correlator;
 mod sender;
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::{Client, Resource, ResourceExt};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, channel};
 use tracing::warn;
 
@@ -23,31 +22,41 @@ const QUEUE: usize = 1000;
 /// than ten similar ones within ten minutes become one, and an object that has too many gets no more for a while.
 #[derive(Clone)]
 pub struct Recorder {
-    component: Arc<str>,
-    queue: Sender<Event>,
+    queue: Sender<Recorded>,
+}
+
+/// Something that happened, until it is sent: much smaller than the event that it becomes.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) about: ObjectReference,
+    pub(crate) severity: Severity,
+    pub(crate) reason: String,
+    pub(crate) message: String,
+    at: Timestamp,
 }
 
 impl Recorder {
     /// A recorder whose events name `component` as their source, and the future that sends them: it ends when every
     /// clone of the recorder is gone and what was recorded has been sent.
     pub fn new(client: Client, component: &'static str) -> (Self, impl Future<Output = ()> + Send) {
-        let (sender, receiver) = channel(QUEUE);
-        (Self { component: component.into(), queue: sender }, sender::send(client, receiver))
+        let (queue, recorded) = channel(QUEUE);
+        (Self { queue }, sender::send(client, component, recorded))
     }
 
     /// A recorder whose events come out of a channel.
     #[cfg(test)]
-    pub(crate) fn captured() -> (Self, tokio::sync::mpsc::Receiver<Event>) {
-        let (queue, receiver) = channel(QUEUE);
-        (Self { component: "test".into(), queue }, receiver)
+    pub(crate) fn captured() -> (Self, tokio::sync::mpsc::Receiver<Recorded>) {
+        let (queue, recorded) = channel(QUEUE);
+        (Self { queue }, recorded)
     }
 
     /// Records that something happened to an object. `reason` is UpperCamelCase, `message` a sentence.
     pub fn record(&self, about: ObjectReference, severity: Severity, reason: &str, message: &str) {
-        let name = about.name.clone().unwrap_or_default();
-        let event = event(&self.component, about, severity, reason, message, Timestamp::now());
-        if self.queue.try_send(event).is_err() {
-            warn!(object = name, reason, message, "an event was dropped: too many wait to be sent");
+        let (reason, message) = (reason.to_owned(), message.to_owned());
+        let recorded = Recorded { about, severity, reason, message, at: Timestamp::now() };
+        if let Err(TrySendError::Full(it) | TrySendError::Closed(it)) = self.queue.try_send(recorded) {
+            let (object, reason, message) = (it.about.name, it.reason, it.message);
+            warn!(object, reason, message, "an event was dropped: too many wait to be sent");
         }
     }
 }
@@ -58,40 +67,40 @@ pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     ObjectReference { resource_version: object.resource_version(), ..object.object_ref(&()) }
 }
 
-/// The event as it is first written.
-fn event(
-    component: &str,
-    about: ObjectReference,
-    severity: Severity,
-    reason: &str,
-    message: &str,
-    now: Timestamp,
-) -> Event {
-    let name = format!("{}.{:x}", about.name.as_deref().unwrap_or_default(), now.as_nanosecond());
-    let namespace = about.namespace.clone().filter(|it| !it.is_empty()).unwrap_or_else(|| "default".to_owned());
-    let severity = match severity {
-        Severity::Normal => "Normal",
-        Severity::Warning => "Warning",
-    };
-    Event {
-        metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
-        involved_object: about,
-        type_: Some(severity.to_owned()),
-        reason: Some(reason.to_owned()),
-        message: Some(message.to_owned()),
-        source: Some(EventSource { component: Some(component.to_owned()), host: None }),
-        reporting_component: Some(component.to_owned()),
-        reporting_instance: Some(String::new()),
-        count: Some(1),
-        first_timestamp: Some(Time(now)),
-        last_timestamp: Some(Time(now)),
-        ..Event::default()
+impl Recorded {
+    /// The event as it is first written.
+    fn event(self, component: &str) -> Event {
+        let Self { about, severity, reason, message, at } = self;
+        let name = format!("{}.{:x}", about.name.as_deref().unwrap_or_default(), at.as_nanosecond());
+        let namespace = about.namespace.clone().filter(|it| !it.is_empty()).unwrap_or_else(|| "default".to_owned());
+        let severity = match severity {
+            Severity::Normal => "Normal",
+            Severity::Warning => "Warning",
+        };
+        Event {
+            metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
+            involved_object: about,
+            type_: Some(severity.to_owned()),
+            reason: Some(reason),
+            message: Some(message),
+            source: Some(EventSource { component: Some(component.to_owned()), host: None }),
+            reporting_component: Some(component.to_owned()),
+            reporting_instance: Some(String::new()),
+            count: Some(1),
+            first_timestamp: Some(Time(at)),
+            last_timestamp: Some(Time(at)),
+            ..Event::default()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn recorded(about: ObjectReference, severity: Severity, reason: &str, message: &str, at: Timestamp) -> Recorded {
+        Recorded { about, severity, reason: reason.into(), message: message.into(), at }
+    }
 
     #[test]
     fn an_event_has_what_client_go_writes() {
@@ -104,7 +113,8 @@ mod tests {
             ..ObjectReference::default()
         };
         let now = Timestamp::from_nanosecond(1_800_000_000_000_000_255).unwrap();
-        let event = event("cloud-node-controller", about, Severity::Normal, "Synced", "Node synced successfully", now);
+        let event =
+            recorded(about, Severity::Normal, "Synced", "Node synced successfully", now).event("cloud-node-controller");
         let expected = serde_json::json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -128,7 +138,7 @@ mod tests {
     #[test]
     fn an_event_lies_beside_its_object() {
         let about = ObjectReference { namespace: Some("kube-system".into()), ..ObjectReference::default() };
-        let event = event("c", about, Severity::Warning, "R", "m", Timestamp::UNIX_EPOCH);
+        let event = recorded(about, Severity::Warning, "R", "m", Timestamp::UNIX_EPOCH).event("c");
         assert_eq!(event.metadata.namespace.as_deref(), Some("kube-system"));
         assert_eq!(event.type_.as_deref(), Some("Warning"));
     }

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::Receiver;
 use tracing::{debug, warn};
 
 use crate::error::chain;
+use crate::events::Recorded;
 use crate::events::correlator::{Correlator, Verdict, patch};
 use crate::object::{Error, within};
 
@@ -19,10 +20,10 @@ const TRIES: u32 = 12;
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Sends what comes, until nobody can record any more.
-pub(super) async fn send(client: Client, mut queue: Receiver<Event>) {
+pub(super) async fn send(client: Client, component: &str, mut queue: Receiver<Recorded>) {
     let mut correlator = Correlator::default();
-    while let Some(event) = queue.recv().await {
-        let verdict = correlator.correlate(event, Timestamp::now());
+    while let Some(recorded) = queue.recv().await {
+        let verdict = correlator.correlate(recorded.event(component), Timestamp::now());
         for attempt in 1..=TRIES {
             match write(&client, &verdict).await {
                 Ok(()) => break,

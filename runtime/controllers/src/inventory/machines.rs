@@ -12,7 +12,6 @@ pub(crate) struct Machines {
     pub(super) incomplete: Option<String>,
     by_provider_id: HashMap<String, Vec<usize>>,
     by_name: HashMap<String, Vec<usize>>,
-    by_address: HashMap<String, Vec<usize>>,
 }
 
 /// What a sweep says of a node.
@@ -34,12 +33,6 @@ impl Machines {
                 machines.by_provider_id.entry(provider_id.clone()).or_default().push(nth);
             }
             machines.by_name.entry(instance.name.clone()).or_default().push(nth);
-            for address in &instance.addresses {
-                let standing = machines.by_address.entry(address.value.clone()).or_default();
-                if standing.last() != Some(&nth) {
-                    standing.push(nth);
-                }
-            }
         }
         machines.instances = instances;
         machines
@@ -49,26 +42,31 @@ impl Machines {
     /// then the one that has its name among its addresses.
     pub(super) fn find(&self, node: &Machine) -> Match<'_> {
         let Some(provider_id) = &node.provider_id else {
-            return match self.one(self.by_name.get(&node.name), |_| true) {
-                Match::Nothing => self.one(self.by_address.get(&node.name), |_| true),
+            return match one(self.of(self.by_name.get(&node.name))) {
+                // Few nodes come this far, so there is no index of addresses.
+                Match::Nothing => {
+                    one(self.instances.iter().filter(|it| it.addresses.iter().any(|it| it.value == node.name)))
+                }
                 found => found,
             };
         };
-        match self.one(self.by_provider_id.get(provider_id), |_| true) {
+        match one(self.of(self.by_provider_id.get(provider_id))) {
             // A machine with another provider id is another machine, whatever its name is.
-            Match::Nothing => self.one(self.by_name.get(&node.name), |it| it.provider_id.is_none()),
+            Match::Nothing => one(self.of(self.by_name.get(&node.name)).filter(|it| it.provider_id.is_none())),
             found => found,
         }
     }
 
-    fn one(&self, candidates: Option<&Vec<usize>>, condition: impl Fn(&Instance) -> bool) -> Match<'_> {
-        let candidates = candidates.map(Vec::as_slice).unwrap_or_default();
-        let mut found = candidates.iter().map(|nth| &self.instances[*nth]).filter(|it| condition(it));
-        match (found.next(), found.next()) {
-            (None, _) => Match::Nothing,
-            (Some(one), None) => Match::One(one),
-            (Some(one), Some(other)) => Match::Several(one, other),
-        }
+    fn of(&self, places: Option<&Vec<usize>>) -> impl Iterator<Item = &Instance> {
+        places.map(Vec::as_slice).unwrap_or_default().iter().map(|nth| &self.instances[*nth])
+    }
+}
+
+fn one<'a>(mut candidates: impl Iterator<Item = &'a Instance>) -> Match<'a> {
+    match (candidates.next(), candidates.next()) {
+        (None, _) => Match::Nothing,
+        (Some(one), None) => Match::One(one),
+        (Some(one), Some(other)) => Match::Several(one, other),
     }
 }
 

@@ -316,8 +316,8 @@ async fn a_notice_becomes_an_event_once_in_a_while() {
         inventory.joining(&node(1)).await.unwrap();
     }
     let event = events.try_recv().unwrap();
-    assert_eq!(event.involved_object.name.as_deref(), Some("n1"));
-    assert_eq!((event.type_.as_deref(), event.reason.as_deref()), (Some("Warning"), Some("Deprecated")));
+    assert_eq!(event.about.name.as_deref(), Some("n1"));
+    assert_eq!((event.severity, event.reason.as_str()), (Severity::Warning, "Deprecated"));
     assert!(events.try_recv().is_err(), "it was sent once");
     tokio::time::advance(Duration::from_secs(600)).await;
     inventory.joining(&node(1)).await.unwrap();
