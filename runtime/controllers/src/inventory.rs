@@ -11,7 +11,7 @@ mod sweep;
 mod swept;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,9 +36,10 @@ use self::swept::Swept;
 pub(crate) const MANY: usize = 8;
 /// How old a sweep may be that answers for a node which joins.
 const FRESH: Duration = Duration::from_secs(30);
-/// From so many calls in the air on, a node waits for others to join with it.
-const SIDE_BY_SIDE: usize = 2;
-/// How long it waits.
+/// So many nodes that wait are asked about at once. If there are more, even more may be about to come, and it is worth a
+/// moment to see.
+const FEW: usize = 2;
+/// That moment.
 const GATHER: Duration = Duration::from_millis(30);
 
 /// What the cloud knows of the cluster's machines, shared by all who ask.
@@ -49,8 +50,6 @@ pub struct Inventory {
     recorder: Recorder,
     /// Held during a sweep: whoever comes meanwhile waits for its result.
     swept: tokio::sync::Mutex<Swept>,
-    /// How many `get` are in the air, those ahead apart.
-    asking: AtomicUsize,
     /// Few nodes are asked about side by side, however few workers there are.
     ahead: Ahead,
     /// The page size that worked last.
@@ -75,9 +74,6 @@ struct Sight {
     new: bool,
 }
 
-/// A `get` in the air, counted until it is dropped.
-struct Asking<'a>(&'a AtomicUsize);
-
 impl Inventory {
     /// `None` if the cloud has no instances. Notices of the provider go to `recorder`.
     #[must_use]
@@ -88,7 +84,6 @@ impl Inventory {
             nodes,
             recorder,
             swept: tokio::sync::Mutex::default(),
-            asking: AtomicUsize::new(0),
             ahead: Ahead::default(),
             limit: AtomicU32::new(cloud.description.list_page),
             doubtful: Mutex::default(),
@@ -107,7 +102,11 @@ impl Inventory {
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = machine(node);
         let ahead = self.ahead.turn(&machine);
-        let (mut way, fresh) = self.way(&machine).await;
+        let (mut way, mut fresh) = self.way(&machine).await;
+        if ahead.is_none() && fresh.is_none() && way == Way::Get && self.nodes.waiting() > FEW {
+            tokio::time::sleep(GATHER).await;
+            (way, fresh) = self.way(&machine).await;
+        }
         let mut sight = fresh.map(|machines| Sight { machines, new: false });
         if way == Way::Get && sight.is_none() {
             self.ask_ahead();
@@ -116,12 +115,6 @@ impl Inventory {
                 && let Ok(answer) = ahead.await
             {
                 return self.answered(answer?, &machine, node, None);
-            }
-            if self.asking.load(Ordering::Relaxed) >= SIDE_BY_SIDE {
-                tokio::time::sleep(GATHER).await;
-                let (later, fresh) = self.way(&machine).await;
-                way = later;
-                sight = fresh.map(|machines| Sight { machines, new: false });
             }
         }
         if sight.is_none() && way == Way::Sweep {
@@ -174,9 +167,7 @@ impl Inventory {
 
     /// Asks about one node.
     async fn get(&self, machine: &Machine, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
-        let asking = Asking::one_more(&self.asking);
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
-        drop(asking);
         self.answered(reply.map_err(|_| late())?, machine, node, sweep)
     }
 
@@ -285,19 +276,6 @@ impl Inventory {
 
     fn doubtful(&self) -> MutexGuard<'_, HashSet<String>> {
         self.doubtful.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<'a> Asking<'a> {
-    fn one_more(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

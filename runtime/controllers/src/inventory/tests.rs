@@ -135,7 +135,7 @@ async fn few_nodes_are_asked_about_side_by_side_however_few_workers_there_are() 
     for nth in 1..=7 {
         assert_eq!(inventory.joining(&node(nth)).await, Ok(Some(instance(nth))));
     }
-    assert_eq!((fake.calls().len(), start.elapsed()), (7, second));
+    assert_eq!((fake.calls().len(), start.elapsed()), (7, GATHER + second));
 
     assert_eq!(inventory.joining(&node(3)).await, Ok(Some(instance(3))));
     assert_eq!(fake.calls(), ["get n3"], "a second try asks for itself, and about nobody else");
@@ -167,16 +167,29 @@ async fn case_060_many_nodes_share_one_sweep() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn two_nodes_are_asked_about_at_once() {
+    let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=2).map(node));
+    let start = Instant::now();
+    assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
+    assert_eq!(inventory.joining(&node(2)).await, Ok(Some(instance(2))));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nodes_that_come_together_wait_a_moment_for_each_other() {
     let fake = Arc::new(Fake { machines: machines(20), ..Fake::default() });
     let nodes: Vec<_> = (1..=20).map(node).collect();
     let (known, mut writer) = Nodes::new();
     let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
-    inventory.asking.store(SIDE_BY_SIDE, Ordering::Relaxed);
+    let mut come = |them: &[Node]| {
+        them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
+    };
+    come(&nodes[..=FEW]);
     let join = async {
         // By the time that the first has waited, the others are there.
         tokio::time::sleep(GATHER / 2).await;
-        nodes.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
+        come(&nodes);
     };
     let (found, ()) = tokio::join!(inventory.joining(&nodes[0]), join);
     assert_eq!(found, Ok(Some(instance(1))));
