@@ -18,8 +18,9 @@ demo: control-plane ## Show the main job: three nodes of a real control plane, a
 
 .PHONY: test
 test: control-plane ## Run all tests, against a real control plane.
-	@printf '\n==> Building aerostat and the providers (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat
+	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
+	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
+	@$(CARGO) build --locked --workspace --all-targets
 	@$(CARGO) test --locked --workspace --no-fail-fast
 
 .PHONY: bench
