@@ -56,6 +56,7 @@ impl Default for CallLimits {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Function {
     Describe,
+    Identity,
     Get,
     List,
 }
@@ -65,6 +66,7 @@ impl Function {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Describe => "describe",
+            Self::Identity => "identity",
             Self::Get => "get",
             Self::List => "list",
         }
@@ -74,7 +76,7 @@ impl Function {
     fn mode(self) -> Mode {
         match self {
             Self::Describe => Mode::None,
-            Self::Get | Self::List => Mode::Read,
+            Self::Identity | Self::Get | Self::List => Mode::Read,
         }
     }
 }

@@ -164,7 +164,7 @@ pub(super) async fn load(
     check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
     let node_labels = settings.node_labels;
-    Ok(Loaded { description: Arc::new(description), instances, calls, node_labels, compile_time })
+    Ok(Loaded { description: Arc::new(description), provider, instances, calls, node_labels, compile_time })
 }
 
 async fn compile(engine: Engine, module: Module) -> Result<Component, LoadError> {
