@@ -44,11 +44,22 @@ pub struct CallLimits {
     pub memory: usize,
     /// How many calls run at once; the others wait. At least 1.
     pub concurrency: usize,
+    /// The most DELETEs of one `ensure`: a provider that went mad cannot empty an account.
+    pub deletes_per_ensure: u32,
+    /// The most DELETEs of one `delete`.
+    pub deletes_per_delete: u32,
 }
 
 impl Default for CallLimits {
     fn default() -> Self {
-        Self { cpu: Duration::from_millis(500), wall: Duration::from_secs(120), memory: 64 << 20, concurrency: 8 }
+        Self {
+            cpu: Duration::from_millis(500),
+            wall: Duration::from_secs(120),
+            memory: 64 << 20,
+            concurrency: 8,
+            deletes_per_ensure: 10,
+            deletes_per_delete: 20,
+        }
     }
 }
 
@@ -59,6 +70,8 @@ pub(crate) enum Function {
     Identity,
     Get,
     List,
+    Ensure,
+    Delete,
 }
 
 impl Function {
@@ -69,14 +82,18 @@ impl Function {
             Self::Identity => "identity",
             Self::Get => "get",
             Self::List => "list",
+            Self::Ensure => "ensure",
+            Self::Delete => "delete",
         }
     }
 
     /// What the gate lets through.
-    fn mode(self) -> Mode {
+    fn mode(self, limits: &CallLimits) -> Mode {
         match self {
             Self::Describe => Mode::None,
             Self::Identity | Self::Get | Self::List => Mode::Read,
+            Self::Ensure => Mode::Write { deletes: limits.deletes_per_ensure },
+            Self::Delete => Mode::Write { deletes: limits.deletes_per_delete },
         }
     }
 }
@@ -140,7 +157,7 @@ impl Calls {
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone())));
         let meter = Arc::new(Meter::default());
         let state = State::new(
-            self.gate.open(id.clone(), function.mode()),
+            self.gate.open(id.clone(), function.mode(&self.limits)),
             self.settings.clone(),
             Limiter::new(self.limits.memory),
             log.clone(),

@@ -4,6 +4,7 @@ pub(crate) mod description;
 pub(crate) mod http;
 pub(crate) mod instance;
 mod label;
+pub(crate) mod load_balancer;
 
 use std::time::Duration;
 

@@ -3,17 +3,19 @@
 mod identity;
 mod instances;
 mod load;
+mod load_balancers;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Error, Identity, Instances, Notice, Reply, Result};
+use cloud_provider::{Cloud, Description, Error, Identity, Instances, LoadBalancers, Notice, Reply, Result};
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
 pub use self::load::LoadError;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Answer, CallLimits, Calls, Function, State};
 use crate::engine::Sandbox;
 use crate::gate::Gate;
@@ -27,6 +29,8 @@ pub struct ProviderSettings {
     pub settings: Vec<(String, String)>,
     /// The node labels that the provider may see.
     pub node_labels: Vec<String>,
+    /// The annotation keys that the provider may have written on Services, if it describes them.
+    pub writes_annotations: Vec<String>,
     /// What one call may use up.
     pub limits: CallLimits,
 }
@@ -39,8 +43,10 @@ struct Loaded {
     description: Arc<Description>,
     provider: ProvidesDescriptionPre<State>,
     instances: Option<ProvidesInstancesPre<State>>,
+    load_balancers: Option<ProvidesLoadBalancersPre<State>>,
     calls: Calls,
     node_labels: Vec<String>,
+    writes_annotations: Vec<String>,
     compile_time: Duration,
 }
 
@@ -64,12 +70,15 @@ impl Provider {
     /// What the provider can do, read off its exports.
     #[must_use]
     pub fn cloud(&self) -> Cloud {
-        let Loaded { description, provider, instances, .. } = &*self.0;
+        let Loaded { description, provider, instances, load_balancers, .. } = &*self.0;
         let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: self.0.clone() });
         let instances = instances
             .clone()
             .map(|pre| -> Arc<dyn Instances> { Arc::new(instances::Guest { pre, loaded: self.0.clone() }) });
-        Cloud { description: description.clone(), identity, instances, load_balancers: None }
+        let load_balancers = load_balancers
+            .clone()
+            .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: self.0.clone() }) });
+        Cloud { description: description.clone(), identity, instances, load_balancers }
     }
 
     /// What the provider says of itself.

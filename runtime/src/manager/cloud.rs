@@ -35,7 +35,8 @@ pub(super) struct Loaded {
 
 /// Loads the provider, and says at length what was loaded and what it may do.
 pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
-    let CloudConfig { source, provider: provider_settings, writes_annotations, endpoints, credentials } = config;
+    let CloudConfig { source, provider: provider_settings, endpoints, credentials } = config;
+    let writes_annotations = provider_settings.writes_annotations.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = provider_settings.limits;
     say_memory(limits.concurrency, limits.memory, &endpoints);

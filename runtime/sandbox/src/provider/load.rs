@@ -10,6 +10,7 @@ use wasmtime::component::Component;
 use super::{Loaded, ProviderSettings};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Calls, Function, State, is_inert, linker};
 use crate::convert;
 use crate::engine::Sandbox;
@@ -20,6 +21,7 @@ use crate::untrusted::printable;
 
 const PROVIDER: &str = "aerostat:cloud/provider";
 const INSTANCES: &str = "aerostat:cloud/instances";
+const LOAD_BALANCERS: &str = "aerostat:cloud/load-balancers";
 
 /// What a guest may import of ours.
 const OFFERED: [&str; 5] = [
@@ -153,7 +155,9 @@ pub(super) async fn load(
     let contract = |source| LoadError::Contract { module: name.clone(), source };
     let pre = linker(&engine).and_then(|it| it.instantiate_pre(&component)).map_err(contract)?;
     let provider = ProvidesDescriptionPre::new(pre.clone()).map_err(contract)?;
-    let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre)).transpose().map_err(contract)?;
+    let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre.clone())).transpose().map_err(contract)?;
+    let load_balancers =
+        exports.load_balancers.then(|| ProvidesLoadBalancersPre::new(pre)).transpose().map_err(contract)?;
 
     let given: Arc<[_]> = settings.settings.into();
     let mut calls =
@@ -163,8 +167,16 @@ pub(super) async fn load(
     check_settings(&description, &given)?;
     check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
-    let node_labels = settings.node_labels;
-    Ok(Loaded { description: Arc::new(description), provider, instances, calls, node_labels, compile_time })
+    Ok(Loaded {
+        description: Arc::new(description),
+        provider,
+        instances,
+        load_balancers,
+        calls,
+        node_labels: settings.node_labels,
+        writes_annotations: settings.writes_annotations,
+        compile_time,
+    })
 }
 
 async fn compile(engine: Engine, module: Module) -> Result<Component, LoadError> {
@@ -206,21 +218,24 @@ fn check_version(interface: &str, version: &str, module: &str) -> Result<(), Loa
 /// What a component can do. Exports that are no capabilities are nobody's business.
 struct Exports {
     instances: bool,
+    load_balancers: bool,
 }
 
 impl Exports {
     fn of(engine: &Engine, component: &Component, module: &str) -> Result<Self, LoadError> {
-        let (mut provider, mut instances) = (false, false);
+        let mut provider = false;
+        let mut found = Self { instances: false, load_balancers: false };
         for (export, _) in component.component_type().exports(engine) {
             let (interface, version) = export.split_once('@').unwrap_or((export, ""));
             match interface {
                 PROVIDER => provider = true,
-                INSTANCES => instances = true,
+                INSTANCES => found.instances = true,
+                LOAD_BALANCERS => found.load_balancers = true,
                 _ => continue,
             }
             check_version(export, version, module)?;
         }
-        if provider { Ok(Self { instances }) } else { Err(LoadError::NoProvider { module: module.into() }) }
+        if provider { Ok(found) } else { Err(LoadError::NoProvider { module: module.into() }) }
     }
 }
 
