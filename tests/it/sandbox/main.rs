@@ -3,6 +3,7 @@
 mod answers;
 mod host;
 mod load;
+mod load_balancers;
 mod log;
 mod memory;
 mod setup;
