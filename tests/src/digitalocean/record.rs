@@ -24,6 +24,8 @@ pub struct Recorded {
     pub body: Vec<u8>,
     /// The status that was answered. Absent as long as there is no answer, and for good where a fault or the client prevented it.
     pub status: Option<u16>,
+    /// What went wrong with it on purpose, in a few words.
+    pub fault: Option<&'static str>,
     /// From the request to its answer, with the latency that was asked for. Absent as `status` is.
     pub took: Option<Duration>,
 }
