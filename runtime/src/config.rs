@@ -72,6 +72,7 @@ impl TryFrom<File> for CloudConfig {
                     concurrency: limits.concurrency.map_or(default.concurrency, |it| it.0.0),
                     deletes_per_ensure: limits.deletes_per_ensure.unwrap_or(default.deletes_per_ensure),
                     deletes_per_delete: limits.deletes_per_delete.unwrap_or(default.deletes_per_delete),
+                    ..default
                 },
                 writes_annotations,
             },

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use cloud_provider::Reply;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
@@ -48,6 +48,8 @@ pub struct CallLimits {
     pub deletes_per_ensure: u32,
     /// The most DELETEs of one `delete`.
     pub deletes_per_delete: u32,
+    /// How long a provider is left alone after five crashes in a row. It doubles up to twenty times as long.
+    pub quarantine: Duration,
 }
 
 impl Default for CallLimits {
@@ -59,6 +61,7 @@ impl Default for CallLimits {
             concurrency: 8,
             deletes_per_ensure: 10,
             deletes_per_delete: 20,
+            quarantine: Duration::from_secs(30),
         }
     }
 }
@@ -115,6 +118,9 @@ pub(crate) struct CallId {
     pub(crate) id: u64,
 }
 
+/// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
+pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] SemaphorePermit<'a>);
+
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
     engine: Engine,
@@ -143,15 +149,20 @@ impl Calls {
         Self { engine, provider, digest, settings, limits, gate, metrics, permits, quota: Arc::default() }
     }
 
+    /// Waits until one more call may run.
+    pub(crate) async fn permit(&self) -> Permit<'_> {
+        Permit(self.permits.acquire().await.expect("the semaphore is never closed"))
+    }
+
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store.
     ///
     /// Notices count however the call ended.
     pub(crate) async fn run<T: Answer>(
         &self,
+        _permit: &Permit<'_>,
         function: Function,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T, Crash>> {
-        let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
         let start = Instant::now();
         let id = self.next_id(function);
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone())));

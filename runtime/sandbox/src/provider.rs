@@ -1,22 +1,26 @@
 //! A provider, loaded and checked.
 
+mod guard;
 mod identity;
 mod instances;
 mod load;
 mod load_balancers;
+mod quarantine;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cloud, Description, Error, Identity, Instances, LoadBalancers, Notice, Reply, Result};
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 use wasmtime::Store;
 
+use self::guard::{Crashed, Guard};
 pub use self::load::LoadError;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
-use crate::call::{Answer, CallLimits, Calls, Function, State};
+use crate::call::{Answer, CallLimits, Calls, Crash, Function, State};
 use crate::engine::Sandbox;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
@@ -45,6 +49,7 @@ struct Loaded {
     instances: Option<ProvidesInstancesPre<State>>,
     load_balancers: Option<ProvidesLoadBalancersPre<State>>,
     calls: Calls,
+    guard: Guard,
     node_labels: Vec<String>,
     writes_annotations: Vec<String>,
     compile_time: Duration,
@@ -87,6 +92,15 @@ impl Provider {
         &self.0.description
     }
 
+    /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
+    ///
+    /// A provider whose calls crash five times in a row is left alone for a while that doubles from 30 s to 10 min, and
+    /// is then probed by the next call. Until it answers, calls do not run: they answer when to come back.
+    #[must_use]
+    pub fn quarantine(&self) -> watch::Receiver<Option<String>> {
+        self.0.guard.because()
+    }
+
     /// How long the compilation took.
     #[must_use]
     pub fn compile_time(&self) -> Duration {
@@ -101,11 +115,22 @@ impl Loaded {
         function: Function,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, notices } = self.calls.run(function, body).await;
-        Reply {
-            answer: answer.map_err(|crash| self.failed(&self.calls.explain(function, &crash))),
-            notices: self.about_ours(notices),
+        let permit = self.calls.permit().await;
+        let probe = async {
+            let probed = load::describe(&self.calls, &permit, &self.provider).await;
+            probed.map(drop).map_err(|crash| self.crashed(Function::Describe, crash))
+        };
+        if let Err(error) = self.guard.admit(probe).await {
+            return Err(error).into();
         }
+        let Reply { answer, notices } = self.calls.run(&permit, function, body).await;
+        let answer = answer.map_err(|crash| self.crashed(function, crash));
+        self.guard.ended(answer.as_ref().map(drop));
+        Reply { answer: answer.map_err(|it| self.failed(&it.text)), notices: self.about_ours(notices) }
+    }
+
+    fn crashed(&self, function: Function, crash: Crash) -> Crashed {
+        Crashed { text: self.calls.explain(function, &crash), crash }
     }
 
     /// The error for an answer that was not believed.

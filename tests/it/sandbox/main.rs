@@ -6,6 +6,7 @@ mod load;
 mod load_balancers;
 mod log;
 mod memory;
+mod quarantine;
 mod setup;
 mod source;
 mod surroundings;

@@ -175,6 +175,13 @@ impl Lab {
         self.counter("aerostat_provider_calls_total", &[("function", "get"), ("outcome", outcome)])
     }
 
+    /// The value of a gauge without labels.
+    pub(crate) fn gauge(&self, family: &str) -> f64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|it| it.name() == family).expect("the family is registered");
+        family.get_metric()[0].get_gauge().get_value()
+    }
+
     pub(crate) fn counter(&self, family: &str, labels: &[(&str, &str)]) -> u64 {
         let families = self.registry.gather();
         let family = families.iter().find(|it| it.name() == family);

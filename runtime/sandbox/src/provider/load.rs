@@ -7,11 +7,14 @@ use cloud_provider::Description;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use super::guard::Guard;
 use super::{Loaded, ProviderSettings};
 use crate::bindings::description::ProvidesDescriptionPre;
+use crate::bindings::description::aerostat::cloud::types::Error;
+use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
-use crate::call::{Calls, Function, State, is_inert, linker};
+use crate::call::{Calls, Crash, Function, Permit, State, is_inert, linker};
 use crate::convert;
 use crate::engine::Sandbox;
 use crate::gate::Gate;
@@ -161,18 +164,25 @@ pub(super) async fn load(
 
     let given: Arc<[_]> = settings.settings.into();
     let mut calls =
-        Calls::new(engine, name.as_str().into(), digest, given.clone(), settings.limits, gate.clone(), metrics);
-    let description =
-        describe(&calls, &provider).await.map_err(|because| LoadError::Describe { module: name.clone(), because })?;
+        Calls::new(engine, name.as_str().into(), digest, given.clone(), settings.limits, gate.clone(), metrics.clone());
+    let described = async {
+        let answer = describe(&calls, &calls.permit().await, &provider).await;
+        let answer = answer.map_err(|crash| calls.explain(Function::Describe, &crash))?;
+        let answer = answer.map_err(|error| convert::error(error).to_string())?;
+        convert::description::description(answer).map_err(|it| format!("its description is unusable: {it}"))
+    };
+    let description = described.await.map_err(|because| LoadError::Describe { module: name.clone(), because })?;
     check_settings(&description, &given)?;
     check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
+    let guard = Guard::new(calls.provider.clone(), settings.limits.quarantine, metrics.quarantined.clone());
     Ok(Loaded {
         description: Arc::new(description),
         provider,
         instances,
         load_balancers,
         calls,
+        guard,
         node_labels: settings.node_labels,
         writes_annotations: settings.writes_annotations,
         compile_time,
@@ -239,21 +249,22 @@ impl Exports {
     }
 }
 
-async fn describe(calls: &Calls, provider: &ProvidesDescriptionPre<State>) -> Result<Description, String> {
+/// One call of `describe`, as it answered.
+pub(super) async fn describe(
+    calls: &Calls,
+    permit: &Permit<'_>,
+    provider: &ProvidesDescriptionPre<State>,
+) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
     let reply = calls
-        .run(Function::Describe, |store| {
+        .run(permit, Function::Describe, |store| {
             Box::pin(async move {
                 let guest = provider.instantiate_async(&mut *store).await?;
                 guest.aerostat_cloud_provider().call_describe(store).await
             })
         })
         .await;
-    match reply.answer {
-        Ok(Ok(it)) => convert::description::description(it).map_err(|it| format!("its description is unusable: {it}")),
-        Ok(Err(error)) => Err(convert::error(error).to_string()),
-        Err(crash) => Err(calls.explain(Function::Describe, &crash)),
-    }
+    reply.answer
 }
 
 fn check_settings(description: &Description, given: &[(String, String)]) -> Result<(), LoadError> {
