@@ -247,7 +247,8 @@ impl Simulator {
         self.cloud.requests()
     }
 
-    /// The requests of a method and a path, in which a segment `*` stands for any one segment.
+    /// The requests of a method and a path. The method `*` stands for any; in the path a segment `*` stands for any one segment, and `**` at
+    /// its end for any number of them.
     #[must_use]
     pub fn requests_to(&self, method: &str, path: &str) -> Vec<Recorded> {
         self.requests().into_iter().filter(|it| it.is(method, path)).collect()

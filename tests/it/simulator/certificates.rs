@@ -58,13 +58,17 @@ async fn a_tag_is_made_before_it_is_put_on_something() {
 }
 
 #[tokio::test]
-async fn tags_at_creation_are_made_and_kept_and_not_shown() {
+async fn tags_are_said_at_creation_and_not_shown() {
     let simulator = simulator(Options::default(), 1, 2).await;
     let mut tagged = wish("web");
     tagged["tags"] = json!(["k8s:c"]);
     let made = create(&simulator, &tagged).await;
     assert_eq!(made["tags"], Value::Null);
     assert!(simulator.tags().contains("k8s:c"));
+
+    tagged["tags"] = json!(["k8s:d"]);
+    let path = format!("/v2/load_balancers/{}", made["id"].as_str().unwrap());
+    assert_eq!(send(&simulator, "PUT", &path, &tagged).await.unwrap().status, 200);
     assert_eq!(simulator.load_balancers().all()[0].tags, ["k8s:c"]);
 }
 

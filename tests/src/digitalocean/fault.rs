@@ -49,7 +49,8 @@ pub(super) enum Effect {
 impl Fault {
     /// Another status, with the body that the service has for it. What the request asks for is not done, unless [`Fault::done`] says so.
     ///
-    /// `path` may hold `*` for one segment: `/v2/droplets/*`. This holds for all faults.
+    /// `path` may hold `*` for one segment, as in `/v2/droplets/*`, and end in `**` for any number of them; `method` may be `*`. This holds
+    /// for all faults.
     ///
     /// # Panics
     ///
@@ -172,8 +173,7 @@ impl Fault {
 
     fn fits(&self, request: &Recorded) -> bool {
         self.left != Some(0)
-            && self.method == request.method
-            && record::matches(&self.path, &request.path)
+            && record::matches(self.method.as_str(), &self.path, request)
             && self.query.iter().all(|pair| request.query.contains(pair))
     }
 

@@ -26,7 +26,7 @@ pub struct LoadBalancer {
     pub ip: Option<Ipv4Addr>,
     /// Assigned when it becomes active, if its network stack has IPv6.
     pub ipv6: Option<Ipv6Addr>,
-    /// Names of tags. The service does not show them.
+    /// Names of tags. Requests say them at creation only, and the service does not show them.
     pub tags: Vec<String>,
     /// What was asked for, with the service's defaults where nothing was.
     pub attributes: Attributes,
@@ -54,8 +54,8 @@ pub enum LoadBalancerStatus {
 }
 
 impl LoadBalancer {
-    /// An active load balancer in `fra1` of the service's default type, which forwards TCP port 80 to no droplet, and has an address of its
-    /// own that nothing else has.
+    /// An active load balancer in `fra1` of the service's default type, which forwards TCP port 80 to no droplet, with an address made from
+    /// its id.
     #[must_use]
     pub fn new(id: &str, name: &str) -> LoadBalancer {
         let rule = ForwardingRule::new("tcp", 80, "tcp", 80);
