@@ -5,5 +5,7 @@ mod audit;
 mod credentials;
 mod limits;
 mod network;
+mod reads;
 mod setup;
 mod syntax;
+mod writes;

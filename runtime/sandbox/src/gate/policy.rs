@@ -76,6 +76,10 @@ impl Permitted {
         &self.target
     }
 
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     pub(crate) fn into_headers_and_body(self) -> (HeaderMap, Bytes) {
         (self.headers, self.body)
     }
