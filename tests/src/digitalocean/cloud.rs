@@ -25,7 +25,7 @@ pub(super) struct Cloud {
     pub(super) strangers: Assets,
     pub(super) turnstile: Turnstile,
     /// Absent: nothing is checked.
-    description: Option<Description>,
+    description: Option<&'static Description>,
     state: Mutex<State>,
     /// Finished requests, for whoever looks on.
     finished: broadcast::Sender<Recorded>,
@@ -86,7 +86,7 @@ impl Cloud {
         };
         if let Some(fault) = &fault {
             answer = fault.apply(&request, answer);
-        } else if let Some(description) = &self.description {
+        } else if let Some(description) = self.description {
             let wrong = description.check_answer(&request, answer.status, &answer.headers, &answer.body);
             self.violations(&request, wrong);
         }
@@ -126,7 +126,7 @@ impl Cloud {
             (state.requests.len() - 1, state.latency, fault)
         };
         self.news.send_modify(|count| *count += 1);
-        if let Some(description) = &self.description {
+        if let Some(description) = self.description {
             self.violations(request, description.check_request(request));
         }
         (index, latency, fault)

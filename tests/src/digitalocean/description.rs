@@ -67,10 +67,13 @@ struct Text {
 }
 
 impl Description {
-    /// The description as it was published.
-    pub(super) fn published() -> Description {
-        let description = serde_json::from_str(PUBLISHED).expect("the vendored description is JSON");
-        Description::new(&description)
+    /// The description as it was published: one for all simulators of the process.
+    pub(super) fn published() -> &'static Description {
+        static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
+            let description = serde_json::from_str(PUBLISHED).expect("the vendored description is JSON");
+            Description::new(&description)
+        });
+        &DESCRIPTION
     }
 
     fn new(description: &Value) -> Description {
@@ -333,7 +336,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_vendored_can_be_checked() {
-        for operation in Description::published().operations {
+        for operation in &Description::published().operations {
             operation.body.as_ref().map(LazyLock::force);
             for answer in operation.answers.values() {
                 answer.body.as_ref().map(LazyLock::force);
