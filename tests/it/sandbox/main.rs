@@ -1,5 +1,6 @@
 //! The sandbox against guests that mean harm: real components, the real gate, no cloud.
 
+mod acme;
 mod answers;
 mod host;
 mod load;

@@ -218,7 +218,7 @@ pub(crate) fn service(name: &str) -> LoadBalancer {
     }
 }
 
-fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
+pub(crate) fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
     Endpoint {
         name: name.into(),
         base_url: BaseUrl::parse(&format!("http://{address}")).unwrap(),
