@@ -19,6 +19,7 @@ mod wish;
 
 pub(crate) use self::described::{WRITTEN, described};
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aerostat_sdk::{Error, LoadBalancer, LoadBalancers, Progress, Removal, Result, clock, notices};
@@ -28,7 +29,7 @@ use self::compare::{Difference, difference};
 use self::memo::Memo;
 use self::wish::Wish;
 use crate::DigitalOcean;
-use crate::api::load_balancers::{self as api, Change, Creation, LoadBalancer as Live, Status};
+use crate::api::load_balancers::{self as api, Change, Creation, Listed, LoadBalancer as Live, Status};
 use crate::api::tags;
 use crate::settings::{Settings, uuid};
 
@@ -81,7 +82,7 @@ impl<'a> Call<'a> {
         if let Some(id) = self.annotations.parsed(ID, "the UUID of a load balancer", uuid)? {
             match api::find(&id)? {
                 Some(live) if ownership::is_proven(self.service, &live, &self.settings) => {
-                    return Ok(self.remember(&live));
+                    return Ok(self.remember(&live.listed()));
                 }
                 Some(live) => return Err(ownership::unproven(&live)),
                 None => notices::warning(
@@ -95,7 +96,7 @@ impl<'a> Call<'a> {
     }
 
     /// It is proven to be the Service's. It is touched when the host has kept that, and no other Service has it.
-    fn remember(&self, live: &Live) -> Progress {
+    fn remember(&self, live: &Listed) -> Progress {
         let standing = standing::owned(self.service, live);
         Progress::pending(standing, AT_ONCE, format_args!("{} is this Service's from now on", live.title()))
     }
@@ -135,7 +136,7 @@ impl<'a> Call<'a> {
         wish.spec.name.clone_from(&self.service.name);
         match api::create(&wish.spec)? {
             Creation::Begun(live) => {
-                let standing = standing::owned(self.service, &live);
+                let standing = standing::owned(self.service, &live.listed());
                 let because = format_args!("the cloud builds {}", live.title());
                 Ok(Progress::pending(standing, self.settings.poll_interval, because))
             }
@@ -209,7 +210,7 @@ impl<'a> Call<'a> {
             Change::Done(Some(written)) if !written.ip.is_empty() || !written.ipv6.is_empty() => written,
             Change::Done(_) => live,
             Change::Busy(why) => {
-                let standing = standing::owned(self.service, live);
+                let standing = standing::owned(self.service, &live.listed());
                 return Ok(Progress::pending(standing, self.settings.poll_interval, why));
             }
         };
@@ -218,7 +219,7 @@ impl<'a> Call<'a> {
     }
 
     fn wait_until_built(&self, live: &Live) -> Progress {
-        let standing = standing::owned(self.service, live);
+        let standing = standing::owned(self.service, &live.listed());
         // A little later each time than the first: clouds like round numbers, and to look just before is to look twice.
         let after = self.settings.poll_interval + self.settings.poll_interval / 15;
         Progress::pending(standing, after, format_args!("the cloud builds {}", live.title()))
@@ -248,7 +249,7 @@ impl<'a> Call<'a> {
             && let Some(live) = api::find(&id)?
             && ownership::is_proven(self.service, &live, &self.settings)
         {
-            let standing = standing::owned(self.service, &live);
+            let standing = standing::owned(self.service, &live.listed());
             let because = format_args!("{} is this Service's, and deleted next", live.title());
             return Ok(Removal::pending(standing, AT_ONCE, because));
         }
@@ -292,7 +293,7 @@ impl<'a> Call<'a> {
 }
 
 /// A name that is somebody else's is not asked for: the cloud would refuse it, or give it to two.
-fn refuse_taken(all: &[Live], name: &str, ours: Option<&str>) -> Result<()> {
+fn refuse_taken(all: &[Listed], name: &str, ours: Option<&str>) -> Result<()> {
     match all.iter().find(|it| it.name == name && Some(&*it.id) != ours) {
         None => Ok(()),
         Some(other) => Err(Error::invalid(format_args!(
@@ -304,11 +305,7 @@ fn refuse_taken(all: &[Live], name: &str, ours: Option<&str>) -> Result<()> {
 }
 
 /// Adds first, so that somebody serves all the time.
-fn targets(
-    id: &str,
-    add: &std::collections::BTreeSet<u64>,
-    remove: &std::collections::BTreeSet<u64>,
-) -> Result<Change<Option<Live>>> {
+fn targets(id: &str, add: &BTreeSet<u64>, remove: &BTreeSet<u64>) -> Result<Change<Option<Live>>> {
     if !add.is_empty()
         && let Change::Busy(why) = api::add_droplets(id, add)?
     {

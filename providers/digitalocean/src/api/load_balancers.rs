@@ -35,6 +35,15 @@ pub(crate) enum Creation {
     NameTaken(String),
 }
 
+/// As much of a load balancer as a list is asked for.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    #[serde(default, rename = "type")]
+    pub(crate) kind: Kind,
+}
+
 #[derive(Deserialize)]
 struct One {
     load_balancer: LoadBalancer,
@@ -46,11 +55,11 @@ pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
     Ok(found.map(|it| it.load_balancer))
 }
 
-/// All load balancers of the account.
-pub(crate) fn list() -> Result<Vec<LoadBalancer>> {
+/// All load balancers of the account, strangers' too: of them nothing is read that could be new to us.
+pub(crate) fn list() -> Result<Vec<Listed>> {
     #[derive(Deserialize)]
     struct Page {
-        load_balancers: Vec<LoadBalancer>,
+        load_balancers: Vec<Listed>,
         #[serde(default)]
         links: Links,
     }
@@ -149,16 +158,30 @@ fn droplets_path(id: &str) -> [&str; 4] {
 }
 
 impl LoadBalancer {
+    /// As a list shows it.
+    pub(crate) fn listed(&self) -> Listed {
+        Listed { id: self.id.clone(), name: self.name.clone(), kind: self.kind }
+    }
+
     /// For a person: its id, and its name.
     pub(crate) fn title(&self) -> String {
-        format!("load balancer {} ({})", self.id, self.name)
+        title(&self.id, &self.name)
     }
 
     /// The error for one that is of no kind that serves a Service.
     pub(crate) fn unsupported(&self) -> Error {
-        Error::invalid(format_args!(
-            "{} is neither REGIONAL nor REGIONAL_NETWORK: it cannot serve a Service",
-            self.title()
-        ))
+        let title = self.title();
+        Error::invalid(format_args!("{title} is neither REGIONAL nor REGIONAL_NETWORK: it cannot serve a Service"))
     }
+}
+
+impl Listed {
+    /// For a person: its id, and its name.
+    pub(crate) fn title(&self) -> String {
+        title(&self.id, &self.name)
+    }
+}
+
+fn title(id: &str, name: &str) -> String {
+    format!("load balancer {id} ({name})")
 }

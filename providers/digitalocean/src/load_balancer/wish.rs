@@ -41,7 +41,11 @@ impl Wish {
         let mut remarks = Remarks::default();
         let kind = chosen_kind(annotations, settings, live, &mut remarks)?;
         let network = chosen_network(annotations, live, &mut remarks)?;
-        let certificate = Wanted::of(annotations, &mut remarks)?;
+        let certificate = match kind {
+            Kind::Regional => Wanted::of(annotations, &mut remarks)?,
+            // Packets are passed through: what is inside is not its business.
+            Kind::RegionalNetwork | Kind::Other => Wanted::None,
+        };
         let forwarding_rules = rules::rules(service, annotations, kind, &certificate.unresolved(), &mut remarks)?;
         let targets = Targets::of(&service.nodes, kind, network, &mut remarks)?;
         let spec = Spec {

@@ -124,3 +124,35 @@ fn a_busy_load_balancer_is_deleted_later() {
     };
     assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
 }
+
+#[test]
+fn strangers_may_be_of_a_kind_that_is_new_to_us() {
+    let stranger = json!({
+        "id": OTHER_ID, "name": "stranger", "status": "dreaming", "type": "LUNAR",
+        "forwarding_rules": [{ "entry_protocol": "light" }],
+    });
+    let host = Host::new().at(1_000).answers(move |request| match request.body {
+        None => answer(200, json!({ "load_balancers": [stranger] }).to_string()),
+        Some(_) => answer(202, one(&shown())),
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since 999"))) else {
+        panic!("not created")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+}
+
+#[test]
+fn lists_are_read_to_their_end() {
+    let host = Host::new().at(1_000).answers(|request| {
+        let page = request.query.iter().find(|(name, _)| name == "page").unwrap().1.clone();
+        let last = page == "3";
+        let links = if last { json!({}) } else { json!({ "pages": { "next": "https://api.example.com/elsewhere" } }) };
+        let name = if last { NAME } else { "stranger" };
+        answer(200, json!({ "load_balancers": [{ "id": ID, "name": name }], "links": links }).to_string())
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
+        panic!("not found")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert_eq!(host.requests().len(), 3);
+}
