@@ -184,7 +184,8 @@ impl<'a> Call<'a> {
             Status::New | Status::Other => return Ok(self.wait_until_built(live)),
             Status::Errored => {
                 return Err(Error::unavailable(format_args!(
-                    "{} is errored: the cloud could not build it, and does not say why. Delete it there, and another is built",
+                    "{} is errored: the cloud could not build it, and does not say why. Delete it there, and another \
+                     is built",
                     live.title()
                 )));
             }

@@ -18,7 +18,8 @@ const ROWS: [Row; 38] = [
         key::ID,
         "UUID of a load balancer",
         "",
-        "Written back. Set on a new Service, it adopts that load balancer, if its address is in the Service's status or the operator set adoptById.",
+        "Written back. Set on a new Service, it adopts that load balancer, if its address is in the Service's status \
+         or the operator set adoptById.",
     ),
     (key::DISOWN, BOOLEAN, "false", "Leaves the Service alone: nothing is created, changed or deleted for it."),
     (
@@ -62,7 +63,8 @@ const ROWS: [Row; 38] = [
         key::CERTIFICATE_ID,
         "UUID of a certificate",
         "",
-        "Where TLS ends at the load balancer. One of Let's Encrypt may be renewed under another id: the annotation stays right. REGIONAL only.",
+        "Where TLS ends at the load balancer. One of Let's Encrypt may be renewed under another id: the annotation \
+         stays right. REGIONAL only.",
     ),
     (key::CERTIFICATE_NAME, "name of a certificate", "", "As the id, which comes first. REGIONAL only."),
     (key::HOSTNAME, "DNS name", "", "Stands in the Service's status in the place of addresses."),
@@ -98,7 +100,8 @@ const ROWS: [Row; 38] = [
         key::HEALTH_OVERRIDE,
         "anything",
         "",
-        "If it is there, whatever it says, a port of the Service is checked, and not kube-proxy or the node's local pods.",
+        "If it is there, whatever it says, a port of the Service is checked, and not kube-proxy or the node's local \
+         pods.",
     ),
     (
         key::HEALTH_PORT,

@@ -87,7 +87,8 @@ fn proxied(
     if let Some(wanted) = protocols.http3 {
         let Tls::Certificate(id) = tls else {
             return Err(Error::invalid(format_args!(
-                "annotation {HTTP3_PORT}: {wanted} needs a certificate: set {CERTIFICATE_ID} or {CERTIFICATE_NAME}, and not {TLS_PASSTHROUGH}"
+                "annotation {HTTP3_PORT}: {wanted} needs a certificate: set {CERTIFICATE_ID} or {CERTIFICATE_NAME}, \
+                 and not {TLS_PASSTHROUGH}"
             )));
         };
         match service.ports.iter().find(|it| it.port == wanted) {
@@ -197,7 +198,8 @@ fn secured(entry_port: u16, protocol: Protocol, target_port: u16, tls: &Tls) -> 
         Tls::Certificate(id) => Ok(Rule { certificate_id: Some(id.clone()), target_protocol: Protocol::Http, ..rule }),
         Tls::Passthrough => Ok(Rule { tls_passthrough: true, ..rule }),
         Tls::None => Err(Error::invalid(format_args!(
-            "port {entry_port} is to speak TLS: set one of the annotations {CERTIFICATE_ID}, {CERTIFICATE_NAME} and {TLS_PASSTHROUGH}"
+            "port {entry_port} is to speak TLS: set one of the annotations {CERTIFICATE_ID}, {CERTIFICATE_NAME} and \
+             {TLS_PASSTHROUGH}"
         ))),
     }
 }
@@ -212,7 +214,8 @@ fn carried(port: &Port) -> Protocol {
 fn node_port(port: &Port) -> Result<u16> {
     port.node_port.ok_or_else(|| {
         Error::invalid(format_args!(
-            "port {} has no node port, through which a REGIONAL load balancer reaches it: leave allocateLoadBalancerNodePorts at true",
+            "port {} has no node port, through which a REGIONAL load balancer reaches it: leave \
+             allocateLoadBalancerNodePorts at true",
             port.port
         ))
     })

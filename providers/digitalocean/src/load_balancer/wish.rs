@@ -149,7 +149,9 @@ fn stack(
         (Stack::Ipv4, Some(Stack::DualStack)) => remarks.kept("network stack", "IPV4", "DUALSTACK"),
         (Stack::DualStack, _) if !reaches_all => remarks.add(
             "LoadBalancerImmutable",
-            "network stack stays DUALSTACK, although a node lacks a public IPv6 address: what arrives by IPv6 does not reach it".to_owned(),
+            "network stack stays DUALSTACK, although a node lacks a public IPv6 address: what arrives by IPv6 does \
+             not reach it"
+                .to_owned(),
         ),
         (Stack::DualStack | Stack::Ipv4, _) => {}
     }
@@ -157,7 +159,8 @@ fn stack(
 }
 
 fn name(annotations: Annotations<'_>) -> Result<Option<String>> {
-    let allowed = "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and does not end with a dash";
+    let allowed = "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and \
+        does not end with a dash";
     annotations.parsed(NAME, allowed, |it| {
         let good = it.len() <= LONGEST_NAME
             && it.starts_with(|it: char| it.is_ascii_alphanumeric())

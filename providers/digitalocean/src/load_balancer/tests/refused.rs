@@ -81,7 +81,8 @@ fn ports_are_ports() {
 
 #[test]
 fn names_addresses_and_ids_have_their_form() {
-    let name = "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and does not end with a dash";
+    let name = "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and does \
+        not end with a dash";
     for value in ["-web", "web-", "web_1", "wéb", "../x", "a b", "${HOME}"] {
         check(service(), key::NAME, value, name);
     }
