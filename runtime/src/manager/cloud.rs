@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use cloud_provider::{Cloud, Description};
 use kube::Client;
 use sandbox::{Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, Sandbox};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -31,6 +32,8 @@ pub(super) struct Loaded {
     pub(super) cloud: Cloud,
     pub(super) gate: Gate,
     pub(super) credentials: Credentials,
+    /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
+    pub(super) quarantine: watch::Receiver<Option<String>>,
 }
 
 /// Loads the provider, and says at length what was loaded and what it may do.
@@ -65,7 +68,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     for endpoint in gate.endpoints() {
         say_endpoint(endpoint, description);
     }
-    Ok(Loaded { cloud: provider.cloud(), gate, credentials })
+    Ok(Loaded { cloud: provider.cloud(), gate, credentials, quarantine: provider.quarantine() })
 }
 
 /// `--cloud-provider`, if it is given, is what the operator expects to run.

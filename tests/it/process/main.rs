@@ -3,5 +3,6 @@
 mod bad_input;
 mod controllers;
 mod election;
+mod quarantine;
 mod setup;
 mod start;
