@@ -62,35 +62,31 @@ impl Settings {
         [
             Setting::optional(
                 VPC,
-                "UUID of the VPC in which load balancers are built. Needed where the nodes are \
-                not in the default one.",
+                "UUID of the VPC in which load balancers are built. Needed where the nodes are not in the default one.",
             )
             .default("the region's default VPC"),
             Setting::optional(REGION, "Slug of the region in which load balancers are built.")
                 .default("where the nodes are"),
             Setting::optional(
                 DEFAULT_TYPE,
-                "Type of load balancers whose Service does not say: REGIONAL or \
-                REGIONAL_NETWORK.",
+                "Type of load balancers whose Service does not say: REGIONAL or REGIONAL_NETWORK.",
             )
             .default("REGIONAL_NETWORK"),
             Setting::optional(
                 POLL_INTERVAL,
-                "How long to wait before a load balancer that is being built is looked \
-                at again: 1s to 5m.",
+                "How long to wait before a load balancer that is being built is looked at again: 1s to 5m.",
             )
             .default("15s"),
             Setting::optional(
                 CREATE_AGAIN_AFTER,
-                "After a creation of which the cloud did not say what became of \
-                it: how long the load balancer must be absent before it is created again, 1s to 1h. Longer than the \
-                cloud's lists may lag.",
+                "After a creation of which the cloud did not say what became of it: how long the load balancer must \
+                 be absent before it is created again, 1s to 1h. Longer than the cloud's lists may lag.",
             )
             .default("60s"),
             Setting::optional(
                 ADOPT_BY_ID,
-                "Whether a Service may take over any load balancer of the account by its \
-                id annotation. Whoever may write Services can then take each of them that no other Service has.",
+                "Whether a Service may take over any load balancer of the account by its id annotation. Whoever may \
+                 write Services can then take each of them that no other Service has.",
             )
             .default("false"),
         ]

@@ -6,6 +6,7 @@ use aerostat_sdk::{Address, LoadBalancer};
 use serde_json::{Value, json};
 
 use super::{key, live, service, wished_of, worker};
+use crate::api::load_balancers::Spec;
 use crate::load_balancer::compare::{Difference, difference};
 
 /// What differs between a load balancer and a Service that nobody has to be warned about.
@@ -140,6 +141,8 @@ fn what_cannot_be_changed_stays_with_a_warning() {
         let live = super::live(&live);
         let (wish, warnings) = wished_of(&service, &live);
         assert_eq!(warnings, [format!("LoadBalancerImmutable: {warning}")]);
+        let Spec { kind, network, network_stack, .. } = &wish.spec;
+        assert_eq!((kind, network, network_stack), (&live.kind, &live.network, &live.network_stack));
         assert_eq!(difference(&live, &wish.spec), Difference::Nothing);
     }
 }
