@@ -11,6 +11,7 @@ mod http;
 mod metrics;
 mod recording;
 mod rights;
+mod quarantine;
 mod setup;
 mod spin;
 mod start;
