@@ -124,11 +124,13 @@ impl<'a> Call<'a> {
         if let Some(live) = all.iter().find(|it| it.name == self.service.name) {
             return Ok(self.remember(live));
         }
-        if let Memo::Lost { .. } = memo {
-            let Some(left) = memo.remaining(self.settings.create_again_after, clock::now()) else {
-                return self.announce();
-            };
-            return Ok(self.wait_for_lost(memo, left));
+        let left = memo.remaining(self.settings.create_again_after, clock::now());
+        match (memo, left) {
+            (Memo::Lost { .. }, Some(left)) => return Ok(self.wait_for_lost(memo, left)),
+            (Memo::Lost { .. }, None) => return self.begin(),
+            // Nothing was made, and nothing will appear: by now the Service may name one to adopt.
+            (Memo::Creating { .. }, None) if self.annotations.text(ID).is_some() => return self.begin(),
+            (Memo::Creating { .. } | Memo::Id(_), _) => {}
         }
         let mut wish = self.wish(None)?;
         refuse_taken(&all, &wish.spec.name, None)?;

@@ -79,6 +79,18 @@ async fn theft_by_name_annotation_is_refused() {
 }
 
 #[tokio::test]
+async fn theft_of_the_name_that_another_service_will_need_is_refused() {
+    let rig = rig(&[]).await;
+    let uid = "11111111-2222-3333-4444-555555555555";
+    let mut thief = Service::new(&rig).named("thief", uid);
+    thief.served().await;
+    let writes = rig.writes();
+    thief.annotate(&key("name"), NAME);
+    assert!(thief.invalid().await.contains("is not free to choose"));
+    assert_eq!(rig.writes(), writes);
+}
+
+#[tokio::test]
 async fn theft_of_what_another_service_has_is_refused_though_its_name_is_known() {
     let rig = rig(&[]).await;
     let mut victim = Service::new(&rig);

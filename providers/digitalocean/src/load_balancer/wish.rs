@@ -49,7 +49,7 @@ impl Wish {
         let forwarding_rules = rules::rules(service, annotations, kind, &certificate.unresolved(), &mut remarks)?;
         let targets = Targets::of(&service.nodes, kind, network, &mut remarks)?;
         let spec = Spec {
-            name: name(annotations)?.unwrap_or_else(|| service.name.clone()),
+            name: name(service, annotations)?,
             region: region(service, settings, live)?,
             kind,
             network,
@@ -158,16 +158,27 @@ fn stack(
     Ok(live.network_stack)
 }
 
-fn name(annotations: Annotations<'_>) -> Result<Option<String>> {
+fn name(service: &LoadBalancer, annotations: Annotations<'_>) -> Result<String> {
     let allowed = "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and \
         does not end with a dash";
-    annotations.parsed(NAME, allowed, |it| {
+    let chosen = annotations.parsed(NAME, allowed, |it| {
         let good = it.len() <= LONGEST_NAME
             && it.starts_with(|it: char| it.is_ascii_alphanumeric())
             && it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-'))
             && !it.ends_with('-');
-        good.then(|| it.to_owned())
-    })
+        good.then_some(it)
+    })?;
+    let Some(chosen) = chosen else { return Ok(service.name.clone()) };
+    if is_default_name(chosen) && !chosen.eq_ignore_ascii_case(&service.name) {
+        let allowed = "free to choose: it is what the load balancer of the Service with this UID is called by default";
+        return Err(refused(NAME, chosen, allowed));
+    }
+    Ok(chosen.to_owned())
+}
+
+/// Whether it has the form of the name that proves whose a load balancer is: "a", and a UID without its dashes and its end.
+fn is_default_name(name: &str) -> bool {
+    name.len() == 32 && name.starts_with(['a', 'A']) && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 /// Where it is, or is to be: where the operator says, or else where the nodes are.

@@ -132,3 +132,14 @@ fn what_excludes_each_other_is_refused() {
         regional().with_annotation(key::CERTIFICATE_NAME, "web").with_annotation(key::TLS_PASSTHROUGH, "1");
     assert!(refusal(&certificate).contains("cannot both be set"));
 }
+
+#[test]
+fn a_name_that_proves_whose_it_is_cannot_be_chosen_by_another() {
+    let allowed = "free to choose: it is what the load balancer of the Service with this UID is called by default";
+    let of_another = "a1f2e3d4c5b6a79880910a1b2c3d4e5f";
+    check(service(), key::NAME, of_another, allowed);
+    check(service(), key::NAME, &of_another.to_uppercase(), allowed);
+    for free in [super::NAME, "a1f2e3d4c5b6a79880910a1b2c3d4e5", "b1f2e3d4c5b6a79880910a1b2c3d4e5f", "adeadbeef"] {
+        assert_eq!(super::wished(&service().with_annotation(key::NAME, free)).0["name"], free);
+    }
+}

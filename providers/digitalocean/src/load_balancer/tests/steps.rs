@@ -1,7 +1,7 @@
 //! Steps that a simulated cloud does not show: what is remembered, and what is said.
 
 use aerostat_sdk::testing::{Host, answer};
-use aerostat_sdk::{Error, LoadBalancer, LoadBalancers, Progress, Removal};
+use aerostat_sdk::{Error, Ingress, LoadBalancer, LoadBalancers, Progress, Removal};
 use serde_json::{Value, json};
 
 use super::{ID, NAME, OTHER_ID, key, service, shown, warnings};
@@ -139,6 +139,27 @@ fn strangers_may_be_of_a_kind_that_is_new_to_us() {
         panic!("not created")
     };
     assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+}
+
+#[test]
+fn what_could_not_be_created_may_be_adopted_later() {
+    let cloud = || {
+        Host::new().at(1_000).answers(|request| match (&request.body, &request.path[..]) {
+            (Some(_), _) => answer(422, r#"{ "id": "unprocessable_entity", "message": "enough" }"#),
+            (None, [_, _]) => answer(200, json!({ "load_balancers": [] }).to_string()),
+            (None, _) => {
+                answer(200, one(&json!({ "id": OTHER_ID, "name": "web", "status": "active", "ip": "203.0.113.5" })))
+            }
+        })
+    };
+    let named = |since: u64| LoadBalancer {
+        current: vec![Ingress::ip("203.0.113.5")],
+        ..remembering(&format!("creating {NAME} since {since}")).with_annotation(key::ID, OTHER_ID)
+    };
+    // What was announced a moment ago may have been sent: it comes first.
+    assert!(matches!(ensure(&cloud(), &named(990)), Err(Error::Invalid(why)) if why.contains("422 enough")));
+    let Ok(Progress::Pending(unfinished)) = ensure(&cloud(), &named(900)) else { panic!("not adopted") };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(OTHER_ID));
 }
 
 #[test]
