@@ -81,6 +81,7 @@ fn limits_hold_only_if_given() {
 fn help_teaches_and_version_is_one_line() {
     for flags in [["aerostat", "--help"].as_slice(), &["aerostat", "run", "-h"]] {
         let Err(FlagsError::Asked(help)) = Settings::parse(flags) else { panic!("{flags:?} printed nothing") };
+        assert!(help.ends_with(".\n"), "a prompt belongs on a line of its own");
         for part in ["Example:", "--cloud-config", "Leader election:", "Health and metrics:", "[default: 15s]"] {
             assert!(help.contains(part), "{part} is not in\n{help}");
         }
