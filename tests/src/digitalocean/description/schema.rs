@@ -236,7 +236,7 @@ mod tests {
         let given = json!({ "id": "a", "urn": "b", "name": "c" });
         let sent = json!({ "secret": "a", "name": "c" });
         let both = json!({ "id": "a", "secret": "a", "name": "c" });
-        check_one_way(Direction::Answer, &schema, &[given.clone()], &[sent.clone(), both.clone()]);
+        check_one_way(Direction::Answer, &schema, std::slice::from_ref(&given), &[sent.clone(), both.clone()]);
         check_one_way(Direction::Request, &schema, &[sent], &[given, both]);
     }
 
