@@ -153,7 +153,9 @@ impl Settings {
     /// unknown, not supported or out of range.
     pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
         let matches = command().try_get_matches_from(arguments(args)).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => FlagsError::Asked(format!("{}\n", error.render().to_string().trim_end())),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                FlagsError::Asked(format!("{}\n", error.render().to_string().trim_end()))
+            }
             _ => FlagsError::Invalid(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned()),
         })?;
         let flags = CommandLine::from_arg_matches(&matches).map_err(|error| FlagsError::Invalid(error.to_string()))?;
