@@ -1,20 +1,25 @@
 //! A whole cloud provider, for a cloud that does not exist.
 
-use aerostat_sdk::{Address, Description, Endpoint, Instance, Instances, Node, Page, Provider, Result, State};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use aerostat_sdk::{Address, Description, Endpoint, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancers};
+use aerostat_sdk::{Node, Page, Port, Progress, Protocol, Provider, Removal, Result, Standing, State};
 use aerostat_sdk::{http, provider_id};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 const PREFIX: &str = "acme://";
 
 /// The provider.
 pub struct Acme;
 
-aerostat_sdk::export!(Acme: Provider, Instances);
+aerostat_sdk::export!(Acme: Provider, Instances, LoadBalancers);
 
 impl Provider for Acme {
     fn describe() -> Result<Description> {
-        let api = Endpoint::new("api", "machines", "https://api.acme.example/v1");
-        let api = api.allow(["GET"], ["/machines", "/machines/*"], ["machines:read"]);
+        let api = Endpoint::new("api", "machines and balancers", "https://api.acme.example/v1")
+            .allow(["GET"], ["/machines", "/machines/*"], ["machines:read"])
+            .allow(["GET", "PUT", "DELETE"], ["/balancers/*"], ["balancers:write"]);
         Ok(Description::new("acme", "1.0.0").provider_id_prefix(PREFIX).endpoint(api))
     }
 }
@@ -31,6 +36,42 @@ impl Instances for Acme {
         let request = http::get("api", ["machines"]).query("after", cursor.unwrap_or("0")).query("limit", limit);
         let machines: Machines = request.send()?.json()?;
         Ok(Page::new(machines.machines.into_iter().map(Instance::from).collect(), machines.next))
+    }
+}
+
+impl LoadBalancers for Acme {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        // The name holds the Service's UID: what is called so is the Service's, and is never made twice.
+        let path = ["balancers", &desired.name];
+        let wish = Wish::of(desired)?;
+        let balancer = match http::get("api", path).find()? {
+            Some(Balancer { wish: current, ip }) if current == wish => Balancer { wish, ip },
+            Some(_) | None => http::put("api", path).json(&wish).send()?.json()?,
+        };
+        Ok(match balancer.ip {
+            Some(ip) => Progress::Ready(Standing::new([Ingress::ip(ip)])),
+            None => Progress::pending(desired.standing(), Duration::from_secs(5), "the cloud builds the balancer"),
+        })
+    }
+
+    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+        http::delete("api", ["balancers", &unwanted.name]).send_or_gone()?;
+        Ok(Removal::Done)
+    }
+}
+
+impl Wish {
+    fn of(desired: &LoadBalancer) -> Result<Self> {
+        let ports = desired.ports.iter().map(forward).collect::<Result<_>>()?;
+        Ok(Self { ports, machines: desired.nodes.iter().map(|it| it.name.clone()).collect() })
+    }
+}
+
+fn forward(port: &Port) -> Result<(u16, u16)> {
+    match (port.protocol, port.node_port) {
+        (Protocol::Tcp, Some(node_port)) => Ok((port.port, node_port)),
+        (Protocol::Tcp, None) => Err(Error::invalid(format_args!("port {} has no node port", port.port))),
+        (other, _) => Err(Error::invalid(format_args!("port {}: {} is not TCP", port.port, other.as_str()))),
     }
 }
 
@@ -57,4 +98,17 @@ struct Machine {
     size: String,
     zone: String,
     ip: String,
+}
+
+#[derive(Deserialize)]
+struct Balancer {
+    wish: Wish,
+    ip: Option<String>,
+}
+
+#[derive(Deserialize, PartialEq, Serialize)]
+struct Wish {
+    /// From the balancer's port to the machines' port.
+    ports: BTreeMap<u16, u16>,
+    machines: Vec<String>,
 }

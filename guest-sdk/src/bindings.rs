@@ -49,3 +49,22 @@ pub mod instances {
         },
     });
 }
+
+/// The export of providers that build load balancers.
+pub mod load_balancers {
+    wit_bindgen::generate!({
+        path: "../wit",
+        world: "provides-load-balancers",
+        pub_export_macro: true,
+        export_macro_name: "__export_load_balancers",
+        default_bindings_module: "aerostat_sdk::bindings::load_balancers",
+        additional_derives: [PartialEq, Eq],
+        with: {
+            "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/notices@0.1.0": crate::bindings::host::aerostat::cloud::notices,
+            "aerostat:cloud/types@0.1.0": crate::bindings::description::aerostat::cloud::types,
+        },
+    });
+}

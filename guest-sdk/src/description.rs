@@ -80,6 +80,13 @@ impl Description {
         self
     }
 
+    /// Adds an annotation key that it may ask the host to write on a Service. The operator's config has to allow it too.
+    #[must_use]
+    pub fn writes_annotation(mut self, key: impl Into<String>) -> Self {
+        self.writes_annotations.push(key.into());
+        self
+    }
+
     /// How many nodes one [`Instances::get_many`](crate::Instances::get_many) takes; 1 unless the cloud reads in batches.
     #[must_use]
     pub fn get_batch(mut self, nodes: u32) -> Self {

@@ -126,6 +126,15 @@ impl<'a> Client<'a> {
     }
 }
 
+/// What became of a request that must not be sent twice.
+#[derive(Debug)]
+pub enum Attempt {
+    /// The cloud answered.
+    Answered(Response),
+    /// It was perhaps carried out, and the answer was lost: why, for a person.
+    Lost(String),
+}
+
 /// A request that was not sent yet.
 #[derive(Debug)]
 #[must_use = "a request does nothing until it is sent"]
@@ -197,12 +206,26 @@ impl Request {
     ///
     /// What kept the host from getting an answer.
     pub fn answer(self) -> Result<Response> {
+        match self.attempt()? {
+            Attempt::Answered(response) => Ok(response),
+            Attempt::Lost(why) => Err(Error::Unavailable(why)),
+        }
+    }
+
+    /// Whatever the cloud answers, unsorted, or that the answer was lost: for a request that must not be sent twice, and
+    /// may have been carried out.
+    ///
+    /// # Errors
+    ///
+    /// What kept the host from sending it. It was not carried out.
+    pub fn attempt(self) -> Result<Attempt> {
         if let Some(broken) = self.broken {
             return Err(broken);
         }
         let asked = asked(&self.request);
         match host::send(&self.request) {
-            Ok(response) => Ok(Response::new(asked, response, self.refusals)),
+            Ok(response) => Ok(Attempt::Answered(Response::new(asked, response, self.refusals))),
+            Err(wire::Error::Interrupted(why)) => Ok(Attempt::Lost(refusal::lost(&asked, &why))),
             Err(error) => Err(refusal::unanswered(&asked, error)),
         }
     }

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+pub mod clock;
 mod description;
 mod error;
 mod host;
 pub mod http;
 mod instances;
+mod load_balancers;
 pub mod log;
 pub mod notices;
 pub mod provider_id;
@@ -16,13 +18,17 @@ pub mod testing;
 pub mod bindings;
 
 // The words of the contract, listed by hand.
-pub use crate::bindings::description::aerostat::cloud::types::{Address, AddressKind, Error, Node, Pause};
+pub use crate::bindings::description::aerostat::cloud::types::{Address, AddressKind, Error, IpFamily, Node, Pause};
 pub use crate::bindings::description::exports::aerostat::cloud::provider::{
     Annotation, Description, Endpoint, Permission, Setting,
 };
 pub use crate::bindings::instances::exports::aerostat::cloud::instances::{Instance, Page, State};
+pub use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers::{
+    Ingress, IpMode, LoadBalancer, Owner, Port, Progress, Protocol, Removal, Standing, Traffic, Unfinished,
+};
 pub use crate::description::Provider;
 pub use crate::instances::Instances;
+pub use crate::load_balancers::LoadBalancers;
 
 /// An answer for the host, or why there is none.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -68,6 +74,12 @@ macro_rules! export_capability {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::instances::__export_instances!(
             $provider with_types_in $crate::bindings::instances
+        );
+    };
+    ($provider:ident, LoadBalancers) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::load_balancers::__export_load_balancers!(
+            $provider with_types_in $crate::bindings::load_balancers
         );
     };
 }

@@ -4,9 +4,14 @@
 #[expect(unreachable_pub, reason = "the example is a crate of its own")]
 mod acme;
 
+use std::time::Duration;
+
 use acme::Acme;
-use aerostat_sdk::testing::{Host, answer};
-use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, State};
+use aerostat_sdk::testing::{Host, Method, answer};
+use aerostat_sdk::{
+    Address, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancers, Node, Page, Port, Progress, Protocol,
+    Provider, Removal, Standing, State,
+};
 
 const MACHINE: &str = r#"{ "id": "worker-1", "running": true, "size": "small", "zone": "north-1", "ip": "10.0.0.7" }"#;
 
@@ -28,6 +33,7 @@ fn it_describes_what_it_needs() {
     assert_eq!(description.name, "acme");
     assert_eq!(description.provider_id_prefixes, ["acme://"]);
     assert_eq!(description.endpoints[0].allow[0].paths, ["/machines", "/machines/*"]);
+    assert_eq!(description.endpoints[0].allow[1].paths, ["/balancers/*"]);
     assert_eq!((description.get_batch, description.list_page), (1, 100));
     assert_eq!(Host::new().run(Acme::identity), Ok(None));
 }
@@ -81,4 +87,71 @@ fn a_refusal_is_an_error_and_never_none() {
     let error = Error::denied("GET /machines/worker-1 at endpoint api: 403 machines:read is missing");
     let host = cloud(403, r#"{ "message": "machines:read is missing" }"#);
     assert_eq!(host.run(|| Acme::get(&Node::named("worker-1"))), Err(error));
+}
+
+const WISH: &str = r#"{"ports":{"80":30080},"machines":["worker-1"]}"#;
+
+/// A Service that wants port 80, and one node.
+fn web() -> LoadBalancer {
+    LoadBalancer::of("default", "web", "0e2f6f1c")
+        .with_port(Port::new(Protocol::Tcp, 80, 30_080))
+        .with_node(Node::named("worker-1"))
+}
+
+/// A cloud that has this balancer, and answers a change with that one.
+fn balancers(found: Option<String>, made: String) -> Host {
+    Host::new().answers(move |request| match (request.method, &found) {
+        (Method::Get, Some(found)) => answer(200, found.clone()),
+        (Method::Get, None) => answer(404, ""),
+        (Method::Put, _) => answer(200, made.clone()),
+        _ => answer(204, ""),
+    })
+}
+
+fn balancer(ip: &str) -> String {
+    format!(r#"{{ "wish": {WISH}, "ip": {ip} }}"#)
+}
+
+#[test]
+fn a_balancer_is_made_and_waited_for() {
+    let host = balancers(None, balancer("null"));
+    let progress = Progress::pending(Standing::new([]), Duration::from_secs(5), "the cloud builds the balancer");
+    assert_eq!(host.run(|| Acme::ensure(&web())), Ok(progress));
+    assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c", "PUT api /balancers/a0e2f6f1c"]);
+    assert_eq!(host.bodies(), [WISH]);
+}
+
+#[test]
+fn a_balancer_that_is_as_wished_is_only_read() {
+    let host = balancers(Some(balancer("\"192.0.2.7\"")), String::new());
+    let ready = Progress::Ready(Standing::new([Ingress::ip("192.0.2.7")]));
+    assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
+    assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c"]);
+}
+
+#[test]
+fn a_balancer_that_differs_is_written_whole() {
+    let found = balancer("\"192.0.2.7\"").replace("worker-1", "worker-0");
+    let host = balancers(Some(found), balancer("\"192.0.2.7\""));
+    let ready = Progress::Ready(Standing::new([Ingress::ip("192.0.2.7")]));
+    assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
+    assert_eq!(host.bodies(), [WISH]);
+}
+
+#[test]
+fn a_wish_that_acme_cannot_grant_is_refused_before_anything_is_asked() {
+    let udp = web().with_port(Port::new(Protocol::Udp, 53, 30_053));
+    assert_eq!(Host::new().run(|| Acme::ensure(&udp)), Err(Error::invalid("port 53: UDP is not TCP")));
+    let mut nowhere = web();
+    nowhere.ports[0].node_port = None;
+    assert_eq!(Host::new().run(|| Acme::ensure(&nowhere)), Err(Error::invalid("port 80 has no node port")));
+}
+
+#[test]
+fn a_balancer_that_is_gone_already_is_gone() {
+    for status in [204, 404] {
+        let host = cloud(status, "");
+        assert_eq!(host.run(|| Acme::delete(&web())), Ok(Removal::Done));
+        assert_eq!(host.requests(), ["DELETE api /balancers/a0e2f6f1c"]);
+    }
 }

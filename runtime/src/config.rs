@@ -18,8 +18,6 @@ pub(crate) struct CloudConfig {
     pub(crate) source: Source,
     /// What the provider is told, and what a call may use.
     pub(crate) provider: ProviderSettings,
-    /// The annotations that the provider may write on Services.
-    pub(crate) writes_annotations: Vec<String>,
     /// What the provider may reach.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Where the secrets are.
@@ -72,9 +70,12 @@ impl TryFrom<File> for CloudConfig {
                     wall: limits.wall.map_or(default.wall, |it| it.0),
                     memory: limits.memory.map_or(default.memory, |it| it.0.0),
                     concurrency: limits.concurrency.map_or(default.concurrency, |it| it.0.0),
+                    deletes_per_ensure: limits.deletes_per_ensure.unwrap_or(default.deletes_per_ensure),
+                    deletes_per_delete: limits.deletes_per_delete.unwrap_or(default.deletes_per_delete),
+                    ..default
                 },
+                writes_annotations,
             },
-            writes_annotations,
             endpoints: endpoints.into_iter().map(endpoint).collect(),
             credentials: credentials
                 .into_iter()

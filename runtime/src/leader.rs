@@ -227,10 +227,10 @@ impl Leader {
         }
     }
 
-    /// Writes an event on the Lease.
-    fn report(&self, what: &str) {
-        let Some(lease) = self.election.lease() else { return };
-        let about = ObjectReference {
+    /// The Lease as events name it, once it was read: the one object that stands for this controller manager.
+    pub(crate) fn about(&self) -> Option<ObjectReference> {
+        let lease = self.election.lease()?;
+        Some(ObjectReference {
             api_version: Some("coordination.k8s.io/v1".to_owned()),
             kind: Some("Lease".to_owned()),
             namespace: Some(self.settings.namespace.clone()),
@@ -238,7 +238,17 @@ impl Leader {
             uid: lease.uid(),
             resource_version: lease.resource_version(),
             field_path: None,
-        };
+        })
+    }
+
+    /// What writes events on the Lease.
+    pub(crate) fn recorder(&self) -> Recorder {
+        self.recorder.clone()
+    }
+
+    /// Writes an event on the Lease.
+    fn report(&self, what: &str) {
+        let Some(about) = self.about() else { return };
         let identity = self.election.identity();
         self.recorder.record(about, Severity::Normal, "LeaderElection", &format!("{identity} {what}"));
     }

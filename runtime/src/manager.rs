@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use controllers::{Inventory, Nodes, Recorder, node};
+use controllers::{Inventory, Nodes, Recorder, Severity, node};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -161,6 +161,7 @@ impl Process {
             learned = watcher.learn() => learned,
         };
         self.tasks.spawn(async move { match watcher.follow(learned).await {} });
+        self.watch_quarantine();
         for controller in Controller::ALL {
             self.start(controller, &nodes);
         }
@@ -169,6 +170,33 @@ impl Process {
             Some(ended) = self.controllers.join_next() => ended_early(ended),
             lost = hold(&mut self.leader) => lost,
         }
+    }
+
+    /// Tells of a quarantine with an event on the Lease. Without leader election the log has to do.
+    fn watch_quarantine(&mut self) {
+        let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
+            return;
+        };
+        let (mut quarantine, stopped) = (self.loaded.quarantine.clone(), stopped(self.stop.subscribe()));
+        let provider = self.loaded.cloud.description.name.clone();
+        let tell = async move {
+            // An error means that the provider is gone, and with it the process.
+            while quarantine.changed().await.is_ok() {
+                let because = quarantine.borrow_and_update().clone();
+                if let Some(because) = because {
+                    let message = format!("provider {provider} is {because}");
+                    recorder.record(about.clone(), Severity::Warning, "ProviderQuarantined", &message);
+                }
+            }
+        };
+        // Among the controllers, so that it gives its recorder back before the last events are sent.
+        self.controllers.spawn(async move {
+            tokio::select! {
+                () = stopped => {}
+                () = tell => {}
+            }
+            "the watch of the provider's quarantine"
+        });
     }
 
     /// Starts a controller, if it is asked for, exists, and the provider can do what it needs.

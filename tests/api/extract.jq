@@ -4,8 +4,20 @@
 #
 # Prose and examples stay behind. They check nothing, and are the larger part of the file.
 
-["/v2/account", "/v2/droplets", "/v2/droplets/{droplet_id}"] as $paths
-| ["get"] as $methods
+{
+  "/v2/account": ["get"],
+  "/v2/certificates": ["get"],
+  "/v2/certificates/{certificate_id}": ["get"],
+  "/v2/droplets": ["get"],
+  "/v2/droplets/{droplet_id}": ["get"],
+  "/v2/load_balancers": ["get", "post"],
+  "/v2/load_balancers/{lb_id}": ["get", "put", "delete"],
+  "/v2/load_balancers/{lb_id}/droplets": ["post", "delete"],
+  "/v2/tags": ["post"],
+  "/v2/tags/{tag_id}/resources": ["post"],
+  "/v2/vpcs": ["get"],
+  "/v2/vpcs/{vpc_id}": ["get"]
+} as $wanted
 
 # A name inside an object of properties is a name, whatever it is called; elsewhere it is a keyword.
 | def without_prose($names_follow):
@@ -28,7 +40,7 @@
     | if $more == . then . else $more | closure($description) end;
 
   without_prose(false) as $description
-| ($description.paths | with_entries(select(.key | IN($paths[])) | .value |= with_entries(select(.key | IN($methods[] , "parameters"))))) as $operations
+| ($wanted | with_entries(.value as $methods | .value = ($description.paths[.key] | with_entries(select(.key | IN($methods[], "parameters")))))) as $operations
 | {
     openapi: $description.openapi,
     info: ($description.info | {title, version, license}),

@@ -4,15 +4,25 @@
 //! fails the test: at [`Simulator::assert_valid`], and when the simulator is dropped.
 
 mod answer;
-mod certificate;
+mod assets;
+mod authority;
+mod certificates;
+mod chaos;
 mod cloud;
 mod description;
 mod droplet;
 mod droplets;
 mod fault;
+mod hold;
 mod limits;
+mod listing;
+mod load_balancer;
+mod load_balancers;
 mod record;
+mod region;
 mod server;
+mod tags;
+mod vpcs;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -26,13 +36,23 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+pub use self::assets::Assets;
+pub use self::certificates::{Certificate, CertificateKind, Certificates};
+pub use self::chaos::Chaos;
 pub use self::droplet::{Droplet, Status};
 pub use self::droplets::Droplets;
 pub use self::fault::Fault;
+pub use self::hold::{Hold, Side};
 pub use self::limits::Limits;
+pub use self::load_balancer::{
+    Attributes, Firewall, ForwardingRule, HealthCheck, LoadBalancer, LoadBalancerStatus, StickySessions,
+};
+pub use self::load_balancers::{Behaviour, Creation, LoadBalancers};
 pub use self::record::{Authorization, Recorded};
+pub use self::tags::Tags;
+pub use self::vpcs::{Vpc, Vpcs};
 
-use self::certificate::Authority;
+use self::authority::Authority;
 use self::cloud::Cloud;
 
 /// How long [`Simulator::wait_for`] waits.
@@ -49,6 +69,8 @@ pub struct Options {
     pub limits: Option<Limits>,
     /// Whose token it is.
     pub account: Account,
+    /// How load balancers behave, in both accounts.
+    pub load_balancers: Behaviour,
     /// Whether requests and answers are checked against the description. Only a measurement may do without.
     pub checked: bool,
 }
@@ -63,6 +85,7 @@ impl Default for Options {
                 uuid: "b6fr89dbf6d9156cace5f3c78dc9851d957381ef".to_owned(),
                 team: Some("5df3e3004a17e242b7c20ca6c9fc25b701a47ece".to_owned()),
             },
+            load_balancers: Behaviour::default(),
             checked: true,
         }
     }
@@ -75,6 +98,25 @@ pub struct Account {
     pub uuid: String,
     /// Of the team that owns the resources; old accounts have none.
     pub team: Option<String>,
+}
+
+impl Account {
+    /// One that has nothing to do with ours.
+    fn strangers() -> Account {
+        Account {
+            uuid: "0fe4fa1a2b13d5d9b9cf20a3f7ea3f6cbb7d8b1c".to_owned(),
+            team: Some("e1d2c3b4a5968778695a4b3c2d1e0f9a8b7c6d5e".to_owned()),
+        }
+    }
+}
+
+/// Whose the token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The account that everything belongs to unless a test says otherwise.
+    Us,
+    /// The other account: as if somebody had put a wrong token into the Secret.
+    Strangers,
 }
 
 /// A running simulator. Dropping it ends all its connections, removes its files, and fails the test if anything differed from the
@@ -126,7 +168,42 @@ impl Simulator {
     /// The droplets of the account.
     #[must_use]
     pub fn droplets(&self) -> &Droplets {
-        &self.cloud.droplets
+        self.cloud.ours.droplets()
+    }
+
+    /// The load balancers of the account.
+    #[must_use]
+    pub fn load_balancers(&self) -> &LoadBalancers {
+        self.cloud.ours.load_balancers()
+    }
+
+    /// The TLS certificates of the account.
+    #[must_use]
+    pub fn certificates(&self) -> &Certificates {
+        self.cloud.ours.certificates()
+    }
+
+    /// The tags of the account.
+    #[must_use]
+    pub fn tags(&self) -> &Tags {
+        self.cloud.ours.tags()
+    }
+
+    /// The private networks of the account.
+    #[must_use]
+    pub fn vpcs(&self) -> &Vpcs {
+        self.cloud.ours.vpcs()
+    }
+
+    /// What belongs to another account, which the token does not reach unless [`Simulator::set_owner`] says so.
+    #[must_use]
+    pub fn strangers(&self) -> &Assets {
+        &self.cloud.strangers
+    }
+
+    /// Lets the token be this account's from now on.
+    pub fn set_owner(&self, owner: Owner) {
+        self.cloud.set_owner(owner);
     }
 
     /// Accepts this token from now on, and no other.
@@ -144,7 +221,22 @@ impl Simulator {
         self.cloud.inject(fault);
     }
 
-    /// Lets nothing go wrong any more.
+    /// Lets requests go wrong at random from now on, or no more. What was injected comes first.
+    pub fn set_chaos(&self, chaos: Option<Chaos>) {
+        self.cloud.set_chaos(chaos);
+    }
+
+    /// Stops the whole cloud at the `nth` of these requests from now on, counted from one, and on that side of it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the cloud is to stop somewhere already, or at a request before the first.
+    #[must_use = "dropping it lets everything go on"]
+    pub fn hold(&self, nth: usize, side: Side, which: impl Fn(&Recorded) -> bool + Send + Sync + 'static) -> Hold {
+        self.cloud.turnstile.hold(nth, side, which)
+    }
+
+    /// Lets nothing go wrong any more that was injected.
     pub fn clear_faults(&self) {
         self.cloud.clear_faults();
     }
@@ -155,7 +247,8 @@ impl Simulator {
         self.cloud.requests()
     }
 
-    /// The requests of a method and a path, in which a segment `*` stands for any one segment.
+    /// The requests of a method and a path. The method `*` stands for any; in the path a segment `*` stands for any one segment, and `**` at
+    /// its end for any number of them.
     #[must_use]
     pub fn requests_to(&self, method: &str, path: &str) -> Vec<Recorded> {
         self.requests().into_iter().filter(|it| it.is(method, path)).collect()

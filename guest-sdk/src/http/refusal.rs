@@ -28,8 +28,11 @@ pub(super) fn unanswered(asked: &str, error: wire::Error) -> Error {
             format_args!("{asked}: not sent, the endpoint is to be left alone for {milliseconds} ms"),
         ),
         wire::Error::Unreachable(why) => Error::unavailable(format_args!("{asked}: not sent: {why}")),
-        wire::Error::Interrupted(why) => {
-            Error::unavailable(format_args!("{asked}: perhaps carried out, but the answer was lost: {why}"))
-        }
+        wire::Error::Interrupted(why) => Error::Unavailable(lost(asked, &why)),
     }
+}
+
+/// What to say of a request whose answer was lost.
+pub(super) fn lost(asked: &str, why: &str) -> String {
+    format!("{asked}: perhaps carried out, but the answer was lost: {why}")
 }

@@ -109,6 +109,21 @@ fn what_the_host_could_not_do_keeps_its_kind() {
 }
 
 #[test]
+fn a_lost_answer_is_told_from_a_request_that_was_not_sent() {
+    let attempt = |failure: fn() -> Failure| {
+        let host = Host::new().answers(move |_| Err(failure()));
+        host.run(|| post("api", ["things"]).attempt())
+    };
+    let Ok(Attempt::Lost(why)) = attempt(|| Failure::Interrupted("time-out".to_owned())) else { panic!("not lost") };
+    assert_eq!(why, "POST /things at endpoint api: perhaps carried out, but the answer was lost: time-out");
+    let error = attempt(|| Failure::Unreachable("connection refused".to_owned())).unwrap_err();
+    assert_eq!(error, Error::unavailable("POST /things at endpoint api: not sent: connection refused"));
+    let host = Host::new().answers(|_| testing::answer(500, ""));
+    let Ok(Attempt::Answered(response)) = host.run(|| post("api", ["things"]).attempt()) else { panic!("no answer") };
+    assert_eq!(response.status(), 500);
+}
+
+#[test]
 fn a_provider_says_in_one_place_where_its_cloud_differs() {
     const CLIENT: Client<'_> = Client::new("api").refusals(|response| match response.status() {
         403 | 404 => Some(Error::unavailable("busy")),

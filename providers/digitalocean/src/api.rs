@@ -1,12 +1,16 @@
 //! The API: what is asked, what it answers, and where its errors differ from other clouds'.
 
+pub(crate) mod certificates;
+pub(crate) mod load_balancers;
+pub(crate) mod tags;
+
 use std::time::Duration;
 
 use aerostat_sdk::http::{Client, Request, Response};
 use aerostat_sdk::{Error, Result};
 use serde::Deserialize;
 
-/// The most droplets that one page holds.
+/// The most objects that one page holds.
 pub(crate) const LARGEST_PAGE: u32 = 200;
 
 const API: Client<'_> = Client::new("api").refusals(refusal);
@@ -174,14 +178,23 @@ struct Refusal {
     message: String,
 }
 
+/// Whether an object refuses a change because it is still carrying out an earlier one.
+fn is_busy(response: &Response) -> bool {
+    let said = || response.json::<Refusal>().unwrap_or_default();
+    match response.status() {
+        403 => said().message.contains("previous actions"),
+        409 => true,
+        _ => false,
+    }
+}
+
 /// Where this cloud's answers mean something else than their statuses say.
 fn refusal(response: &Response) -> Option<Error> {
     let said = || response.json().unwrap_or_default();
     match response.status() {
         403 => {
             // Not a missing right: the object is busy.
-            let Refusal { message, .. } = said();
-            message.contains("previous actions").then(|| Error::unavailable(response.complaint()))
+            is_busy(response).then(|| Error::unavailable(response.complaint()))
         }
         404 => {
             // Anything between us and the cloud can say 404. Only the API itself knows that a droplet is gone.

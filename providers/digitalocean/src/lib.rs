@@ -1,14 +1,16 @@
-//! The DigitalOcean provider: droplets behind nodes.
+//! The DigitalOcean provider: droplets behind nodes, and load balancers before them.
 
 mod api;
 mod cluster;
 mod droplet;
 mod instances;
+mod load_balancer;
+mod settings;
 
 use aerostat_sdk::{Description, Endpoint, Provider, Result, Setting, provider_id};
 
 use crate::api::Account;
-use crate::cluster::Cluster;
+use crate::settings::Settings;
 
 /// What provider ids begin with. Behind it stands the droplet's id, a number. Nodes carry this for as long as they
 /// live: it must not change.
@@ -17,24 +19,35 @@ const PREFIX: &str = "digitalocean://";
 /// The provider.
 pub struct DigitalOcean;
 
-aerostat_sdk::export!(DigitalOcean: Provider, Instances);
+aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers);
 
 impl Provider for DigitalOcean {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
-        Cluster::from_settings()?;
+        Settings::read()?;
+        let load_balancers = ["/v2/load_balancers", "/v2/load_balancers/*"];
+        let targets = ["/v2/load_balancers/*/droplets"];
         let api = Endpoint::new("api", "the DigitalOcean API", "https://api.digitalocean.com")
             .allow(["GET"], ["/v2/droplets", "/v2/droplets/*"], ["droplet:read", "tag:read"])
-            .allow(["GET"], ["/v2/account"], ["account:read"]);
-        Ok(Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
+            .allow(["GET"], ["/v2/account"], ["account:read"])
+            .allow(["GET"], load_balancers, ["load_balancer:read"])
+            .allow(["POST"], ["/v2/load_balancers"], ["load_balancer:create", "vpc:read", "tag:create"])
+            .allow(["PUT", "DELETE"], ["/v2/load_balancers/*"], ["load_balancer:update", "load_balancer:delete"])
+            .allow(["POST", "DELETE"], targets, ["load_balancer:update"])
+            .allow(["GET"], ["/v2/certificates", "/v2/certificates/*"], ["certificate:read"])
+            .allow(["POST"], ["/v2/tags", "/v2/tags/*/resources"], ["tag:create", "load_balancer:update"]);
+        let description = Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(PREFIX)
             .endpoint(api)
             .setting(Setting::optional(
                 cluster::SETTING,
                 "Id of the DOKS cluster. Only droplets with the tag k8s:<id> are listed and found by name, instead of \
-                 all of the account.",
+                 all of the account, and load balancers get this tag.",
             ))
-            .list_page(api::LARGEST_PAGE))
+            .list_page(api::LARGEST_PAGE);
+        let description = Settings::described().into_iter().fold(description, Description::setting);
+        let description = load_balancer::described().fold(description, Description::annotation);
+        Ok(load_balancer::WRITTEN.into_iter().fold(description, Description::writes_annotation))
     }
 
     fn identity() -> Result<Option<String>> {

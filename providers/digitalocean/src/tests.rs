@@ -282,7 +282,14 @@ fn it_describes_its_endpoint_and_its_settings() {
     let [api] = &description.endpoints[..] else { panic!("one endpoint") };
     assert_eq!((api.name.as_str(), api.example_base_url.as_str()), ("api", "https://api.digitalocean.com"));
     let settings: Vec<_> = description.settings.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(settings, ["clusterId"]);
+    assert_eq!(
+        settings,
+        ["clusterId", "vpcId", "region", "defaultLoadBalancerType", "pollInterval", "createAgainAfter", "adoptById"]
+    );
+    let keys: std::collections::BTreeSet<_> = description.annotations.iter().map(|it| it.key.as_str()).collect();
+    assert_eq!((description.annotations.len(), keys.len()), (38, 38));
+    let id = "kubernetes.digitalocean.com/load-balancer-id";
+    assert_eq!(description.writes_annotations, [id, "service.beta.kubernetes.io/do-loadbalancer-type"]);
 }
 
 #[test]
@@ -292,5 +299,21 @@ fn a_cluster_id_that_no_tag_can_have_is_refused_at_load() {
             panic!("{id}")
         };
         assert!(text.starts_with("setting clusterId: "), "{text}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_at_load() {
+    for (name, value, allowed) in [
+        ("vpcId", "default", "the UUID of a VPC"),
+        ("region", "New York", "a region's slug such as nyc3"),
+        ("defaultLoadBalancerType", "GLOBAL", "REGIONAL or REGIONAL_NETWORK"),
+        ("pollInterval", "500ms", "between 1s and 5m"),
+        ("pollInterval", "6m", "between 1s and 5m"),
+        ("createAgainAfter", "0s", "between 1s and 1h"),
+        ("adoptById", "yes", "true or false"),
+    ] {
+        let refused = Host::new().setting(name, value).run(DigitalOcean::describe).unwrap_err();
+        assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
     }
 }

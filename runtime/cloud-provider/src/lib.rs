@@ -4,12 +4,19 @@
 
 mod description;
 mod error;
+mod identity;
 mod instance;
+mod load_balancer;
 mod notice;
 
 pub use crate::description::{Annotation, Description, Endpoint, Permission, Setting};
 pub use crate::error::{Error, Result};
+pub use crate::identity::Identity;
 pub use crate::instance::{Address, AddressKind, Instance, Instances, Machine, Page, State};
+pub use crate::load_balancer::{
+    Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancers, Owner, Port, Progress, Protocol, Removal, Standing,
+    Traffic, Unfinished,
+};
 pub use crate::notice::{Notice, Reply, Severity};
 
 use std::sync::Arc;
@@ -21,6 +28,10 @@ use std::sync::Arc;
 pub struct Cloud {
     /// What the provider says of itself.
     pub description: Arc<Description>,
+    /// Whose cloud it is: every provider tells, or says that it cannot.
+    pub identity: Arc<dyn Identity>,
     /// Which machine stands behind a node.
     pub instances: Option<Arc<dyn Instances>>,
+    /// Load balancers for Services.
+    pub load_balancers: Option<Arc<dyn LoadBalancers>>,
 }

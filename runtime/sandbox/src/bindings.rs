@@ -43,3 +43,20 @@ pub(crate) mod instances {
         },
     });
 }
+
+/// What a provider of load balancers exports.
+#[doc(hidden)]
+pub(crate) mod load_balancers {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provides-load-balancers",
+        exports: { default: async },
+        with: {
+            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/notices": crate::bindings::host::aerostat::cloud::notices,
+            "aerostat:cloud/types": crate::bindings::description::aerostat::cloud::types,
+        },
+    });
+}

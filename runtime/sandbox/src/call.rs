@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use cloud_provider::Reply;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
@@ -44,11 +44,25 @@ pub struct CallLimits {
     pub memory: usize,
     /// How many calls run at once; the others wait. At least 1.
     pub concurrency: usize,
+    /// The most DELETEs of one `ensure`: a provider that went mad cannot empty an account.
+    pub deletes_per_ensure: u32,
+    /// The most DELETEs of one `delete`.
+    pub deletes_per_delete: u32,
+    /// How long a provider is left alone after five crashes in a row. It doubles up to twenty times as long.
+    pub quarantine: Duration,
 }
 
 impl Default for CallLimits {
     fn default() -> Self {
-        Self { cpu: Duration::from_millis(500), wall: Duration::from_secs(120), memory: 64 << 20, concurrency: 8 }
+        Self {
+            cpu: Duration::from_millis(500),
+            wall: Duration::from_secs(120),
+            memory: 64 << 20,
+            concurrency: 8,
+            deletes_per_ensure: 10,
+            deletes_per_delete: 20,
+            quarantine: Duration::from_secs(30),
+        }
     }
 }
 
@@ -56,8 +70,11 @@ impl Default for CallLimits {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Function {
     Describe,
+    Identity,
     Get,
     List,
+    Ensure,
+    Delete,
 }
 
 impl Function {
@@ -65,16 +82,21 @@ impl Function {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Describe => "describe",
+            Self::Identity => "identity",
             Self::Get => "get",
             Self::List => "list",
+            Self::Ensure => "ensure",
+            Self::Delete => "delete",
         }
     }
 
     /// What the gate lets through.
-    fn mode(self) -> Mode {
+    fn mode(self, limits: &CallLimits) -> Mode {
         match self {
             Self::Describe => Mode::None,
-            Self::Get | Self::List => Mode::Read,
+            Self::Identity | Self::Get | Self::List => Mode::Read,
+            Self::Ensure => Mode::Write { deletes: limits.deletes_per_ensure },
+            Self::Delete => Mode::Write { deletes: limits.deletes_per_delete },
         }
     }
 }
@@ -95,6 +117,9 @@ pub(crate) struct CallId {
     /// Counted from 1 in each process.
     pub(crate) id: u64,
 }
+
+/// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
+pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] SemaphorePermit<'a>);
 
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
@@ -124,21 +149,26 @@ impl Calls {
         Self { engine, provider, digest, settings, limits, gate, metrics, permits, quota: Arc::default() }
     }
 
+    /// Waits until one more call may run.
+    pub(crate) async fn permit(&self) -> Permit<'_> {
+        Permit(self.permits.acquire().await.expect("the semaphore is never closed"))
+    }
+
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store.
     ///
     /// Notices count however the call ended.
     pub(crate) async fn run<T: Answer>(
         &self,
+        _permit: &Permit<'_>,
         function: Function,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T, Crash>> {
-        let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
         let start = Instant::now();
         let id = self.next_id(function);
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone())));
         let meter = Arc::new(Meter::default());
         let state = State::new(
-            self.gate.open(id.clone(), function.mode()),
+            self.gate.open(id.clone(), function.mode(&self.limits)),
             self.settings.clone(),
             Limiter::new(self.limits.memory),
             log.clone(),

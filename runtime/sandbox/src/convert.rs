@@ -4,6 +4,7 @@ pub(crate) mod description;
 pub(crate) mod http;
 pub(crate) mod instance;
 mod label;
+pub(crate) mod load_balancer;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use crate::bindings::description::aerostat::cloud::types as wit;
 use crate::untrusted::printable;
 
 const TEXT_BYTES: usize = 1 << 10;
+const IDENTITY_BYTES: usize = 256;
 
 /// A pause of nothing would be a busy loop; one of weeks would be an outage.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
@@ -37,6 +39,19 @@ pub(crate) fn error(it: wit::Error) -> Error {
     }
 }
 
+/// The account behind a credential, or a sentence on what is wrong with it. It is compared for ever after, so that
+/// nothing of it is cut or escaped.
+pub(crate) fn identity(it: Option<String>) -> Result<Option<String>, String> {
+    let it = nonempty(it);
+    match &it {
+        Some(text) if text.len() > IDENTITY_BYTES || !text.bytes().all(|it| it.is_ascii_graphic() || it == b' ') => {
+            let text = printable(text, 64);
+            Err(format!("the account {text:?} is not up to {IDENTITY_BYTES} visible ASCII characters"))
+        }
+        _ => Ok(it),
+    }
+}
+
 /// `""` and absent are the same.
 fn nonempty(text: Option<String>) -> Option<String> {
     text.filter(|it| !it.is_empty())
@@ -56,6 +71,17 @@ mod tests {
         assert_eq!(pause(0), expected(SHORTEST_PAUSE));
         assert_eq!(pause(2_500), expected(Duration::from_millis(2_500)));
         assert_eq!(pause(u32::MAX), expected(LONGEST_PAUSE));
+    }
+
+    #[test]
+    fn an_account_is_one_short_line() {
+        assert_eq!(identity(None), Ok(None));
+        assert_eq!(identity(Some(String::new())), Ok(None));
+        let account = Some("9dc7a2c0 (team one)".to_owned());
+        assert_eq!(identity(account.clone()), Ok(account));
+        for wrong in ["a\nb", "é", &"x".repeat(257)] {
+            assert!(identity(Some(wrong.to_owned())).is_err(), "{wrong:?} was taken");
+        }
     }
 
     #[test]

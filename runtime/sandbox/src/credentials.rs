@@ -93,6 +93,12 @@ impl Credentials {
         })
     }
 
+    /// Which version of its credential a request would carry now.
+    pub(crate) fn generation(&self, permitted: &Permitted) -> u64 {
+        let credential = permitted.endpoint().credential.as_deref();
+        credential.and_then(|it| self.named(it)).map_or(0, |it| it.current().generation())
+    }
+
     /// Attaches the credential of a request's endpoint, if it has one.
     ///
     /// The error is a sentence without its full stop: the request cannot be sent.

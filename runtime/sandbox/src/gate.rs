@@ -13,9 +13,11 @@ mod audit;
 mod base_url;
 mod budget;
 mod canonical;
+mod carried;
 mod endpoint;
 mod error;
 mod policy;
+mod reads;
 mod request;
 mod resolve;
 mod response;
@@ -32,6 +34,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use futures::FutureExt as _;
+
 pub use self::address::{ApiServer, Networks};
 pub use self::base_url::{BaseUrl, Origin};
 pub use self::canonical::PathPattern;
@@ -44,8 +48,10 @@ pub use self::resolve::Resolve;
 
 use self::audit::Entry;
 use self::budget::Budget;
+use self::carried::{Carried, Failure};
 use self::policy::Standing;
-use self::wire::{Answer, Wire, WireError};
+use self::reads::{Key, Reads};
+use self::wire::{Answer, Wire};
 use crate::call::CallId;
 use crate::credentials::Credentials;
 use crate::metrics::Metrics;
@@ -83,8 +89,9 @@ struct Inner {
 
 /// What an endpoint has of its own while the process runs.
 struct Lane {
-    budget: Budget,
+    budget: Arc<Budget>,
     wire: Wire,
+    reads: Reads,
 }
 
 impl Gate {
@@ -114,8 +121,9 @@ impl Gate {
         let lanes = endpoints
             .iter()
             .map(|endpoint| {
-                let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route)?;
-                Ok(Lane { budget: Budget::new(&endpoint.limits), wire })
+                let budget = Arc::new(Budget::new(&endpoint.limits));
+                let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route, budget.clone())?;
+                Ok(Lane { budget, wire, reads: Reads::new(endpoint.limits.reuse) })
             })
             .collect::<Result<_, GateError>>()?;
         Ok(Self { inner: Arc::new(Inner { endpoints, lanes, credentials, fence, networks, metrics }) })
@@ -149,7 +157,7 @@ pub(crate) struct GateCall {
 impl GateCall {
     /// Judges a request and, if it may, sends it. Whatever comes of it is in the audit log.
     pub(crate) async fn send(&mut self, request: GuestRequest) -> Result<GuestResponse, SendError> {
-        let inner = &*self.gate.inner;
+        let inner = &self.gate.inner;
         let mut entry = Entry::new(&self.call, &inner.metrics, &request);
         if self.requests > policy::REQUESTS {
             // One line told of it. A guest that goes on must not fill the log.
@@ -166,42 +174,71 @@ impl GateCall {
             self.deletes = self.deletes.saturating_add(1);
         }
         entry.permitted(&permitted);
-        inner.carry(permitted, &mut entry).await
+        let (carried, is_joined) = inner.carry(permitted).await;
+        entry.carried(&carried, is_joined);
+        match &carried.answer {
+            Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
+            Err(failure) => Err(entry.failed(failure)),
+        }
     }
 }
 
 impl Inner {
-    /// Waits for the endpoint's turn, attaches the credential, and sends.
-    async fn carry(&self, permitted: Permitted, entry: &mut Entry<'_>) -> Result<GuestResponse, SendError> {
-        let lane = self
+    /// Brings a request's answer, by an equal read's request where there is one.
+    async fn carry(self: &Arc<Self>, permitted: Permitted) -> (Arc<Carried>, bool) {
+        let index = self
             .endpoints
             .iter()
             .position(|it| Arc::ptr_eq(it, permitted.endpoint()))
-            .map(|index| &self.lanes[index])
             .expect("the policy was given these endpoints");
-        let _turn = lane.budget.turn().await.map_err(|after| entry.paused(after))?;
-        // The turn may have taken a while, and the Lease may be gone.
-        policy::may_write((self.fence)(), permitted.method()).map_err(|denied| entry.denied(&denied))?;
-        let answer = self.exchange(lane, permitted, entry).await?;
-        if let Some(pause) = response::pause(answer.status, &answer.headers, SystemTime::now()) {
+        let reads = &self.lanes[index].reads;
+        match permitted.method() {
+            Method::Get => {
+                let key = Key::new(&permitted, self.credentials.generation(&permitted));
+                let inner = self.clone();
+                let send = || async move { Arc::new(inner.send(&inner.lanes[index], permitted).await) }.boxed();
+                reads.answer(key, send).await
+            }
+            Method::Head => (Arc::new(self.send(&self.lanes[index], permitted).await), false),
+            Method::Post | Method::Put | Method::Patch | Method::Delete => {
+                let _write = reads.write();
+                (Arc::new(self.send(&self.lanes[index], permitted).await), false)
+            }
+        }
+    }
+
+    /// Waits for the endpoint's turn, attaches the credential, and sends.
+    async fn send(&self, lane: &Lane, permitted: Permitted) -> Carried {
+        let mut address = None;
+        let answer = self.exchange(lane, permitted, &mut address).await;
+        if let Ok(answer) = &answer
+            && let Some(pause) = response::pause(answer.status, &answer.headers, SystemTime::now())
+        {
             lane.budget.pause(pause);
         }
-        entry.answered();
-        Ok(response::for_guest(answer, SystemTime::now()))
+        Carried { address, answer }
     }
 
     /// Sends; after a 401 it looks at the credential once, and a read goes out again if the credential has changed.
-    async fn exchange(&self, lane: &Lane, permitted: Permitted, entry: &mut Entry<'_>) -> Result<Answer, SendError> {
+    async fn exchange(
+        &self,
+        lane: &Lane,
+        permitted: Permitted,
+        address: &mut Option<SocketAddr>,
+    ) -> Result<Answer, Failure> {
+        let _turn = lane.budget.turn().await.map_err(Failure::Paused)?;
+        // The turn may have taken a while, and the Lease may be gone.
+        policy::may_write((self.fence)(), permitted.method()).map_err(Failure::Denied)?;
         let again = (!permitted.method().writes()).then(|| permitted.clone());
-        let authenticated = self.credentials.authenticate(permitted).map_err(|it| entry.unreachable(it))?;
+        let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
         let used = authenticated.used();
-        let answer = self.attempt(lane, authenticated, entry).await?;
+        let answer = self.attempt(lane, authenticated, address).await?;
         let Some(used) = used.filter(|_| answer.status == http::StatusCode::UNAUTHORIZED) else { return Ok(answer) };
         let is_new = self.credentials.refresh(&used, Instant::now()).await;
         match again {
             Some(permitted) if is_new => {
-                let authenticated = self.credentials.authenticate(permitted).map_err(|it| entry.unreachable(it))?;
-                self.attempt(lane, authenticated, entry).await
+                let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
+                self.attempt(lane, authenticated, address).await
             }
             Some(_) | None => Ok(answer),
         }
@@ -211,16 +248,15 @@ impl Inner {
         &self,
         lane: &Lane,
         authenticated: crate::credentials::Authenticated,
-        entry: &mut Entry<'_>,
-    ) -> Result<Answer, SendError> {
+        address: &mut Option<SocketAddr>,
+    ) -> Result<Answer, Failure> {
+        let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
         let start = Instant::now();
         let exchange = lane.wire.send(authenticated).await;
-        entry.attempted(exchange.address, exchange.result.as_ref().ok().map(|it| it.status), start.elapsed());
-        exchange.result.map_err(|error| match error {
-            WireError::Denied(denied) => entry.denied(&denied),
-            WireError::Unreachable(because) => entry.unreachable(because),
-            WireError::Interrupted(because) => entry.interrupted(because),
-        })
+        *address = exchange.address;
+        let status = exchange.result.as_ref().ok().map(|it| it.status);
+        audit::attempted(&self.metrics, &endpoint.name, method, status, start.elapsed());
+        exchange.result
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the sandbox counts.
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry};
 
 /// The sandbox's metric families. Cloning shares them.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct Metrics {
     pub(crate) egress_denied: IntCounterVec,
     /// `aerostat_provider_log_dropped_total{function}`: log lines over a call's limits.
     pub(crate) log_dropped: IntCounterVec,
+    /// `aerostat_provider_quarantined`: 1 while the provider crashes again and again, and is left alone.
+    pub(crate) quarantined: IntGauge,
 }
 
 impl Metrics {
@@ -35,6 +37,11 @@ impl Metrics {
             &["endpoint", "method"],
         )?;
         registry.register(Box::new(cloud_request_duration.clone()))?;
+        let quarantined = IntGauge::new(
+            "aerostat_provider_quarantined",
+            "1 while the provider is left alone, because its calls crash in a row.",
+        )?;
+        registry.register(Box::new(quarantined.clone()))?;
         Ok(Self {
             cloud_requests: counter(
                 "aerostat_cloud_requests_total",
@@ -42,6 +49,7 @@ impl Metrics {
                 &["endpoint", "method", "code"],
             )?,
             cloud_request_duration,
+            quarantined,
             provider_calls: counter(
                 "aerostat_provider_calls_total",
                 "Calls of the provider, by how they ended.",

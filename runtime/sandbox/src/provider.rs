@@ -1,18 +1,26 @@
 //! A provider, loaded and checked.
 
+mod guard;
+mod identity;
+mod instances;
 mod load;
+mod load_balancers;
+mod quarantine;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Page, Reply, Result};
-use tokio::task::JoinSet;
+use cloud_provider::{Cloud, Description, Error, Identity, Instances, LoadBalancers, Notice, Reply, Result};
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+use wasmtime::Store;
 
+use self::guard::{Crashed, Guard};
 pub use self::load::LoadError;
+use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
-use crate::call::{CallLimits, Calls, Function, State};
-use crate::convert;
+use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
+use crate::call::{Answer, CallLimits, Calls, Crash, Function, State};
 use crate::engine::Sandbox;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
@@ -25,6 +33,8 @@ pub struct ProviderSettings {
     pub settings: Vec<(String, String)>,
     /// The node labels that the provider may see.
     pub node_labels: Vec<String>,
+    /// The annotation keys that the provider may have written on Services, if it describes them.
+    pub writes_annotations: Vec<String>,
     /// What one call may use up.
     pub limits: CallLimits,
 }
@@ -35,9 +45,13 @@ pub struct Provider(Arc<Loaded>);
 
 struct Loaded {
     description: Arc<Description>,
+    provider: ProvidesDescriptionPre<State>,
     instances: Option<ProvidesInstancesPre<State>>,
+    load_balancers: Option<ProvidesLoadBalancersPre<State>>,
     calls: Calls,
+    guard: Guard,
     node_labels: Vec<String>,
+    writes_annotations: Vec<String>,
     compile_time: Duration,
 }
 
@@ -61,18 +75,30 @@ impl Provider {
     /// What the provider can do, read off its exports.
     #[must_use]
     pub fn cloud(&self) -> Cloud {
-        let instances = self
-            .0
-            .instances
+        let Loaded { description, provider, instances, load_balancers, .. } = &*self.0;
+        let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: self.0.clone() });
+        let instances = instances
             .clone()
-            .map(|pre| -> Arc<dyn Instances> { Arc::new(Guest { pre, loaded: self.0.clone() }) });
-        Cloud { description: self.0.description.clone(), instances }
+            .map(|pre| -> Arc<dyn Instances> { Arc::new(instances::Guest { pre, loaded: self.0.clone() }) });
+        let load_balancers = load_balancers
+            .clone()
+            .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: self.0.clone() }) });
+        Cloud { description: description.clone(), identity, instances, load_balancers }
     }
 
     /// What the provider says of itself.
     #[must_use]
     pub fn description(&self) -> &Description {
         &self.0.description
+    }
+
+    /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
+    ///
+    /// A provider whose calls crash five times in a row is left alone for a while that doubles from 30 s to 10 min, and
+    /// is then probed by the next call. Until it answers, calls do not run: they answer when to come back.
+    #[must_use]
+    pub fn quarantine(&self) -> watch::Receiver<Option<String>> {
+        self.0.guard.because()
     }
 
     /// How long the compilation took.
@@ -82,101 +108,43 @@ impl Provider {
     }
 }
 
-/// The machines of a provider that exports `instances`.
-#[derive(Clone)]
-struct Guest {
-    pre: ProvidesInstancesPre<State>,
-    loaded: Arc<Loaded>,
-}
-
-#[async_trait]
-impl Instances for Guest {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let batch = self.loaded.description.get_batch as usize;
-        // A task for each call: they run on all threads, and a busy one holds up no other for longer than a tick.
-        let mut calls = JoinSet::new();
-        for (position, nodes) in nodes.chunks(batch).enumerate() {
-            let (guest, nodes) = (self.clone(), nodes.to_vec());
-            calls.spawn(async move { (position, guest.get_batch(&nodes).await) });
-        }
-        let mut replies = calls.join_all().await;
-        replies.sort_unstable_by_key(|(position, _)| *position);
-        let mut all = Reply::from(Vec::with_capacity(nodes.len()));
-        for (_, reply) in replies {
-            all.answer.extend(reply.answer);
-            all.notices.extend(reply.notices);
-        }
-        all
-    }
-
-    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        let Loaded { calls, description, .. } = &*self.loaded;
-        let limit = limit.clamp(1, description.list_page);
-        let (pre, start) = (self.pre.clone(), cursor.clone());
-        let Reply { answer, notices } = calls
-            .run(Function::List, |store| {
-                Box::pin(async move {
-                    let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_instances().call_list(store, start.as_deref(), limit).await
-                })
-            })
-            .await;
-        let answer = match answer {
-            Ok(Ok(page)) => convert::instance::page(page, cursor.as_deref(), limit, description)
-                .map_err(|because| self.unusable(Function::List, &because)),
-            Ok(Err(error)) => Err(convert::error(error)),
-            Err(crash) => Err(self.failed(&calls.explain(Function::List, &crash))),
+impl Loaded {
+    /// One call of the guest. A call that did not return is a fault of the provider, which may be gone with the next.
+    async fn call<T: Answer>(
+        &self,
+        function: Function,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T>> {
+        let permit = self.calls.permit().await;
+        let probe = async {
+            let probed = load::describe(&self.calls, &permit, &self.provider).await;
+            probed.map(drop).map_err(|crash| self.crashed(Function::Describe, crash))
         };
-        Reply { answer, notices: self.about_ours(notices) }
-    }
-}
-
-impl Guest {
-    /// One call of `get`: one answer for each node, whatever happened.
-    async fn get_batch(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let Loaded { calls, description, node_labels, .. } = &*self.loaded;
-        let pre = self.pre.clone();
-        let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
-        let Reply { answer, notices } = calls
-            .run(Function::Get, |store| {
-                Box::pin(async move {
-                    let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_instances().call_get(store, &asked).await
-                })
-            })
-            .await;
-        let answer = match answer {
-            Ok(answers) if answers.len() == nodes.len() => answers
-                .into_iter()
-                .map(|it| match it {
-                    Ok(instance) => instance
-                        .map(|it| convert::instance::instance(it, description))
-                        .transpose()
-                        .map_err(|because| self.unusable(Function::Get, &because)),
-                    Err(error) => Err(convert::error(error)),
-                })
-                .collect(),
-            Ok(answers) => {
-                let because = format!("{} answers for {} nodes", answers.len(), nodes.len());
-                vec![Err(self.unusable(Function::Get, &because)); nodes.len()]
-            }
-            Err(crash) => vec![Err(self.failed(&calls.explain(Function::Get, &crash))); nodes.len()],
-        };
-        Reply { answer, notices: self.about_ours(notices) }
+        if let Err(error) = self.guard.admit(probe).await {
+            return Err(error).into();
+        }
+        let Reply { answer, notices } = self.calls.run(&permit, function, body).await;
+        let answer = answer.map_err(|crash| self.crashed(function, crash));
+        self.guard.ended(answer.as_ref().map(drop));
+        Reply { answer: answer.map_err(|it| self.failed(&it.text)), notices: self.about_ours(notices) }
     }
 
+    fn crashed(&self, function: Function, crash: Crash) -> Crashed {
+        Crashed { text: self.calls.explain(function, &crash), crash }
+    }
+
+    /// The error for an answer that was not believed.
     fn unusable(&self, function: Function, because: &str) -> Error {
         self.failed(&format!("{function} gave an unusable answer: {because}"))
     }
 
-    /// A fault of the provider, which may be gone with the next call.
     fn failed(&self, because: &str) -> Error {
-        Error::Unavailable(format!("provider {}: {because}", self.loaded.calls.provider))
+        Error::Unavailable(format!("provider {}: {because}", self.calls.provider))
     }
 
     /// Leaves out what is about an object that cannot be the provider's.
     fn about_ours(&self, mut notices: Vec<Notice>) -> Vec<Notice> {
-        notices.retain(|it| it.about.as_ref().is_none_or(|id| self.loaded.description.owns(id)));
+        notices.retain(|it| it.about.as_ref().is_none_or(|id| self.description.owns(id)));
         notices
     }
 }

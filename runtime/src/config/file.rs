@@ -74,12 +74,15 @@ pub(super) struct ModuleFile {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CallLimits {
     pub(super) cpu: Option<Text<Duration>>,
     pub(super) wall: Option<Text<Duration>>,
     pub(super) memory: Option<Text<Bytes>>,
     pub(super) concurrency: Option<Text<Count>>,
+    /// 0 forbids them.
+    pub(super) deletes_per_ensure: Option<u32>,
+    pub(super) deletes_per_delete: Option<u32>,
 }
 
 #[derive(Deserialize)]

@@ -20,7 +20,7 @@ provider:
   settings: {{ region: nyc3, version: 1.10, dryRun: true, size: '', vpcId: 0x1f }}
   writesAnnotations: [kubernetes.digitalocean.com/load-balancer-id]
   nodeLabels: [pool]
-  limits: {{ cpu: 250ms, wall: 60s, memory: 32Mi, concurrency: 4 }}
+  limits: {{ cpu: 250ms, wall: 60s, memory: 32Mi, concurrency: 4, deletesPerEnsure: 3, deletesPerDelete: 0 }}
 endpoints:
   - name: api
     baseUrl: https://api.digitalocean.com
@@ -69,7 +69,8 @@ fn the_example_is_read() {
     let limits = config.provider.limits;
     assert_eq!((limits.cpu, limits.wall), (Duration::from_millis(250), Duration::from_secs(60)));
     assert_eq!((limits.memory, limits.concurrency), (32 << 20, 4));
-    assert_eq!(config.writes_annotations, ["kubernetes.digitalocean.com/load-balancer-id"]);
+    assert_eq!((limits.deletes_per_ensure, limits.deletes_per_delete), (3, 0));
+    assert_eq!(config.provider.writes_annotations, ["kubernetes.digitalocean.com/load-balancer-id"]);
 
     let [api, private] = config.endpoints.as_slice() else { panic!("two endpoints") };
     assert_eq!((api.name.as_str(), api.credential.as_deref()), ("api", Some("token")));
@@ -94,6 +95,8 @@ fn little_is_required() {
     let config = CloudConfig::parse(&text).unwrap();
     assert!(matches!(config.source, Source::File { path, .. } if path.as_os_str() == "/p.wasm"));
     assert_eq!(config.provider.limits.memory, 64 << 20);
+    assert_eq!(config.provider.limits.deletes_per_ensure, 10);
+    assert_eq!(config.provider.limits.deletes_per_delete, 20);
     assert!(config.endpoints.is_empty() && config.credentials.is_empty());
 }
 

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use cloud_provider::{Cloud, Description};
 use kube::Client;
 use sandbox::{Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, Sandbox};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -31,11 +32,14 @@ pub(super) struct Loaded {
     pub(super) cloud: Cloud,
     pub(super) gate: Gate,
     pub(super) credentials: Credentials,
+    /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
+    pub(super) quarantine: watch::Receiver<Option<String>>,
 }
 
 /// Loads the provider, and says at length what was loaded and what it may do.
 pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
-    let CloudConfig { source, provider: provider_settings, writes_annotations, endpoints, credentials } = config;
+    let CloudConfig { source, provider: provider_settings, endpoints, credentials } = config;
+    let writes_annotations = provider_settings.writes_annotations.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = provider_settings.limits;
     say_memory(limits.concurrency, limits.memory, &endpoints);
@@ -64,7 +68,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     for endpoint in gate.endpoints() {
         say_endpoint(endpoint, description);
     }
-    Ok(Loaded { cloud: provider.cloud(), gate, credentials })
+    Ok(Loaded { cloud: provider.cloud(), gate, credentials, quarantine: provider.quarantine() })
 }
 
 /// `--cloud-provider`, if it is given, is what the operator expects to run.

@@ -1,15 +1,20 @@
 //! How long, how often and how many at once.
 
+use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use futures::future::join_all;
+use sandbox::Resolve;
 use tests::capture::{Capture, Step};
 use tests::wait;
 use tokio::sync::Notify;
 
 use crate::audit;
-use crate::setup::{Lab, Outcome, Request, Setup, endpoint, get};
+use crate::setup::{Folder, Lab, Outcome, Request, Setup, endpoint, get, lead, named, route};
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
@@ -132,8 +137,8 @@ async fn no_more_requests_are_in_flight_than_the_endpoint_allows() {
     let mut api = endpoint(&server.url());
     api.limits.concurrency = 2;
     let lab = Setup::new([api]).load().await;
-    let request = get(&["v2"]);
-    let all = join_all((0..5).map(|_| lab.body(&request)));
+    let requests = ["a", "b", "c", "d", "e"].map(|it| get(&["v2", it]));
+    let all = join_all(requests.iter().map(|it| lab.body(it)));
     let watch = async {
         for served in 0..5 {
             let expected = (served + 2).min(5);
@@ -182,4 +187,76 @@ async fn a_request_whose_call_is_ended_has_its_line_and_gives_its_turn_back() {
     );
     assert_eq!(lines[0]["error"], "the call ended first");
     assert_eq!(lab.body(&get(&["v2"])).await, "free");
+}
+
+/// Resolves at once, except for who asks first.
+struct FirstWaits {
+    asked: AtomicUsize,
+    word: Notify,
+}
+
+#[async_trait]
+impl Resolve for FirstWaits {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        if self.asked.fetch_add(1, SeqCst) == 0 {
+            self.word.notified().await;
+        }
+        Ok(vec!["1.0.0.77".parse().unwrap()])
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_still_being_connected_when_a_pause_begins_is_not_sent() {
+    let folder = Folder::new();
+    let refusal = Step::answer("429 Too Many Requests", &[("retry-after", "30")], "");
+    let server = Capture::https(&["api.example.com"], move |_| refusal.clone()).await;
+    lead("1.0.0.77", server.address());
+    let names = Arc::new(FirstWaits { asked: AtomicUsize::new(0), word: Notify::new() });
+    let mut setup = Setup::new([named("https://api.example.com", &server, &folder)]);
+    (setup.names, setup.route) = (names.clone(), route);
+    let lab = setup.load().await;
+    let (slow, quick) = (get(&["v2", "slow"]), get(&["v2", "quick"]));
+    let refused = async {
+        wait::until("the first looks its name up", async || (names.asked.load(SeqCst) == 1).then_some(())).await;
+        assert!(matches!(lab.send(&quick).await, Outcome::Answered { status: 429, .. }));
+        names.word.notify_one();
+    };
+    let (outcome, ()) = futures::join!(lab.send(&slow), refused);
+    match outcome {
+        Outcome::RetryAfter(after) => assert!((20_000..=30_000).contains(&after), "{after}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(server.requests().len(), 1, "the pause holds for what had its turn before");
+}
+
+#[tokio::test]
+async fn at_most_one_request_is_sent_until_a_pause_is_over_and_everyone_soon_after() {
+    let refusing = Arc::new(AtomicBool::new(true));
+    let word = refusing.clone();
+    let server = Capture::http(move |_| match word.swap(false, SeqCst) {
+        true => Step::answer("503 Service Unavailable", &[("retry-after", "3")], ""),
+        false => Step::ok("free"),
+    })
+    .await;
+    let lab = Setup::new([endpoint(&server.url())]).load().await;
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 503, .. }));
+    let start = Instant::now();
+    let callers = (0..20).map(|number| {
+        let (lab, request) = (&lab, get(&["v2", &number.to_string()]));
+        async move {
+            loop {
+                match lab.send(&request).await {
+                    Outcome::RetryAfter(after) => tokio::time::sleep(Duration::from_millis(after)).await,
+                    Outcome::Answered { body, .. } => return (body, start.elapsed()),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    });
+    for (body, elapsed) in join_all(callers).await {
+        assert_eq!(body, "free");
+        assert!(elapsed > Duration::from_millis(2_500), "sent after {elapsed:?}");
+        assert!(elapsed < Duration::from_secs(3 + 5), "only after {elapsed:?}");
+    }
+    assert_eq!(server.requests().len(), 21);
 }

@@ -8,5 +8,7 @@ mod credentials;
 mod http2;
 mod limits;
 mod network;
+mod reads;
 mod setup;
 mod syntax;
+mod writes;

@@ -5,9 +5,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Error, Instance, Instances, Machine};
+use cloud_provider::{Error, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Traffic};
 use prometheus::Registry;
 use sandbox::{
     Addresses, BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint,
@@ -89,7 +90,8 @@ pub(crate) async fn load(limits: CallLimits, gate: impl FnOnce(Metrics) -> Gate)
     let module = source.fetch(&Held(bytes)).await.unwrap();
     let settings = ProviderSettings { limits, ..ProviderSettings::default() };
     let provider = Provider::load(sandbox(), module, settings, gate, metrics).await.unwrap();
-    Lab { instances: provider.cloud().instances.unwrap(), registry }
+    let cloud = provider.cloud();
+    Lab { instances: cloud.instances.unwrap(), load_balancers: cloud.load_balancers.unwrap(), registry }
 }
 
 /// One sandbox for all tests: what it costs is the ticking thread.
@@ -118,8 +120,8 @@ pub(crate) fn endpoint(base_url: &str) -> Endpoint {
         addresses: Addresses::Public,
         ca_file: None,
         headers: Vec::new(),
-        // No test is about this limit unless it says so.
-        limits: EndpointLimits { requests_per_second: 10_000.0, ..EndpointLimits::default() },
+        // No test is about these limits unless it says so.
+        limits: EndpointLimits { requests_per_second: 10_000.0, reuse: Duration::ZERO, ..EndpointLimits::default() },
     }
 }
 
@@ -138,6 +140,7 @@ pub(crate) fn bearer(folder: &Folder, token: &str) -> Credentials {
 /// A gate with a hostile guest behind it.
 pub(crate) struct Lab {
     instances: Arc<dyn Instances>,
+    load_balancers: Arc<dyn LoadBalancers>,
     registry: Registry,
 }
 
@@ -198,10 +201,23 @@ pub(crate) enum Outcome {
 impl Lab {
     /// Lets the guest send a request, in a call of its own.
     pub(crate) async fn send(&self, request: &Request) -> Outcome {
-        match self.call(request).await {
-            Err(Error::Invalid(text)) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")),
-            other => panic!("the guest reported nothing: {other:?}"),
-        }
+        let machine = Machine { name: serde_json::to_string(request).unwrap(), ..Machine::default() };
+        outcome(self.instances.get(&[machine]).await.answer.remove(0))
+    }
+
+    /// As [`Lab::send`], in a call of `list`.
+    pub(crate) async fn list(&self, request: &Request) -> Outcome {
+        outcome(self.instances.list(Some(serde_json::to_string(request).unwrap()), 1).await.answer)
+    }
+
+    /// As [`Lab::send`], in a call that may write.
+    pub(crate) async fn ensure(&self, request: &Request) -> Outcome {
+        outcome(self.load_balancers.ensure(&service(request)).await.answer)
+    }
+
+    /// As [`Lab::ensure`], in a call of `delete`.
+    pub(crate) async fn delete(&self, request: &Request) -> Outcome {
+        outcome(self.load_balancers.delete(&service(request)).await.answer)
     }
 
     /// Lets the guest send a request in a call that the host ends, and gives the host's reason.
@@ -248,6 +264,33 @@ impl Lab {
             .filter(|metric| labels.iter().all(|it| has(metric, it)))
             .map(|it| it.get_counter().get_value() as u64)
             .sum()
+    }
+}
+
+fn outcome<T: std::fmt::Debug>(answer: Result<T, Error>) -> Outcome {
+    match answer {
+        Err(Error::Invalid(text)) => serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")),
+        other => panic!("the guest reported nothing: {other:?}"),
+    }
+}
+
+/// A Service that is named after a request.
+fn service(request: &Request) -> LoadBalancer {
+    let [cluster, namespace, uid] = ["kubernetes", "default", "0e2f6f1c"].map(str::to_owned);
+    LoadBalancer {
+        name: "a0e2f6f1c".to_owned(),
+        owner: Owner { cluster, namespace, name: serde_json::to_string(request).unwrap(), uid },
+        memo: None,
+        current: Vec::new(),
+        class: None,
+        ports: Vec::new(),
+        nodes: Vec::new(),
+        annotations: Vec::new(),
+        source_ranges: Vec::new(),
+        families: Vec::new(),
+        address: None,
+        traffic: Traffic::Cluster,
+        affinity: None,
     }
 }
 

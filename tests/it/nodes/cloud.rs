@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use cloud_provider::{Address, AddressKind, Error, Instance, Instances, Machine, Page, Reply, Result, State};
+use cloud_provider::{Address, AddressKind, Error, Identity, Instance, Instances, Machine, Page, Reply, Result, State};
 use tokio::sync::watch;
 
 /// What the cloud answers about a node.
@@ -79,6 +79,13 @@ impl Cloud {
     async fn free(&self) {
         let mut held = self.held.subscribe();
         held.wait_for(|held| !held).await.expect("the cloud has the sender");
+    }
+}
+
+#[async_trait]
+impl Identity for Cloud {
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
     }
 }
 

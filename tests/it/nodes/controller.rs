@@ -50,7 +50,12 @@ impl Controller {
             list_page: 500,
             ..cloud_provider::Description::default()
         };
-        let cloud = cloud_provider::Cloud { description: Arc::new(description), instances: Some(cloud.clone()) };
+        let cloud = cloud_provider::Cloud {
+            description: Arc::new(description),
+            identity: cloud.clone(),
+            instances: Some(cloud.clone()),
+            load_balancers: None,
+        };
         let registry = Registry::new();
         let metrics = Metrics::register(&registry).expect("nothing is registered yet");
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());

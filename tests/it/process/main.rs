@@ -9,6 +9,7 @@ mod election;
 mod flags;
 mod http;
 mod metrics;
+mod quarantine;
 mod recording;
 mod rights;
 mod setup;

@@ -4,8 +4,17 @@
 
 mod acme;
 mod answers;
+mod changes;
+mod creations;
+mod deletions;
 mod lookups;
+mod lost;
 mod machines;
 mod nodes;
+mod ownership;
+mod refusals;
+mod services;
 mod setup;
 mod sweeps;
+mod takeover;
+mod tls;

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Instance, Instances, Machine, Reply, Result};
+use cloud_provider::{Instance, Instances, LoadBalancers, Machine, Reply, Result};
 use prometheus::Registry;
 use sandbox::{
     Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
@@ -17,13 +18,27 @@ use tests::guests;
 static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made"));
 
 /// What the provider's README tells an operator to allow.
-const ALLOWED: [&str; 3] = ["/v2/droplets", "/v2/droplets/*", "/v2/account"];
+const ALLOWED: [(&[Method], &[&str]); 8] = [
+    (&[Method::Get], &["/v2/droplets", "/v2/droplets/*"]),
+    (&[Method::Get], &["/v2/account"]),
+    (&[Method::Get], &["/v2/load_balancers", "/v2/load_balancers/*"]),
+    (&[Method::Post], &["/v2/load_balancers"]),
+    (&[Method::Put, Method::Delete], &["/v2/load_balancers/*"]),
+    (&[Method::Post, Method::Delete], &["/v2/load_balancers/*/droplets"]),
+    (&[Method::Get], &["/v2/certificates", "/v2/certificates/*"]),
+    (&[Method::Post], &["/v2/tags", "/v2/tags/*/resources"]),
+];
+
+/// The annotations that it may write, as the README allows.
+const WRITTEN: [&str; 2] =
+    ["kubernetes.digitalocean.com/load-balancer-id", "service.beta.kubernetes.io/do-loadbalancer-type"];
 
 /// A loaded provider and its cloud.
 pub(crate) struct Rig {
     pub(crate) cloud: Simulator,
     pub(crate) provider: Provider,
     pub(crate) instances: Arc<dyn Instances>,
+    pub(crate) load_balancers: Arc<dyn LoadBalancers>,
     _token: Token,
 }
 
@@ -32,7 +47,7 @@ pub(crate) struct Rig {
 pub(crate) struct Setup {
     pub(crate) cloud: Options,
     pub(crate) settings: Vec<(String, String)>,
-    /// In the place of what the README tells to allow.
+    /// The only paths that may be read, and nothing else, in the place of what the README tells to allow.
     pub(crate) allowed: Option<Vec<&'static str>>,
 }
 
@@ -48,16 +63,22 @@ impl Rig {
             cloud.droplets().insert(droplet);
         }
         let token = Token::write(&cloud.token);
-        let allowed = setup.allowed.unwrap_or_else(|| ALLOWED.to_vec());
+        let allow = match setup.allowed {
+            Some(paths) => vec![rule(&[Method::Get], &paths)],
+            None => ALLOWED.iter().map(|(methods, paths)| rule(methods, paths)).collect(),
+        };
         let api = Endpoint {
             credential: Some("token".to_owned()),
             ca_file: Some(cloud.ca_file()),
-            ..endpoint(&cloud.base_url(), &allowed)
+            allow,
+            ..endpoint(&cloud.base_url(), &[])
         };
         let kind = CredentialKind::Bearer { file: token.0.clone() };
         let credentials = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).unwrap();
         let provider = load(guests::DIGITALOCEAN, setup.settings, api, credentials).await;
-        Self { instances: provider.cloud().instances.unwrap(), cloud, provider, _token: token }
+        let abilities = provider.cloud();
+        let (instances, load_balancers) = (abilities.instances.unwrap(), abilities.load_balancers.unwrap());
+        Self { instances, load_balancers, cloud, provider, _token: token }
     }
 
     /// Asks about one node.
@@ -121,17 +142,21 @@ impl Drop for Token {
 
 /// Endpoint `api`, where these paths may be read.
 pub(crate) fn endpoint(base_url: &str, allowed: &[&str]) -> Endpoint {
-    let paths = allowed.iter().map(|it| PathPattern::parse(it).unwrap()).collect();
     Endpoint {
         name: "api".to_owned(),
         base_url: BaseUrl::parse(base_url).unwrap(),
         credential: None,
-        allow: vec![Rule { methods: vec![Method::Get], paths }],
+        allow: vec![rule(&[Method::Get], allowed)],
         addresses: Addresses::Public,
         ca_file: None,
         headers: Vec::new(),
-        limits: EndpointLimits::default(),
+        // The clouds of these tests change behind the provider's back from one request to the next.
+        limits: EndpointLimits { reuse: Duration::ZERO, ..EndpointLimits::default() },
     }
+}
+
+fn rule(methods: &[Method], paths: &[&str]) -> Rule {
+    Rule { methods: methods.to_vec(), paths: paths.iter().map(|it| PathPattern::parse(it).unwrap()).collect() }
 }
 
 /// Loads a module from its file.
@@ -144,7 +169,8 @@ pub(crate) async fn load(
     let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
-    let settings = ProviderSettings { settings, ..ProviderSettings::default() };
+    let writes_annotations = WRITTEN.map(str::to_owned).to_vec();
+    let settings = ProviderSettings { settings, writes_annotations, ..ProviderSettings::default() };
     let gate = GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
     let gate = Gate::new(gate, metrics.clone()).unwrap();
     Provider::load(&SANDBOX, module, settings, gate, metrics).await.unwrap_or_else(|error| panic!("{error:?}"))

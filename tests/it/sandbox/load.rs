@@ -128,6 +128,7 @@ async fn a_provider_that_can_do_nothing_is_loaded() {
     let provider = Guest::of(component::only_provider()).try_load(&Registry::new()).await.unwrap();
     assert_eq!(provider.description().name, "minimal");
     assert!(provider.cloud().instances.is_none());
+    assert!(provider.cloud().load_balancers.is_none());
 }
 
 #[tokio::test]
@@ -161,7 +162,7 @@ async fn there_is_no_http_while_describing() {
 async fn a_setting_that_is_not_described_is_refused() {
     check(
         Guest::hostile().setting("regoin", "nyc3"),
-        "provider hostile has no setting \"regoin\"; correct provider.settings: it knows describe, endpoint, \
+        "provider hostile has no setting \"regoin\"; correct provider.settings: it knows describe, identity, endpoint, \
          get-batch, requires",
     )
     .await;

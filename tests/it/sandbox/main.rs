@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod acme;
 mod answers;
 mod host;
 mod load;
+mod load_balancers;
 mod log;
 mod memory;
+mod quarantine;
 mod setup;
 mod source;
 mod surroundings;

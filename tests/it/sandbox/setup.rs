@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Error, Instance, Instances, Machine, Reply};
+use cloud_provider::{
+    Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Reply, Traffic,
+};
 use prometheus::Registry;
 use sandbox::{
     BaseUrl, CallLimits, ConfigMaps, Credentials, Digest, Endpoint, Gate, GateSettings, LoadError, Method, Metrics,
@@ -26,6 +28,7 @@ pub(crate) struct Guest {
     pub(crate) bytes: Vec<u8>,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) node_labels: Vec<String>,
+    pub(crate) writes_annotations: Vec<String>,
     pub(crate) limits: CallLimits,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
@@ -34,6 +37,9 @@ pub(crate) struct Guest {
 /// A loaded guest.
 pub(crate) struct Lab {
     pub(crate) instances: Arc<dyn Instances>,
+    pub(crate) load_balancers: Arc<dyn LoadBalancers>,
+    pub(crate) identity: Arc<dyn Identity>,
+    pub(crate) provider: Provider,
     registry: Registry,
     _shared: Option<RwLockReadGuard<'static, ()>>,
 }
@@ -48,6 +54,7 @@ impl Guest {
             bytes,
             settings: Vec::new(),
             node_labels: Vec::new(),
+            writes_annotations: Vec::new(),
             limits: CallLimits::default(),
             endpoints: Vec::new(),
             route: |it| it,
@@ -81,8 +88,15 @@ impl Guest {
     pub(crate) async fn load_alone(self) -> Lab {
         let registry = Registry::new();
         let provider = self.try_load(&registry).await.unwrap_or_else(|error| panic!("{error:?}"));
-        let instances = provider.cloud().instances.expect("the guest exports instances");
-        Lab { instances, registry, _shared: None }
+        let cloud = provider.cloud();
+        Lab {
+            instances: cloud.instances.expect("the guest exports instances"),
+            load_balancers: cloud.load_balancers.expect("the guest exports load balancers"),
+            identity: cloud.identity,
+            provider,
+            registry,
+            _shared: None,
+        }
     }
 
     pub(crate) async fn try_load(self, registry: &Registry) -> Result<Provider, LoadError> {
@@ -107,7 +121,12 @@ impl Guest {
             route: self.route,
         };
         let gate = Gate::new(gate, metrics.clone()).unwrap();
-        let settings = ProviderSettings { settings: self.settings, node_labels: self.node_labels, limits: self.limits };
+        let settings = ProviderSettings {
+            settings: self.settings,
+            node_labels: self.node_labels,
+            writes_annotations: self.writes_annotations,
+            limits: self.limits,
+        };
         Provider::load(sandbox, module, settings, gate, metrics).await
     }
 
@@ -156,6 +175,13 @@ impl Lab {
         self.counter("aerostat_provider_calls_total", &[("function", "get"), ("outcome", outcome)])
     }
 
+    /// The value of a gauge without labels.
+    pub(crate) fn gauge(&self, family: &str) -> f64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|it| it.name() == family).expect("the family is registered");
+        family.get_metric()[0].get_gauge().get_value()
+    }
+
     pub(crate) fn counter(&self, family: &str, labels: &[(&str, &str)]) -> u64 {
         let families = self.registry.gather();
         let family = families.iter().find(|it| it.name() == family);
@@ -172,7 +198,27 @@ pub(crate) fn node(name: &str) -> Machine {
     Machine { name: name.into(), ..Machine::default() }
 }
 
-fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
+/// A Service that is named after a crime.
+pub(crate) fn service(name: &str) -> LoadBalancer {
+    let [cluster, namespace, uid] = ["kubernetes", "default", "0e2f6f1c"].map(str::to_owned);
+    LoadBalancer {
+        name: "a0e2f6f1c".into(),
+        owner: Owner { cluster, namespace, name: name.into(), uid },
+        memo: None,
+        current: Vec::new(),
+        class: None,
+        ports: Vec::new(),
+        nodes: Vec::new(),
+        annotations: Vec::new(),
+        source_ranges: Vec::new(),
+        families: Vec::new(),
+        address: None,
+        traffic: Traffic::Cluster,
+        affinity: None,
+    }
+}
+
+pub(crate) fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
     Endpoint {
         name: name.into(),
         base_url: BaseUrl::parse(&format!("http://{address}")).unwrap(),

@@ -46,6 +46,11 @@ impl Answer {
         self.body["droplets"].as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()).collect()
     }
 
+    /// Where it is an error: the status and the service's sentence.
+    pub(crate) fn refusal(&self) -> (u16, &str) {
+        (self.status, self.body["message"].as_str().unwrap_or_default())
+    }
+
     /// A header as text, empty where there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|it| it.to_str().unwrap()).unwrap_or_default()
@@ -63,9 +68,26 @@ pub(crate) async fn get_with(client: &reqwest::Client, simulator: &Simulator, pa
     read(request.send().await.map_err(io::Error::other)?).await
 }
 
-/// Reads an answer to its end.
+/// Sends a request with the simulator's token and a body of JSON. Fails where there is no whole answer.
+pub(crate) async fn send(simulator: &Simulator, method: &str, path: &str, body: &Value) -> io::Result<Answer> {
+    let request = client(simulator, &["h2"])
+        .request(method.parse().unwrap(), format!("{}{path}", simulator.base_url()))
+        .bearer_auth(&simulator.token)
+        .header("content-type", "application/json")
+        .body(body.to_string());
+    read(request.send().await.map_err(io::Error::other)?).await
+}
+
+/// Sends DELETE without a body.
+pub(crate) async fn delete(simulator: &Simulator, path: &str) -> io::Result<Answer> {
+    let request = client(simulator, &["h2"]).delete(format!("{}{path}", simulator.base_url()));
+    read(request.bearer_auth(&simulator.token).send().await.map_err(io::Error::other)?).await
+}
+
+/// Reads an answer to its end. One without a body counts as null.
 pub(crate) async fn read(response: reqwest::Response) -> io::Result<Answer> {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let body = response.bytes().await.map_err(io::Error::other)?;
-    Ok(Answer { status, headers, body: serde_json::from_slice(&body)? })
+    let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
+    Ok(Answer { status, headers, body })
 }

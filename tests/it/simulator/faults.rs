@@ -40,6 +40,17 @@ async fn a_fault_hits_only_what_it_names() {
 }
 
 #[tokio::test]
+async fn a_fault_can_hit_everything() {
+    let simulator = simulator(Options::default(), 1, 1).await;
+    simulator.inject(Fault::status("*", "/**", 429).header("retry-after", "30"));
+    for path in ["/v2/droplets", "/v2/droplets/1", "/v2/account"] {
+        let answer = get(&simulator, path).await.unwrap();
+        assert_eq!((answer.status, answer.header("retry-after")), (429, "30"));
+    }
+    assert_eq!(simulator.requests_to("*", "/v2/droplets/**").len(), 2);
+}
+
+#[tokio::test]
 async fn headers_and_bodies_of_a_fault_are_the_tests() {
     let simulator = simulator(Options::default(), 1, 1).await;
     let fault = Fault::status("GET", "/v2/account", 429).header("retry-after", "7").header("ratelimit-remaining", "0");

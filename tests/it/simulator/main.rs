@@ -3,7 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod access;
+mod certificates;
 mod client;
+mod creation;
+mod deletion;
 mod faults;
+mod holds;
 mod lists;
+mod replacement;
+mod rules;
+mod targets;
 mod validation;

@@ -2,10 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde_json::json;
-use tests::digitalocean::{Droplet, Fault, Options, Simulator};
+use serde_json::{Value, json};
+use tests::digitalocean::{Droplet, Fault, LoadBalancer, Options, Simulator};
 
-use crate::client::{client, get, simulator};
+use crate::client::{client, get, send, simulator};
+use crate::creation::wish;
 
 /// Sends GET, and checks what is found wrong with it and its answer.
 async fn check(simulator: &Simulator, path: &str, violations: &[&str]) {
@@ -78,6 +79,114 @@ async fn an_answer_is_as_declared() {
     // A page is composed of parts. The part that holds the droplets does not count as a declaration once it fails.
     let composed = r#"the answer at "": Unevaluated properties are not allowed ('droplets' was unexpected)"#;
     check(&simulator, "/v2/droplets", &[list, composed]).await;
+}
+
+/// Asks for a load balancer with an attribute more, and checks what is found wrong with the request.
+async fn check_attribute(simulator: &Simulator, method: &str, name: &str, value: Value, violations: &[&str]) {
+    let path = match method {
+        "POST" => "/v2/load_balancers",
+        _ => "/v2/load_balancers/4de7ac8b-495b-4884-9a69-1050c6793cd6",
+    };
+    let mut wish = wish("web");
+    wish[name] = value;
+    send(simulator, method, path, &wish).await.unwrap();
+    let expected: Vec<String> =
+        violations.iter().map(|it| format!("{method} {path}: the request's body at {it}")).collect();
+    assert_eq!(simulator.take_violations(), expected);
+}
+
+#[tokio::test]
+async fn a_body_says_what_is_declared_and_nothing_else() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    let undeclared = |name: &str| format!(r#""": Unevaluated properties are not allowed ('{name}' was unexpected)"#);
+    for method in ["POST", "PUT"] {
+        check_attribute(&simulator, method, "size_unit", json!(1), &[]).await;
+        // Declared nowhere, and known to be understood.
+        check_attribute(&simulator, method, "tags", json!(["k8s:c"]), &[]).await;
+        check_attribute(&simulator, method, "subnet_uuid", json!("4de7ac8b-495b-4884-9a69-1050c6793cd6"), &[]).await;
+        check_attribute(&simulator, method, "health_check", json!({ "proxy_protocol": false }), &[]).await;
+        // Declared nowhere.
+        check_attribute(&simulator, method, "colour", json!("red"), &[&undeclared("colour")]).await;
+        check_attribute(&simulator, method, "validate_only", json!(true), &[&undeclared("validate_only")]).await;
+        // Declared, and read-only.
+        for name in ["id", "status", "created_at", "ipv6"] {
+            check_attribute(&simulator, method, name, json!("new"), &[&undeclared(name)]).await;
+        }
+    }
+    check_attribute(&simulator, "POST", "ip", json!("198.51.100.7"), &[]).await;
+    check_attribute(&simulator, "PUT", "ip", json!("198.51.100.7"), &[&undeclared("ip")]).await;
+}
+
+/// Checks that an attribute is noticed as wrong, with a reason among others that contains this.
+async fn check_wrong(simulator: &Simulator, name: &str, value: Value, reason: &str) {
+    let mut wish = wish("web");
+    wish[name] = value;
+    send(simulator, "POST", "/v2/load_balancers", &wish).await.unwrap();
+    let violations = simulator.take_violations();
+    assert!(violations.iter().any(|it| it.contains(reason)), "{violations:#?}");
+}
+
+#[tokio::test]
+async fn a_body_says_it_as_declared() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    check_wrong(&simulator, "name", json!(7), r#"at "/name": 7 is not of type "string""#).await;
+    check_wrong(&simulator, "firewall", json!({ "log": [] }), r#"at "/firewall": Unevaluated properties"#).await;
+    check_wrong(&simulator, "size_unit", json!(101), r#"at "/size_unit": 101 is greater than the maximum"#).await;
+    check_wrong(&simulator, "droplet_ids", json!(["1"]), r#"at "/droplet_ids/0": "1" is not of type "integer""#).await;
+    check_wrong(&simulator, "forwarding_rules", json!([]), r#"at "/forwarding_rules""#).await;
+    check_wrong(
+        &simulator,
+        "forwarding_rules",
+        json!([{}]),
+        r#"at "/forwarding_rules/0": "entry_protocol" is a required"#,
+    )
+    .await;
+    check_wrong(&simulator, "enable_proxy_protocol", json!("true"), r#"is not of type "boolean""#).await;
+    check_wrong(&simulator, "vpc_uuid", json!("default"), r#"at "/vpc_uuid": "default" is not a "uuid""#).await;
+    check_wrong(&simulator, "tls_cipher_policy", Value::Null, r#"at "/tls_cipher_policy""#).await;
+    // It takes one or the other.
+    check_wrong(&simulator, "tag", json!("web"), r#"at "":"#).await;
+    send(&simulator, "POST", "/v2/load_balancers", &json!({ "forwarding_rules": [] })).await.unwrap();
+    let missing = simulator.take_violations().join("; ");
+    assert!(missing.contains(r#""droplet_ids" is a required property"#), "{missing}");
+}
+
+#[tokio::test]
+async fn bodies_of_targets_and_tags_are_as_declared() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    let id = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    simulator.load_balancers().insert(LoadBalancer::new(id, "web"));
+    let path = format!("/v2/load_balancers/{id}/droplets");
+    send(&simulator, "POST", &path, &json!({ "droplet_ids": [1] })).await.unwrap();
+    simulator.assert_valid();
+    send(&simulator, "POST", &path, &json!({ "droplet_ids": [1], "tag": "web" })).await.unwrap();
+    send(&simulator, "DELETE", &path, &json!({ "droplets": [1] })).await.unwrap();
+    let resource = json!({ "resource_id": id, "resource_type": "balancer" });
+    send(&simulator, "POST", "/v2/tags/web/resources", &json!({ "resources": [resource] })).await.unwrap();
+    let violations = simulator.take_violations();
+    let expected = [
+        format!(
+            "POST {path}: the request's body at \"\": Unevaluated properties are not allowed ('tag' was unexpected)"
+        ),
+        format!("DELETE {path}: the request's body at \"\": \"droplet_ids\" is a required property"),
+    ];
+    assert_eq!(violations[..2], expected);
+    assert!(violations.last().unwrap().contains("\"balancer\" is not one of"), "{violations:#?}");
+}
+
+#[tokio::test]
+async fn filters_that_only_the_vendors_client_knows_are_not_offered() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    check(&simulator, "/v2/load_balancers?page=1&per_page=200", &[]).await;
+    check(&simulator, "/v2/load_balancers?names=web", &["the query key names is not declared"]).await;
+    check(&simulator, "/v2/load_balancers?uuids=web", &["the query key uuids is not declared"]).await;
+    check(&simulator, "/v2/load_balancers?name=web", &["the query key name is not declared"]).await;
+    check(
+        &simulator,
+        "/v2/load_balancers/4de7ac8b-495b-4884-9a69-1050c6793cd6?page=1",
+        &["the query key page is not declared"],
+    )
+    .await;
 }
 
 #[tokio::test]

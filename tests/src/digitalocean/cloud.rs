@@ -3,27 +3,29 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use http::Method;
-use serde_json::json;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
 
 use super::answer::Answer;
+use super::assets::Assets;
+use super::chaos::{Chaos, Draws};
 use super::description::Description;
-use super::droplets::Droplets;
 use super::fault::{self, Effect, Fault};
+use super::hold::{Life, Turnstile};
 use super::limits::Window;
 use super::record::{Authorization, Recorded};
-use super::{Account, Options};
+use super::{Account, Options, Owner};
 
 /// How many requests an observer may be behind before it misses some.
 const OBSERVED: usize = 4_096;
 
-/// The account, the droplets, and everything that happens to requests.
+/// Two accounts, and everything that happens to requests.
 pub(super) struct Cloud {
-    pub(super) droplets: Droplets,
+    pub(super) ours: Assets,
+    pub(super) strangers: Assets,
+    pub(super) turnstile: Turnstile,
     /// Absent: nothing is checked.
-    description: Option<Description>,
+    description: Option<&'static Description>,
     state: Mutex<State>,
     /// Finished requests, for whoever looks on.
     finished: broadcast::Sender<Recorded>,
@@ -32,10 +34,11 @@ pub(super) struct Cloud {
 }
 
 struct State {
-    account: Account,
     token: String,
+    owner: Owner,
     latency: Duration,
     faults: Vec<Fault>,
+    chaos: Option<Draws>,
     window: Window,
     requests: Vec<Recorded>,
     violations: Vec<String>,
@@ -51,13 +54,16 @@ pub(super) enum Outcome {
 impl Cloud {
     pub(super) fn new(options: Options) -> Cloud {
         Cloud {
-            droplets: Droplets::default(),
+            ours: Assets::new(options.account, options.load_balancers),
+            strangers: Assets::new(Account::strangers(), options.load_balancers),
+            turnstile: Turnstile::default(),
             description: options.checked.then(Description::published),
             state: Mutex::new(State {
-                account: options.account,
                 token: options.token,
+                owner: Owner::Us,
                 latency: options.latency,
                 faults: Vec::new(),
+                chaos: None,
                 window: Window::new(options.limits),
                 requests: Vec::new(),
                 violations: Vec::new(),
@@ -68,21 +74,24 @@ impl Cloud {
     }
 
     /// Answers a request, and keeps it.
-    pub(super) async fn answer(&self, mut request: Recorded) -> Outcome {
+    pub(super) async fn answer(&self, mut request: Recorded, life: &Life) -> Outcome {
         let arrived = Instant::now();
         let (index, latency, fault) = self.arrive(&mut request);
         let delay = fault.as_ref().map_or(Duration::ZERO, Fault::delayed);
         sleep(latency + delay).await;
 
-        let mut answer = self.act(&request);
+        let carried_out = fault.as_ref().is_none_or(Fault::is_done);
+        let Some(mut answer) = self.turnstile.pass(life, &request, || self.act(&request, carried_out)).await else {
+            return Outcome::Nothing;
+        };
         if let Some(fault) = &fault {
-            answer = fault.apply(answer);
-        } else if let Some(description) = &self.description {
+            answer = fault.apply(&request, answer);
+        } else if let Some(description) = self.description {
             let wrong = description.check_answer(&request, answer.status, &answer.headers, &answer.body);
             self.violations(&request, wrong);
         }
         let outcome = match fault.as_ref().map(Fault::effect) {
-            Some(Effect::Nothing) => Outcome::Nothing,
+            Some(Effect::Nothing | Effect::Hang) => Outcome::Nothing,
             Some(Effect::Half) => Outcome::Half(answer),
             Some(_) | None => Outcome::Whole(answer),
         };
@@ -94,6 +103,10 @@ impl Cloud {
         self.news.send_modify(|count| *count += 1);
         // Without a receiver nobody looks on.
         let _ = self.finished.send(request);
+        if let Some(Effect::Hang) = fault.as_ref().map(Fault::effect) {
+            // Until the client goes away, or the simulator.
+            std::future::pending::<()>().await;
+        }
         outcome
     }
 
@@ -107,62 +120,45 @@ impl Cloud {
                 request.authorization = Authorization::Accepted;
             }
             let fault = fault::take(&mut state.faults, request);
+            let fault = fault.or_else(|| state.chaos.as_mut()?.draw(request));
+            request.fault = fault.as_ref().map(Fault::name);
             state.requests.push(request.clone());
             (state.requests.len() - 1, state.latency, fault)
         };
         self.news.send_modify(|count| *count += 1);
-        if let Some(description) = &self.description {
+        if let Some(description) = self.description {
             self.violations(request, description.check_request(request));
         }
         (index, latency, fault)
     }
 
-    /// What the service does with a request.
-    fn act(&self, request: &Recorded) -> Answer {
-        let quota = self.lock().window.admit(SystemTime::now());
+    /// What the service does with a request, or would say if it had done it.
+    fn act(&self, request: &Recorded, carried_out: bool) -> Answer {
+        let (quota, owner) = {
+            let mut state = self.lock();
+            (state.window.admit(SystemTime::now()), state.owner)
+        };
+        let assets = match owner {
+            Owner::Us => &self.ours,
+            Owner::Strangers => &self.strangers,
+        };
         let mut answer = if request.authorization != Authorization::Accepted {
             Answer::unauthorized()
         } else if quota.exceeded {
             Answer::too_many_requests()
+        } else if carried_out {
+            assets.act(request)
         } else {
-            self.resource(request)
+            Answer::no_content()
         };
         answer.set("ratelimit-limit", &quota.limit.to_string());
         answer.set("ratelimit-remaining", &quota.remaining.to_string());
         answer.set("ratelimit-reset", &quota.reset.to_string());
-        answer.set("x-request-id", &uuid::Uuid::new_v4().to_string());
+        answer.identify(&uuid::Uuid::new_v4().to_string());
         if let Some(seconds) = quota.retry_after {
             answer.set("retry-after", &seconds.to_string());
         }
         answer
-    }
-
-    fn resource(&self, request: &Recorded) -> Answer {
-        let path: Vec<&str> = request.path.split('/').skip(1).collect();
-        match (&request.method, path.as_slice()) {
-            (&Method::GET, ["v2", "account"]) => self.account(),
-            (&Method::GET, ["v2", "droplets"]) => self.droplets.page(&request.query),
-            (&Method::GET, ["v2", "droplets", id]) => self.droplets.one(id),
-            _ => Answer::not_found(),
-        }
-    }
-
-    fn account(&self) -> Answer {
-        let account = self.lock().account.clone();
-        let mut object = json!({
-            "droplet_limit": 2_000,
-            "floating_ip_limit": 30,
-            "email": "sammy@example.com",
-            "name": "Sammy the Shark",
-            "uuid": account.uuid,
-            "email_verified": true,
-            "status": "active",
-            "status_message": "",
-        });
-        if let Some(team) = account.team {
-            object["team"] = json!({ "uuid": team, "name": "My Team" });
-        }
-        Answer::ok(&json!({ "account": object }))
     }
 
     pub(super) fn set_latency(&self, latency: Duration) {
@@ -179,6 +175,14 @@ impl Cloud {
 
     pub(super) fn clear_faults(&self) {
         self.lock().faults.clear();
+    }
+
+    pub(super) fn set_owner(&self, owner: Owner) {
+        self.lock().owner = owner;
+    }
+
+    pub(super) fn set_chaos(&self, chaos: Option<Chaos>) {
+        self.lock().chaos = chaos.map(Draws::new);
     }
 
     pub(super) fn requests(&self) -> Vec<Recorded> {

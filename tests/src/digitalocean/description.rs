@@ -4,17 +4,20 @@ mod gaps;
 mod schema;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use http::{HeaderMap, Method, StatusCode};
-use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value, json};
 
+use self::schema::Direction;
 use super::record::Recorded;
 
 /// The vendored part of the description. `tests/api/README.md` tells where it is from.
 const PUBLISHED: &str = include_str!("../../api/digitalocean.json");
 
-/// Checks requests and answers. Everything is compiled once.
+/// Checks requests and answers. What is needed is compiled once.
 pub(super) struct Description {
     operations: Vec<Operation>,
 }
@@ -26,7 +29,7 @@ struct Operation {
     path: Vec<String>,
     parameters: Vec<Parameter>,
     /// Absent where the operation takes no body.
-    body: Option<Validator>,
+    body: Option<Body>,
     /// By status, or `default`.
     answers: BTreeMap<String, Answer>,
 }
@@ -46,9 +49,15 @@ enum Place {
 
 struct Answer {
     /// Absent where the answer has no body.
-    body: Option<Validator>,
+    body: Option<Body>,
     headers: Vec<(String, Text)>,
 }
+
+/// The description's schemas by name.
+type Schemas = Map<String, Value>;
+
+/// Checks a body. Most tests meet few of them, so each is compiled when it is met for the first time.
+type Body = LazyLock<Validator, Box<dyn FnOnce() -> Validator + Send + Sync>>;
 
 /// A value that travels as text.
 struct Text {
@@ -58,14 +67,19 @@ struct Text {
 }
 
 impl Description {
-    /// The description as it was published.
-    pub(super) fn published() -> Description {
-        let description = serde_json::from_str(PUBLISHED).expect("the vendored description is JSON");
-        Description::new(&description)
+    /// The description as it was published: one for all simulators of the process.
+    pub(super) fn published() -> &'static Description {
+        static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
+            let description = serde_json::from_str(PUBLISHED).expect("the vendored description is JSON");
+            Description::new(&description)
+        });
+        &DESCRIPTION
     }
 
     fn new(description: &Value) -> Description {
         let source = Source(description);
+        let schemas = source.0["components"]["schemas"].as_object().cloned().unwrap_or_default();
+        let schemas = &Arc::new(schemas);
         let paths = source.0["paths"].as_object().expect("a description has paths");
         let operations = paths.iter().flat_map(|(path, item)| {
             let item = item.as_object().expect("a path item is an object");
@@ -73,7 +87,7 @@ impl Description {
                 // A path item has other keys beside its methods: `parameters` stands for all of them.
                 let method = Method::from_bytes(key.to_uppercase().as_bytes()).ok()?;
                 operation.get("responses")?;
-                Some(Operation::new(source, method, path, item, operation))
+                Some(Operation::new(source, schemas, method, path, item, operation))
             })
         });
         Description { operations: operations.collect() }
@@ -162,20 +176,30 @@ impl Description {
 }
 
 impl Operation {
-    fn new(source: Source<'_>, method: Method, path: &str, item: &Map<String, Value>, operation: &Value) -> Operation {
+    fn new(
+        source: Source<'_>,
+        schemas: &Arc<Schemas>,
+        method: Method,
+        path: &str,
+        item: &Map<String, Value>,
+        operation: &Value,
+    ) -> Operation {
         let shared = item.get("parameters").and_then(Value::as_array);
         let own = operation["parameters"].as_array();
         let parameters = shared.into_iter().chain(own).flatten().map(|it| Parameter::new(source, source.resolved(it)));
         let body = operation.get("requestBody").map(|it| source.resolved(it));
         let answers = operation["responses"].as_object().expect("responses are an object");
+        let name = format!("{method} {path}");
+        let sent = gaps::fill(&gaps::REQUESTS, &name, schemas);
+        let shown = gaps::fill(&gaps::ANSWERS, &name, schemas);
         Operation {
             method,
             path: path.split('/').map(str::to_owned).collect(),
             parameters: parameters.collect(),
-            body: body.and_then(|it| source.body(it)),
+            body: body.and_then(|it| compiled(it, &sent, Direction::Request)),
             answers: answers
                 .iter()
-                .map(|(status, answer)| (status.clone(), Answer::new(source, source.resolved(answer))))
+                .map(|(status, answer)| (status.clone(), Answer::new(source, source.resolved(answer), &shown)))
                 .collect(),
         }
     }
@@ -217,10 +241,10 @@ impl Parameter {
 }
 
 impl Answer {
-    fn new(source: Source<'_>, answer: &Value) -> Answer {
+    fn new(source: Source<'_>, answer: &Value, schemas: &Arc<Schemas>) -> Answer {
         let headers = answer["headers"].as_object().into_iter().flatten();
         Answer {
-            body: source.body(answer),
+            body: compiled(answer, schemas, Direction::Answer),
             headers: headers
                 .map(|(name, it)| (name.to_lowercase(), Text::new(source, &source.resolved(it)["schema"])))
                 .collect(),
@@ -233,7 +257,7 @@ impl Text {
         let schema = source.resolved(schema);
         let kind = schema["type"].as_str().expect("a value that travels as text has a type");
         // It is a number or a word: its schema refers to nothing.
-        Text { kind: kind.to_owned(), validator: validator(schema, &Map::new()) }
+        Text { kind: kind.to_owned(), validator: validator(schema, &Map::new(), Direction::Request) }
     }
 
     fn check(&self, what: &str, text: &str, wrong: &mut Vec<String>) {
@@ -254,15 +278,25 @@ fn check_body(what: &str, validator: &Validator, headers: &HeaderMap, body: &[u8
     }
     match serde_json::from_slice(body) {
         Err(error) => wrong.push(format!("{what} is not JSON: {error}")),
-        Ok(value) => wrong.extend(validator.iter_errors(&value).map(|error| {
-            let place = error.instance_path().as_str();
-            match &**error.instance() {
-                // It may be a whole page of droplets.
-                Value::Array(_) | Value::Object(_) => format!("{what} at {place:?}: {}", error.masked()),
-                _ => format!("{what} at {place:?}: {error}"),
-            }
-        })),
+        Ok(value) => validator.iter_errors(&value).for_each(|error| describe(what, &error, wrong)),
     }
+}
+
+/// Says what an error of a body means.
+fn describe(what: &str, error: &ValidationError<'_>, wrong: &mut Vec<String>) {
+    // That no alternative fits helps nobody. What keeps the nearest one from it does.
+    if let ValidationErrorKind::OneOfNotValid { context } = error.kind()
+        && let Some(nearest) = context.iter().min_by_key(|it| it.len())
+    {
+        nearest.iter().for_each(|error| describe(what, error, wrong));
+        return;
+    }
+    let place = error.instance_path().as_str();
+    wrong.push(match &**error.instance() {
+        // It may be a whole page of droplets.
+        Value::Array(_) | Value::Object(_) => format!("{what} at {place:?}: {}", error.masked()),
+        _ => format!("{what} at {place:?}: {error}"),
+    });
 }
 
 /// The description as JSON.
@@ -280,19 +314,33 @@ impl<'a> Source<'a> {
             }
         }
     }
-
-    /// Returns what checks the JSON that a request body or an answer declares.
-    fn body(self, value: &Value) -> Option<Validator> {
-        let content = value.get("content")?.as_object().expect("content is an object");
-        let json = content.get("application/json").expect("bodies are JSON");
-        let none = Map::new();
-        let components = self.0["components"]["schemas"].as_object().unwrap_or(&none);
-        Some(validator(&json["schema"], components))
-    }
 }
 
-fn validator(schema: &Value, components: &Map<String, Value>) -> Validator {
-    let document = schema::document(schema, components);
+/// Returns what checks the JSON that a request body or an answer declares.
+fn compiled(value: &Value, schemas: &Arc<Schemas>, direction: Direction) -> Option<Body> {
+    let content = value.get("content")?.as_object().expect("content is an object");
+    let schema = content.get("application/json").expect("bodies are JSON")["schema"].clone();
+    let schemas = Arc::clone(schemas);
+    Some(LazyLock::new(Box::new(move || validator(&schema, &schemas, direction))))
+}
+
+fn validator(schema: &Value, schemas: &Schemas, direction: Direction) -> Validator {
+    let document = schema::document(schema, schemas, direction);
     let options = jsonschema::options().should_validate_formats(true).offline();
     options.build(&document).expect("a converted schema is a schema")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_vendored_can_be_checked() {
+        for operation in &Description::published().operations {
+            operation.body.as_ref().map(LazyLock::force);
+            for answer in operation.answers.values() {
+                answer.body.as_ref().map(LazyLock::force);
+            }
+        }
+    }
 }

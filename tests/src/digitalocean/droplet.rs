@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Map, Value, json};
 
+use super::region;
+
 /// A virtual machine. What a test does not set is as it is for most droplets.
 #[derive(Clone, Debug)]
 pub struct Droplet {
@@ -23,6 +25,8 @@ pub struct Droplet {
     pub public_v4: Vec<Ipv4Addr>,
     /// IPv6 addresses: always public.
     pub public_v6: Vec<Ipv6Addr>,
+    /// The private network that it lies in. Absent: the default one of its region.
+    pub vpc: Option<String>,
     /// Names of tags.
     pub tags: Vec<String>,
     /// Whether it has a GPU, which keeps it out of the ordinary list.
@@ -61,6 +65,7 @@ impl Droplet {
             // The range set aside for benchmarks: it is nobody's.
             public_v4: vec![Ipv4Addr::new(198, 18 + high % 2, middle, low)],
             public_v6: Vec::new(),
+            vpc: None,
             tags: Vec::new(),
             gpu: false,
             listed: true,
@@ -110,6 +115,13 @@ impl Droplet {
         self
     }
 
+    /// Puts it into a private network other than the default one of its region.
+    #[must_use]
+    pub fn vpc(mut self, id: &str) -> Droplet {
+        self.vpc = Some(id.to_owned());
+        self
+    }
+
     /// Adds a tag.
     #[must_use]
     pub fn tag(mut self, name: &str) -> Droplet {
@@ -137,6 +149,11 @@ impl Droplet {
     pub fn field(mut self, name: &str, value: Value) -> Droplet {
         self.fields.insert(name.to_owned(), value);
         self
+    }
+
+    /// The private network that it lies in.
+    pub(super) fn vpc_uuid(&self) -> &str {
+        self.vpc.as_deref().unwrap_or_else(|| region::default_vpc(&self.region))
     }
 
     /// The object as the service shows it.
@@ -193,15 +210,9 @@ impl Droplet {
             },
             "size_slug": self.size_slug,
             "networks": self.networks(),
-            "region": {
-                "name": self.region.to_uppercase(),
-                "slug": self.region,
-                "features": ["backups", "ipv6", "metadata", "install_agent", "storage", "image_transfer"],
-                "available": true,
-                "sizes": ["s-1vcpu-1gb", "s-2vcpu-4gb", "s-4vcpu-8gb", "s-8vcpu-16gb"],
-            },
+            "region": region::object(&self.region),
             "tags": self.tags,
-            "vpc_uuid": "760e09ef-dc84-11e8-981e-3cfdfeaae000",
+            "vpc_uuid": self.vpc_uuid(),
         });
         if self.gpu {
             let gpu = json!({ "count": 1, "vram": { "amount": 80, "unit": "gib" }, "model": "nvidia_h100" });

@@ -3,19 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer::Answer;
 use super::droplet::Droplet;
-
-/// How many droplets a page holds if the request does not say.
-const PAGE: usize = 20;
-
-/// How many a page holds at most.
-const LARGEST_PAGE: usize = 200;
-
-/// Where the links between pages lead: to the public service, wherever the request came in.
-const PUBLIC: &str = "https://api.digitalocean.com/v2/droplets";
+use super::listing::{self, Listing};
 
 /// The droplets by id. Tests change them at any time; the next answer shows it.
 #[derive(Debug, Default)]
@@ -67,6 +59,32 @@ impl Droplets {
         self.lock().is_empty()
     }
 
+    /// Those of these ids that belong to a droplet.
+    pub(super) fn present(&self, ids: &[u64]) -> Vec<u64> {
+        let droplets = self.lock();
+        ids.iter().copied().filter(|it| droplets.contains_key(it)).collect()
+    }
+
+    /// The private network of a droplet.
+    pub(super) fn vpc(&self, id: u64) -> Option<String> {
+        self.lock().get(&id).map(|it| it.vpc_uuid().to_owned())
+    }
+
+    /// The ids of the droplets with a tag.
+    pub(super) fn tagged(&self, tag: &str) -> Vec<u64> {
+        self.lock().values().filter(|it| it.tags.iter().any(|it| it == tag)).map(|it| it.id).collect()
+    }
+
+    /// Tags a droplet. Returns whether there is one with this id.
+    pub(super) fn tag(&self, id: u64, tag: &str) -> bool {
+        let mut droplets = self.lock();
+        let Some(droplet) = droplets.get_mut(&id) else { return false };
+        if !droplet.tags.iter().any(|it| it == tag) {
+            droplet.tags.push(tag.to_owned());
+        }
+        true
+    }
+
     /// `GET /v2/droplets/{id}`.
     pub(super) fn one(&self, id: &str) -> Answer {
         let droplets = self.lock();
@@ -76,18 +94,13 @@ impl Droplets {
 
     /// `GET /v2/droplets`.
     pub(super) fn page(&self, query: &[(String, String)]) -> Answer {
-        let listing = match Listing::new(query) {
-            Ok(listing) => listing,
-            Err(message) => return Answer::bad_request(message),
+        let (filter, listing) = match (Filter::new(query), Listing::new(query, &["tag_name", "name", "type"])) {
+            (Ok(filter), Ok(listing)) => (filter, listing),
+            (Err(message), _) | (_, Err(message)) => return Answer::bad_request(message),
         };
         let droplets = self.lock();
-        let matching: Vec<&Droplet> = droplets.values().filter(|it| listing.shows(it)).collect();
-        let page = matching.iter().skip((listing.page - 1).saturating_mul(listing.per_page)).take(listing.per_page);
-        Answer::ok(&json!({
-            "droplets": page.map(|it| it.object()).collect::<Vec<_>>(),
-            "links": listing.links(matching.len()),
-            "meta": { "total": matching.len() },
-        }))
+        let matching: Vec<&Droplet> = droplets.values().filter(|it| filter.shows(it)).collect();
+        listing.answer("droplets", &matching, |it| it.object())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Droplet>> {
@@ -96,13 +109,7 @@ impl Droplets {
     }
 }
 
-/// What a list request asks for.
-struct Listing<'a> {
-    page: usize,
-    per_page: usize,
-    filter: Filter<'a>,
-}
-
+/// Which droplets a list request asks for.
 enum Filter<'a> {
     /// Exactly this tag. As in every list, machines with GPUs are left out.
     Tag(&'a str),
@@ -110,61 +117,25 @@ enum Filter<'a> {
     Kind { gpus: bool, name: Option<&'a str> },
 }
 
-impl<'a> Listing<'a> {
-    fn new(query: &'a [(String, String)]) -> Result<Listing<'a>, &'static str> {
-        let value = |key: &str| query.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str());
-        let number = |key: &str, default: usize| match value(key).map(str::parse) {
-            None => Ok(default),
-            Some(Ok(number)) if number > 0 => Ok(number),
-            Some(_) => Err("page and per_page are positive numbers"),
-        };
-        let filter = match (value("tag_name"), value("name"), value("type")) {
-            (Some(tag), None, None) => Filter::Tag(tag),
-            (Some(_), ..) => return Err("tag_name cannot be combined with name or type"),
-            (None, name, None | Some("droplets")) => Filter::Kind { gpus: false, name },
-            (None, name, Some("gpus")) => Filter::Kind { gpus: true, name },
-            (None, _, Some(_)) => return Err("type is droplets or gpus"),
-        };
-        Ok(Listing { page: number("page", 1)?, per_page: number("per_page", PAGE)?.min(LARGEST_PAGE), filter })
+impl<'a> Filter<'a> {
+    fn new(query: &'a [(String, String)]) -> Result<Filter<'a>, &'static str> {
+        let value = |key: &str| listing::value(query, key);
+        match (value("tag_name"), value("name"), value("type")) {
+            (Some(tag), None, None) => Ok(Filter::Tag(tag)),
+            (Some(_), ..) => Err("tag_name cannot be combined with name or type"),
+            (None, name, None | Some("droplets")) => Ok(Filter::Kind { gpus: false, name }),
+            (None, name, Some("gpus")) => Ok(Filter::Kind { gpus: true, name }),
+            (None, _, Some(_)) => Err("type is droplets or gpus"),
+        }
     }
 
     fn shows(&self, droplet: &Droplet) -> bool {
         droplet.listed
-            && match self.filter {
+            && match self {
                 Filter::Tag(tag) => !droplet.gpu && droplet.tags.iter().any(|it| it == tag),
                 Filter::Kind { gpus, name } => {
-                    droplet.gpu == gpus && name.is_none_or(|it| it.eq_ignore_ascii_case(&droplet.name))
+                    droplet.gpu == *gpus && name.is_none_or(|it| it.eq_ignore_ascii_case(&droplet.name))
                 }
             }
-    }
-
-    /// The links to other pages, if there are any.
-    fn links(&self, total: usize) -> Value {
-        let last = total.div_ceil(self.per_page).max(1);
-        let mut pages = json!({});
-        if self.page > 1 {
-            pages["first"] = self.link(1);
-            pages["prev"] = self.link((self.page - 1).min(last));
-        }
-        if self.page < last {
-            pages["next"] = self.link(self.page + 1);
-            pages["last"] = self.link(last);
-        }
-        if last == 1 && self.page == 1 { json!({}) } else { json!({ "pages": pages }) }
-    }
-
-    fn link(&self, page: usize) -> Value {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        match self.filter {
-            Filter::Tag(tag) => {
-                query.append_pair("tag_name", tag);
-            }
-            Filter::Kind { gpus, name } => {
-                query.extend_pairs(name.map(|it| ("name", it)));
-                query.extend_pairs(gpus.then_some(("type", "gpus")));
-            }
-        }
-        query.append_pair("page", &page.to_string()).append_pair("per_page", &self.per_page.to_string());
-        json!(format!("{PUBLIC}?{}", query.finish()))
     }
 }

@@ -22,6 +22,8 @@ pub struct Fault {
     left: Option<usize>,
     delay: Duration,
     headers: HeaderMap,
+    /// Whether what the request asks for is done all the same.
+    done: bool,
     effect: Effect,
 }
 
@@ -32,7 +34,7 @@ pub(super) enum Effect {
     Kept,
     /// This status, with the service's own body for it or with another.
     Status(StatusCode, Option<Vec<u8>>),
-    /// A page without a droplet on it, as if the account had none.
+    /// A page with nothing on it, as if the account had nothing.
     EmptyList,
     /// Status 200, and a body that says it is JSON and is not.
     Nonsense,
@@ -40,12 +42,15 @@ pub(super) enum Effect {
     Half,
     /// The connection is closed without an answer (in HTTP/2: the stream).
     Nothing,
+    /// The connection stays, and there is no answer.
+    Hang,
 }
 
 impl Fault {
-    /// Another status, with the body that the service has for it.
+    /// Another status, with the body that the service has for it. What the request asks for is not done, unless [`Fault::done`] says so.
     ///
-    /// `path` may hold `*` for one segment: `/v2/droplets/*`. This holds for all faults.
+    /// `path` may hold `*` for one segment, as in `/v2/droplets/*`, and end in `**` for any number of them; `method` may be `*`. This holds
+    /// for all faults.
     ///
     /// # Panics
     ///
@@ -68,16 +73,22 @@ impl Fault {
         Fault::new(method, path, Effect::Nonsense)
     }
 
-    /// The answer's first half, and then the end of the connection.
+    /// The answer's first half, and then the end of the connection. What the request asks for is done.
     #[must_use]
     pub fn half(method: &str, path: &str) -> Fault {
         Fault::new(method, path, Effect::Half)
     }
 
-    /// The end of the connection in the place of an answer.
+    /// The end of the connection in the place of an answer. What the request asks for is done, unless [`Fault::undone`] says otherwise.
     #[must_use]
     pub fn nothing(method: &str, path: &str) -> Fault {
         Fault::new(method, path, Effect::Nothing)
+    }
+
+    /// No answer, until the client gives up. What the request asks for is done, unless [`Fault::undone`] says otherwise.
+    #[must_use]
+    pub fn hang(method: &str, path: &str) -> Fault {
+        Fault::new(method, path, Effect::Hang)
     }
 
     /// The right answer, late.
@@ -89,7 +100,8 @@ impl Fault {
     fn new(method: &str, path: &str, effect: Effect) -> Fault {
         let method = method.parse().expect("the test names a method");
         let (path, query, headers) = (path.to_owned(), Vec::new(), HeaderMap::new());
-        Fault { method, path, query, left: None, delay: Duration::ZERO, headers, effect }
+        let done = !matches!(effect, Effect::Status(..));
+        Fault { method, path, query, left: None, delay: Duration::ZERO, headers, done, effect }
     }
 
     /// Only requests whose query holds this pair.
@@ -103,6 +115,26 @@ impl Fault {
     #[must_use]
     pub fn times(mut self, count: usize) -> Fault {
         self.left = Some(count);
+        self
+    }
+
+    /// Does what the request asks for, before it goes wrong.
+    #[must_use]
+    pub fn done(mut self) -> Fault {
+        self.done = true;
+        self
+    }
+
+    /// Does nothing of what the request asks for.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the fault's answer is made of the right one.
+    #[must_use]
+    pub fn undone(mut self) -> Fault {
+        let without = matches!(self.effect, Effect::Status(..) | Effect::Nothing | Effect::Hang);
+        assert!(without, "{:?} shows what was done", self.effect);
+        self.done = false;
         self
     }
 
@@ -141,8 +173,7 @@ impl Fault {
 
     fn fits(&self, request: &Recorded) -> bool {
         self.left != Some(0)
-            && self.method == request.method
-            && record::matches(&self.path, &request.path)
+            && record::matches(self.method.as_str(), &self.path, request)
             && self.query.iter().all(|pair| request.query.contains(pair))
     }
 
@@ -150,22 +181,48 @@ impl Fault {
         self.delay
     }
 
+    /// What it does to a request, for whoever reads what happened.
+    pub(super) fn name(&self) -> &'static str {
+        match (&self.effect, self.done) {
+            (Effect::Kept, _) => "late",
+            (Effect::Status(..), false) => "another status",
+            (Effect::Status(..), true) => "another status, done",
+            (Effect::EmptyList, _) => "an empty list",
+            (Effect::Nonsense, _) => "nonsense, done",
+            (Effect::Half, _) => "half an answer, done",
+            (Effect::Nothing, false) => "nothing",
+            (Effect::Nothing, true) => "nothing, done",
+            (Effect::Hang, false) => "no answer",
+            (Effect::Hang, true) => "no answer, done",
+        }
+    }
+
+    /// Whether the request is carried out.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
     /// Whether the connection ends in the place of an answer, or in the middle of it.
     pub(super) fn effect(&self) -> &Effect {
         &self.effect
     }
 
-    /// Returns what is answered in the place of `answer`.
-    pub(super) fn apply(&self, answer: Answer) -> Answer {
+    /// Returns what is answered to a request in the place of `answer`.
+    pub(super) fn apply(&self, request: &Recorded, answer: Answer) -> Answer {
         let mut answer = match &self.effect {
-            Effect::Kept | Effect::Half | Effect::Nothing => answer,
-            Effect::Status(status, body) => {
-                let own = Answer::for_status(*status);
-                with_limits(&answer, Answer { body: body.clone().unwrap_or(own.body), ..own })
+            Effect::Kept | Effect::Half | Effect::Nothing | Effect::Hang => answer,
+            Effect::Status(status, None) => {
+                let mut own = with_limits(&answer, Answer::for_status(*status));
+                let id = answer.headers.get("x-request-id").and_then(|it| it.to_str().ok()).unwrap_or_default();
+                own.identify(id);
+                own
+            }
+            Effect::Status(status, Some(body)) => {
+                with_limits(&answer, Answer { body: body.clone(), ..Answer::for_status(*status) })
             }
             Effect::EmptyList => {
-                let body = json!({ "droplets": [], "links": {}, "meta": { "total": 0 } });
-                with_limits(&answer, Answer::ok(&body))
+                let list = request.path.rsplit('/').next().unwrap_or_default();
+                with_limits(&answer, Answer::ok(&json!({ list: [], "links": {}, "meta": { "total": 0 } })))
             }
             Effect::Nonsense => Answer { status: StatusCode::OK, body: b"<html>It works!</html>".to_vec(), ..answer },
         };

@@ -24,6 +24,8 @@ pub struct Recorded {
     pub body: Vec<u8>,
     /// The status that was answered. Absent as long as there is no answer, and for good where a fault or the client prevented it.
     pub status: Option<u16>,
+    /// What went wrong with it on purpose, in a few words.
+    pub fault: Option<&'static str>,
     /// From the request to its answer, with the latency that was asked for. Absent as `status` is.
     pub took: Option<Duration>,
 }
@@ -46,10 +48,11 @@ impl Recorded {
         self.query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether this is such a request: a method and a path in which a segment `*` stands for any one segment.
+    /// Whether this is such a request. The method `*` stands for any; in the path a segment `*` stands for any one segment, and `**` at its
+    /// end for any number of them.
     #[must_use]
     pub fn is(&self, method: &str, path: &str) -> bool {
-        self.method == *method && matches(path, &self.path)
+        matches(method, path, self)
     }
 }
 
@@ -67,11 +70,23 @@ impl fmt::Display for Recorded {
     }
 }
 
-/// Whether a path has the form of a pattern, in which a segment `*` stands for any one segment.
-pub(super) fn matches(pattern: &str, path: &str) -> bool {
-    let (pattern, path) = (pattern.split('/'), path.split('/'));
-    pattern.clone().count() == path.clone().count()
-        && pattern.zip(path).all(|(pattern, segment)| pattern == "*" || pattern == segment)
+/// Whether a method and a path are such: the method `*` stands for any, in the path a segment `*` stands for any one segment, and `**` at
+/// its end for any number of them.
+pub(super) fn matches(method: &str, path: &str, request: &Recorded) -> bool {
+    (method == "*" || request.method == *method) && leads(path, &request.path)
+}
+
+fn leads(pattern: &str, path: &str) -> bool {
+    let mut path = path.split('/');
+    for segment in pattern.split('/') {
+        if segment == "**" {
+            return true;
+        }
+        if !path.next().is_some_and(|it| segment == "*" || segment == it) {
+            return false;
+        }
+    }
+    path.next().is_none()
 }
 
 #[cfg(test)]
@@ -80,9 +95,17 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_one_segment() {
-        assert!(matches("/v2/droplets/*", "/v2/droplets/7"));
-        assert!(matches("/v2/droplets", "/v2/droplets"));
-        assert!(!matches("/v2/droplets/*", "/v2/droplets"));
-        assert!(!matches("/v2/*", "/v2/droplets/7"));
+        assert!(leads("/v2/droplets/*", "/v2/droplets/7"));
+        assert!(leads("/v2/droplets", "/v2/droplets"));
+        assert!(!leads("/v2/droplets/*", "/v2/droplets"));
+        assert!(!leads("/v2/*", "/v2/droplets/7"));
+    }
+
+    #[test]
+    fn two_stars_stand_for_the_rest() {
+        assert!(leads("/v2/droplets/**", "/v2/droplets/7/actions"));
+        assert!(leads("/v2/droplets/**", "/v2/droplets"));
+        assert!(leads("/**", "/v2/droplets"));
+        assert!(!leads("/v2/droplets/**", "/v2/load_balancers"));
     }
 }

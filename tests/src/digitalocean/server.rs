@@ -21,6 +21,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use super::cloud::{Cloud, Outcome};
+use super::hold::Life;
 use super::record::{Authorization, Recorded};
 
 /// Serves until it is dropped.
@@ -42,15 +43,21 @@ pub(super) async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, cloud: 
 async fn connection(stream: TcpStream, tls: TlsAcceptor, cloud: Arc<Cloud>) {
     // Otherwise a small answer waits for the acknowledgement of the one before it, which the client delays.
     let _ = stream.set_nodelay(true);
+    let life = cloud.turnstile.live();
+    let mut until = life.clone();
     // A client that does not trust the certificate, or goes away, is the client's affair: it has an error to show.
     let Ok(stream) = tls.accept(stream).await else { return };
     let streams = Streams { tasks: Arc::default(), cloud: Arc::clone(&cloud) };
-    let service = service_fn(|request| respond(request, Arc::clone(&cloud)));
-    let _ = auto::Builder::new(streams).serve_connection(TokioIo::new(stream), service).await;
+    let service = service_fn(|request| respond(request, Arc::clone(&cloud), life.clone()));
+    let server = auto::Builder::new(streams);
+    tokio::select! {
+        _ = server.serve_connection(TokioIo::new(stream), service) => {}
+        () = until.end() => {}
+    }
 }
 
 /// Answers one request. An error ends the connection (in HTTP/2: the stream) without an answer.
-async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>) -> io::Result<Response<Written>> {
+async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>, life: Life) -> io::Result<Response<Written>> {
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let authorization = match head.headers.remove(AUTHORIZATION) {
@@ -67,9 +74,10 @@ async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>) -> io::Result<Re
         authorization,
         body: body.to_vec(),
         status: None,
+        fault: None,
         took: None,
     };
-    let (answer, complete) = match cloud.answer(request).await {
+    let (answer, complete) = match cloud.answer(request, &life).await {
         Outcome::Whole(answer) => (answer, true),
         Outcome::Half(answer) => (answer, false),
         Outcome::Nothing => return Err(io::Error::other("no answer, on purpose")),

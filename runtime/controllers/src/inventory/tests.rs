@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use cloud_provider::{Address, AddressKind, Page, Reply, Severity, State};
+use cloud_provider::{Address, AddressKind, Identity, Page, Reply, Severity, State};
 use k8s_openapi::api::core::v1::{NodeSpec, Taint};
 
 use super::*;
@@ -24,6 +24,13 @@ struct Fake {
 impl Fake {
     fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.calls.lock().unwrap())
+    }
+}
+
+#[async_trait]
+impl Identity for Fake {
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
     }
 }
 
@@ -104,7 +111,12 @@ fn inventory_with(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>, recor
         list_page: 500,
         ..Description::default()
     };
-    let cloud = Cloud { description: Arc::new(description), instances: Some(fake.clone()) };
+    let cloud = Cloud {
+        description: Arc::new(description),
+        identity: fake.clone(),
+        instances: Some(fake.clone()),
+        load_balancers: None,
+    };
     Inventory::new(&cloud, Nodes::of(nodes), recorder).unwrap()
 }
 

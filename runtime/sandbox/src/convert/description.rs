@@ -2,6 +2,7 @@ use cloud_provider::{Annotation, Description, Endpoint, Permission, Setting};
 
 use super::label;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
+use crate::untrusted::printable;
 
 /// More of anything than this is no description.
 const ITEMS: usize = 256;
@@ -46,6 +47,11 @@ fn check(it: &Description) -> Result<(), String> {
                 "its provider id prefix {prefix:?} is not up to {PREFIX_BYTES} visible ASCII characters"
             ));
         }
+    }
+    let keys = it.annotations.iter().map(|it| &it.key).chain(&it.writes_annotations);
+    // A prefix in upper case is fine for Kubernetes here, and only here.
+    if let Some(key) = keys.into_iter().find(|it| !label::is_key(&it.to_lowercase())) {
+        return Err(format!("{:?} is no annotation key", printable(key, 128)));
     }
     if let Some(name) =
         it.endpoints.iter().map(|it| &it.name).chain(it.settings.iter().map(|it| &it.name)).find(|it| it.is_empty())

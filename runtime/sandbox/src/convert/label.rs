@@ -22,7 +22,8 @@ fn is_name(text: &str) -> bool {
     edges && text.len() <= NAME && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
 }
 
-fn is_subdomain(text: &str) -> bool {
+/// Whether `text` is a DNS name in lower case.
+pub(super) fn is_subdomain(text: &str) -> bool {
     let is_label = |it: &str| {
         !it.is_empty()
             && !it.starts_with('-')

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 
 use super::canonical;
+use super::carried::{Carried, Failure};
 use super::policy::{Denied, Permitted};
-use super::request::{GuestRequest, SendError};
+use super::request::{GuestRequest, Method, SendError};
 use crate::call::CallId;
 use crate::metrics::Metrics;
 
@@ -30,6 +31,8 @@ pub(super) struct Entry<'a> {
     status: Option<u16>,
     address: Option<SocketAddr>,
     error: Option<String>,
+    /// Another request brought the answer.
+    is_joined: bool,
     is_mute: bool,
 }
 
@@ -47,6 +50,7 @@ impl<'a> Entry<'a> {
             status: None,
             address: None,
             error: Some("the call ended first".to_owned()),
+            is_joined: false,
             is_mute: false,
         }
     }
@@ -67,35 +71,40 @@ impl<'a> Entry<'a> {
         SendError::Denied(denied.to_string())
     }
 
-    pub(super) fn paused(&mut self, after: Duration) -> SendError {
-        self.error = Some(format!("not sent, the endpoint is free again in {after:?}"));
-        SendError::RetryAfter(after)
-    }
-
-    pub(super) fn unreachable(&mut self, because: String) -> SendError {
-        self.error = Some(because.clone());
-        SendError::Unreachable(because)
-    }
-
-    pub(super) fn interrupted(&mut self, because: String) -> SendError {
-        self.error = Some(because.clone());
-        SendError::Interrupted(because)
-    }
-
-    /// One attempt on the wire is over, with or without an answer.
-    pub(super) fn attempted(&mut self, address: Option<SocketAddr>, status: Option<StatusCode>, duration: Duration) {
-        self.address = address;
-        self.status = status.map(|it| it.as_u16());
-        let code = status.map_or_else(|| "error".to_owned(), |it| it.as_str().to_owned());
-        let Self { metrics, endpoint, method, .. } = self;
-        metrics.cloud_requests.with_label_values(&[endpoint.as_str(), method, &code]).inc();
-        let seconds = metrics.cloud_request_duration.with_label_values(&[endpoint.as_str(), method]);
-        seconds.observe(duration.as_secs_f64());
-    }
-
-    pub(super) fn answered(&mut self) {
+    /// It was sent, or an equal read was.
+    pub(super) fn carried(&mut self, carried: &Carried, is_joined: bool) {
+        self.is_joined = is_joined;
+        self.address = carried.address;
+        self.status = carried.answer.as_ref().ok().map(|it| it.status.as_u16());
         self.error = None;
     }
+
+    pub(super) fn failed(&mut self, failure: &Failure) -> SendError {
+        let (error, answer) = match failure {
+            Failure::Denied(denied) => return self.denied(denied),
+            Failure::Paused(after) => {
+                (format!("not sent, the endpoint is free again in {after:?}"), SendError::RetryAfter(*after))
+            }
+            Failure::Unreachable(because) => (because.clone(), SendError::Unreachable(because.clone())),
+            Failure::Interrupted(because) => (because.clone(), SendError::Interrupted(because.clone())),
+        };
+        self.error = Some(error);
+        answer
+    }
+}
+
+/// Counts one attempt on the wire, with or without an answer.
+pub(super) fn attempted(
+    metrics: &Metrics,
+    endpoint: &str,
+    method: Method,
+    status: Option<StatusCode>,
+    duration: Duration,
+) {
+    let code = status.map_or_else(|| "error".to_owned(), |it| it.as_str().to_owned());
+    metrics.cloud_requests.with_label_values(&[endpoint, method.as_str(), &code]).inc();
+    let seconds = metrics.cloud_request_duration.with_label_values(&[endpoint, method.as_str()]);
+    seconds.observe(duration.as_secs_f64());
 }
 
 impl Drop for Entry<'_> {
@@ -120,6 +129,7 @@ impl Drop for Entry<'_> {
             status = self.status,
             address = self.address.map(tracing::field::display),
             duration_ms = self.start.elapsed().as_millis() as u64,
+            joined = self.is_joined,
             error = self.error,
         );
     }

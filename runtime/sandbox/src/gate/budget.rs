@@ -33,7 +33,7 @@ impl Budget {
     /// The error is when to come back.
     pub(super) async fn turn(&self) -> Result<SemaphorePermit<'_>, Duration> {
         // Whoever comes during a pause does not queue for its end.
-        self.bucket().paused(Instant::now())?;
+        self.paused()?;
         let slot = tokio::time::timeout(self.patience, self.slots.acquire())
             .await
             .map_err(|_| PATIENCE)?
@@ -41,9 +41,14 @@ impl Budget {
         let wait = self.bucket().take(Instant::now())?;
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
-            self.bucket().paused(Instant::now())?;
+            self.paused()?;
         }
         Ok(slot)
+    }
+
+    /// Whether the endpoint may be used now. The error is when to come back.
+    pub(super) fn paused(&self) -> Result<(), Duration> {
+        self.bucket().paused(Instant::now())
     }
 
     /// Stops the endpoint for `pause`. A longer pause that was asked for before stays.

@@ -71,6 +71,8 @@ pub struct EndpointLimits {
     pub first_byte: Duration,
     /// Between two pieces of the answer's body.
     pub idle: Duration,
+    /// How long an answer to a GET serves further equal ones, as long as nothing is written.
+    pub reuse: Duration,
 }
 
 impl Default for EndpointLimits {
@@ -85,6 +87,7 @@ impl Default for EndpointLimits {
             tls: Duration::from_secs(5),
             first_byte: Duration::from_secs(20),
             idle: Duration::from_secs(10),
+            reuse: Duration::from_secs(2),
         }
     }
 }

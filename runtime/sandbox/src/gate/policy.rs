@@ -23,8 +23,7 @@ pub(crate) enum Mode {
     None,
     /// GET and HEAD: `identity`, `get`, `list`.
     Read,
-    /// Everything that the rules allow, DELETE so many times.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the exports that write, for load balancers, are not called yet"))]
+    /// Everything that the rules allow, DELETE so many times: `ensure`, `delete`.
     Write {
         /// The most DELETEs in one call.
         deletes: u32,
@@ -75,6 +74,10 @@ impl Permitted {
 
     pub(crate) fn target(&self) -> &str {
         &self.target
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     pub(crate) fn into_headers_and_body(self) -> (HeaderMap, Bytes) {
@@ -237,7 +240,9 @@ fn within_budgets(standing: Standing, method: Method, body: Option<&[u8]>) -> Re
     match standing.mode {
         Mode::Write { deletes } if method == Method::Delete && standing.deletes >= deletes => Err(Denied::new(
             Code::Budget,
-            format!("one call may send {deletes} DELETEs; the operator would have to raise `limits`"),
+            format!(
+                "one call may send {deletes} DELETEs; the operator would have to raise deletesPerEnsure or deletesPerDelete in `provider.limits`"
+            ),
         )),
         Mode::None | Mode::Read | Mode::Write { .. } => Ok(()),
     }

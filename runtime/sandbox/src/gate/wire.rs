@@ -7,6 +7,7 @@ mod dial;
 mod tls;
 
 use std::error::Error;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,8 @@ use tokio::time::timeout;
 
 use self::dial::{DialError, Dialed, Dialer};
 use super::address::Networks;
+use super::budget::Budget;
+use super::carried::Failure;
 use super::endpoint::Endpoint;
 use super::error::GateError;
 use super::policy::Denied;
@@ -56,25 +59,15 @@ struct Pool {
 pub(super) struct Exchange {
     /// The checked address that it went to, if there was a connection.
     pub(super) address: Option<SocketAddr>,
-    pub(super) result: Result<Answer, WireError>,
+    pub(super) result: Result<Answer, Failure>,
 }
 
 /// A complete answer.
+#[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(super) enum WireError {
-    /// The host has no address that may be dialled.
-    Denied(Denied),
-    /// Certainly not carried out.
-    Unreachable(String),
-    /// Perhaps carried out.
-    Interrupted(String),
 }
 
 impl Wire {
@@ -83,9 +76,10 @@ impl Wire {
         networks: Arc<Mutex<Arc<Networks>>>,
         resolver: Arc<dyn Resolve>,
         route: fn(SocketAddr) -> SocketAddr,
+        budget: Arc<Budget>,
     ) -> Result<Self, GateError> {
         let authority = endpoint.base_url.origin().authority();
-        let dialer = Dialer::new(endpoint.clone(), networks, resolver, route)?;
+        let dialer = Dialer::new(endpoint.clone(), networks, resolver, route, budget)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
         Ok(Self { endpoint, authority, dialer, pool })
     }
@@ -99,7 +93,7 @@ impl Wire {
         let total = self.endpoint.limits.total;
         let exchange = self.exchange(client, request, connection.clone(), used.as_ref());
         let result = timeout(total, exchange).await.unwrap_or_else(|_| Err(self.too_late(&connection, total)));
-        if matches!(result, Err(WireError::Interrupted(_))) {
+        if matches!(result, Err(Failure::Interrupted(_))) {
             // Nothing else may wait for what did not come here.
             if let Some(connected) = &*connection.connection_metadata() {
                 connected.poison();
@@ -114,7 +108,7 @@ impl Wire {
         request: Request<Full<Bytes>>,
         mut connection: CaptureConnection,
         used: Option<&Used>,
-    ) -> Result<Answer, WireError> {
+    ) -> Result<Answer, Failure> {
         let limits = &self.endpoint.limits;
         let answer = client.request(request);
         tokio::pin!(answer);
@@ -135,7 +129,7 @@ impl Wire {
     }
 
     /// Reads an answer, as far as it may be read.
-    async fn read(&self, response: Response<Incoming>, used: Option<&Used>) -> Result<Answer, WireError> {
+    async fn read(&self, response: Response<Incoming>, used: Option<&Used>) -> Result<Answer, Failure> {
         let limits = &self.endpoint.limits;
         let (head, mut body) = response.into_parts();
         check_head(&head.headers).map_err(|it| self.interrupted(it))?;
@@ -200,32 +194,34 @@ impl Wire {
         client
     }
 
-    fn failed(&self, error: &hyper_util::client::legacy::Error) -> WireError {
+    fn failed(&self, error: &hyper_util::client::legacy::Error) -> Failure {
         let mut cause: Option<&(dyn Error + 'static)> = Some(error);
         while let Some(error) = cause {
-            match error.downcast_ref::<DialError>() {
+            let within = error.downcast_ref::<io::Error>().and_then(|it| it.get_ref()?.downcast_ref());
+            match error.downcast_ref::<DialError>().or(within) {
                 Some(DialError::Denied(because)) => {
-                    return WireError::Denied(Denied::new(super::policy::Code::Ip, because.clone()));
+                    return Failure::Denied(Denied::new(super::policy::Code::Ip, because.clone()));
                 }
-                Some(DialError::Unreachable(because)) => return WireError::Unreachable(because.clone()),
+                Some(DialError::Paused(after)) => return Failure::Paused(*after),
+                Some(DialError::Unreachable(because)) => return Failure::Unreachable(because.clone()),
                 None => cause = error.source(),
             }
         }
         if error.is_connect() {
-            return WireError::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)));
+            return Failure::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)));
         }
         self.interrupted(format_args!("broke the connection off: {}", Chain(error)))
     }
 
-    fn too_late(&self, connection: &CaptureConnection, total: Duration) -> WireError {
+    fn too_late(&self, connection: &CaptureConnection, total: Duration) -> Failure {
         if connection.connection_metadata().is_none() {
-            return WireError::Unreachable(format!("{} was not connected within {total:?}", self.name()));
+            return Failure::Unreachable(format!("{} was not connected within {total:?}", self.name()));
         }
         self.interrupted(format_args!("had not answered in full after {total:?}"))
     }
 
-    fn interrupted(&self, what: impl std::fmt::Display) -> WireError {
-        WireError::Interrupted(format!("{} {what}", self.name()))
+    fn interrupted(&self, what: impl std::fmt::Display) -> Failure {
+        Failure::Interrupted(format!("{} {what}", self.name()))
     }
 
     /// The endpoint in a sentence. Never the path or the query.

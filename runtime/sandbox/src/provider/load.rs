@@ -7,10 +7,14 @@ use cloud_provider::Description;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use super::guard::Guard;
 use super::{Loaded, ProviderSettings};
 use crate::bindings::description::ProvidesDescriptionPre;
+use crate::bindings::description::aerostat::cloud::types::Error;
+use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::instances::ProvidesInstancesPre;
-use crate::call::{Calls, Function, State, is_inert, linker};
+use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
+use crate::call::{Calls, Crash, Function, Permit, State, is_inert, linker};
 use crate::convert;
 use crate::engine::Sandbox;
 use crate::gate::Gate;
@@ -20,6 +24,7 @@ use crate::untrusted::printable;
 
 const PROVIDER: &str = "aerostat:cloud/provider";
 const INSTANCES: &str = "aerostat:cloud/instances";
+const LOAD_BALANCERS: &str = "aerostat:cloud/load-balancers";
 
 /// What a guest may import of ours.
 const OFFERED: [&str; 5] = [
@@ -153,18 +158,35 @@ pub(super) async fn load(
     let contract = |source| LoadError::Contract { module: name.clone(), source };
     let pre = linker(&engine).and_then(|it| it.instantiate_pre(&component)).map_err(contract)?;
     let provider = ProvidesDescriptionPre::new(pre.clone()).map_err(contract)?;
-    let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre)).transpose().map_err(contract)?;
+    let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre.clone())).transpose().map_err(contract)?;
+    let load_balancers =
+        exports.load_balancers.then(|| ProvidesLoadBalancersPre::new(pre)).transpose().map_err(contract)?;
 
     let given: Arc<[_]> = settings.settings.into();
     let mut calls =
-        Calls::new(engine, name.as_str().into(), digest, given.clone(), settings.limits, gate.clone(), metrics);
-    let description =
-        describe(&calls, &provider).await.map_err(|because| LoadError::Describe { module: name.clone(), because })?;
+        Calls::new(engine, name.as_str().into(), digest, given.clone(), settings.limits, gate.clone(), metrics.clone());
+    let described = async {
+        let answer = describe(&calls, &calls.permit().await, &provider).await;
+        let answer = answer.map_err(|crash| calls.explain(Function::Describe, &crash))?;
+        let answer = answer.map_err(|error| convert::error(error).to_string())?;
+        convert::description::description(answer).map_err(|it| format!("its description is unusable: {it}"))
+    };
+    let description = described.await.map_err(|because| LoadError::Describe { module: name.clone(), because })?;
     check_settings(&description, &given)?;
     check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
-    let node_labels = settings.node_labels;
-    Ok(Loaded { description: Arc::new(description), instances, calls, node_labels, compile_time })
+    let guard = Guard::new(calls.provider.clone(), settings.limits.quarantine, metrics.quarantined.clone());
+    Ok(Loaded {
+        description: Arc::new(description),
+        provider,
+        instances,
+        load_balancers,
+        calls,
+        guard,
+        node_labels: settings.node_labels,
+        writes_annotations: settings.writes_annotations,
+        compile_time,
+    })
 }
 
 async fn compile(engine: Engine, module: Module) -> Result<Component, LoadError> {
@@ -206,39 +228,43 @@ fn check_version(interface: &str, version: &str, module: &str) -> Result<(), Loa
 /// What a component can do. Exports that are no capabilities are nobody's business.
 struct Exports {
     instances: bool,
+    load_balancers: bool,
 }
 
 impl Exports {
     fn of(engine: &Engine, component: &Component, module: &str) -> Result<Self, LoadError> {
-        let (mut provider, mut instances) = (false, false);
+        let mut provider = false;
+        let mut found = Self { instances: false, load_balancers: false };
         for (export, _) in component.component_type().exports(engine) {
             let (interface, version) = export.split_once('@').unwrap_or((export, ""));
             match interface {
                 PROVIDER => provider = true,
-                INSTANCES => instances = true,
+                INSTANCES => found.instances = true,
+                LOAD_BALANCERS => found.load_balancers = true,
                 _ => continue,
             }
             check_version(export, version, module)?;
         }
-        if provider { Ok(Self { instances }) } else { Err(LoadError::NoProvider { module: module.into() }) }
+        if provider { Ok(found) } else { Err(LoadError::NoProvider { module: module.into() }) }
     }
 }
 
-async fn describe(calls: &Calls, provider: &ProvidesDescriptionPre<State>) -> Result<Description, String> {
+/// One call of `describe`, as it answered.
+pub(super) async fn describe(
+    calls: &Calls,
+    permit: &Permit<'_>,
+    provider: &ProvidesDescriptionPre<State>,
+) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
     let reply = calls
-        .run(Function::Describe, |store| {
+        .run(permit, Function::Describe, |store| {
             Box::pin(async move {
                 let guest = provider.instantiate_async(&mut *store).await?;
                 guest.aerostat_cloud_provider().call_describe(store).await
             })
         })
         .await;
-    match reply.answer {
-        Ok(Ok(it)) => convert::description::description(it).map_err(|it| format!("its description is unusable: {it}")),
-        Ok(Err(error)) => Err(convert::error(error).to_string()),
-        Err(crash) => Err(calls.explain(Function::Describe, &crash)),
-    }
+    reply.answer
 }
 
 fn check_settings(description: &Description, given: &[(String, String)]) -> Result<(), LoadError> {

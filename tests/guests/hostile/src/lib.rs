@@ -1,18 +1,21 @@
-//! A provider that does what a provider must not. A node's name is the crime to commit for it; so is a cursor of
-//! `list`, and the setting `describe`. What a crime found out comes back as [`Error::Invalid`].
+//! A provider that does what a provider must not. A node's name is the crime to commit for it; so is a Service's, a
+//! cursor of `list`, and the settings `describe` and `identity`. What a crime found out comes back as
+//! [`Error::Invalid`].
 
+mod load_balancers;
 mod named;
 mod network;
 mod resources;
 mod wasi;
 
 use aerostat_sdk::{
-    Address, Description, Endpoint, Error, Instance, Instances, Node, Page, Provider, Result, Setting, settings,
+    Address, Annotation, Description, Endpoint, Error, Instance, Instances, LoadBalancer, LoadBalancers, Node, Page,
+    Progress, Provider, Removal, Result, Setting, settings,
 };
 
 struct Hostile;
 
-aerostat_sdk::export!(Hostile: Provider, Instances);
+aerostat_sdk::export!(Hostile: Provider, Instances, LoadBalancers);
 
 /// What a node gets.
 type Answer = Result<Option<Instance>>;
@@ -25,6 +28,13 @@ impl Provider for Hostile {
         let mut description = Description::new("hostile", "1.0.0")
             .provider_id_prefix("hostile://")
             .setting(Setting::optional("describe", "The crime to commit before describing anything."))
+            .setting(Setting::optional(
+                "identity",
+                "The crime to commit when asked for the account; or \"account:\" and its name.",
+            ))
+            .annotation(Annotation::new("hostile.example/see", "anything", "What the provider may see."))
+            .writes_annotation("hostile.example/id")
+            .writes_annotation("hostile.example/kind")
             .setting(Setting::optional("endpoint", "An endpoint to need."))
             .setting(Setting::optional("get-batch", "How many nodes one call of get takes.").default("1"))
             .setting(Setting::optional("requires", "A further setting to need."));
@@ -35,6 +45,14 @@ impl Provider for Hostile {
             description = description.setting(Setting::required(setting, "Whatever it is."));
         }
         Ok(description.get_batch(settings::find("get-batch")?.unwrap_or(1)))
+    }
+
+    fn identity() -> Result<Option<String>> {
+        let Some(crime) = settings::find::<String>("identity")? else { return Ok(None) };
+        match crime.strip_prefix("account:") {
+            Some(account) => Ok(Some(account.to_owned())),
+            None => commit(&Node::named(crime)).map(|_| None),
+        }
     }
 }
 
@@ -62,6 +80,16 @@ impl Instances for Hostile {
             }
             Some(crime) => commit(&Node::named(crime)).map(|it| Page::new(it.into_iter().collect(), None)),
         }
+    }
+}
+
+impl LoadBalancers for Hostile {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        load_balancers::ensure(desired)
+    }
+
+    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+        load_balancers::delete(unwanted)
     }
 }
 

@@ -58,7 +58,7 @@ async fn load() -> Result<Provider> {
         path: guests::DIGITALOCEAN.into(),
         sha256: Digest::parse(&guests::sha256(guests::DIGITALOCEAN))?,
     };
-    let settings = ProviderSettings { settings: Vec::new(), node_labels: Vec::new(), limits };
+    let settings = ProviderSettings { limits, ..ProviderSettings::default() };
     let sandbox = Sandbox::new(limits.memory)?;
     let gate = Gate::new(gate, metrics.clone())?;
     Ok(Provider::load(&sandbox, source.fetch(&NoConfigMaps).await?, settings, gate, metrics).await?)

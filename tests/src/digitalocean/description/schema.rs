@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 /// Keywords that mean the same in both languages.
-const SAME: [&str; 12] = [
+const SAME: [&str; 11] = [
     "default",
     "format",
     "maxItems",
@@ -17,98 +17,140 @@ const SAME: [&str; 12] = [
     "minProperties",
     "multipleOf",
     "pattern",
-    "required",
     "uniqueItems",
 ];
 
 /// Keywords that restrict no value.
-const PROSE: [&str; 8] =
-    ["deprecated", "description", "example", "externalDocs", "readOnly", "title", "writeOnly", "xml"];
+const PROSE: [&str; 6] = ["deprecated", "description", "example", "externalDocs", "title", "xml"];
+
+/// Which way a value travels, and so which of the declared properties it must not have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Direction {
+    /// To the service: without what is read-only.
+    Request,
+    /// From the service: without what is write-only.
+    Answer,
+}
 
 /// Returns a document that checks a whole value against `schema`. `components` are the description's schemas by name.
 ///
 /// # Panics
 ///
 /// Panics at a keyword that it does not know, because what is not converted would not be checked.
-pub(super) fn document(schema: &Value, components: &Map<String, Value>) -> Value {
+pub(super) fn document(schema: &Value, components: &Map<String, Value>, direction: Direction) -> Value {
+    let conversion = Conversion { components, direction };
     let definitions: Map<String, Value> =
-        components.iter().map(|(name, schema)| (name.clone(), open(schema))).collect();
-    let mut document = closed(schema);
+        components.iter().map(|(name, schema)| (name.clone(), conversion.open(schema))).collect();
+    let mut document = conversion.closed(schema);
     document["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     document["$defs"] = Value::Object(definitions);
     document
 }
 
-/// What checks a value: only declared properties, if any are declared.
-fn closed(schema: &Value) -> Value {
-    let mut converted = open(schema);
-    let declares = ["$ref", "allOf", "anyOf", "oneOf", "properties"];
-    if declares.iter().any(|keyword| converted.get(keyword).is_some()) {
-        converted["unevaluatedProperties"] = json!(false);
-    }
-    converted
+/// What every schema of a document is converted with.
+#[derive(Clone, Copy)]
+struct Conversion<'a> {
+    components: &'a Map<String, Value>,
+    direction: Direction,
 }
 
-/// What checks a part of a value: further properties are for others to judge.
-fn open(schema: &Value) -> Value {
-    let schema = schema.as_object().expect("a schema of OpenAPI 3.0 is an object");
-    let mut converted = Map::new();
-    for (keyword, value) in schema {
-        match keyword.as_str() {
-            "$ref" => {
-                let reference = value.as_str().expect("a reference is a string");
-                let name = reference.strip_prefix("#/components/schemas/");
-                let name = name.expect("schemas refer to schemas of the same description");
-                converted.insert("$ref".to_owned(), json!(format!("#/$defs/{name}")));
-            }
-            "properties" => {
-                let properties = value.as_object().expect("properties are an object");
-                let properties = properties.iter().map(|(name, schema)| (name.clone(), closed(schema)));
-                converted.insert(keyword.clone(), Value::Object(properties.collect()));
-            }
-            "items" => {
-                converted.insert(keyword.clone(), closed(value));
-            }
-            "additionalProperties" => {
-                let value = if value.is_boolean() { value.clone() } else { closed(value) };
-                converted.insert(keyword.clone(), value);
-            }
-            "allOf" | "anyOf" | "oneOf" => {
-                let parts = value.as_array().expect("a composition is an array");
-                converted.insert(keyword.clone(), parts.iter().map(open).collect());
-            }
-            "not" => {
-                converted.insert(keyword.clone(), open(value));
-            }
-            "type" => {
-                let value = if is(schema, "nullable") { json!([value, "null"]) } else { value.clone() };
-                converted.insert(keyword.clone(), value);
-            }
-            "enum" => {
-                let mut values = value.as_array().expect("an enumeration is an array").clone();
-                if is(schema, "nullable") && !values.contains(&Value::Null) {
-                    values.push(Value::Null);
+impl Conversion<'_> {
+    /// What checks a value: only declared properties, if any are declared.
+    fn closed(self, schema: &Value) -> Value {
+        let mut converted = self.open(schema);
+        let declares = ["$ref", "allOf", "anyOf", "oneOf", "properties"];
+        if declares.iter().any(|keyword| converted.get(keyword).is_some()) {
+            converted["unevaluatedProperties"] = json!(false);
+        }
+        converted
+    }
+
+    /// What checks a part of a value: further properties are for others to judge.
+    fn open(self, schema: &Value) -> Value {
+        let schema = schema.as_object().expect("a schema of OpenAPI 3.0 is an object");
+        let mut converted = Map::new();
+        for (keyword, value) in schema {
+            match keyword.as_str() {
+                "$ref" => {
+                    converted.insert("$ref".to_owned(), json!(format!("#/$defs/{}", referred(value))));
                 }
-                converted.insert(keyword.clone(), Value::Array(values));
+                "properties" => {
+                    let properties = value.as_object().expect("properties are an object");
+                    let properties = properties.iter().filter(|(_, schema)| !self.hides(schema));
+                    let properties = properties.map(|(name, schema)| (name.clone(), self.closed(schema)));
+                    converted.insert(keyword.clone(), Value::Object(properties.collect()));
+                }
+                "items" => {
+                    converted.insert(keyword.clone(), self.closed(value));
+                }
+                "additionalProperties" => {
+                    let value = if value.is_boolean() { value.clone() } else { self.closed(value) };
+                    converted.insert(keyword.clone(), value);
+                }
+                "allOf" | "anyOf" | "oneOf" => {
+                    let parts = value.as_array().expect("a composition is an array");
+                    converted.insert(keyword.clone(), parts.iter().map(|it| self.open(it)).collect());
+                }
+                "not" => {
+                    converted.insert(keyword.clone(), self.open(value));
+                }
+                // What is required of the other direction only is not required of this one.
+                "required" => {
+                    let mut names = value.as_array().expect("required names are an array").clone();
+                    names.retain(|name| {
+                        let property = name.as_str().and_then(|name| schema.get("properties")?.get(name));
+                        !property.is_some_and(|it| self.hides(it))
+                    });
+                    converted.insert(keyword.clone(), Value::Array(names));
+                }
+                "type" => {
+                    let value = if is(schema, "nullable") { json!([value, "null"]) } else { value.clone() };
+                    converted.insert(keyword.clone(), value);
+                }
+                "enum" => {
+                    let mut values = value.as_array().expect("an enumeration is an array").clone();
+                    if is(schema, "nullable") && !values.contains(&Value::Null) {
+                        values.push(Value::Null);
+                    }
+                    converted.insert(keyword.clone(), Value::Array(values));
+                }
+                "minimum" => {
+                    let keyword = if is(schema, "exclusiveMinimum") { "exclusiveMinimum" } else { "minimum" };
+                    converted.insert(keyword.to_owned(), value.clone());
+                }
+                "maximum" => {
+                    let keyword = if is(schema, "exclusiveMaximum") { "exclusiveMaximum" } else { "maximum" };
+                    converted.insert(keyword.to_owned(), value.clone());
+                }
+                // Each of them changes what the keyword beside it means, and was seen to there.
+                "nullable" | "exclusiveMinimum" | "exclusiveMaximum" | "readOnly" | "writeOnly" => {}
+                same if SAME.contains(&same) => {
+                    converted.insert(keyword.clone(), value.clone());
+                }
+                prose if PROSE.contains(&prose) || prose.starts_with("x-") => {}
+                unknown => panic!("the keyword {unknown} of OpenAPI is not converted to JSON Schema"),
             }
-            "minimum" => {
-                let keyword = if is(schema, "exclusiveMinimum") { "exclusiveMinimum" } else { "minimum" };
-                converted.insert(keyword.to_owned(), value.clone());
-            }
-            "maximum" => {
-                let keyword = if is(schema, "exclusiveMaximum") { "exclusiveMaximum" } else { "maximum" };
-                converted.insert(keyword.to_owned(), value.clone());
-            }
-            // Each of them changes what the keyword beside it means, and was seen to there.
-            "nullable" | "exclusiveMinimum" | "exclusiveMaximum" => {}
-            same if SAME.contains(&same) => {
-                converted.insert(keyword.clone(), value.clone());
-            }
-            prose if PROSE.contains(&prose) || prose.starts_with("x-") => {}
-            unknown => panic!("the keyword {unknown} of OpenAPI is not converted to JSON Schema"),
+        }
+        Value::Object(converted)
+    }
+
+    /// Whether a property with this schema must not be there: for this direction it counts as undeclared.
+    fn hides(self, schema: &Value) -> bool {
+        let keyword = match self.direction {
+            Direction::Request => "readOnly",
+            Direction::Answer => "writeOnly",
+        };
+        match schema.get("$ref") {
+            Some(reference) => self.hides(&self.components[referred(reference)]),
+            None => schema[keyword] == json!(true),
         }
     }
-    Value::Object(converted)
+}
+
+/// The name of the schema that a reference refers to.
+fn referred(reference: &Value) -> &str {
+    let reference = reference.as_str().expect("a reference is a string");
+    reference.strip_prefix("#/components/schemas/").expect("schemas refer to schemas of the same description")
 }
 
 fn is(schema: &Map<String, Value>, keyword: &str) -> bool {
@@ -119,20 +161,27 @@ fn is(schema: &Map<String, Value>, keyword: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks which of the values the converted schema admits.
+    /// Checks which of the values the converted schema admits, as a request and as an answer.
     #[track_caller]
     fn check(schema: Value, admitted: &[Value], refused: &[Value]) {
+        check_one_way(Direction::Request, &schema, admitted, refused);
+        check_one_way(Direction::Answer, &schema, admitted, refused);
+    }
+
+    #[track_caller]
+    fn check_one_way(direction: Direction, schema: &Value, admitted: &[Value], refused: &[Value]) {
         let components = json!({
             "named": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
             "sized": { "type": "object", "properties": { "size": { "type": "integer" } } },
+            "given": { "type": "string", "readOnly": true },
         });
-        let document = document(&schema, components.as_object().unwrap());
+        let document = document(schema, components.as_object().unwrap(), direction);
         let validator = jsonschema::validator_for(&document).unwrap();
         for value in admitted {
-            assert!(validator.is_valid(value), "{document} refuses {value}");
+            assert!(validator.is_valid(value), "{direction:?}: {document} refuses {value}");
         }
         for value in refused {
-            assert!(!validator.is_valid(value), "{document} admits {value}");
+            assert!(!validator.is_valid(value), "{direction:?}: {document} admits {value}");
         }
     }
 
@@ -171,6 +220,24 @@ mod tests {
             &free,
             &[json!({ "size": 1 })],
         );
+    }
+
+    #[test]
+    fn what_is_read_only_belongs_to_answers_and_what_is_write_only_to_requests() {
+        let schema = json!({
+            "properties": {
+                "id": { "type": "string", "readOnly": true },
+                "urn": { "$ref": "#/components/schemas/given" },
+                "secret": { "type": "string", "writeOnly": true },
+                "name": { "type": "string" },
+            },
+            "required": ["id", "secret", "name"],
+        });
+        let given = json!({ "id": "a", "urn": "b", "name": "c" });
+        let sent = json!({ "secret": "a", "name": "c" });
+        let both = json!({ "id": "a", "secret": "a", "name": "c" });
+        check_one_way(Direction::Answer, &schema, std::slice::from_ref(&given), &[sent.clone(), both.clone()]);
+        check_one_way(Direction::Request, &schema, &[sent], &[given, both]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
@@ -20,6 +21,7 @@ use tokio_rustls::TlsConnector;
 use super::tls;
 use crate::gate::address::{self, Networks};
 use crate::gate::base_url::{Host, Scheme};
+use crate::gate::budget::Budget;
 use crate::gate::endpoint::Endpoint;
 use crate::gate::error::GateError;
 use crate::gate::resolve::Resolve;
@@ -34,6 +36,7 @@ pub(super) struct Dialer {
     networks: Arc<Mutex<Arc<Networks>>>,
     resolver: Arc<dyn Resolve>,
     route: fn(SocketAddr) -> SocketAddr,
+    budget: Arc<Budget>,
     /// Absent for `http://`, which is for loopback literals only.
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
@@ -42,12 +45,15 @@ pub(super) struct Dialer {
 #[derive(Clone, Copy)]
 pub(super) struct Dialed(pub(super) SocketAddr);
 
-/// Why there is no connection.
+/// Why there is no connection, or nothing may begin on the one that there is.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum DialError {
     /// No address may be dialled.
     #[error("{0}")]
     Denied(String),
+    /// The endpoint is to be left alone for so long.
+    #[error("not before {0:?} from now")]
+    Paused(Duration),
     /// None answered.
     #[error("{0}")]
     Unreachable(String),
@@ -59,13 +65,14 @@ impl Dialer {
         networks: Arc<Mutex<Arc<Networks>>>,
         resolver: Arc<dyn Resolve>,
         route: fn(SocketAddr) -> SocketAddr,
+        budget: Arc<Budget>,
     ) -> Result<Self, GateError> {
         let origin = endpoint.base_url.origin();
         let tls = match origin.scheme() {
             Scheme::Http => None,
             Scheme::Https => Some((tls::connector(&endpoint)?, origin.host().server_name())),
         };
-        Ok(Self { endpoint, networks, resolver, route, tls })
+        Ok(Self { endpoint, networks, resolver, route, budget, tls })
     }
 
     async fn connect(self) -> Result<Stream, DialError> {
@@ -73,7 +80,8 @@ impl Dialer {
         let mut failures = Vec::new();
         for address in addresses {
             match self.dial(address).await {
-                Ok(stream) => return Ok(stream),
+                // The cloud may have asked for a pause meanwhile.
+                Ok(stream) => return self.budget.paused().map(|()| stream).map_err(DialError::Paused),
                 Err(error) => failures.push(format!("{address}: {error}")),
             }
         }
@@ -124,13 +132,14 @@ impl Dialer {
             .map_err(|_| late("connection", limits.connect))??;
         tcp.set_nodelay(true)?;
         let Some((tls, name)) = &self.tls else {
-            return Ok(Stream::new(tcp, address, false));
+            return Ok(Stream::new(tcp, address, Some(self.budget.clone())));
         };
         let stream = timeout(limits.tls, tls.connect(name.clone(), tcp))
             .await
             .map_err(|_| late("TLS handshake", limits.tls))??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        Ok(Stream::new(stream, address, is_http2))
+        // Over HTTP/2 a request leaves as soon as it has its turn, and what else is written concerns its neighbours.
+        Ok(Stream::new(stream, address, (!is_http2).then(|| self.budget.clone())))
     }
 
     fn unreachable(&self, what: impl fmt::Display) -> DialError {
@@ -157,33 +166,44 @@ impl tower::Service<http::Uri> for Dialer {
 pub(super) struct Stream {
     io: TokioIo<Box<dyn Bytes>>,
     address: SocketAddr,
-    is_http2: bool,
+    /// Of HTTP/1: asked before a request begins, which may have waited for this connection since before a pause.
+    budget: Option<Arc<Budget>>,
+    /// What is written next begins a request.
+    is_at_rest: bool,
 }
 
 trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
 impl Stream {
-    fn new(io: impl Bytes + 'static, address: SocketAddr, is_http2: bool) -> Self {
-        Self { io: TokioIo::new(Box::new(io)), address, is_http2 }
+    fn new(io: impl Bytes + 'static, address: SocketAddr, budget: Option<Arc<Budget>>) -> Self {
+        Self { io: TokioIo::new(Box::new(io)), address, budget, is_at_rest: true }
     }
 }
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
         let connected = Connected::new().extra(Dialed(self.address));
-        if self.is_http2 { connected.negotiated_h2() } else { connected }
+        if self.budget.is_none() { connected.negotiated_h2() } else { connected }
     }
 }
 
 impl Read for Stream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(context, into)
+        let poll = Pin::new(&mut self.io).poll_read(context, into);
+        self.is_at_rest |= poll.is_ready();
+        poll
     }
 }
 
 impl Write for Stream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        if self.is_at_rest
+            && let Some(Err(after)) = self.budget.as_ref().map(|it| it.paused())
+        {
+            return Poll::Ready(Err(io::Error::other(DialError::Paused(after))));
+        }
+        self.is_at_rest = false;
         Pin::new(&mut self.io).poll_write(context, from)
     }
 

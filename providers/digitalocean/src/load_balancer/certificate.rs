@@ -1,0 +1,116 @@
+//! Which certificate a load balancer shows.
+
+use aerostat_sdk::{Error, Result};
+
+use super::annotations::{Annotations, CERTIFICATE_ID, CERTIFICATE_NAME, TLS_PASSTHROUGH, boolean};
+use super::remarks::Remarks;
+use crate::api::certificates;
+use crate::api::load_balancers::{LoadBalancer as Live, Rule};
+use crate::settings::uuid;
+
+/// What is done about TLS.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Tls {
+    /// Nothing.
+    None,
+    /// It is left to the targets.
+    Passthrough,
+    /// It ends at the load balancer, with this certificate: its id.
+    Certificate(String),
+}
+
+/// What a Service says about TLS.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Wanted {
+    None,
+    Passthrough,
+    /// The certificate with this id, or the one that took its place.
+    Id(String),
+    /// The certificate that has this name now.
+    Name(String),
+}
+
+impl Wanted {
+    /// # Errors
+    ///
+    /// `invalid`, if the annotations contradict each other.
+    pub(super) fn of(annotations: Annotations<'_>, remarks: &mut Remarks) -> Result<Self> {
+        let passthrough = match annotations.text(TLS_PASSTHROUGH).map(|it| (it, boolean(it))) {
+            None => false,
+            Some((_, Some(passthrough))) => passthrough,
+            Some((value, None)) => {
+                remarks.tolerated(TLS_PASSTHROUGH, value, "counts as false: it is neither true nor false");
+                false
+            }
+        };
+        let id = annotations.parsed(CERTIFICATE_ID, "the UUID of a certificate", uuid)?;
+        let name = annotations.text(CERTIFICATE_NAME);
+        match (passthrough, id, name) {
+            (false, Some(id), _) => Ok(Self::Id(id)),
+            (false, None, Some(name)) => Ok(Self::Name(name.to_owned())),
+            (false, None, None) => Ok(Self::None),
+            (true, None, None) => Ok(Self::Passthrough),
+            (true, id, _) => {
+                let other = if id.is_some() { CERTIFICATE_ID } else { CERTIFICATE_NAME };
+                Err(Error::invalid(format_args!("annotations {TLS_PASSTHROUGH} and {other} cannot both be set")))
+            }
+        }
+    }
+
+    /// As the rules want it, without asking the cloud: a name stands for the id that is not known yet.
+    pub(super) fn unresolved(&self) -> Tls {
+        match self {
+            Self::None => Tls::None,
+            Self::Passthrough => Tls::Passthrough,
+            Self::Id(it) | Self::Name(it) => Tls::Certificate(it.clone()),
+        }
+    }
+
+    /// Puts the id of the certificate that holds now into the rules.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, if no certificate has this name; and whatever the cloud answers.
+    pub(super) fn resolve(&self, rules: &mut [Rule], live: Option<&Live>) -> Result<()> {
+        if rules.iter().all(|it| it.certificate_id.is_none()) {
+            return Ok(());
+        }
+        let id = match self {
+            Self::None | Self::Passthrough => return Ok(()),
+            Self::Id(id) => match live.and_then(shown) {
+                Some(shown) if shown != id => current(id, shown)?,
+                _ => id.clone(),
+            },
+            Self::Name(name) => {
+                let found = certificates::named(name)?;
+                let missing = || {
+                    Error::invalid(format_args!(
+                        "certificate with name {name:?} not found (annotation {CERTIFICATE_NAME})"
+                    ))
+                };
+                found.ok_or_else(missing)?.id
+            }
+        };
+        for rule in rules {
+            rule.certificate_id = rule.certificate_id.as_ref().map(|_| id.clone());
+        }
+        Ok(())
+    }
+}
+
+/// The certificate that a load balancer shows now.
+fn shown(live: &Live) -> Option<&str> {
+    live.forwarding_rules.iter().find_map(|it| it.certificate_id.as_deref())
+}
+
+/// Of two certificates the one that holds: the cloud gives a certificate of Let's Encrypt another id when it renews it,
+/// and changes the load balancer; the annotation keeps the old id, which may be gone.
+fn current(annotated: &str, shown: &str) -> Result<String> {
+    let renewed = match certificates::find(shown)? {
+        Some(theirs) if theirs.kind == "lets_encrypt" => {
+            certificates::find(annotated)?.is_none_or(|ours| ours.name == theirs.name)
+        }
+        _ => false,
+    };
+    Ok(if renewed { shown } else { annotated }.to_owned())
+}

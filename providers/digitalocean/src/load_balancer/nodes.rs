@@ -1,0 +1,97 @@
+//! Which droplets take traffic, and which address families they have.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use aerostat_sdk::{AddressKind, Error, Node, Result, provider_id};
+
+use super::annotations::{NETWORK, TYPE};
+use super::remarks::Remarks;
+use crate::PREFIX;
+use crate::api::load_balancers::{Kind, Network};
+
+/// The most nodes that one message names.
+const NAMED: usize = 10;
+
+/// The droplets behind the nodes that this load balancer reaches.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Targets {
+    /// Their ids; never empty.
+    pub(super) droplets: BTreeSet<u64>,
+    /// Whether each of them has public addresses of both families.
+    pub(super) dual_stack: bool,
+}
+
+impl Targets {
+    /// Those of `nodes` that a load balancer of this kind in this network reaches.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` if there are only nodes that this kind never reaches, `unavailable` if there is none at all.
+    pub(super) fn of(nodes: &[Node], kind: Kind, network: Network, remarks: &mut Remarks) -> Result<Self> {
+        let mut targets = Self { droplets: BTreeSet::new(), dual_stack: true };
+        let (mut unknown, mut private) = (Vec::new(), Vec::new());
+        for node in nodes {
+            let id = node.provider_id.as_deref().unwrap_or_default();
+            let Ok(id) = provider_id::parse(PREFIX, id, "the droplet's id, a number") else {
+                unknown.push(&*node.name);
+                continue;
+            };
+            let has = |kind, is: fn(&IpAddr) -> bool| {
+                let mut addresses = node.addresses.iter().filter(|it| it.kind == kind);
+                addresses.any(|it| it.value.parse().is_ok_and(|it| is(&it)))
+            };
+            let public = has(AddressKind::ExternalIp, IpAddr::is_ipv4);
+            let internal = has(AddressKind::InternalIp, IpAddr::is_ipv4);
+            let reached = match (network, kind) {
+                (Network::Internal, _) => true,
+                (Network::External, Kind::Regional) => public || internal,
+                (Network::External, Kind::RegionalNetwork | Kind::Other) => public,
+            };
+            if reached {
+                targets.droplets.insert(id);
+                targets.dual_stack &= public && has(AddressKind::ExternalIp, IpAddr::is_ipv6);
+            } else if internal {
+                private.push(&*node.name);
+            } else {
+                unknown.push(&*node.name);
+            }
+        }
+        if targets.droplets.is_empty() {
+            return Err(none(&private, &unknown));
+        }
+        if !unknown.is_empty() {
+            let nodes = named(&unknown);
+            remarks.add("NodesSkipped", format!("no droplet, or no address that is reached, is known of {nodes}"));
+        }
+        if !private.is_empty() {
+            let nodes = named(&private);
+            remarks.add(
+                "NodesSkipped",
+                format!("a REGIONAL_NETWORK load balancer does not reach {nodes}: no public IPv4 address"),
+            );
+        }
+        Ok(targets)
+    }
+}
+
+fn none(private: &[&str], unknown: &[&str]) -> Error {
+    if private.is_empty() {
+        let unknown =
+            if unknown.is_empty() { String::new() } else { format!(": nothing is known of {}", named(unknown)) };
+        return Error::unavailable(format_args!("no ready nodes available for load balancer{unknown}"));
+    }
+    Error::invalid(format_args!(
+        "an external REGIONAL_NETWORK load balancer needs nodes with a public IPv4 address, and {} have none: set \
+         annotation {TYPE} to REGIONAL or annotation {NETWORK} to INTERNAL",
+        named(private)
+    ))
+}
+
+fn named(nodes: &[&str]) -> String {
+    let shown = nodes.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match nodes.len().checked_sub(NAMED) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}

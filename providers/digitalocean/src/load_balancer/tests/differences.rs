@@ -1,0 +1,165 @@
+//! What is written of a load balancer that there is.
+
+use std::collections::BTreeSet;
+
+use aerostat_sdk::{Address, LoadBalancer};
+use serde_json::{Value, json};
+
+use super::{key, live, service, wished_of, worker};
+use crate::api::load_balancers::Spec;
+use crate::load_balancer::compare::{Difference, difference};
+
+/// What differs between a load balancer and a Service that nobody has to be warned about.
+fn differs(live: &Value, service: &LoadBalancer) -> Difference {
+    let live = super::live(live);
+    let (wish, warnings) = wished_of(service, &live);
+    assert_eq!(warnings, [""; 0]);
+    difference(&live, &wish.spec)
+}
+
+#[test]
+fn what_is_as_wished_is_not_written() {
+    assert_eq!(differs(&json!({}), &service()), Difference::Nothing);
+}
+
+#[test]
+fn what_the_api_leaves_out_or_says_otherwise_is_no_difference() {
+    for same in [
+        json!({ "firewall": null, "sticky_sessions": {}, "http_idle_timeout_seconds": null }),
+        json!({ "redirect_http_to_https": null, "tag": null, "ipv6": null, "size_unit": null, "size": null }),
+        json!({ "sticky_sessions": { "type": "none", "cookie_name": "", "cookie_ttl_seconds": 0 } }),
+        json!({ "algorithm": "least_connections" }),
+        json!({ "health_check": {
+            "protocol": "http", "port": 10_256, "path": "/healthz", "check_interval_seconds": 3,
+            "response_timeout_seconds": 5, "unhealthy_threshold": 3, "healthy_threshold": 5, "proxy_protocol": true,
+        } }),
+    ] {
+        assert_eq!(differs(&same, &service()), Difference::Nothing, "{same}");
+    }
+}
+
+#[test]
+fn the_order_of_rules_is_no_difference() {
+    let rule =
+        |port| json!({ "entry_protocol": "tcp", "entry_port": port, "target_protocol": "tcp", "target_port": port });
+    let service = service().with_port(aerostat_sdk::Port::new(aerostat_sdk::Protocol::Tcp, 443, 30_443));
+    assert_eq!(differs(&json!({ "forwarding_rules": [rule(443), rule(80)] }), &service), Difference::Nothing);
+    assert_eq!(differs(&json!({ "forwarding_rules": [rule(443)] }), &service), Difference::Everything);
+}
+
+#[test]
+fn targets_alone_are_written_alone() {
+    let service = service().with_node(worker(2));
+    let add = Difference::Targets { add: BTreeSet::from([2]), remove: BTreeSet::new() };
+    assert_eq!(differs(&json!({}), &service), add);
+    let change = Difference::Targets { add: BTreeSet::from([1, 2]), remove: BTreeSet::from([7]) };
+    assert_eq!(differs(&json!({ "droplet_ids": [7] }), &service), change);
+    assert_eq!(differs(&json!({ "droplet_ids": [2, 1] }), &service), Difference::Nothing);
+}
+
+#[test]
+fn a_tag_that_chooses_targets_is_taken_away() {
+    assert_eq!(differs(&json!({ "tag": "web" }), &service()), Difference::Everything);
+}
+
+#[test]
+fn everything_else_is_written_as_a_whole() {
+    for other in [
+        json!({ "name": "web" }),
+        json!({ "redirect_http_to_https": true }),
+        json!({ "enable_proxy_protocol": true }),
+        json!({ "enable_backend_keepalive": true }),
+        json!({ "disable_lets_encrypt_dns_records": true }),
+        json!({ "http_idle_timeout_seconds": 90 }),
+        json!({ "firewall": { "allow": ["ip:1.2.3.4"] } }),
+        json!({ "sticky_sessions": { "type": "cookies", "cookie_name": "LB", "cookie_ttl_seconds": 300 } }),
+        json!({ "health_check": { "protocol": "http", "port": 10_256, "path": "/healthz" } }),
+    ] {
+        assert_eq!(differs(&other, &service()), Difference::Everything, "{other}");
+    }
+}
+
+#[test]
+fn a_size_that_nobody_asks_for_stays() {
+    assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &service()), Difference::Nothing);
+    let five = service().with_annotation(key::SIZE_UNIT, "5");
+    assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &five), Difference::Nothing);
+    assert_eq!(differs(&json!({}), &five), Difference::Everything);
+    let large = service().with_annotation(key::SIZE_SLUG, "lb-large");
+    assert_eq!(differs(&json!({ "size_unit": 6 }), &large), Difference::Nothing);
+}
+
+#[test]
+fn what_nobody_manages_is_handed_on() {
+    let live = live(&json!({ "size_unit": 5, "domains": [{ "name": "a.example" }], "target_load_balancer_ids": [] }));
+    let (wish, _) = wished_of(&service(), &live);
+    let spec = json!(wish.spec);
+    for (name, value) in [
+        ("project_id", json!("9cc10173-e9ea-4176-9dbc-a4cee4c4ff30")),
+        ("tls_cipher_policy", json!("STRONG")),
+        ("size_unit", json!(5)),
+        ("domains", json!([{ "name": "a.example" }])),
+        ("target_load_balancer_ids", json!([])),
+        ("vpc_uuid", json!("c33931f2-a26a-4e61-b85c-4e95a2ec431b")),
+        ("region", json!("nyc3")),
+    ] {
+        assert_eq!(spec[name], value, "{name}");
+    }
+    assert_eq!((spec.get("ip"), spec.get("status"), spec.get("size")), (None, None, None));
+}
+
+#[test]
+fn what_cannot_be_changed_stays_with_a_warning() {
+    for (service, live, warning) in [
+        (
+            service().with_annotation(key::TYPE, "REGIONAL"),
+            json!({}),
+            "type stays REGIONAL_NETWORK: it cannot become REGIONAL once the load balancer is built",
+        ),
+        (
+            service().with_annotation(key::NETWORK, "INTERNAL"),
+            json!({}),
+            "network stays EXTERNAL: it cannot become INTERNAL once the load balancer is built",
+        ),
+        (
+            service().with_annotation(key::NETWORK_STACK, "DUALSTACK"),
+            json!({}),
+            "network stack stays IPV4: it cannot become DUALSTACK once the load balancer is built",
+        ),
+        (
+            service().with_annotation(key::NETWORK_STACK, "IPV4"),
+            json!({ "network_stack": "DUALSTACK" }),
+            "network stack stays DUALSTACK: it cannot become IPV4 once the load balancer is built",
+        ),
+        (
+            service(),
+            json!({ "network_stack": "DUALSTACK" }),
+            "network stack stays DUALSTACK, although a node lacks a public IPv6 address: what arrives by IPv6 does not \
+             reach it",
+        ),
+    ] {
+        let live = super::live(&live);
+        let (wish, warnings) = wished_of(&service, &live);
+        assert_eq!(warnings, [format!("LoadBalancerImmutable: {warning}")]);
+        let Spec { kind, network, network_stack, .. } = &wish.spec;
+        assert_eq!((kind, network, network_stack), (&live.kind, &live.network, &live.network_stack));
+        assert_eq!(difference(&live, &wish.spec), Difference::Nothing);
+    }
+}
+
+#[test]
+fn a_default_that_changed_later_is_no_wish() {
+    let mut dual = worker(1);
+    dual.addresses.push(Address::external_ip("2001:db8::1"));
+    let service = LoadBalancer { nodes: vec![dual], ..service() };
+    assert_eq!(differs(&json!({}), &service), Difference::Nothing);
+    assert_eq!(
+        differs(
+            &json!({ "type": "REGIONAL", "forwarding_rules": [
+        { "entry_protocol": "tcp", "entry_port": 80, "target_protocol": "tcp", "target_port": 30_080 },
+    ] }),
+            &service
+        ),
+        Difference::Nothing
+    );
+}

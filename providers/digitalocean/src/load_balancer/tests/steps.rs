@@ -1,0 +1,179 @@
+//! Steps that a simulated cloud does not show: what is remembered, and what is said.
+
+use aerostat_sdk::testing::{Host, answer};
+use aerostat_sdk::{Error, Ingress, LoadBalancer, LoadBalancers, Progress, Removal};
+use serde_json::{Value, json};
+
+use super::{ID, NAME, OTHER_ID, key, service, shown, warnings};
+use crate::DigitalOcean;
+
+fn ensure(host: &Host, service: &LoadBalancer) -> Result<Progress, Error> {
+    host.run(|| DigitalOcean::ensure(service))
+}
+
+fn one(load_balancer: &Value) -> String {
+    json!({ "load_balancer": load_balancer }).to_string()
+}
+
+fn remembering(memo: &str) -> LoadBalancer {
+    LoadBalancer { memo: Some(memo.to_owned()), ..service() }
+}
+
+#[test]
+fn a_memo_of_somebody_else_stops_everything() {
+    let foreign = format!("creating {NAME}x since 7");
+    for memo in ["", "lb-1", "creating", "creating a since 7", &foreign, &format!("lost {NAME} since never")] {
+        let Err(Error::Invalid(why)) = ensure(&Host::new(), &remembering(memo)) else { panic!("{memo}") };
+        assert!(why.contains("is not one of this provider"), "{why}");
+        let deleted = Host::new().run(|| DigitalOcean::delete(&remembering(memo)));
+        assert!(matches!(deleted, Err(Error::Invalid(_))), "{deleted:?}");
+    }
+}
+
+#[test]
+fn a_creation_is_announced_and_nothing_sent() {
+    let host = Host::new().at(1_000);
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &service()) else { panic!("not announced") };
+    assert_eq!(unfinished.standing.memo, Some(format!("creating {NAME} since 1000")));
+    assert_eq!(unfinished.after_milliseconds, 1_000);
+    assert_eq!(host.requests(), [""; 0]);
+}
+
+#[test]
+fn a_creation_that_the_cloud_answers_with_nonsense_is_unclear() {
+    let host = Host::new().at(1_000).answers(|request| match request.body {
+        None => answer(200, json!({ "load_balancers": [] }).to_string()),
+        Some(_) => answer(202, "{}"),
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since 999"))) else {
+        panic!("not unclear")
+    };
+    assert_eq!(unfinished.standing.memo, Some(format!("lost {NAME} since 1000")));
+    let [warning] = &warnings(&host.notices())[..] else { panic!("one warning") };
+    assert!(warning.starts_with(&format!("LoadBalancerCreationUnclear: load balancer {NAME} may have been created")));
+}
+
+#[test]
+fn a_clock_that_was_set_back_does_not_make_the_wait_longer() {
+    let host = Host::new().at(1_000).answers(|_| answer(200, json!({ "load_balancers": [] }).to_string()));
+    let host = host.setting("createAgainAfter", "10s");
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 5000"))) else {
+        panic!("not waiting")
+    };
+    assert_eq!(unfinished.after_milliseconds, 10_000);
+}
+
+#[test]
+fn a_load_balancer_that_only_the_list_knows_is_not_built_anew() {
+    let host = Host::new().answers(|request| match &request.path[..] {
+        [_, _] => answer(200, json!({ "load_balancers": [shown()] }).to_string()),
+        _ => answer(404, r#"{ "id": "not_found", "message": "no" }"#),
+    });
+    let ensured = ensure(&host, &remembering(ID));
+    assert!(matches!(ensured, Err(Error::Unavailable(_))), "{ensured:?}");
+}
+
+#[test]
+fn the_clusters_tag_is_put_on_where_the_cloud_shows_that_it_lacks() {
+    let mut tagged = shown();
+    tagged["tags"] = json!(["web"]);
+    let host = Host::new().setting("clusterId", "c-1").answers(move |request| match &request.path[2..] {
+        [name, _] if name == "k8s:c-1" => answer(404, r#"{ "id": "not_found", "message": "no such tag" }"#),
+        [] => answer(201, "{}"),
+        _ => answer(200, one(&tagged)),
+    });
+    assert!(matches!(ensure(&host, &remembering(ID)), Ok(Progress::Ready(_))));
+    assert_eq!(
+        host.requests(),
+        [
+            format!("GET api /v2/load_balancers/{ID}"),
+            "POST api /v2/tags/k8s:c-1/resources".to_owned(),
+            "POST api /v2/tags".to_owned(),
+            "POST api /v2/tags/k8s:c-1/resources".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn another_id_in_the_annotation_is_ignored_with_a_warning() {
+    let host = Host::new().answers(|_| answer(200, one(&shown())));
+    let service = remembering(ID).with_annotation(key::ID, OTHER_ID);
+    let Ok(Progress::Ready(standing)) = ensure(&host, &service) else { panic!("not ready") };
+    assert_eq!(standing.annotations[0], (key::ID.to_owned(), ID.to_owned()));
+    let text = format!("LoadBalancerIdIgnored: annotation {}: {OTHER_ID:?} is ignored: this Service has", key::ID);
+    assert!(warnings(&host.notices())[0].starts_with(&text));
+    assert_eq!(host.requests(), [format!("GET api /v2/load_balancers/{ID}")]);
+}
+
+#[test]
+fn a_global_load_balancer_serves_no_service() {
+    let mut global = shown();
+    global["type"] = json!("GLOBAL");
+    let host = Host::new().answers(move |_| answer(200, one(&global)));
+    let Err(Error::Invalid(why)) = ensure(&host, &remembering(ID)) else { panic!("it was taken") };
+    assert!(why.contains("neither REGIONAL nor REGIONAL_NETWORK"), "{why}");
+}
+
+#[test]
+fn a_busy_load_balancer_is_deleted_later() {
+    let busy =
+        r#"{ "id": "forbidden", "message": "Load Balancer can't be updated while it processes previous actions" }"#;
+    let host = Host::new().answers(move |_| answer(403, busy));
+    let Ok(Removal::Pending(unfinished)) = host.run(|| DigitalOcean::delete(&remembering(ID))) else {
+        panic!("not pending")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+}
+
+#[test]
+fn strangers_may_be_of_a_kind_that_is_new_to_us() {
+    let stranger = json!({
+        "id": OTHER_ID, "name": "stranger", "status": "dreaming", "type": "LUNAR",
+        "forwarding_rules": [{ "entry_protocol": "light" }],
+    });
+    let host = Host::new().at(1_000).answers(move |request| match request.body {
+        None => answer(200, json!({ "load_balancers": [stranger] }).to_string()),
+        Some(_) => answer(202, one(&shown())),
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since 999"))) else {
+        panic!("not created")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+}
+
+#[test]
+fn what_could_not_be_created_may_be_adopted_later() {
+    let cloud = || {
+        Host::new().at(1_000).answers(|request| match (&request.body, &request.path[..]) {
+            (Some(_), _) => answer(422, r#"{ "id": "unprocessable_entity", "message": "enough" }"#),
+            (None, [_, _]) => answer(200, json!({ "load_balancers": [] }).to_string()),
+            (None, _) => {
+                answer(200, one(&json!({ "id": OTHER_ID, "name": "web", "status": "active", "ip": "203.0.113.5" })))
+            }
+        })
+    };
+    let named = |since: u64| LoadBalancer {
+        current: vec![Ingress::ip("203.0.113.5")],
+        ..remembering(&format!("creating {NAME} since {since}")).with_annotation(key::ID, OTHER_ID)
+    };
+    // What was announced a moment ago may have been sent: it comes first.
+    assert!(matches!(ensure(&cloud(), &named(990)), Err(Error::Invalid(why)) if why.contains("422 enough")));
+    let Ok(Progress::Pending(unfinished)) = ensure(&cloud(), &named(900)) else { panic!("not adopted") };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(OTHER_ID));
+}
+
+#[test]
+fn lists_are_read_to_their_end() {
+    let host = Host::new().at(1_000).answers(|request| {
+        let page = request.query.iter().find(|(name, _)| name == "page").unwrap().1.clone();
+        let last = page == "3";
+        let links = if last { json!({}) } else { json!({ "pages": { "next": "https://api.example.com/elsewhere" } }) };
+        let name = if last { NAME } else { "stranger" };
+        answer(200, json!({ "load_balancers": [{ "id": ID, "name": name }], "links": links }).to_string())
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
+        panic!("not found")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert_eq!(host.requests().len(), 3);
+}

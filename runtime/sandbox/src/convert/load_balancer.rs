@@ -1,0 +1,170 @@
+use std::net::IpAddr;
+use std::time::Duration;
+
+use cloud_provider::{
+    Ingress, IpFamily, IpMode, LoadBalancer, Owner, Port, Progress, Protocol, Removal, Standing, Traffic, Unfinished,
+};
+
+use super::{instance, label, nonempty};
+use crate::bindings::description::aerostat::cloud::types as shared;
+use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
+use crate::untrusted::printable;
+
+const INGRESS: usize = 64;
+const MEMO_BYTES: usize = 1 << 10;
+const ANNOTATIONS: usize = 64;
+const ANNOTATION_BYTES: usize = 4 << 10;
+const TEXT_BYTES: usize = 1 << 10;
+/// Sooner would be a busy loop; later would be an outage.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// Which annotation keys pass between a Service and its provider.
+pub(crate) struct Keys<'a> {
+    /// Those that the provider may see.
+    pub(crate) read: &'a [cloud_provider::Annotation],
+    /// Those that the provider has said it writes.
+    pub(crate) described: &'a [String],
+    /// Those that the operator lets it write.
+    pub(crate) allowed: &'a [String],
+}
+
+/// What a guest is told of a Service: of its annotations only those that the provider describes, of the nodes' labels
+/// only those that `node_labels` names.
+pub(crate) fn wish(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -> wit::LoadBalancer {
+    let Owner { cluster, namespace, name, uid } = it.owner.clone();
+    let is_read = |key: &str| keys.read.iter().any(|it| it.key == key);
+    wit::LoadBalancer {
+        name: it.name.clone(),
+        owner: wit::Owner { cluster, namespace, name, uid },
+        memo: it.memo.clone(),
+        current: it.current.iter().map(ingress_to_wit).collect(),
+        class: it.class.clone(),
+        ports: it.ports.iter().map(port).collect(),
+        nodes: it.nodes.iter().map(|it| instance::node(it, node_labels)).collect(),
+        annotations: it.annotations.iter().filter(|(key, _)| is_read(key)).cloned().collect(),
+        source_ranges: it.source_ranges.clone(),
+        families: it
+            .families
+            .iter()
+            .map(|it| match it {
+                IpFamily::Ipv4 => shared::IpFamily::Ipv4,
+                IpFamily::Ipv6 => shared::IpFamily::Ipv6,
+            })
+            .collect(),
+        address: it.address.clone(),
+        traffic: match it.traffic {
+            Traffic::Cluster => wit::Traffic::Cluster,
+            Traffic::Local(port) => wit::Traffic::Local(port),
+        },
+        affinity: it.affinity,
+        extra: Vec::new(),
+    }
+}
+
+/// Where an `ensure` stands, or a sentence on what is wrong with the answer.
+pub(crate) fn progress(it: wit::Progress, keys: &Keys<'_>) -> Result<Progress, String> {
+    Ok(match it {
+        wit::Progress::Ready(it) => Progress::Ready(standing(it, keys)?),
+        wit::Progress::Pending(it) => Progress::Pending(unfinished(it, keys)?),
+        wit::Progress::Elsewhere => Progress::Elsewhere,
+    })
+}
+
+/// Where a `delete` stands, or a sentence on what is wrong with the answer.
+pub(crate) fn removal(it: wit::Removal, keys: &Keys<'_>) -> Result<Removal, String> {
+    Ok(match it {
+        wit::Removal::Done => Removal::Done,
+        wit::Removal::Pending(it) => Removal::Pending(unfinished(it, keys)?),
+    })
+}
+
+fn port(it: &Port) -> wit::Port {
+    wit::Port {
+        name: it.name.clone(),
+        protocol: match it.protocol {
+            Protocol::Tcp => wit::Protocol::Tcp,
+            Protocol::Udp => wit::Protocol::Udp,
+            Protocol::Sctp => wit::Protocol::Sctp,
+        },
+        port: it.port,
+        node_port: it.node_port,
+        app_protocol: it.app_protocol.clone(),
+    }
+}
+
+fn ingress_to_wit(it: &Ingress) -> wit::Ingress {
+    wit::Ingress {
+        ip: it.ip.clone(),
+        hostname: it.hostname.clone(),
+        ip_mode: it.ip_mode.map(|it| match it {
+            IpMode::Vip => wit::IpMode::Vip,
+            IpMode::Proxy => wit::IpMode::Proxy,
+        }),
+    }
+}
+
+fn unfinished(it: wit::Unfinished, keys: &Keys<'_>) -> Result<Unfinished, String> {
+    let after = Duration::from_millis(it.after_milliseconds.into());
+    Ok(Unfinished {
+        standing: standing(it.standing, keys)?,
+        after: after.clamp(SHORTEST_WAIT, LONGEST_WAIT),
+        because: printable(&it.because, TEXT_BYTES),
+    })
+}
+
+fn standing(it: wit::Standing, keys: &Keys<'_>) -> Result<Standing, String> {
+    if it.ingress.len() > INGRESS {
+        return Err(format!("the load balancer has {} addresses, more than {INGRESS}", it.ingress.len()));
+    }
+    let memo = nonempty(it.memo);
+    if let Some(memo) = memo.as_ref().filter(|it| it.len() > MEMO_BYTES) {
+        return Err(format!("its memo has {} bytes, more than {MEMO_BYTES}", memo.len()));
+    }
+    if it.annotations.len() > ANNOTATIONS {
+        return Err(format!("it wants to write {} annotations, more than {ANNOTATIONS}", it.annotations.len()));
+    }
+    let mut annotations: Vec<(String, String)> = Vec::with_capacity(it.annotations.len());
+    for (key, value) in it.annotations {
+        let shown = printable(&key, 128);
+        if !keys.described.contains(&key) {
+            return Err(format!("it wants to write the annotation {shown:?}, which it does not describe"));
+        }
+        if value.len() > ANNOTATION_BYTES {
+            return Err(format!("the annotation {shown:?} has {} bytes, more than {ANNOTATION_BYTES}", value.len()));
+        }
+        if annotations.iter().any(|(it, _)| *it == key) {
+            return Err(format!("it wants to write the annotation {shown:?} twice"));
+        }
+        // The provider cannot know what the operator lets it write.
+        if keys.allowed.contains(&key) {
+            annotations.push((key, value));
+        }
+    }
+    Ok(Standing { ingress: it.ingress.into_iter().map(ingress).collect::<Result<_, _>>()?, memo, annotations })
+}
+
+/// Kubernetes would refuse anything else, and with it the whole status.
+fn ingress(it: wit::Ingress) -> Result<Ingress, String> {
+    let (ip, hostname) = (nonempty(it.ip), nonempty(it.hostname));
+    if let Some(ip) = ip.as_ref().filter(|it| it.parse::<IpAddr>().is_err()) {
+        return Err(format!("the load balancer's address {:?} is no IP address", printable(ip, 128)));
+    }
+    if let Some(name) = hostname.as_ref().filter(|it| !label::is_subdomain(it) || it.parse::<IpAddr>().is_ok()) {
+        return Err(format!("the load balancer's name {:?} is no DNS name in lower case", printable(name, 128)));
+    }
+    if ip.is_none() && hostname.is_none() {
+        return Err("the load balancer is reached at neither an address nor a name".into());
+    }
+    let ip_mode = it.ip_mode.map(|it| match it {
+        wit::IpMode::Vip => IpMode::Vip,
+        wit::IpMode::Proxy => IpMode::Proxy,
+    });
+    if ip_mode.is_some() && ip.is_none() {
+        return Err("the load balancer has an ipMode and no address that it could be about".into());
+    }
+    Ok(Ingress { ip, hostname, ip_mode })
+}
+
+#[cfg(test)]
+mod tests;

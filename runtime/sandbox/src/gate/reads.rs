@@ -1,0 +1,265 @@
+//! Equal reads at one endpoint: those that are in flight are joined, and an answer serves a little longer.
+//!
+//! Twenty load balancers that are being built, or a hundred workers that look the same thing up, then cost the cloud's
+//! quota once. Whatever writes at the endpoint ends that at once: what was asked before says nothing about after.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared, WeakShared};
+use http::{HeaderName, HeaderValue};
+use tokio::time::Instant;
+
+use super::Carried;
+use super::policy::Permitted;
+
+/// What the answers that are kept may hold together, at one endpoint.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// What makes two reads equal.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Key {
+    /// Path and query.
+    target: String,
+    /// In the order of their names.
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// Of the credential.
+    generation: u64,
+}
+
+impl Key {
+    pub(super) fn new(permitted: &Permitted, generation: u64) -> Self {
+        let headers = permitted.headers().iter().map(|(name, value)| (name.clone(), value.clone()));
+        let mut headers: Vec<_> = headers.collect();
+        headers.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
+        Self { target: permitted.target().to_owned(), headers, generation }
+    }
+}
+
+/// The reads of one endpoint.
+pub(super) struct Reads {
+    reuse: Duration,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    reads: HashMap<Key, Read>,
+    begun: u64,
+}
+
+enum Read {
+    /// Somebody waits for it. Who does drives it, so that it ends with the last of them.
+    InFlight {
+        number: u64,
+        answer: WeakShared<BoxFuture<'static, Arc<Carried>>>,
+    },
+    Answered {
+        answer: Arc<Carried>,
+        until: Instant,
+    },
+}
+
+impl Reads {
+    /// Answers serve for `reuse` after they came.
+    pub(super) fn new(reuse: Duration) -> Self {
+        Self { reuse, known: Mutex::default() }
+    }
+
+    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none.
+    pub(super) async fn answer(
+        &self,
+        key: Key,
+        send: impl FnOnce() -> BoxFuture<'static, Arc<Carried>>,
+    ) -> (Arc<Carried>, bool) {
+        let (number, answer, is_joined) = match self.find(&key, Instant::now(), send) {
+            Found::Answered(answer) => return (answer, true),
+            Found::InFlight { number, answer, is_joined } => (number, answer, is_joined),
+        };
+        let answer = answer.await;
+        self.keep(key, number, &answer, Instant::now());
+        (answer, is_joined)
+    }
+
+    /// To be held while something is written: nothing from before or meanwhile serves any longer.
+    pub(super) fn write(&self) -> Write<'_> {
+        self.forget();
+        Write(self)
+    }
+
+    fn find(&self, key: &Key, now: Instant, send: impl FnOnce() -> BoxFuture<'static, Arc<Carried>>) -> Found {
+        let mut known = self.known();
+        match known.reads.get(key) {
+            Some(Read::Answered { answer, until }) if *until > now => return Found::Answered(answer.clone()),
+            Some(Read::InFlight { number, answer }) => {
+                if let Some(answer) = answer.upgrade() {
+                    return Found::InFlight { number: *number, answer, is_joined: true };
+                }
+            }
+            Some(Read::Answered { .. }) | None => {}
+        }
+        known.reads.retain(|_, it| it.serves(now));
+        known.begun += 1;
+        let (number, answer) = (known.begun, send().shared());
+        let weak = answer.downgrade().expect("it was not polled yet");
+        known.reads.insert(key.clone(), Read::InFlight { number, answer: weak });
+        Found::InFlight { number, answer, is_joined: false }
+    }
+
+    /// Keeps an answer, unless something was written since it was asked for, or it says nothing about a moment later.
+    fn keep(&self, key: Key, number: u64, answer: &Arc<Carried>, now: Instant) {
+        let mut known = self.known();
+        match known.reads.get(&key) {
+            Some(Read::InFlight { number: it, .. }) if *it == number => {}
+            Some(_) | None => return,
+        }
+        known.reads.remove(&key);
+        known.reads.retain(|_, it| it.serves(now));
+        let kept: usize = known.reads.values().map(Read::bytes).sum();
+        let fits = |bytes: usize| kept.saturating_add(bytes) <= KEPT_BYTES;
+        if !self.reuse.is_zero() && answer.lasting().is_some_and(fits) {
+            known.reads.insert(key, Read::Answered { answer: answer.clone(), until: now + self.reuse });
+        }
+    }
+
+    fn forget(&self) {
+        self.known().reads.clear();
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Found {
+    Answered(Arc<Carried>),
+    InFlight { number: u64, answer: Shared<BoxFuture<'static, Arc<Carried>>>, is_joined: bool },
+}
+
+impl Read {
+    fn serves(&self, now: Instant) -> bool {
+        match self {
+            Self::InFlight { answer, .. } => answer.upgrade().is_some(),
+            Self::Answered { until, .. } => *until > now,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::InFlight { .. } => 0,
+            Self::Answered { answer, .. } => answer.lasting().unwrap_or(0),
+        }
+    }
+}
+
+/// Something is being written. It counts until this is dropped, and so also if the writer gives up.
+pub(super) struct Write<'a>(&'a Reads);
+
+impl Drop for Write<'_> {
+    fn drop(&mut self) {
+        self.0.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::channel::oneshot::{Sender, channel};
+    use futures::poll;
+    use http::{HeaderMap, StatusCode};
+
+    use super::*;
+    use crate::gate::wire::Answer;
+
+    fn key() -> Key {
+        Key { target: "/v2".to_owned(), headers: Vec::new(), generation: 1 }
+    }
+
+    fn carried(body: &str) -> Arc<Carried> {
+        let answer = Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: body.into() };
+        Arc::new(Carried { address: None, answer: Ok(answer) })
+    }
+
+    /// A request that is answered when the test says so.
+    fn request() -> (Sender<Arc<Carried>>, impl FnOnce() -> BoxFuture<'static, Arc<Carried>>) {
+        let (answer, arrives) = channel();
+        (answer, || async { arrives.await.unwrap() }.boxed())
+    }
+
+    fn none() -> BoxFuture<'static, Arc<Carried>> {
+        panic!("nothing was to be sent")
+    }
+
+    fn body((carried, is_joined): (Arc<Carried>, bool)) -> (String, bool) {
+        (String::from_utf8(carried.answer.as_ref().unwrap().body.clone()).unwrap(), is_joined)
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_while_it_is_in_flight_joins() {
+        let reads = Reads::new(Duration::ZERO);
+        let (answer, send) = request();
+        let mut first = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut first).is_pending());
+        let mut second = Box::pin(reads.answer(key(), none));
+        assert!(poll!(&mut second).is_pending());
+        answer.send(carried("a")).unwrap();
+        assert_eq!(body(second.await), ("a".to_owned(), true));
+        assert_eq!(body(first.await), ("a".to_owned(), false));
+        let (answer, send) = request();
+        answer.send(carried("b")).unwrap();
+        assert_eq!(
+            body(reads.answer(key(), send).await),
+            ("b".to_owned(), false),
+            "and it is over for who comes later"
+        );
+    }
+
+    #[tokio::test]
+    async fn whoever_joined_is_served_although_the_first_has_gone() {
+        let reads = Reads::new(Duration::ZERO);
+        let (answer, send) = request();
+        let mut first = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut first).is_pending());
+        let mut second = Box::pin(reads.answer(key(), none));
+        assert!(poll!(&mut second).is_pending());
+        drop(first);
+        answer.send(carried("a")).unwrap();
+        assert_eq!(body(second.await), ("a".to_owned(), true));
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_any_more_is_asked_again() {
+        let reads = Reads::new(Duration::from_secs(60));
+        let (answer, send) = request();
+        let mut first = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut first).is_pending());
+        drop(first);
+        assert!(answer.is_canceled(), "the request was broken off");
+        let (answer, send) = request();
+        answer.send(carried("b")).unwrap();
+        assert_eq!(body(reads.answer(key(), send).await), ("b".to_owned(), false));
+    }
+
+    #[tokio::test]
+    async fn what_was_asked_before_a_write_ended_does_not_serve_after_it() {
+        let reads = Reads::new(Duration::from_secs(60));
+        let (early, send) = request();
+        let mut before = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut before).is_pending());
+        let write = reads.write();
+        let (late, send) = request();
+        let mut meanwhile = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut meanwhile).is_pending(), "it did not join what was asked before");
+        early.send(carried("before")).unwrap();
+        assert_eq!(body(before.await).0, "before");
+        late.send(carried("meanwhile")).unwrap();
+        assert_eq!(body(meanwhile.await).0, "meanwhile");
+        assert_eq!(body(reads.answer(key(), none).await), ("meanwhile".to_owned(), true), "the write is not over");
+        drop(write);
+        let (answer, send) = request();
+        answer.send(carried("after")).unwrap();
+        assert_eq!(body(reads.answer(key(), send).await).0, "after");
+        assert_eq!(body(reads.answer(key(), none).await), ("after".to_owned(), true));
+    }
+}

@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{Identity, Result};
+
+use super::Loaded;
+use crate::bindings::description::ProvidesDescriptionPre;
+use crate::call::{Function, State};
+use crate::convert;
+
+/// Whose cloud it is, as every provider tells.
+pub(super) struct Guest {
+    pub(super) pre: ProvidesDescriptionPre<State>,
+    pub(super) loaded: Arc<Loaded>,
+}
+
+#[async_trait]
+impl Identity for Guest {
+    async fn identity(&self) -> Result<Option<String>> {
+        let pre = self.pre.clone();
+        let reply = self
+            .loaded
+            .call(Function::Identity, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_provider().call_identity(store).await
+                })
+            })
+            .await;
+        let identity = reply.answer?.map_err(convert::error)?;
+        convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
+    }
+}

@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{LoadBalancer, LoadBalancers, Progress, Removal, Reply, Result};
+
+use super::Loaded;
+use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
+use crate::call::{Function, State};
+use crate::convert;
+use crate::convert::load_balancer::Keys;
+
+/// The load balancers of a provider that exports `load-balancers`.
+pub(super) struct Guest {
+    pub(super) pre: ProvidesLoadBalancersPre<State>,
+    pub(super) loaded: Arc<Loaded>,
+}
+
+#[async_trait]
+impl LoadBalancers for Guest {
+    async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+        let keys = self.keys();
+        let (pre, wish) = (self.pre.clone(), convert::load_balancer::wish(desired, &self.loaded.node_labels, &keys));
+        let Reply { answer, notices } = self
+            .loaded
+            .call(Function::Ensure, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_load_balancers().call_ensure(store, &wish).await
+                })
+            })
+            .await;
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
+            convert::load_balancer::progress(it, &keys)
+                .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
+        });
+        Reply { answer, notices }
+    }
+
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
+        let keys = self.keys();
+        let (pre, wish) = (self.pre.clone(), convert::load_balancer::wish(unwanted, &self.loaded.node_labels, &keys));
+        let Reply { answer, notices } = self
+            .loaded
+            .call(Function::Delete, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_load_balancers().call_delete(store, &wish).await
+                })
+            })
+            .await;
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
+            convert::load_balancer::removal(it, &keys)
+                .map_err(|because| self.loaded.unusable(Function::Delete, &because))
+        });
+        Reply { answer, notices }
+    }
+}
+
+impl Guest {
+    fn keys(&self) -> Keys<'_> {
+        let Loaded { description, writes_annotations, .. } = &*self.loaded;
+        Keys { read: &description.annotations, described: &description.writes_annotations, allowed: writes_annotations }
+    }
+}

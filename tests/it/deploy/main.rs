@@ -1,0 +1,1 @@
+//! The manifests of `deploy/` against a real API server.

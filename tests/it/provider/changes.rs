@@ -1,0 +1,236 @@
+//! Load balancers that are there: DO cases 26, 33 to 37 and 46.
+
+use std::time::Duration;
+
+use cloud_provider::{Error, Progress, Protocol};
+use serde_json::{Value, json};
+use tests::digitalocean::Fault;
+
+use crate::services::{ID, NAME, Service, dual, key, port, rig, warning, worker};
+use crate::setup::Rig;
+
+/// A Service that is served.
+async fn served(rig: &Rig) -> Service<'_> {
+    let mut service = Service::new(rig);
+    service.served().await;
+    service
+}
+
+/// What was asked for since `before`.
+fn since(rig: &Rig, before: &[String]) -> Vec<String> {
+    rig.requests()[before.len()..].to_vec()
+}
+
+#[tokio::test]
+async fn do_26_rules_that_are_gone_are_taken_away() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig).with("allow-rules", "ip:192.0.2.1");
+    service.wish.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    service.served().await;
+    service.wish.source_ranges.clear();
+    service.remove("allow-rules");
+    service.served().await;
+    assert_eq!(rig.body("PUT", "/v2/load_balancers/*")["firewall"], json!({}));
+    assert_eq!(rig.cloud.load_balancers().get(&rig.only()).unwrap().attributes.firewall.allow, [""; 0]);
+}
+
+#[tokio::test]
+async fn do_33_what_is_as_wished_is_read_once_and_not_written() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let before = rig.requests();
+    let first = service.served().await;
+    assert_eq!(since(&rig, &before), [format!("GET /v2/load_balancers/{} → 200", rig.only())]);
+    assert_eq!(service.served().await, first);
+}
+
+#[tokio::test]
+async fn do_34_nodes_that_come_and_go_are_written_alone() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let id = rig.only();
+    // Somebody changes what we do not manage.
+    rig.cloud.load_balancers().update(&id, |it| "STRONG".clone_into(&mut it.attributes.tls_cipher_policy));
+    let before = rig.cloud.load_balancers().get(&id).unwrap().attributes;
+
+    service.wish.nodes.push(worker(2));
+    service.served().await;
+    assert_eq!(rig.writes()[1..], [format!("POST /v2/load_balancers/{id}/droplets → 204")]);
+    assert_eq!(rig.body("POST", "/v2/load_balancers/*/droplets"), json!({ "droplet_ids": [2] }));
+    let mut after = rig.cloud.load_balancers().get(&id).unwrap().attributes;
+    assert_eq!(after.droplet_ids, [1, 2]);
+
+    service.wish.nodes.remove(0);
+    service.served().await;
+    assert_eq!(rig.writes()[2..], [format!("DELETE /v2/load_balancers/{id}/droplets → 204")]);
+    after = rig.cloud.load_balancers().get(&id).unwrap().attributes;
+    assert_eq!(after.droplet_ids, [2]);
+    after.droplet_ids.clone_from(&before.droplet_ids);
+    assert_eq!(after, before, "nothing else changed");
+}
+
+#[tokio::test]
+async fn do_34_a_replacement_hands_on_what_others_said() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let id = rig.only();
+    rig.cloud.load_balancers().update(&id, |it| {
+        "STRONG".clone_into(&mut it.attributes.tls_cipher_policy);
+        "0e5c5f1c-0000-4a8e-8f0b-1f6d3f6f2a11".clone_into(&mut it.attributes.project_id);
+        it.attributes.size_unit = 4;
+    });
+    let before = rig.cloud.load_balancers().get(&id).unwrap().attributes;
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.served().await;
+    let mut after = rig.cloud.load_balancers().get(&id).unwrap().attributes;
+    assert_eq!(after.forwarding_rules.len(), 2);
+    after.forwarding_rules.truncate(1);
+    assert_eq!(after, before, "only the rules changed");
+}
+
+#[tokio::test]
+async fn do_34_without_nodes_the_last_ones_stay() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    service.wish.nodes.clear();
+    assert!(matches!(service.step().await, Err(Error::Unavailable(_))));
+    assert_eq!(rig.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn do_35_an_annotated_load_balancer_that_is_gone_is_built_anew() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig);
+    let gone = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    service.annotate(ID, gone);
+    let (_, notices) = service.served_with().await;
+    let (reason, message) = warning(&notices);
+    assert_eq!(reason, "LoadBalancerNotFound");
+    assert!(message.contains(gone), "{message}");
+    assert_eq!(service.annotation(ID), Some(&*rig.only()));
+}
+
+#[tokio::test]
+async fn do_35_a_known_load_balancer_that_is_gone_is_built_anew() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let gone = rig.only();
+    rig.cloud.load_balancers().remove(&gone);
+    let (standing, notices) = service.served_with().await;
+    assert_eq!(warning(&notices).0, "LoadBalancerNotFound");
+    let id = rig.only();
+    assert_ne!(id, gone);
+    assert_eq!((standing.memo.as_ref(), service.annotation(ID)), (Some(&id), Some(&*id)));
+}
+
+#[tokio::test]
+async fn do_36_a_busy_load_balancer_is_changed_later_and_without_an_error() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    rig.cloud.load_balancers().behave(|it| it.busy = Duration::from_secs(3_600));
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    for _ in 0..3 {
+        let reply = service.ask().await;
+        assert_eq!(reply.notices, []);
+        let Ok(Progress::Pending(unfinished)) = reply.answer else { panic!("{reply:?}") };
+        assert_eq!(unfinished.after, Duration::from_secs(15));
+        assert!(unfinished.because.contains("processes previous actions"), "{}", unfinished.because);
+    }
+    service.wish.ports.pop();
+    service.wish.nodes.push(worker(2));
+    assert!(matches!(service.step().await, Ok(Progress::Pending(_))), "targets as well");
+    rig.cloud.load_balancers().behave(|it| it.busy = Duration::ZERO);
+    service.served().await;
+}
+
+#[tokio::test]
+async fn do_37_a_used_up_limit_is_obeyed() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    let fault = Fault::status("PUT", "/v2/load_balancers/*", 429).header("retry-after", "20");
+    rig.cloud.inject(fault);
+    let Err(Error::RetryAfter { after, .. }) = service.step().await else { panic!("not paused") };
+    assert!(after > Duration::from_secs(15) && after <= Duration::from_secs(20), "{after:?}");
+    // Nobody else asks before that either.
+    let before = rig.requests();
+    let mut other = Service::new(&rig).named("other", "11111111-2222-3333-4444-555555555555");
+    other.pending().await;
+    assert!(matches!(other.step().await, Err(Error::RetryAfter { .. })));
+    assert_eq!(rig.requests(), before);
+}
+
+#[tokio::test]
+async fn do_46_a_stack_that_cannot_be_changed_stays() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig);
+    service.wish.nodes = vec![dual(1)];
+    service.served().await;
+    service.wish.nodes.push(worker(2));
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    let (_, notices) = service.served_with().await;
+    let (reason, message) = warning(&notices);
+    assert_eq!(reason, "LoadBalancerImmutable");
+    assert!(message.starts_with("network stack stays DUALSTACK"), "{message}");
+    assert_eq!(rig.body("PUT", "/v2/load_balancers/*")["network_stack"], json!("DUALSTACK"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_changed_is_not_asked_for() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    for (name, value, wanted) in [
+        ("type", "REGIONAL", "type stays REGIONAL_NETWORK: it cannot become REGIONAL"),
+        ("network", "INTERNAL", "network stays EXTERNAL: it cannot become INTERNAL"),
+        ("network-stack", "DUALSTACK", "network stack stays IPV4: it cannot become DUALSTACK"),
+    ] {
+        let before = service.annotation(&key(name)).map(str::to_owned);
+        service.annotate(&key(name), value);
+        let (_, notices) = service.served_with().await;
+        let (reason, message) = warning(&notices);
+        assert_eq!(reason, "LoadBalancerImmutable");
+        assert!(message.starts_with(wanted), "{message}");
+        assert_eq!(service.annotation(&key(name)), Some(value), "it is its author's");
+        match before {
+            Some(before) => service.annotate(&key(name), &before),
+            None => service.remove(name),
+        }
+    }
+    assert_eq!(rig.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_cloud_refuses_is_said_in_its_words() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    service.annotate(&key("size-unit"), "3");
+    let why = service.invalid().await;
+    assert!(why.contains("422 a load balancer can be resized once an hour"), "{why}");
+}
+
+#[tokio::test]
+async fn a_chosen_name_can_be_changed_and_given_back() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    for (name, expected) in [(Some("web-a"), "web-a"), (Some("web-b"), "web-b"), (None, NAME)] {
+        match name {
+            Some(name) => service.annotate(&key("name"), name),
+            None => service.remove("name"),
+        }
+        service.served().await;
+        assert_eq!(rig.cloud.load_balancers().get(&rig.only()).unwrap().name(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_change_whose_answer_is_lost_is_found_done() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    rig.cloud.inject(Fault::status("PUT", "/v2/load_balancers/*", 500).done().times(1));
+    assert!(matches!(service.step().await, Err(Error::Unavailable(_))));
+    service.served().await;
+    assert_eq!(rig.cloud.requests_to("PUT", "/v2/load_balancers/*").len(), 1);
+    let rules: Value = rig.body("PUT", "/v2/load_balancers/*")["forwarding_rules"].clone();
+    assert_eq!(rules.as_array().unwrap().len(), 2);
+}

@@ -1,0 +1,171 @@
+//! Theft: annotations that name what is somebody else's. Nothing is written, and everything is said.
+
+use cloud_provider::{Ingress, Removal};
+use tests::digitalocean::LoadBalancer;
+
+use crate::services::{ID, NAME, Service, key, rig, warning};
+use crate::setup::Rig;
+
+const STRANGER: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+
+/// A stranger's load balancer in the account.
+async fn with_stranger(settings: &[(&str, &str)]) -> Rig {
+    let rig = rig(settings).await;
+    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    rig
+}
+
+fn address(rig: &Rig) -> String {
+    rig.cloud.load_balancers().get(STRANGER).unwrap().ip.unwrap().to_string()
+}
+
+fn shows(ip: &str) -> Vec<Ingress> {
+    vec![Ingress { ip: Some(ip.to_owned()), hostname: None, ip_mode: None }]
+}
+
+#[tokio::test]
+async fn theft_by_id_annotation_is_refused() {
+    let rig = with_stranger(&[]).await;
+    let mut service = Service::new(&rig);
+    service.annotate(ID, STRANGER);
+    let why = service.invalid().await;
+    assert!(why.starts_with(&format!("annotation {ID} names load balancer {STRANGER} (stranger)")), "{why}");
+    assert!(why.contains("To adopt it, let the operator set adoptById: \"true\""), "{why}");
+    // Changed, and with another address in its status.
+    service.wish.ports[0].port = 81;
+    service.wish.current = shows("192.0.2.77");
+    assert_eq!(service.invalid().await, why);
+    service.gone().await;
+    assert_eq!(rig.writes(), [""; 0]);
+    assert_eq!(rig.only(), STRANGER);
+}
+
+#[tokio::test]
+async fn theft_by_id_annotation_on_a_service_that_has_its_own_is_ignored() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig);
+    service.served().await;
+    let own = rig.only();
+    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    service.annotate(ID, STRANGER);
+    let (standing, notices) = service.served_with().await;
+    let (reason, message) = warning(&notices);
+    assert_eq!(reason, "LoadBalancerIdIgnored");
+    assert!(message.contains(STRANGER) && message.contains(&own), "{message}");
+    assert_eq!(standing.memo.as_ref(), Some(&own));
+    assert_eq!(service.annotation(ID), Some(&*own), "it is put right");
+    service.annotate(ID, STRANGER);
+    service.gone().await;
+    assert_eq!(rig.only(), STRANGER);
+}
+
+#[tokio::test]
+async fn theft_by_name_annotation_is_refused() {
+    let rig = with_stranger(&[]).await;
+    let mut service = Service::new(&rig).with("name", "stranger");
+    let why = service.invalid().await;
+    let expected = format!("is the name of load balancer {STRANGER}, which is not this Service's: choose another");
+    assert!(why.ends_with(&expected), "{why}");
+    assert_eq!(rig.writes(), [""; 0]);
+    // Nor does a Service with a load balancer of its own get it.
+    service.remove("name");
+    service.served().await;
+    let writes = rig.writes();
+    service.annotate(&key("name"), "stranger");
+    assert_eq!(service.invalid().await, why);
+    assert_eq!(rig.writes(), writes);
+    service.gone().await;
+    assert_eq!(rig.only(), STRANGER);
+}
+
+#[tokio::test]
+async fn theft_of_the_name_that_another_service_will_need_is_refused() {
+    let rig = rig(&[]).await;
+    let uid = "11111111-2222-3333-4444-555555555555";
+    let mut thief = Service::new(&rig).named("thief", uid);
+    thief.served().await;
+    let writes = rig.writes();
+    thief.annotate(&key("name"), NAME);
+    assert!(thief.invalid().await.contains("is not free to choose"));
+    assert_eq!(rig.writes(), writes);
+}
+
+#[tokio::test]
+async fn theft_of_what_another_service_has_is_refused_though_its_name_is_known() {
+    let rig = rig(&[]).await;
+    let mut victim = Service::new(&rig);
+    victim.served().await;
+    let id = rig.only();
+    let uid = "11111111-2222-3333-4444-555555555555";
+    let mut thief = Service::new(&rig).named("thief", uid).with("name", NAME);
+    thief.annotate(ID, &id);
+    assert!(thief.invalid().await.contains("cannot be proven to be this Service's"));
+    thief.gone().await;
+    assert_eq!(rig.only(), id);
+}
+
+#[tokio::test]
+async fn a_memo_that_names_another_services_creation_is_refused() {
+    let rig = with_stranger(&[]).await;
+    let mut service = Service::new(&rig).named("thief", "11111111-2222-3333-4444-555555555555");
+    service.wish.memo = Some(format!("creating {NAME} since 7"));
+    assert!(service.invalid().await.contains("is not one of this provider"));
+    assert!(service.delete().await.is_err());
+    assert_eq!(rig.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_id_and_an_address_in_the_status_are_proof() {
+    let rig = with_stranger(&[]).await;
+    let mut service = Service::new(&rig);
+    service.annotate(ID, STRANGER);
+    service.wish.current = shows(&address(&rig));
+    // Two steps: it is remembered first, so that the host can refuse what another Service has.
+    let unfinished = service.pending().await;
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(STRANGER));
+    assert_eq!(rig.writes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_id_and_an_address_in_the_status_are_proof_for_a_deletion() {
+    let rig = with_stranger(&[]).await;
+    let mut service = Service::new(&rig);
+    service.annotate(ID, STRANGER);
+    service.wish.current = shows(&address(&rig));
+    assert!(matches!(service.delete().await, Ok(Removal::Pending(_))));
+    assert_eq!(rig.writes(), [""; 0]);
+    assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert!(rig.cloud.load_balancers().all().is_empty());
+}
+
+#[tokio::test]
+async fn an_address_alone_is_no_proof() {
+    let rig = with_stranger(&[]).await;
+    let mut service = Service::new(&rig);
+    service.wish.current = shows(&address(&rig));
+    assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert_eq!(rig.only(), STRANGER);
+}
+
+#[tokio::test]
+async fn an_operator_may_let_an_id_be_enough() {
+    let rig = with_stranger(&[("adoptById", "true")]).await;
+    let mut service = Service::new(&rig);
+    service.annotate(ID, &STRANGER.to_uppercase());
+    let unfinished = service.pending().await;
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(STRANGER), "in the form that all Services share");
+    assert_eq!(rig.writes(), [""; 0]);
+    service.served().await;
+    assert_eq!(rig.cloud.load_balancers().get(STRANGER).unwrap().name(), NAME);
+}
+
+#[tokio::test]
+async fn an_id_that_is_none_is_refused_and_not_asked_for() {
+    let rig = with_stranger(&[]).await;
+    for id in ["stranger", "../droplets/1", "4de7ac8b-495b-4884-9a69-1050c6793cd6/droplets", "*"] {
+        let mut service = Service::new(&rig);
+        service.annotate(ID, id);
+        assert_eq!(service.invalid().await, format!("annotation {ID}: {id:?} is not the UUID of a load balancer"));
+        assert_eq!(rig.requests(), [""; 0]);
+    }
+}

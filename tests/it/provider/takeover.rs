@@ -1,0 +1,200 @@
+//! A cluster that ran the vendor's controller is taken over without a write, and can go back.
+//!
+//! The load balancers and Services are as that controller leaves them: the name or the default one, all attributes sent
+//! by each of its updates, id and type as annotations, addresses in the status.
+
+use cloud_provider::{Ingress, Protocol, Traffic};
+use tests::digitalocean::{
+    Attributes, Certificate, Firewall, ForwardingRule, HealthCheck, LoadBalancer, StickySessions,
+};
+
+use crate::services::{ID, NAME, Service, TYPE, key, port, rig, worker};
+use crate::setup::Rig;
+
+const BUILT: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+const CERTIFICATE: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
+
+/// What the vendor's controller built for [`Service::new`].
+fn plain() -> Attributes {
+    Attributes {
+        kind: "REGIONAL_NETWORK".to_owned(),
+        health_check: HealthCheck {
+            protocol: "http".to_owned(),
+            port: 10_256,
+            path: "/healthz".to_owned(),
+            check_interval_seconds: 3,
+            response_timeout_seconds: 5,
+            unhealthy_threshold: 3,
+            healthy_threshold: 5,
+            proxy_protocol: Some(false),
+        },
+        droplet_ids: vec![1],
+        ..Attributes::new(NAME, "fra1", vec![ForwardingRule::new("tcp", 80, "tcp", 80)])
+    }
+}
+
+/// Puts a load balancer with these attributes into the cloud, and into the status and the annotations of a Service.
+fn built(rig: &Rig, service: &mut Service<'_>, attributes: Attributes) {
+    let kind = attributes.kind.clone();
+    let load_balancer = LoadBalancer { attributes, ..LoadBalancer::new(BUILT, "") };
+    let ip = load_balancer.ip.map(|it| it.to_string());
+    rig.cloud.load_balancers().insert(load_balancer);
+    service.annotate(ID, BUILT);
+    service.annotate(TYPE, &kind);
+    service.wish.current = vec![Ingress { ip, hostname: None, ip_mode: None }];
+}
+
+/// Takes over, and checks that nothing is written, then or later, and that the Service stays as it is.
+async fn taken_over(rig: &Rig, mut service: Service<'_>) {
+    let annotations = service.wish.annotations.clone();
+    let addresses = |it: &[Ingress]| it.iter().map(|it| it.ip.clone()).collect::<Vec<_>>();
+    let before = addresses(&service.wish.current);
+    let standing = service.served().await;
+    assert_eq!(standing.memo.as_deref(), Some(BUILT));
+    assert_eq!(addresses(&standing.ingress), before);
+    assert_eq!(service.wish.annotations, annotations, "the vendor's controller finds what it needs");
+    service.served().await;
+    assert_eq!(rig.writes(), [""; 0]);
+    assert_eq!(rig.only(), BUILT);
+}
+
+#[tokio::test]
+async fn a_plain_load_balancer_is_taken_over() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig);
+    built(&rig, &mut service, plain());
+    taken_over(&rig, service).await;
+}
+
+#[tokio::test]
+async fn a_named_load_balancer_is_taken_over_by_its_address() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig).with("name", "web.example.com");
+    built(&rig, &mut service, Attributes { name: "web.example.com".to_owned(), ..plain() });
+    taken_over(&rig, service).await;
+}
+
+#[tokio::test]
+async fn a_load_balancer_with_everything_is_taken_over() {
+    let rig = rig(&[("clusterId", "c-1")]).await;
+    rig.cloud.certificates().insert(Certificate::new(CERTIFICATE, "web"));
+    let mut service = Service::new(&rig)
+        .with("protocol", "http")
+        .with("http2-ports", "443")
+        .with("certificate-name", "web")
+        .with("algorithm", "least_connections")
+        .with("size-unit", "2")
+        .with("sticky-sessions-type", "cookies")
+        .with("sticky-sessions-cookie-name", "LB")
+        .with("sticky-sessions-cookie-ttl", "300")
+        .with("redirect-http-to-https", "true")
+        .with("enable-proxy-protocol", "true")
+        .with("enable-backend-keepalive", "true")
+        .with("disable-lets-encrypt-dns-records", "true")
+        .with("http-idle-timeout-seconds", "90")
+        .with("deny-rules", "ip:192.0.2.9")
+        .with("healthcheck-check-interval-seconds", "10")
+        .with("healthcheck-response-timeout-seconds", "6")
+        .with("healthcheck-unhealthy-threshold", "4")
+        .with("healthcheck-healthy-threshold", "6");
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.wish.ports.push(port(Protocol::Udp, 53));
+    service.wish.nodes.push(worker(2));
+    service.wish.traffic = Traffic::Local(31_000);
+    service.wish.source_ranges = vec!["10.0.0.0/8".to_owned(), "172.16.0.0/12".to_owned()];
+    let secured =
+        ForwardingRule { certificate_id: CERTIFICATE.to_owned(), ..ForwardingRule::new("http2", 443, "http", 30_443) };
+    let attributes = Attributes {
+        kind: "REGIONAL".to_owned(),
+        algorithm: "least_connections".to_owned(),
+        size_unit: 2,
+        // In the order of the Service's ports, not in ours.
+        forwarding_rules: vec![
+            ForwardingRule::new("http", 80, "http", 30_080),
+            secured,
+            ForwardingRule::new("udp", 53, "udp", 30_053),
+        ],
+        health_check: HealthCheck {
+            port: 31_000,
+            check_interval_seconds: 10,
+            response_timeout_seconds: 6,
+            unhealthy_threshold: 4,
+            healthy_threshold: 6,
+            ..plain().health_check
+        },
+        sticky_sessions: StickySessions {
+            kind: "cookies".to_owned(),
+            cookie_name: Some("LB".to_owned()),
+            cookie_ttl_seconds: Some(300),
+        },
+        firewall: Firewall {
+            allow: vec!["cidr:172.16.0.0/12".to_owned(), "cidr:10.0.0.0/8".to_owned()],
+            deny: vec!["ip:192.0.2.9".to_owned()],
+        },
+        droplet_ids: vec![2, 1],
+        redirect_http_to_https: true,
+        enable_proxy_protocol: true,
+        enable_backend_keepalive: true,
+        disable_lets_encrypt_dns_records: true,
+        http_idle_timeout_seconds: 90,
+        ..plain()
+    };
+    built(&rig, &mut service, attributes);
+    taken_over(&rig, service).await;
+}
+
+#[tokio::test]
+async fn an_overridden_check_is_taken_over() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig).with("override-health-check", "true");
+    let check = HealthCheck {
+        protocol: "tcp".to_owned(),
+        port: 30_080,
+        path: String::new(),
+        proxy_protocol: None,
+        ..plain().health_check
+    };
+    built(&rig, &mut service, Attributes { health_check: check, ..plain() });
+    taken_over(&rig, service).await;
+}
+
+#[tokio::test]
+async fn a_load_balancer_without_annotations_is_taken_over_by_its_name() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig);
+    built(&rig, &mut service, plain());
+    service.wish.annotations.clear();
+    service.served().await;
+    assert_eq!(rig.writes(), [""; 0]);
+    assert_eq!((service.annotation(ID), service.annotation(TYPE)), (Some(BUILT), Some("REGIONAL_NETWORK")));
+}
+
+#[tokio::test]
+async fn what_the_vendor_puts_up_with_is_taken_over_with_a_warning() {
+    for (name, value) in [
+        ("tls-passthrough", "perhaps"),
+        ("algorithm", "random"),
+        ("sticky-sessions-type", "ip"),
+        ("http-ports", "eighty"),
+        ("healthcheck-port", "80"),
+        ("size-unit", "0"),
+    ] {
+        let rig = rig(&[]).await;
+        let mut service = Service::new(&rig).with(name, value);
+        built(&rig, &mut service, plain());
+        let (_, notices) = service.served_with().await;
+        let (reason, message) = crate::services::warning(&notices);
+        assert_eq!(reason, "AnnotationTolerated");
+        assert!(message.starts_with(&format!("annotation {}: {value:?}", key(name))), "{message}");
+        assert_eq!(rig.writes(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn what_was_taken_over_is_deleted() {
+    let rig = rig(&[]).await;
+    let mut service = Service::new(&rig).with("name", "web.example.com");
+    built(&rig, &mut service, Attributes { name: "web.example.com".to_owned(), ..plain() });
+    service.gone().await;
+    assert!(rig.cloud.load_balancers().all().is_empty());
+}

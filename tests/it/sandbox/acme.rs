@@ -1,0 +1,115 @@
+//! The SDK's example, as wasm: a Service's load balancer from the first call to the last.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cloud_provider::{
+    Error, Ingress, LoadBalancer, LoadBalancers, Port, Progress, Protocol, Removal, Standing, Unfinished,
+};
+use prometheus::Registry;
+use sandbox::{Method, PathPattern, Rule};
+use tests::capture::{Capture, Step};
+
+use crate::setup::{Guest, endpoint, node, service};
+
+/// Acme's cloud, with one balancer at most.
+#[derive(Default)]
+struct Acme {
+    /// What was wished, as it was sent.
+    wish: Option<String>,
+    ip: Option<&'static str>,
+}
+
+impl Acme {
+    fn answer(&mut self, request: &str) -> Vec<Step> {
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        match head.split(' ').next().unwrap() {
+            "PUT" => self.wish = Some(body.to_owned()),
+            "DELETE" => {
+                return match self.wish.take() {
+                    Some(_) => Step::answer("204 No Content", &[], ""),
+                    None => Step::answer("404 Not Found", &[], ""),
+                };
+            }
+            _ => {}
+        }
+        let ip = self.ip.map_or("null".to_owned(), |it| format!("{it:?}"));
+        match &self.wish {
+            Some(wish) => Step::ok(&format!(r#"{{ "wish": {wish}, "ip": {ip} }}"#)),
+            None => Step::answer("404 Not Found", &[], ""),
+        }
+    }
+}
+
+fn web() -> LoadBalancer {
+    let port =
+        Port { name: String::new(), protocol: Protocol::Tcp, port: 80, node_port: Some(30_080), app_protocol: None };
+    LoadBalancer { ports: vec![port], nodes: vec![node("worker-1")], ..service("web") }
+}
+
+async fn load(server: &Capture) -> Arc<dyn LoadBalancers> {
+    let mut guest = Guest::of(std::fs::read(tests::guests::ACME).unwrap());
+    let mut api = endpoint("api", server.address());
+    let methods = vec![Method::Get, Method::Put, Method::Delete];
+    api.allow = vec![Rule { methods, paths: vec![PathPattern::parse("/balancers/*").unwrap()] }];
+    // The cloud changes behind the provider's back.
+    api.limits.reuse = Duration::ZERO;
+    guest.endpoints.push(api);
+    let provider = guest.try_load(&Registry::new()).await.unwrap_or_else(|error| panic!("{error:?}"));
+    provider.cloud().load_balancers.expect("acme exports load balancers")
+}
+
+/// Methods and paths of what reached the cloud since the last look.
+fn requests(server: &Capture, seen: &mut usize) -> Vec<String> {
+    let all = server.requests();
+    let lines = all[*seen..].iter().map(|it| it.text().split(" HTTP").next().unwrap().to_owned()).collect();
+    *seen = all.len();
+    lines
+}
+
+#[tokio::test]
+async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
+    const READ: &str = "GET /balancers/a0e2f6f1c";
+    const WRITE: &str = "PUT /balancers/a0e2f6f1c";
+    let cloud = Arc::new(Mutex::new(Acme::default()));
+    let scripted = cloud.clone();
+    let server = Capture::http(move |it| scripted.lock().unwrap().answer(it.text())).await;
+    let (acme, mut seen) = (load(&server).await, 0);
+
+    let pending = Unfinished {
+        standing: Standing::default(),
+        after: Duration::from_secs(5),
+        because: "the cloud builds the balancer".to_owned(),
+    };
+    assert_eq!(acme.ensure(&web()).await.answer, Ok(Progress::Pending(pending.clone())));
+    assert_eq!(requests(&server, &mut seen), [READ, WRITE]);
+    assert_eq!(acme.ensure(&web()).await.answer, Ok(Progress::Pending(pending)));
+    assert_eq!(requests(&server, &mut seen), [READ], "it is not made twice");
+
+    cloud.lock().unwrap().ip = Some("192.0.2.7");
+    let ingress = vec![Ingress { ip: Some("192.0.2.7".to_owned()), ..Ingress::default() }];
+    let ready = Ok(Progress::Ready(Standing { ingress, ..Standing::default() }));
+    assert_eq!(acme.ensure(&web()).await.answer, ready);
+    assert_eq!(requests(&server, &mut seen), [READ]);
+
+    let grown = LoadBalancer { nodes: vec![node("worker-1"), node("worker-2")], ..web() };
+    assert_eq!(acme.ensure(&grown).await.answer, ready);
+    assert_eq!(requests(&server, &mut seen), [READ, WRITE]);
+    let wish = cloud.lock().unwrap().wish.clone();
+    assert_eq!(wish.as_deref(), Some(r#"{"ports":{"80":30080},"machines":["worker-1","worker-2"]}"#));
+
+    for _ in 0..2 {
+        assert_eq!(acme.delete(&web()).await.answer, Ok(Removal::Done));
+        assert_eq!(requests(&server, &mut seen), ["DELETE /balancers/a0e2f6f1c"]);
+    }
+}
+
+#[tokio::test]
+async fn a_wish_that_cannot_be_granted_costs_no_request() {
+    let server = Capture::http(|_| Step::ok("")).await;
+    let acme = load(&server).await;
+    let mut wish = web();
+    wish.ports[0].protocol = Protocol::Sctp;
+    assert_eq!(acme.ensure(&wish).await.answer, Err(Error::Invalid("port 80: SCTP is not TCP".to_owned())));
+    assert!(server.requests().is_empty());
+}

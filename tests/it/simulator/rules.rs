@@ -1,0 +1,154 @@
+//! What the service refuses of a load balancer, and in which words.
+
+use serde_json::{Value, json};
+use tests::digitalocean::{Certificate, Options, Simulator};
+
+use crate::client::{send, simulator};
+use crate::creation::{create, wish};
+
+const CERTIFICATE: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
+
+/// Checks that a load balancer with these attributes is refused, each for its reason.
+async fn check(simulator: &Simulator, refused: &[(Value, &str)]) {
+    for (attributes, message) in refused {
+        let mut wish = wish("web");
+        wish.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
+        let answer = send(simulator, "POST", "/v2/load_balancers", &wish).await.unwrap();
+        assert_eq!(answer.refusal(), (422, *message));
+    }
+    assert_eq!(simulator.load_balancers().all().len(), 0);
+    // Some of it is not even as declared.
+    let _ = simulator.take_violations();
+}
+
+fn rule(entry: &str, port: u32, target: &str) -> Value {
+    json!({ "entry_protocol": entry, "entry_port": port, "target_protocol": target, "target_port": 30080 })
+}
+
+/// The attributes of a load balancer with these rules.
+fn rules(rules: impl IntoIterator<Item = Value>) -> Value {
+    json!({ "forwarding_rules": Vec::from_iter(rules) })
+}
+
+fn with(mut object: Value, name: &str, value: Value) -> Value {
+    object[name] = value;
+    object
+}
+
+#[tokio::test]
+async fn attributes_have_limits() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    check(
+        &simulator,
+        &[
+            (json!({ "name": "-web" }), r#"name "-web" is invalid"#),
+            (json!({ "name": "web-" }), r#"name "web-" is invalid"#),
+            (json!({ "name": "w_b" }), r#"name "w_b" is invalid"#),
+            (json!({ "name": "" }), r#"name "" is invalid"#),
+            (json!({ "type": "L7" }), r#"type "L7" is not one of REGIONAL, REGIONAL_NETWORK"#),
+            (json!({ "network": "internal" }), r#"network "internal" is not one of EXTERNAL, INTERNAL"#),
+            (json!({ "network_stack": "IPV6" }), r#"network_stack "IPV6" is not one of IPV4, DUALSTACK"#),
+            (
+                json!({ "network": "INTERNAL", "network_stack": "DUALSTACK" }),
+                "internal load balancers do not support the network stack DUALSTACK",
+            ),
+            (json!({ "size": "lb-huge" }), "size lb-huge is invalid"),
+            (json!({ "size": "lb-small", "size_unit": 1 }), "size and size_unit are mutually exclusive"),
+            (json!({ "size_unit": 101 }), "size_unit must be between 1 and 100, not 101"),
+            (
+                json!({ "http_idle_timeout_seconds": 29 }),
+                "http_idle_timeout_seconds must be between 30 and 600, not 29",
+            ),
+            (
+                json!({ "health_check": { "check_interval_seconds": 2 } }),
+                "health_check.check_interval_seconds must be between 3 and 300, not 2",
+            ),
+            (
+                json!({ "health_check": { "unhealthy_threshold": 11 } }),
+                "health_check.unhealthy_threshold must be between 2 and 10, not 11",
+            ),
+            (json!({ "health_check": { "path": "healthz" } }), r#"health_check.path "healthz" must begin with /"#),
+            (
+                json!({ "sticky_sessions": { "type": "cookies" } }),
+                "sticky_sessions with cookies take a cookie_name and cookie_ttl_seconds",
+            ),
+            (json!({ "firewall": { "allow": ["10.0.0.0/8"] } }), r#"firewall rule "10.0.0.0/8" is invalid"#),
+            (json!({ "firewall": { "deny": ["ip:10.0.0.0/8"] } }), r#"firewall rule "ip:10.0.0.0/8" is invalid"#),
+            (json!({ "region": "mars1" }), "region mars1 is not available"),
+            (json!({ "vpc_uuid": CERTIFICATE }), &format!("VPC {CERTIFICATE} was not found")),
+            (json!({ "tag": "web" }), "droplet_ids and tag are mutually exclusive"),
+            (json!({ "droplet_ids": [1, 7] }), "droplet 7 was not found"),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn forwarding_rules_have_rules() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    simulator.certificates().insert(Certificate::new(CERTIFICATE, "web"));
+    let unknown = "ba9b9c18-6c59-46c2-99df-70da170a42ba";
+    let https = || rule("https", 443, "http");
+    let terminated = |id: &str| with(https(), "certificate_id", json!(id));
+    let network = |rule: Value| with(rules([rule]), "type", json!("REGIONAL_NETWORK"));
+    check(
+        &simulator,
+        &[
+            (rules([]), "forwarding_rules must have at least one rule"),
+            (
+                rules([rule("sctp", 80, "tcp")]),
+                r#"entry_protocol "sctp" is not one of http, https, http2, http3, tcp, udp"#,
+            ),
+            (
+                rules([rule("http3", 80, "http3")]),
+                r#"target_protocol "http3" is not one of http, https, http2, tcp, udp"#,
+            ),
+            (rules([rule("tcp", 0, "tcp")]), "entry_port must be between 1 and 65535, not 0"),
+            (rules([rule("tcp", 50_053, "tcp")]), "entry_port 50053 is reserved"),
+            (rules([rule("udp", 50_055, "udp")]), "entry_port 50055 is reserved"),
+            (rules([rule("udp", 80, "tcp")]), "udp can be forwarded to udp only"),
+            (
+                rules([rule("tcp", 80, "tcp"), rule("http", 80, "http")]),
+                "forwarding rules must have unique entry ports: 80 is used twice",
+            ),
+            (rules([https()]), "https takes either certificate_id or tls_passthrough"),
+            (
+                rules([with(terminated(CERTIFICATE), "tls_passthrough", json!(true))]),
+                "https takes either certificate_id or tls_passthrough",
+            ),
+            (rules([rule("http3", 443, "http")]), "http3 takes a certificate_id"),
+            (
+                rules([with(rule("tcp", 80, "tcp"), "tls_passthrough", json!(true))]),
+                "tcp takes neither certificate_id nor tls_passthrough",
+            ),
+            (rules([terminated(unknown)]), &format!("certificate {unknown} was not found")),
+            (
+                network(rule("http", 80, "http")),
+                "network load balancers forward tcp to tcp and udp to udp, not http to http",
+            ),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_shares_a_port_number_need_not_share_a_port() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    simulator.certificates().insert(Certificate::new(CERTIFICATE, "web"));
+    let terminated = |entry: &str| with(rule(entry, 443, "http"), "certificate_id", json!(CERTIFICATE));
+    let mut wish = wish("web");
+    wish["forwarding_rules"] =
+        json!([terminated("https"), terminated("http3"), rule("tcp", 53, "tcp"), rule("udp", 53, "udp")]);
+    let made = create(&simulator, &wish).await;
+    assert_eq!(made["forwarding_rules"][1]["certificate_id"], CERTIFICATE);
+}
+
+#[tokio::test]
+async fn what_is_no_load_balancer_at_all_is_a_bad_request() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    for body in [json!([]), with(wish("web"), "droplet_ids", json!(["one"])), with(wish("web"), "ip", json!("here"))] {
+        let answer = send(&simulator, "POST", "/v2/load_balancers", &body).await.unwrap();
+        assert_eq!((answer.status, &answer.body["id"]), (400, &json!("bad_request")));
+    }
+    assert!(simulator.take_violations().len() >= 3);
+}

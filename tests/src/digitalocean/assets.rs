@@ -1,0 +1,124 @@
+//! What an account owns, and what its token reaches.
+
+use std::sync::Arc;
+
+use http::Method;
+use serde_json::json;
+
+use super::Account;
+use super::answer::Answer;
+use super::certificates::Certificates;
+use super::droplets::Droplets;
+use super::load_balancers::{Behaviour, LoadBalancers};
+use super::record::Recorded;
+use super::tags::{Resource, Tags};
+use super::vpcs::Vpcs;
+
+/// An account with all that belongs to it.
+#[derive(Debug)]
+pub struct Assets {
+    account: Account,
+    droplets: Arc<Droplets>,
+    load_balancers: LoadBalancers,
+    certificates: Arc<Certificates>,
+    tags: Arc<Tags>,
+    vpcs: Arc<Vpcs>,
+}
+
+impl Assets {
+    pub(super) fn new(account: Account, behaviour: Behaviour) -> Assets {
+        let (droplets, certificates) = (Arc::<Droplets>::default(), Arc::<Certificates>::default());
+        let (tags, vpcs) = (Arc::<Tags>::default(), Arc::<Vpcs>::default());
+        let load_balancers = LoadBalancers::new(
+            behaviour,
+            Arc::clone(&droplets),
+            Arc::clone(&certificates),
+            Arc::clone(&vpcs),
+            Arc::clone(&tags),
+        );
+        Assets { account, droplets, load_balancers, certificates, tags, vpcs }
+    }
+
+    /// The droplets.
+    #[must_use]
+    pub fn droplets(&self) -> &Droplets {
+        &self.droplets
+    }
+
+    /// The load balancers.
+    #[must_use]
+    pub fn load_balancers(&self) -> &LoadBalancers {
+        &self.load_balancers
+    }
+
+    /// The TLS certificates.
+    #[must_use]
+    pub fn certificates(&self) -> &Certificates {
+        &self.certificates
+    }
+
+    /// The tags.
+    #[must_use]
+    pub fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// The private networks.
+    #[must_use]
+    pub fn vpcs(&self) -> &Vpcs {
+        &self.vpcs
+    }
+
+    /// Does what an authenticated request asks for.
+    pub(super) fn act(&self, request: &Recorded) -> Answer {
+        let path: Vec<&str> = request.path.split('/').skip(1).collect();
+        let ["v2", path @ ..] = path.as_slice() else { return Answer::not_found() };
+        let (query, body) = (request.query.as_slice(), request.body.as_slice());
+        match (&request.method, path) {
+            (&Method::GET, ["account"]) => self.account(),
+            (&Method::GET, ["droplets"]) => self.droplets.page(query),
+            (&Method::GET, ["droplets", id]) => self.droplets.one(id),
+            (&Method::GET, ["load_balancers"]) => self.load_balancers.page(query),
+            (&Method::POST, ["load_balancers"]) => self.load_balancers.create(body),
+            (&Method::GET, ["load_balancers", id]) => self.load_balancers.one(id),
+            (&Method::PUT, ["load_balancers", id]) => self.load_balancers.replace(id, body),
+            (&Method::DELETE, ["load_balancers", id]) => self.load_balancers.delete(id),
+            (&Method::POST, ["load_balancers", id, "droplets"]) => self.load_balancers.add_targets(id, body),
+            (&Method::DELETE, ["load_balancers", id, "droplets"]) => self.load_balancers.remove_targets(id, body),
+            (&Method::GET, ["certificates"]) => self.certificates.page(query),
+            (&Method::GET, ["certificates", id]) => self.certificates.one(id),
+            (&Method::POST, ["tags"]) => self.tags.create(body),
+            (&Method::POST, ["tags", tag, "resources"]) => self.tags.tag(tag, body, |it| self.tag(it, tag)),
+            (&Method::GET, ["vpcs"]) => self.vpcs.page(query),
+            (&Method::GET, ["vpcs", id]) => self.vpcs.one(id),
+            _ => Answer::not_found(),
+        }
+    }
+
+    /// Puts a tag on something. Returns whether there is such a thing.
+    fn tag(&self, resource: &Resource, tag: &str) -> bool {
+        match resource.kind.as_str() {
+            "load_balancer" => self.load_balancers.tag(&resource.id, tag),
+            "droplet" => resource.id.parse().is_ok_and(|id| self.droplets.tag(id, tag)),
+            _ => false,
+        }
+    }
+
+    /// `GET /v2/account`.
+    fn account(&self) -> Answer {
+        let mut object = json!({
+            "droplet_limit": 2_000,
+            "floating_ip_limit": 30,
+            "email": "sammy@example.com",
+            "name": "Sammy the Shark",
+            "uuid": self.account.uuid,
+            "email_verified": true,
+            "status": "active",
+            "status_message": "",
+        });
+        if let Some(team) = &self.account.team {
+            object["team"] = json!({ "uuid": team, "name": "My Team" });
+        }
+        Answer::ok(&json!({ "account": object }))
+    }
+}

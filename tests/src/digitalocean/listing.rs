@@ -1,0 +1,79 @@
+//! Lists in pages, cut by offset, as all lists of the service are.
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+
+/// How much a page holds if the request does not say.
+const PAGE: usize = 20;
+
+/// How much a page holds at most.
+const LARGEST_PAGE: usize = 200;
+
+/// Where the links between pages lead: to the public service, wherever the request came in.
+const PUBLIC: &str = "https://api.digitalocean.com/v2";
+
+/// One page of a list.
+pub(super) struct Listing<'a> {
+    page: usize,
+    per_page: usize,
+    /// What the links between pages repeat.
+    filters: Vec<(&'a str, &'a str)>,
+}
+
+/// The first value of a query key.
+pub(super) fn value<'a>(query: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    query.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
+}
+
+impl<'a> Listing<'a> {
+    /// Reads which page is asked for. `filters` are the query keys that choose from what the list holds.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a sentence if the page is no positive number.
+    pub(super) fn new(query: &'a [(String, String)], filters: &[&'a str]) -> Result<Listing<'a>, &'static str> {
+        let number = |key: &str, default: usize| match value(query, key).map(str::parse) {
+            None => Ok(default),
+            Some(Ok(number)) if number > 0 => Ok(number),
+            Some(_) => Err("page and per_page are positive numbers"),
+        };
+        Ok(Listing {
+            page: number("page", 1)?,
+            per_page: number("per_page", PAGE)?.min(LARGEST_PAGE),
+            filters: filters.iter().filter_map(|key| Some((*key, value(query, key)?))).collect(),
+        })
+    }
+
+    /// Answers with the page out of all that the list holds. `key` is the list's name, in the path as in the answer.
+    pub(super) fn answer<T>(&self, key: &str, all: &[T], show: impl Fn(&T) -> Value) -> Answer {
+        let page = all.iter().skip((self.page - 1).saturating_mul(self.per_page)).take(self.per_page);
+        Answer::ok(&json!({
+            key: page.map(show).collect::<Vec<_>>(),
+            "links": self.links(key, all.len()),
+            "meta": { "total": all.len() },
+        }))
+    }
+
+    /// The links to other pages, if there are any.
+    fn links(&self, key: &str, total: usize) -> Value {
+        let last = total.div_ceil(self.per_page).max(1);
+        let mut pages = json!({});
+        if self.page > 1 {
+            pages["first"] = self.link(key, 1);
+            pages["prev"] = self.link(key, (self.page - 1).min(last));
+        }
+        if self.page < last {
+            pages["next"] = self.link(key, self.page + 1);
+            pages["last"] = self.link(key, last);
+        }
+        if last == 1 && self.page == 1 { json!({}) } else { json!({ "pages": pages }) }
+    }
+
+    fn link(&self, key: &str, page: usize) -> Value {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(&self.filters);
+        query.append_pair("page", &page.to_string()).append_pair("per_page", &self.per_page.to_string());
+        json!(format!("{PUBLIC}/{key}?{}", query.finish()))
+    }
+}

@@ -1,0 +1,50 @@
+//! How the simulated load balancers differ from the usual ones.
+
+use std::time::Duration;
+
+/// What tests may choose. The default is the service as it is published, at its fastest and without limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Behaviour {
+    /// When a new load balancer is done.
+    pub creation: Creation,
+    /// Whether creation ends as `errored` in the place of `active`.
+    pub creations_fail: bool,
+    /// For how long after a change (the creation is one) the next is refused, because previous actions are processed.
+    pub busy: Duration,
+    /// Whether a load balancer that is `new` takes no changes, however long that is.
+    pub new_ones_are_busy: bool,
+    /// Whether a name can be had once.
+    pub names_are_unique: bool,
+    /// How late a new load balancer comes into lists. By id it can be had at once.
+    pub lists_late_by: Duration,
+    /// How many load balancers the account may have. Absent: as many as one likes.
+    pub limit: Option<usize>,
+    /// How many droplets a load balancer may have. Absent: as many as one likes.
+    pub targets: Option<usize>,
+}
+
+/// When a new load balancer becomes `active` or `errored`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Creation {
+    /// After so much time. The answer to the creation says `new` in any case.
+    Takes(Duration),
+    /// After it was looked at by id so many times, and told to be `new`.
+    Reads(usize),
+    /// Never.
+    Stuck,
+}
+
+impl Default for Behaviour {
+    fn default() -> Behaviour {
+        Behaviour {
+            creation: Creation::Takes(Duration::ZERO),
+            creations_fail: false,
+            busy: Duration::ZERO,
+            new_ones_are_busy: false,
+            names_are_unique: true,
+            lists_late_by: Duration::ZERO,
+            limit: None,
+            targets: None,
+        }
+    }
+}
