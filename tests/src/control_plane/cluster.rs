@@ -109,7 +109,8 @@ async fn take(control_plane: &'static ControlPlane, exclusive: MutexGuard<'stati
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Secret};
+    use k8s_openapi::api::coordination::v1::Lease;
+    use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
     use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
     use serde_json::json;
 
@@ -144,14 +145,14 @@ mod tests {
         nodes.patch("n1", &PatchParams::default(), &merge).await.unwrap();
         let ready = json!({ "status": { "phase": "Running" } });
         nodes.patch_status("n1", &PatchParams::default(), &Patch::Merge(&ready)).await.unwrap();
+        nodes.delete("n1", &kube::api::DeleteParams::default()).await.unwrap();
+        let services: Api<Service> = Api::namespaced(cluster.aerostat.clone(), "default");
         let forbidden = [
-            nodes.delete("n1", &kube::api::DeleteParams::default()).await.err(),
+            nodes.create(&PostParams::default(), &node).await.err(),
+            services.patch("kubernetes", &PatchParams::default(), &merge).await.err(),
             Api::<Secret>::namespaced(cluster.aerostat.clone(), "kube-system").list(&ListParams::default()).await.err(),
             Api::<ConfigMap>::namespaced(cluster.aerostat.clone(), "default").get("any").await.err(),
-            Api::<Event>::namespaced(cluster.aerostat.clone(), "kube-public")
-                .create(&PostParams::default(), &Event::default())
-                .await
-                .err(),
+            Api::<Lease>::namespaced(cluster.aerostat.clone(), "kube-system").get("another").await.err(),
         ];
         for error in forbidden {
             let Some(kube::Error::Api(status)) = error else {
@@ -168,7 +169,9 @@ mod tests {
             [
                 ("patch", "nodes".to_owned(), 200),
                 ("patch", "nodes/status".to_owned(), 200),
-                ("delete", "nodes".to_owned(), 403),
+                ("delete", "nodes".to_owned(), 200),
+                ("create", "nodes".to_owned(), 403),
+                ("patch", "services".to_owned(), 403),
             ]
         );
         assert_eq!(writes[0].body, label);
