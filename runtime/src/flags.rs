@@ -37,6 +37,10 @@ pub struct Settings {
     pub controllers: Controllers,
     /// How the cloud-node-controller works.
     pub node: Node,
+    /// How the cloud-node-lifecycle-controller works.
+    pub node_lifecycle: NodeLifecycle,
+    /// How the service-lb-controller works.
+    pub service: Service,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
     /// `None` with `--secure-port=0`.
@@ -89,6 +93,30 @@ pub struct Node {
     pub status_updates: usize,
     /// `--node-status-update-frequency`; more than nothing.
     pub status_update_frequency: Duration,
+}
+
+/// How the cloud-node-lifecycle-controller works.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeLifecycle {
+    /// `--node-monitor-period`; more than nothing.
+    pub monitor_period: Duration,
+    /// `--node-deletion-warm-up`.
+    pub warm_up: Duration,
+    /// `--node-deletion-grace-period`.
+    pub grace_period: Duration,
+    /// `--node-deletion-budget`, in percent: from 0 to 100.
+    pub budget: u8,
+    /// `--node-deletion-budget-window`.
+    pub budget_window: Duration,
+}
+
+/// How the service-lb-controller works.
+#[derive(Clone, Copy, Debug)]
+pub struct Service {
+    /// `--concurrent-service-syncs`; at least 1.
+    pub syncs: usize,
+    /// `--service-retry-base-delay`; more than nothing.
+    pub retry_base_delay: Duration,
 }
 
 /// The Lease, and when it counts.
@@ -221,6 +249,8 @@ fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) ->
     Settings {
         api: api(&flags, errors),
         node: node(&flags, errors),
+        node_lifecycle: node_lifecycle(&flags, errors),
+        service: service(&flags, errors),
         leader_election: leader_election(&flags, errors),
         serving: serving(&flags, errors),
         log: Log { verbosity: flags.verbosity, format },
@@ -280,6 +310,36 @@ fn node(flags: &CommandLine, errors: &mut Vec<String>) -> Node {
         Ok(number) => number,
     };
     Node { syncs, status_updates, status_update_frequency: flags.node_status_update_frequency }
+}
+
+fn node_lifecycle(flags: &CommandLine, errors: &mut Vec<String>) -> NodeLifecycle {
+    if flags.node_monitor_period.is_zero() {
+        errors.push("node-monitor-period must be a positive duration".to_owned());
+    }
+    let budget = u8::try_from(flags.node_deletion_budget).ok().filter(|it| *it <= 100);
+    if budget.is_none() {
+        errors.push("node-deletion-budget is a percentage: write a number from 0 to 100".to_owned());
+    }
+    NodeLifecycle {
+        monitor_period: flags.node_monitor_period,
+        warm_up: flags.node_deletion_warm_up,
+        grace_period: flags.node_deletion_grace_period,
+        budget: budget.unwrap_or(0),
+        budget_window: flags.node_deletion_budget_window,
+    }
+}
+
+fn service(flags: &CommandLine, errors: &mut Vec<String>) -> Service {
+    if flags.concurrent_service_syncs < 1 {
+        errors.push("concurrent-service-syncs must be a positive number".to_owned());
+    }
+    if flags.service_retry_base_delay.is_zero() {
+        errors.push("service-retry-base-delay must be a positive duration".to_owned());
+    }
+    Service {
+        syncs: usize::try_from(flags.concurrent_service_syncs).unwrap_or(1),
+        retry_base_delay: flags.service_retry_base_delay,
+    }
 }
 
 fn leader_election(flags: &CommandLine, errors: &mut Vec<String>) -> Option<LeaderElection> {

@@ -8,7 +8,7 @@
 //!                              ├ api_server, networks    the cluster, and what providers must not reach of it
 //!                              ├ leader                  the Lease
 //!                              ├ telemetry               log, /healthz, /metrics
-//!                              └ controllers             nodes
+//!                              └ controllers             nodes, and load balancers of Services
 //! ```
 
 mod api_server;
@@ -27,8 +27,8 @@ use std::net::SocketAddr;
 use kube::Client;
 
 pub use crate::flags::{
-    Api, Controller, Controllers, FlagsError, InCluster, LeaderElection, Log, LogFormat, Node, RateLimit, Serving,
-    Settings, command,
+    Api, Controller, Controllers, FlagsError, InCluster, LeaderElection, Log, LogFormat, Node, NodeLifecycle,
+    RateLimit, Service, Serving, Settings, command,
 };
 pub use crate::telemetry::start_log;
 

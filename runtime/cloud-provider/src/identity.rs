@@ -10,4 +10,15 @@ pub trait Identity: Send + Sync {
     /// A token of another account answers 404 for everything, so another value than the remembered one stops every
     /// write and deletion.
     async fn identity(&self) -> Result<Option<String>>;
+
+    /// Another number whenever a credential has changed, so that the account has to be asked about again.
+    fn version(&self) -> u64 {
+        0
+    }
+
+    /// Says that the account behind this version of the credentials is the right one. Once one was approved, writes
+    /// leave only under an approved version.
+    fn approve(&self, version: u64) {
+        let _ = version;
+    }
 }

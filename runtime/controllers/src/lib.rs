@@ -8,6 +8,7 @@
 //! What is decided is plain functions in a `plan.rs`; what is done with it stands beside it. Nothing in here knows
 //! WebAssembly or reads the environment.
 
+mod account;
 mod error;
 mod events;
 mod inventory;
@@ -17,6 +18,7 @@ mod nodes;
 mod object;
 mod queue;
 
+pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
 pub use crate::error::chain;
 pub use crate::events::{Recorder, Severity, reference};
 pub use crate::inventory::Inventory;

@@ -129,7 +129,7 @@ pub(crate) struct Calls {
     digest: Digest,
     settings: Arc<[(String, String)]>,
     limits: CallLimits,
-    gate: Gate,
+    pub(crate) gate: Gate,
     metrics: Metrics,
     permits: Semaphore,
     quota: Arc<Quota>,

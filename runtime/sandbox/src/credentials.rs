@@ -5,7 +5,7 @@ mod error;
 mod secret;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -42,6 +42,7 @@ pub enum CredentialKind {
 #[derive(Clone, Default)]
 pub struct Credentials {
     all: Arc<[Bearer]>,
+    approval: Arc<Mutex<Option<u64>>>,
 }
 
 impl Credentials {
@@ -59,7 +60,7 @@ impl Credentials {
             let CredentialKind::Bearer { file } = kind;
             all.push(Bearer::load(name, file)?);
         }
-        Ok(Self { all: all.into() })
+        Ok(Self { all: all.into(), approval: Arc::default() })
     }
 
     /// Looks at the files every ten seconds. What cannot be read then is one warning, and the old token stays.
@@ -97,6 +98,34 @@ impl Credentials {
     pub(crate) fn generation(&self, permitted: &Permitted) -> u64 {
         let credential = permitted.endpoint().credential.as_deref();
         credential.and_then(|it| self.named(it)).map_or(0, |it| it.current().generation())
+    }
+
+    /// Another number whenever one of them has changed.
+    pub(crate) fn version(&self) -> u64 {
+        self.all.iter().map(|it| it.current().generation()).sum()
+    }
+
+    /// Says that the account behind this version is the right one. From then on writes need an approved version.
+    pub(crate) fn approve(&self, version: u64) {
+        *self.approval() = Some(version);
+    }
+
+    /// Whether writes may leave under the present version.
+    ///
+    /// The error is a sentence without its full stop.
+    pub(crate) fn check_approval(&self) -> Result<(), String> {
+        let approved = *self.approval();
+        match approved {
+            Some(approved) if approved != self.version() => {
+                Err("a credential has changed, and nothing is written before its account has been looked at".to_owned())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn approval(&self) -> MutexGuard<'_, Option<u64>> {
+        // Nothing panics while it is held.
+        self.approval.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Attaches the credential of a request's endpoint, if it has one.

@@ -139,6 +139,16 @@ impl Gate {
         self.inner.endpoints.iter().map(|it| &**it)
     }
 
+    /// Another number whenever a credential has changed.
+    pub(crate) fn version(&self) -> u64 {
+        self.inner.credentials.version()
+    }
+
+    /// Lets writes leave under this version of the credentials, and no other.
+    pub(crate) fn approve(&self, version: u64) {
+        self.inner.credentials.approve(version);
+    }
+
     /// Opens the gate for one call of a provider, which may do with it what `mode` says.
     pub(crate) fn open(&self, call: CallId, mode: Mode) -> GateCall {
         GateCall { gate: self.clone(), call, mode, requests: 0, deletes: 0 }
@@ -229,6 +239,9 @@ impl Inner {
         let _turn = lane.budget.turn().await.map_err(Failure::Paused)?;
         // The turn may have taken a while, and the Lease may be gone.
         policy::may_write((self.fence)(), permitted.method()).map_err(Failure::Denied)?;
+        if permitted.method().writes() {
+            self.credentials.check_approval().map_err(Failure::Unreachable)?;
+        }
         let again = (!permitted.method().writes()).then(|| permitted.clone());
         let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
         let used = authenticated.used();

@@ -11,7 +11,8 @@ use super::{known, values};
 const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.
 
 aerostat finds the machine behind each new node, gives the node its provider id, addresses, type, zone and region, and
-takes the uninitialized taint off. The provider reaches only the endpoints that --cloud-config names.";
+takes the uninitialized taint off; it removes nodes whose machines are gone; and it builds, changes and deletes the load
+balancers of Services. The provider reaches only the endpoints that --cloud-config names.";
 
 const EXAMPLE: &str = "Example:
   aerostat run \\
@@ -26,6 +27,7 @@ Flags are upstream's: - and _ are the same in names, lists are separated by comm
 const CLOUD: &str = "Cloud";
 const API: &str = "Kubernetes API";
 const CONTROLLERS: &str = "Controllers";
+const DELETIONS: &str = "Deleting nodes whose machines are gone";
 const ELECTION: &str = "Leader election";
 const SERVING: &str = "Health and metrics";
 const LOG: &str = "Log";
@@ -82,6 +84,33 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5m0s",
           value_parser = values::duration, allow_hyphen_values = true)]
     pub(super) node_status_update_frequency: Duration,
+    /// How often nodes that are not ready are looked at, so that those without a machine are deleted
+    #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) node_monitor_period: Duration,
+    /// How many Services' load balancers are worked on at the same time. One that is being built needs no worker
+    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "1", allow_negative_numbers = true)]
+    pub(super) concurrent_service_syncs: i32,
+    /// The pause after a Service's first failure; it doubles with each further one, up to 60 times as much
+    #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) service_retry_base_delay: Duration,
+
+    /// How long after it began to lead aerostat deletes no node
+    #[arg(long, help_heading = DELETIONS, value_name = "DURATION", default_value = "1m0s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) node_deletion_warm_up: Duration,
+    /// How old a node is before it may be deleted
+    #[arg(long, help_heading = DELETIONS, value_name = "DURATION", default_value = "5m0s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) node_deletion_grace_period: Duration,
+    /// How many percent of the nodes may be deleted in one window; one always may
+    #[arg(long, help_heading = DELETIONS, value_name = "PERCENT", default_value = "10", allow_negative_numbers = true)]
+    pub(super) node_deletion_budget: i32,
+    /// How long a deletion counts against the budget
+    #[arg(long, help_heading = DELETIONS, value_name = "DURATION", default_value = "10m0s",
+          value_parser = values::duration, allow_hyphen_values = true)]
+    pub(super) node_deletion_budget_window: Duration,
 
     /// Hold a Lease while working, so that one of several replicas works
     #[arg(long, help_heading = ELECTION, default_value = "true", action = ArgAction::Set, num_args = 0..=1,

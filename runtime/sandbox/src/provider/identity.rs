@@ -30,4 +30,12 @@ impl Identity for Guest {
         let identity = reply.answer?.map_err(convert::error)?;
         convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
     }
+
+    fn version(&self) -> u64 {
+        self.loaded.calls.gate.version()
+    }
+
+    fn approve(&self, version: u64) {
+        self.loaded.calls.gate.approve(version);
+    }
 }

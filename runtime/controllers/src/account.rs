@@ -1,0 +1,386 @@
+//! Whose cloud account it is. A token of another account finds nothing that is ours, and must change nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cloud_provider::{Error, Identity, Instance, Instances, Machine, Page, Reply, Result};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tracing::{error, info};
+
+use crate::events::{Recorder, Severity};
+use crate::object;
+
+/// The annotation of the Lease that holds the account, as the provider's `identity` gave it.
+pub const ANNOTATION: &str = "aerostat.dev/account";
+
+/// How long the right account counts, unless a credential changes.
+const RIGHT: Duration = Duration::from_secs(60);
+/// How long another account counts before the annotation is read again.
+const WRONG: Duration = Duration::from_secs(10);
+/// How long an error counts, so that not everybody who waits asks for himself.
+const FAILED: Duration = Duration::from_secs(1);
+/// How often another account is told of.
+const TELL: Duration = Duration::from_secs(300);
+
+/// The cloud account of the cluster. Clones share what is known of it.
+///
+/// The first account that answers is remembered, as an annotation of the Lease, and any other is refused until a person
+/// removes the annotation.
+#[derive(Clone)]
+pub struct Account {
+    /// `None`: whatever answers is right.
+    guard: Option<Arc<Guard>>,
+}
+
+struct Guard {
+    identity: Arc<dyn Identity>,
+    ledger: Option<Ledger>,
+    known: Mutex<Known>,
+}
+
+/// Where the account is remembered beyond this process, and told of.
+struct Ledger {
+    leases: Api<Lease>,
+    lease: ObjectReference,
+    recorder: Recorder,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The cluster's account.
+    remembered: Option<String>,
+    last: Option<Asked>,
+    told: Option<Instant>,
+}
+
+/// What came of asking.
+struct Asked {
+    at: Instant,
+    version: u64,
+    verdict: Result<()>,
+}
+
+/// What an account is beside the remembered one.
+#[derive(Debug, Eq, PartialEq)]
+enum Judgement {
+    Same,
+    First,
+    Other,
+}
+
+impl Account {
+    /// The account that `identity` tells, remembered in an annotation of `lease`, on which `recorder` also writes when
+    /// another one answers. Without a Lease it is remembered as long as the process lives.
+    #[must_use]
+    pub fn new(identity: Arc<dyn Identity>, lease: Option<(Client, ObjectReference, Recorder)>) -> Self {
+        let ledger = lease.map(|(client, lease, recorder)| {
+            let namespace = lease.namespace.as_deref().unwrap_or_default();
+            Ledger { leases: Api::namespaced(client, namespace), lease, recorder }
+        });
+        Self { guard: Some(Arc::new(Guard { identity, ledger, known: Mutex::default() })) }
+    }
+
+    /// An account that is never doubted.
+    #[must_use]
+    pub fn any() -> Self {
+        Self { guard: None }
+    }
+
+    /// Whether the account behind the credential is the cluster's. It is asked at most once a minute and whenever a
+    /// credential has changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Denied`] if it is another one: then nothing may be written or deleted. Any other error is the cloud's, or
+    /// that of the API server where the account is remembered, and says nothing about the account.
+    pub async fn check(&self) -> Result<()> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        let mut known = guard.known.lock().await;
+        let version = guard.identity.version();
+        if let Some(last) = known.last.as_ref().filter(|it| it.serves(version)) {
+            return last.verdict.clone();
+        }
+        let verdict = guard.ask(&mut known).await;
+        if verdict.is_ok() {
+            guard.identity.approve(version);
+        }
+        known.last = Some(Asked { at: Instant::now(), version, verdict: verdict.clone() });
+        verdict
+    }
+
+    /// `instances` that answer only for the cluster's own account.
+    #[must_use]
+    pub fn guard(&self, instances: Arc<dyn Instances>) -> Arc<dyn Instances> {
+        match &self.guard {
+            Some(_) => Arc::new(Guarded { account: self.clone(), instances }),
+            None => instances,
+        }
+    }
+}
+
+impl Guard {
+    async fn ask(&self, known: &mut Known) -> Result<()> {
+        let Some(found) = self.identity.identity().await? else { return Ok(()) };
+        if judge(known.remembered.as_deref(), &found) != Judgement::Same {
+            known.remembered = match &self.ledger {
+                Some(ledger) => ledger.read().await?,
+                None => known.remembered.take(),
+            };
+        }
+        match (judge(known.remembered.as_deref(), &found), &known.remembered) {
+            (Judgement::Same, _) => {}
+            (Judgement::Other, Some(remembered)) => {
+                let message = self.changed(&found, remembered);
+                if known.told.is_none_or(|it| it.elapsed() >= TELL) {
+                    known.told = Some(Instant::now());
+                    self.tell(&message);
+                }
+                return Err(Error::Denied(message));
+            }
+            (Judgement::First | Judgement::Other, _) => {
+                if let Some(ledger) = &self.ledger {
+                    ledger.write(&found).await?;
+                }
+                info!(account = found, "the cluster's cloud account is remembered from now on");
+                known.remembered = Some(found);
+            }
+        }
+        known.told = None;
+        Ok(())
+    }
+
+    fn changed(&self, found: &str, remembered: &str) -> String {
+        let next = match &self.ledger {
+            Some(Ledger { lease, .. }) => format!(
+                "remove the annotation {ANNOTATION} from the Lease {}/{}",
+                lease.namespace.as_deref().unwrap_or_default(),
+                lease.name.as_deref().unwrap_or_default(),
+            ),
+            None => "restart".to_owned(),
+        };
+        format!(
+            "the credential belongs to the cloud account {found:?}, and this cluster to {remembered:?}: nothing is \
+             written or deleted; put the old account's credential back or, if the cluster has moved, {next}"
+        )
+    }
+
+    fn tell(&self, message: &str) {
+        error!("{message}");
+        if let Some(Ledger { lease, recorder, .. }) = &self.ledger {
+            recorder.record(lease.clone(), Severity::Warning, "CloudAccountChanged", message);
+        }
+    }
+}
+
+impl Ledger {
+    fn name(&self) -> &str {
+        self.lease.name.as_deref().unwrap_or_default()
+    }
+
+    async fn read(&self) -> Result<Option<String>> {
+        let lease = object::within(self.leases.get_opt(self.name())).await.map_err(|error| {
+            Error::Unavailable(format!(
+                "cannot read the cluster's cloud account from the Lease {}: {error}",
+                self.name()
+            ))
+        })?;
+        Ok(lease.and_then(|it| it.metadata.annotations?.remove(ANNOTATION)))
+    }
+
+    async fn write(&self, account: &str) -> Result<()> {
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: account } } }));
+        let (name, parameters) = (self.name(), PatchParams::default());
+        match object::within(self.leases.patch(name, &parameters, &patch)).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::Unavailable(format!(
+                "cannot remember the cluster's cloud account on the Lease {name}: {error}"
+            ))),
+        }
+    }
+}
+
+impl Asked {
+    fn serves(&self, version: u64) -> bool {
+        let span = match self.verdict {
+            Ok(()) => RIGHT,
+            Err(Error::Denied(_)) => WRONG,
+            Err(_) => FAILED,
+        };
+        self.version == version && self.at.elapsed() < span
+    }
+}
+
+fn judge(remembered: Option<&str>, found: &str) -> Judgement {
+    match remembered {
+        None => Judgement::First,
+        Some(remembered) if remembered == found => Judgement::Same,
+        Some(_) => Judgement::Other,
+    }
+}
+
+/// Answers of another account are no answers.
+struct Guarded {
+    account: Account,
+    instances: Arc<dyn Instances>,
+}
+
+#[async_trait]
+impl Instances for Guarded {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        let (check, reply) = tokio::join!(self.account.check(), self.instances.get(nodes));
+        match check {
+            Ok(()) => reply,
+            Err(error) => Reply { answer: vec![Err(error); nodes.len()], notices: Vec::new() },
+        }
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        let (check, reply) = tokio::join!(self.account.check(), self.instances.list(cursor, limit));
+        match check {
+            Ok(()) => reply,
+            Err(error) => Reply { answer: Err(error), notices: Vec::new() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex as Plain;
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A cloud that tells one account after the other, and counts.
+    struct Cloud {
+        account: Plain<Result<Option<String>>>,
+        asked: AtomicUsize,
+        version: AtomicU64,
+        approved: AtomicU64,
+    }
+
+    impl Cloud {
+        fn new(account: &str) -> Arc<Self> {
+            Arc::new(Self {
+                account: Plain::new(Ok(Some(account.to_owned()))),
+                asked: AtomicUsize::new(0),
+                version: AtomicU64::new(1),
+                approved: AtomicU64::new(0),
+            })
+        }
+
+        fn becomes(&self, account: Result<Option<String>>) {
+            *self.account.lock().unwrap() = account;
+        }
+
+        fn asked(&self) -> usize {
+            self.asked.load(Ordering::Relaxed)
+        }
+    }
+
+    #[async_trait]
+    impl Identity for Cloud {
+        async fn identity(&self) -> Result<Option<String>> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.account.lock().unwrap().clone()
+        }
+
+        fn version(&self) -> u64 {
+            self.version.load(Ordering::Relaxed)
+        }
+
+        fn approve(&self, version: u64) {
+            self.approved.store(version, Ordering::Relaxed);
+        }
+    }
+
+    fn account(cloud: &Arc<Cloud>) -> Account {
+        Account::new(cloud.clone(), None)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_account_is_asked_once_a_minute() {
+        let cloud = Cloud::new("a");
+        let account = account(&cloud);
+        for _ in 0..3 {
+            assert_eq!(account.check().await, Ok(()));
+        }
+        assert_eq!((cloud.asked(), cloud.approved.load(Ordering::Relaxed)), (1, 1));
+        tokio::time::advance(RIGHT).await;
+        assert_eq!(account.check().await, Ok(()));
+        assert_eq!(cloud.asked(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_credential_is_asked_about_at_once_and_another_account_denied() {
+        let cloud = Cloud::new("a");
+        let account = account(&cloud);
+        assert_eq!(account.check().await, Ok(()));
+        cloud.version.store(2, Ordering::Relaxed);
+        cloud.becomes(Ok(Some("b".to_owned())));
+        let Err(Error::Denied(message)) = account.check().await else { panic!("another account is denied") };
+        assert!(message.contains("\"b\"") && message.contains("\"a\""), "{message}");
+        assert_eq!(cloud.approved.load(Ordering::Relaxed), 1, "the new version is not approved");
+        tokio::time::advance(WRONG).await;
+        cloud.becomes(Ok(Some("a".to_owned())));
+        assert_eq!(account.check().await, Ok(()), "the right account is back");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_says_nothing_about_the_account() {
+        let cloud = Cloud::new("a");
+        let account = account(&cloud);
+        let error = Error::Unavailable("down".to_owned());
+        cloud.becomes(Err(error.clone()));
+        assert_eq!(account.check().await, Err(error.clone()));
+        assert_eq!(account.check().await, Err(error));
+        assert_eq!(cloud.asked(), 1, "a crowd asks once");
+        tokio::time::advance(FAILED).await;
+        cloud.becomes(Ok(Some("a".to_owned())));
+        assert_eq!(account.check().await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_cloud_that_does_not_tell_is_never_doubted() {
+        let cloud = Cloud::new("a");
+        cloud.becomes(Ok(None));
+        assert_eq!(account(&cloud).check().await, Ok(()));
+        assert_eq!(Account::any().check().await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn another_account_knows_no_machines() {
+        let (right, wrong) = (Cloud::new("a"), Cloud::new("a"));
+        let guarded = account(&right).guard(Arc::new(Nothing));
+        assert_eq!(guarded.list(None, 10).await.answer, Ok(Page::default()));
+        let doubted = account(&wrong);
+        assert_eq!(doubted.check().await, Ok(()));
+        wrong.version.store(2, Ordering::Relaxed);
+        wrong.becomes(Ok(Some("b".to_owned())));
+        let guarded = doubted.guard(Arc::new(Nothing));
+        assert!(matches!(guarded.list(None, 10).await.answer, Err(Error::Denied(_))));
+        let nodes = [Machine::default(), Machine::default()];
+        let answers = guarded.get(&nodes).await.answer;
+        assert!(answers.len() == 2 && answers.iter().all(|it| matches!(it, Err(Error::Denied(_)))), "{answers:?}");
+    }
+
+    /// A cloud without machines.
+    struct Nothing;
+
+    #[async_trait]
+    impl Instances for Nothing {
+        async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+            Reply { answer: vec![Ok(None); nodes.len()], notices: Vec::new() }
+        }
+
+        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+            Reply { answer: Ok(Page::default()), notices: Vec::new() }
+        }
+    }
+}
