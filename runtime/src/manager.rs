@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use controllers::{Inventory, Nodes, Recorder, Severity, node};
+use controllers::{Account, Inventory, Nodes, Recorder, Severity, node};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -162,9 +162,7 @@ impl Process {
         };
         self.tasks.spawn(async move { match watcher.follow(learned).await {} });
         self.watch_quarantine();
-        for controller in Controller::ALL {
-            self.start(controller, &nodes);
-        }
+        self.start_controllers(&nodes);
         tokio::select! {
             Some(ended) = self.tasks.join_next() => ended_early(ended),
             Some(ended) = self.controllers.join_next() => ended_early(ended),
@@ -199,46 +197,83 @@ impl Process {
         });
     }
 
-    /// Starts a controller, if it is asked for, exists, and the provider can do what it needs.
-    fn start(&mut self, controller: Controller, nodes: &Nodes) {
-        let name = controller.name();
-        if !self.settings.controllers.is_enabled(controller) {
-            info!("{name} is disabled by --controllers");
-            return;
-        }
-        match controller {
-            Controller::CloudNode => {
-                let (recorder, sender) = Recorder::new(self.client.clone(), node::COMPONENT);
-                let Some(inventory) = Inventory::new(&self.loaded.cloud, nodes.clone(), recorder.clone()) else {
-                    let provider = &self.loaded.cloud.description.name;
-                    warn!("{name} is skipped: the provider {provider} does not export aerostat:cloud/instances");
-                    return;
-                };
-                self.events.spawn(sender);
-                let options = node::Options {
-                    syncs: self.settings.node.syncs,
-                    status_updates: self.settings.node.status_updates,
-                    status_update_frequency: self.settings.node.status_update_frequency,
-                };
-                let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
-                let stopped = stopped(self.stop.subscribe());
-                self.controllers.spawn(async move {
-                    node::run(client, nodes, Arc::new(inventory), recorder, metrics, options, stopped).await;
-                    Controller::CloudNode.name()
-                });
+    /// Starts the controllers that are asked for, exist, and can do their work with this provider.
+    fn start_controllers(&mut self, nodes: &Nodes) {
+        let lease = self.leader.as_ref().and_then(|it| Some((self.client.clone(), it.about()?, it.recorder())));
+        let account = Account::new(self.loaded.cloud.identity.clone(), lease);
+        let mut cloud = self.loaded.cloud.clone();
+        cloud.instances = cloud.instances.map(|it| account.guard(it));
+
+        let recorder = self.recorder(node::COMPONENT);
+        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone()).map(Arc::new);
+        for controller in Controller::ALL {
+            let name = controller.name();
+            if !self.settings.controllers.is_enabled(controller) {
+                info!("{name} is disabled by --controllers");
+                continue;
             }
-            Controller::CloudNodeLifecycle | Controller::Service | Controller::Route => {
-                if self.settings.controllers.names(controller) {
-                    warn!("{name} is skipped: this version does not have it");
-                } else {
-                    info!("{name} is skipped: this version does not have it");
+            match (controller, &inventory) {
+                (Controller::CloudNode, Some(inventory)) => self.run_node(nodes, inventory, recorder.clone()),
+                (Controller::CloudNode, None) => {
+                    self.say_skipped(controller, &self.without("instances"));
+                    continue;
                 }
-                return;
+                (Controller::CloudNodeLifecycle | Controller::Service | Controller::Route, _) => {
+                    self.say_skipped(controller, "this version does not have it");
+                    continue;
+                }
             }
+            self.health.add(name, || true);
+            self.running.started(controller);
+            info!("started {name}");
         }
-        self.health.add(name, || true);
-        self.running.started(controller);
-        info!("started {name}");
+    }
+
+    /// What is missing to run a controller.
+    fn without(&self, interface: &str) -> String {
+        format!("the provider {} does not export aerostat:cloud/{interface}", self.loaded.cloud.description.name)
+    }
+
+    /// Whoever asked for a controller by its name is warned.
+    fn say_skipped(&self, controller: Controller, because: &str) {
+        let name = controller.name();
+        if self.settings.controllers.names(controller) {
+            warn!("{name} is skipped: {because}");
+        } else {
+            info!("{name} is skipped: {because}");
+        }
+    }
+
+    fn run_node(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, recorder: Recorder) {
+        let settings = self.settings.node;
+        let options = node::Options {
+            syncs: settings.syncs,
+            status_updates: settings.status_updates,
+            status_update_frequency: settings.status_update_frequency,
+        };
+        let (nodes, inventory) = (nodes.clone(), inventory.clone());
+        let run =
+            node::run(self.client.clone(), nodes, inventory, recorder, self.metrics.clone(), options, self.stopped());
+        self.run(Controller::CloudNode, run);
+    }
+
+    /// A recorder whose events are sent before the process ends.
+    fn recorder(&mut self, component: &'static str) -> Recorder {
+        let (recorder, sender) = Recorder::new(self.client.clone(), component);
+        self.events.spawn(sender);
+        recorder
+    }
+
+    /// Ready when the process is asked to end.
+    fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        stopped(self.stop.subscribe())
+    }
+
+    fn run(&mut self, controller: Controller, run: impl Future<Output = ()> + Send + 'static) {
+        self.controllers.spawn(async move {
+            run.await;
+            controller.name()
+        });
     }
 
     /// Finishes what is in flight, gives the Lease back, and sends the last events.

@@ -106,8 +106,7 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
         "--use-service-account-credentials=true",
         "--feature-gates=AllAlpha=true",
         "--enable-leader-migration",
-        "--concurrent-service-syncs=5",
-        "--node-monitor-period=1s",
+        "--permit-port-sharing",
         "--client-ca-file=/ca.crt",
         "--webhooks=a",
         "--tls-min-version=VersionTLS13",
@@ -126,7 +125,7 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
         "--authentication-kubeconfig=/etc/kubeconfig",
         "--allocate-node-cidrs=false",
         "--min-resync-period=12h",
-        "--node-monitor-period=5000ms",
+        "--cloud-node-lifecycle-monitor-nodes-workers=5",
         "--authorization-always-allow-paths=/healthz,/readyz,/livez",
         "--kube-api-content-type=application/json",
         "--tls-min-version=VersionTLS12",
@@ -136,6 +135,26 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
         let warnings = accepted(&[flag]).warnings;
         assert_eq!(warnings.len(), 1, "{flag}: {warnings:?}");
         assert!(warnings[0].starts_with(flag.split('=').next().unwrap()), "{warnings:?}");
+    }
+}
+
+#[test]
+fn services_and_deletions_have_defaults_and_limits() {
+    let settings = accepted(&[]);
+    assert_eq!((settings.service.syncs, settings.service.retry_base_delay), (1, Duration::from_secs(5)));
+    let lifecycle = settings.node_lifecycle;
+    assert_eq!((lifecycle.monitor_period, lifecycle.warm_up), (Duration::from_secs(5), Duration::from_secs(60)));
+    assert_eq!((lifecycle.grace_period, lifecycle.budget), (Duration::from_secs(300), 10));
+    assert_eq!(lifecycle.budget_window, Duration::from_secs(600));
+    assert_eq!(accepted(&["--concurrent-service-syncs=50"]).service.syncs, 50);
+    for (flag, sentence) in [
+        ("--concurrent-service-syncs=0", "concurrent-service-syncs must be a positive number"),
+        ("--service-retry-base-delay=0s", "service-retry-base-delay must be a positive duration"),
+        ("--node-monitor-period=0s", "node-monitor-period must be a positive duration"),
+        ("--node-deletion-budget=101", "node-deletion-budget is a percentage"),
+        ("--node-deletion-budget=-1", "node-deletion-budget is a percentage"),
+    ] {
+        assert!(refused(&[flag]).starts_with(sentence), "{flag}");
     }
 }
 
