@@ -127,36 +127,36 @@ impl Account {
 
 impl Guard {
     async fn ask(&self, known: &mut Known) -> Result<()> {
-        let Some(found) = self.identity.identity().await? else { return Ok(()) };
-        if judge(known.remembered.as_deref(), &found) != Judgement::Same {
-            known.remembered = match &self.ledger {
-                Some(ledger) => ledger.read().await?,
-                None => known.remembered.take(),
-            };
+        let found = self.identity.identity().await?;
+        if let Some(ledger) = &self.ledger
+            && judge(known.remembered.as_deref(), found.as_deref()) != Judgement::Same
+        {
+            known.remembered = ledger.read().await?;
         }
-        match (judge(known.remembered.as_deref(), &found), &known.remembered) {
-            (Judgement::Same, _) => {}
-            (Judgement::Other, Some(remembered)) => {
-                let message = self.changed(&found, remembered);
+        match judge(known.remembered.as_deref(), found.as_deref()) {
+            Judgement::Same => {}
+            Judgement::First => {
+                let first = found.unwrap_or_default();
+                if let Some(ledger) = &self.ledger {
+                    ledger.write(&first).await?;
+                }
+                info!(account = first, "the cluster's cloud account is remembered from now on");
+                known.remembered = Some(first);
+            }
+            Judgement::Other => {
+                let message = self.changed(found.as_deref(), known.remembered.as_deref().unwrap_or_default());
                 if known.told.is_none_or(|it| it.elapsed() >= TELL) {
                     known.told = Some(Instant::now());
                     self.tell(&message);
                 }
                 return Err(Error::Denied(message));
             }
-            (Judgement::First | Judgement::Other, _) => {
-                if let Some(ledger) = &self.ledger {
-                    ledger.write(&found).await?;
-                }
-                info!(account = found, "the cluster's cloud account is remembered from now on");
-                known.remembered = Some(found);
-            }
         }
         known.told = None;
         Ok(())
     }
 
-    fn changed(&self, found: &str, remembered: &str) -> String {
+    fn changed(&self, found: Option<&str>, remembered: &str) -> String {
         let next = match &self.ledger {
             Some(Ledger { lease, .. }) => format!(
                 "remove the annotation {ANNOTATION} from the Lease {}/{}",
@@ -165,9 +165,16 @@ impl Guard {
             ),
             None => "restart".to_owned(),
         };
+        let (whose, back) = match found {
+            Some(found) => (format!("the credential belongs to the cloud account {found:?}"), "put that one's back"),
+            None => (
+                "the cloud no longer tells whose the credential is".to_owned(),
+                "let the credential read its account again",
+            ),
+        };
         format!(
-            "the credential belongs to the cloud account {found:?}, and this cluster to {remembered:?}: nothing is \
-             written or deleted; put the old account's credential back or, if the cluster has moved, {next}"
+            "{whose}, and this cluster belongs to {remembered:?}: nothing is written or deleted; {back} or, if the \
+             cluster has moved, {next}"
         )
     }
 
@@ -217,11 +224,12 @@ impl Asked {
     }
 }
 
-fn judge(remembered: Option<&str>, found: &str) -> Judgement {
-    match remembered {
-        None => Judgement::First,
-        Some(remembered) if remembered == found => Judgement::Same,
-        Some(_) => Judgement::Other,
+/// A cloud that tells nothing is another's as soon as one account was remembered.
+fn judge(remembered: Option<&str>, found: Option<&str>) -> Judgement {
+    match (remembered, found) {
+        (None, Some(_)) => Judgement::First,
+        (remembered, found) if remembered == found => Judgement::Same,
+        _ => Judgement::Other,
     }
 }
 
@@ -352,6 +360,17 @@ mod tests {
         cloud.becomes(Ok(None));
         assert_eq!(account(&cloud).check().await, Ok(()));
         assert_eq!(Account::any().check().await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_cloud_that_has_told_once_must_go_on_telling() {
+        let cloud = Cloud::new("a");
+        let account = account(&cloud);
+        assert_eq!(account.check().await, Ok(()));
+        cloud.version.store(2, Ordering::Relaxed);
+        cloud.becomes(Ok(None));
+        let Err(Error::Denied(message)) = account.check().await else { panic!("nobody knows whose this is") };
+        assert!(message.contains("no longer tells"), "{message}");
     }
 
     #[tokio::test]
