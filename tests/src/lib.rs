@@ -13,5 +13,6 @@ pub mod digitalocean;
 pub mod faults;
 pub mod guests;
 pub mod kubelet;
+pub mod operator;
 pub mod script;
 pub mod wait;

@@ -1,1 +1,7 @@
-//! The binary with the DigitalOcean provider, a real control plane and the simulated cloud: crashes, faults, theft.
+//! The binary as a whole, from Services and nodes in a real cluster to a simulated DigitalOcean: what goes wrong in
+//! the life of a cluster, and what must not come of it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod crash;
+mod setup;

@@ -1,0 +1,37 @@
+//! `kill -9` between any two requests of the life of load balancers: one for each Service, and none after its deletion.
+//!
+//! Ten Services are created, changed and deleted. Meanwhile aerostat is killed again and again, each time when the cloud has
+//! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
+//! one point at which the process died. Numbers and faults come from a seed, which a failure prints; `AEROSTAT_SEED`
+//! repeats it.
+
+mod story;
+
+use std::time::Duration;
+
+use tests::digitalocean::{Behaviour, Chaos, Creation, Options};
+
+use self::story::Story;
+
+/// How many points each test is to try, of two hundred together.
+const POINTS: usize = 110;
+
+#[tokio::test]
+async fn kill_9_leaves_one_load_balancer_for_each_service() {
+    let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(1)), ..Behaviour::default() };
+    let options = Options { load_balancers: behaviour, ..Options::default() };
+    Story::begin(options, None).await.tell(POINTS).await;
+}
+
+#[tokio::test]
+async fn kill_9_in_a_cloud_that_fails_and_forgets_leaves_one_load_balancer_for_each_service() {
+    let behaviour = Behaviour {
+        creation: Creation::Reads(2),
+        names_are_unique: false,
+        lists_late_by: Duration::from_secs(1),
+        ..Behaviour::default()
+    };
+    let options = Options { load_balancers: behaviour, ..Options::default() };
+    let chaos = |seed| Chaos { seed, one_in: 12, hangs: true };
+    Story::begin(options, Some(chaos)).await.tell(POINTS).await;
+}

@@ -1,0 +1,280 @@
+//! Ten Services through creation, change and deletion, and a process that does not live long.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt;
+use kube::api::ListParams;
+use serde_json::json;
+use tests::aerostat::message;
+use tests::digitalocean::{Chaos, Hold, LoadBalancer, LoadBalancerStatus, Options, Side};
+use tests::operator::Process;
+use tests::wait;
+
+use crate::setup::{FINALIZER, Rig, addresses, default_name, is_about_load_balancers, is_write, key, memo, service};
+
+const SERVICES: usize = 10;
+/// How often the process dies until it may finish what the user asked for.
+const DEATHS: usize = 5;
+/// How long it may take from one death, or change, to the next.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How much of the log is shown.
+const LINES: usize = 60;
+
+/// A cluster and a cloud in which the power fails.
+pub(super) struct Story {
+    rig: Rig,
+    random: Random,
+    seed: u64,
+    process: Option<Process>,
+    /// How often a Service was on its way when the process died.
+    points: usize,
+    /// What the processes said last.
+    log: Vec<String>,
+}
+
+/// What the user wants of all Services.
+#[derive(Clone, Copy, Debug)]
+enum Wish {
+    Ports(&'static [u16]),
+    Gone,
+}
+
+/// How a life went.
+enum Life {
+    /// All is as the user wants it.
+    Settled,
+    /// The process was killed.
+    Killed,
+    /// It ended by itself, as it must when the machine is so slow that the Lease is lost.
+    Ended,
+}
+
+impl Story {
+    /// A cloud with faults by seed, or without.
+    pub(super) async fn begin(options: Options, chaos: Option<fn(u64) -> Chaos>) -> Self {
+        let seed = seed();
+        let limits = json!({ "requestsPerSecond": 200, "total": "2s" });
+        let rig = Rig::new(options).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
+        let process = rig.start().await;
+        rig.workers(2).await;
+        rig.cloud.set_chaos(chaos.map(|chaos| chaos(seed)));
+        Self { rig, random: Random(seed), seed, process: Some(process), points: 0, log: Vec::new() }
+    }
+
+    /// Creates, changes and deletes until the process has died at so many points.
+    pub(super) async fn tell(mut self, points: usize) {
+        while self.points < points {
+            self.all(Wish::Ports(&[80])).await;
+            self.all(Wish::Ports(&[80, 8080])).await;
+            self.all(Wish::Gone).await;
+        }
+    }
+
+    /// Lets the user ask for something, and the process die, until all is as it should be.
+    async fn all(&mut self, wish: Wish) {
+        let mut hold = Some(self.hold());
+        self.ask(wish).await;
+        let mut deaths = 0;
+        loop {
+            match self.live(wish, hold.as_ref()).await {
+                Life::Settled => break,
+                Life::Killed => {
+                    deaths += 1;
+                    // What was under way is lost with the machine.
+                    hold.take().expect("there was a place to die").cut();
+                    hold = (deaths < DEATHS).then(|| self.hold());
+                }
+                Life::Ended => {}
+            }
+        }
+        drop(hold);
+        self.check(wish).await;
+    }
+
+    /// The place at which the process dies next.
+    fn hold(&mut self) -> Hold {
+        let side = if self.random.below(2) == 0 { Side::Before } else { Side::After };
+        if self.random.below(2) == 0 {
+            let nth = 1 + self.random.below(5);
+            self.rig.cloud.hold(nth, side, |it| is_about_load_balancers(it) && is_write(it))
+        } else {
+            let nth = 1 + self.random.below(15);
+            self.rig.cloud.hold(nth, side, is_about_load_balancers)
+        }
+    }
+
+    /// What the user does.
+    async fn ask(&self, wish: Wish) {
+        let rig = &self.rig;
+        let exists = !rig.services().list(&ListParams::default().labels("app")).await.unwrap().items.is_empty();
+        join_all((0..SERVICES).map(|index| async move {
+            let name = name(index);
+            match wish {
+                Wish::Ports(ports) if exists => rig.ports(&name, ports).await,
+                Wish::Ports(ports) => {
+                    let chosen = chosen(index);
+                    let annotation = chosen.as_deref().map(|it| (key("name"), it));
+                    let annotations: Vec<_> = annotation.iter().map(|(key, it)| (key.as_str(), *it)).collect();
+                    let mut service = service(&name, ports, &annotations);
+                    service.labels_mut().insert("app".to_owned(), "crash".to_owned());
+                    rig.create(&service).await;
+                }
+                Wish::Gone => rig.delete(&name).await,
+            }
+        }))
+        .await;
+    }
+
+    /// Lets a process live until it dies or has nothing left to do.
+    async fn live(&mut self, wish: Wish, hold: Option<&Hold>) -> Life {
+        let mut process = match self.process.take() {
+            Some(process) => process,
+            None => self.rig.setup.start(),
+        };
+        let dies = async {
+            match hold {
+                Some(hold) => hold.reached().await,
+                None => std::future::pending().await,
+            }
+        };
+        let settles = wait::within(PATIENCE, async || (self.left(wish).await == 0).then_some(()));
+        let mut log = Vec::new();
+        let ends = async {
+            while let Some(entry) = process.aerostat.log.recv().await {
+                log.push(format!("{} {entry:?}", message(&entry)));
+            }
+        };
+        let mut said = "=== not killed".to_owned();
+        let life = tokio::select! {
+            at = dies => {
+                said = format!("=== killed at {at}");
+                Life::Killed
+            }
+            settled = settles => {
+                assert!(settled.is_some(), "not all are {wish:?} within {PATIENCE:?}");
+                Life::Settled
+            }
+            () = ends => Life::Ended,
+        };
+        self.log.append(&mut log);
+        self.log.push(said);
+        match life {
+            Life::Settled => self.process = Some(process),
+            Life::Killed => {
+                process.kill();
+                self.points += self.left(wish).await;
+                self.check_no_orphan();
+            }
+            Life::Ended => {}
+        }
+        life
+    }
+
+    /// How many Services are not as the user wants them.
+    async fn left(&self, wish: Wish) -> usize {
+        let services = self.present().await;
+        match wish {
+            Wish::Gone => services.len(),
+            Wish::Ports(ports) => services.iter().filter(|it| self.wrong(it, ports).is_some()).count(),
+        }
+    }
+
+    async fn present(&self) -> Vec<Service> {
+        self.rig.services().list(&ListParams::default().labels("app")).await.unwrap().items
+    }
+
+    /// What is not right about a Service and its load balancer.
+    fn wrong(&self, service: &Service, ports: &[u16]) -> Option<String> {
+        let Some(id) = memo(service) else { return Some("nothing is remembered".to_owned()) };
+        let Some(built) = self.rig.cloud.load_balancers().get(id) else { return Some(format!("there is no {id}")) };
+        let name = chosen(index(service)).unwrap_or_else(|| default_name(service));
+        let ip = built.ip.map(|it| it.to_string());
+        let forwarded: Vec<_> = built.attributes.forwarding_rules.iter().map(|it| it.entry_port).collect();
+        let right = [
+            ("its status", built.status == LoadBalancerStatus::Active),
+            ("its name", built.name() == name),
+            ("its ports", forwarded == ports.iter().map(|it| u32::from(*it)).collect::<Vec<_>>()),
+            ("the addresses", addresses(service) == ip.into_iter().collect::<Vec<_>>()),
+            ("the finalizer", service.finalizers() == [FINALIZER]),
+            ("the targets", built.attributes.droplet_ids.len() == 2),
+        ];
+        right.iter().find(|(_, right)| !right).map(|(what, _)| format!("{what} of {built:?} and {service:?}"))
+    }
+
+    async fn check(&self, wish: Wish) {
+        let built = self.rig.cloud.load_balancers().all();
+        let names: Vec<_> = built.iter().map(LoadBalancer::name).collect();
+        let services = self.present().await;
+        match wish {
+            Wish::Gone => assert!(services.is_empty() && built.is_empty(), "left are {names:?}"),
+            Wish::Ports(ports) => {
+                let wrong: Vec<_> = services.iter().filter_map(|it| self.wrong(it, ports)).collect();
+                assert!(wrong.is_empty(), "{wrong:#?}");
+                assert_eq!(built.len(), SERVICES, "one for each of the Services, and no other: {names:?}");
+            }
+        }
+    }
+
+    /// Not even for a moment are there more load balancers than Services.
+    fn check_no_orphan(&self) {
+        let built = self.rig.cloud.load_balancers().all();
+        let names: Vec<_> = built.iter().map(LoadBalancer::name).collect();
+        assert!(built.len() <= SERVICES, "{names:?}");
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        let mut text = format!("\nto repeat it: AEROSTAT_SEED={}\nafter {} points\n", self.seed, self.points);
+        for line in self.log.iter().rev().take(LINES).rev() {
+            let _ = writeln!(text, "  {line}");
+        }
+        for request in self.rig.cloud.requests().iter().rev().take(LINES).rev() {
+            let _ = writeln!(text, "  {request} {}", request.fault.unwrap_or_default());
+        }
+        eprintln!("{text}");
+    }
+}
+
+fn name(index: usize) -> String {
+    format!("crash-{index}")
+}
+
+fn index(service: &Service) -> usize {
+    let name = service.name_any();
+    name.strip_prefix("crash-").and_then(|it| it.parse().ok()).expect("all Services are ours")
+}
+
+/// Half of the Services choose the name of their load balancer.
+fn chosen(index: usize) -> Option<String> {
+    (index % 2 == 1).then(|| format!("chosen-{index}.example.com"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a seed that failed has to be given to the test")]
+fn seed() -> u64 {
+    match std::env::var("AEROSTAT_SEED") {
+        Ok(seed) => seed.parse().expect("AEROSTAT_SEED is a number"),
+        Err(_) => SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs(),
+    }
+}
+
+/// The generator xorshift64*: enough to choose places.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        let mut state = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        self.0 = state;
+        let high = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
+        usize::try_from(high).expect("31 bits fit") % end
+    }
+}

@@ -1,0 +1,255 @@
+//! A cluster, a cloud, the binary between them, and what a user asks for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::{Event, Service};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tests::control_plane::{Cluster, any_cluster};
+use tests::digitalocean::{Droplet, LoadBalancer, Options, Recorded, Simulator};
+use tests::operator::{Process, Setup, initialized};
+use tests::{kubelet, wait};
+
+/// The vendor's annotation for the id of a load balancer.
+pub(crate) const ID: &str = "kubernetes.digitalocean.com/load-balancer-id";
+/// The vendor's annotation for the type of a load balancer.
+pub(crate) const TYPE: &str = "service.beta.kubernetes.io/do-loadbalancer-type";
+/// What holds a Service until its load balancer is gone.
+pub(crate) const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+const MEMO: &str = "aerostat.dev/memo";
+
+/// A Lease that is soon taken over, and little patience between two tries.
+const FAST: [&str; 4] = [
+    "--leader-elect-lease-duration=2s",
+    "--leader-elect-renew-deadline=1500ms",
+    "--leader-elect-retry-period=200ms",
+    "--service-retry-base-delay=500ms",
+];
+
+/// Everything that a test has.
+pub(crate) struct Rig {
+    pub(crate) cluster: Cluster,
+    pub(crate) cloud: Simulator,
+    pub(crate) setup: Setup,
+}
+
+/// A vendor's annotation, by the end of its key.
+pub(crate) fn key(name: &str) -> String {
+    format!("service.beta.kubernetes.io/do-loadbalancer-{name}")
+}
+
+/// Whether a request is about load balancers.
+pub(crate) fn is_about_load_balancers(request: &Recorded) -> bool {
+    request.is("*", "/v2/load_balancers/**")
+}
+
+/// Whether a request may change something.
+pub(crate) fn is_write(request: &Recorded) -> bool {
+    request.method != http::Method::GET
+}
+
+impl Rig {
+    /// A cluster without nodes, and a cloud with nothing in it.
+    pub(crate) async fn new(options: Options) -> Self {
+        let cluster = any_cluster().await;
+        let cloud = Simulator::start(options).await.unwrap();
+        let setup = Setup::digitalocean(&cluster, &cloud).flags(&FAST);
+        let rig = Self { cluster, cloud, setup };
+        rig.settings(&[("pollInterval", "1s"), ("createAgainAfter", "2s")])
+    }
+
+    /// Sets settings of the provider.
+    pub(crate) fn settings(mut self, settings: &[(&str, &str)]) -> Self {
+        for (name, value) in settings {
+            self.setup.config["provider"]["settings"][*name] = json!(value);
+        }
+        self
+    }
+
+    /// Sets limits of the endpoint.
+    pub(crate) fn limits(mut self, limits: &Value) -> Self {
+        self.setup.config["endpoints"][0]["limits"] = limits.clone();
+        self
+    }
+
+    /// Adds flags.
+    pub(crate) fn flags(mut self, flags: &[&str]) -> Self {
+        self.setup = self.setup.flags(flags);
+        self
+    }
+
+    /// Starts the binary and waits until its controllers run.
+    pub(crate) async fn start(&self) -> Process {
+        let mut process = self.setup.start();
+        process.says("started service-lb-controller").await;
+        process
+    }
+
+    /// Adds so many machines whose nodes join, without waiting for more: worker-1, worker-2 and so on.
+    pub(crate) async fn join(&self, count: u64) {
+        for id in 1..=count {
+            self.cloud.droplets().insert(Droplet::new(id, &worker(id)));
+        }
+        for ids in (1..=count).collect::<Vec<_>>().chunks(50) {
+            let joined = ids.iter().map(|id| async { kubelet::join(&self.cluster.admin, &worker(*id)).await.unwrap() });
+            join_all(joined).await;
+        }
+    }
+
+    /// As [`Rig::join`], with the binary running: waits until all are initialised.
+    pub(crate) async fn workers(&self, count: u64) {
+        self.join(count).await;
+        for id in 1..=count {
+            initialized(&self.cluster, &worker(id)).await;
+        }
+    }
+
+    pub(crate) fn services(&self) -> Api<Service> {
+        Api::namespaced(self.cluster.admin.clone(), "default")
+    }
+
+    /// Creates a Service.
+    pub(crate) async fn create(&self, service: &Service) -> Service {
+        self.services().create(&PostParams::default(), service).await.unwrap()
+    }
+
+    /// Changes a Service by a merge patch.
+    pub(crate) async fn patch(&self, name: &str, patch: &Value) -> Service {
+        self.services().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap()
+    }
+
+    /// Sets an annotation, or takes it away.
+    pub(crate) async fn annotate(&self, name: &str, key: &str, value: Option<&str>) {
+        self.patch(name, &json!({ "metadata": { "annotations": { key: value } } })).await;
+    }
+
+    /// Changes the ports of a Service.
+    pub(crate) async fn ports(&self, name: &str, numbers: &[u16]) {
+        self.patch(name, &json!({ "spec": { "ports": ports(numbers) } })).await;
+    }
+
+    /// Asks for the deletion of a Service.
+    pub(crate) async fn delete(&self, name: &str) {
+        self.services().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// Waits until a Service has an address, and returns it.
+    pub(crate) async fn served(&self, name: &str) -> Service {
+        let what = format!("{name} has an address");
+        let found = wait::within(wait::DEADLINE, async || {
+            Some(self.services().get(name).await.unwrap()).filter(|it| !addresses(it).is_empty())
+        });
+        match found.await {
+            Some(service) => service,
+            None => panic!("{what}: not in time; {}", self.told().await),
+        }
+    }
+
+    /// Waits until a Service is gone.
+    pub(crate) async fn gone(&self, name: &str) {
+        let found =
+            wait::within(wait::DEADLINE, async || self.services().get_opt(name).await.unwrap().is_none().then_some(()));
+        if found.await.is_none() {
+            panic!("{name} is not gone in time; {}", self.told().await);
+        }
+    }
+
+    /// Waits for a Warning about a Service whose message contains all of `parts`.
+    pub(crate) async fn warned(&self, name: &str, reason: &str, parts: &[&str]) -> Event {
+        let found = wait::within(wait::DEADLINE, async || {
+            self.events(name).await.into_iter().find(|it| {
+                let message = it.message.as_deref().unwrap_or_default();
+                it.reason.as_deref() == Some(reason) && parts.iter().all(|part| message.contains(part))
+            })
+        });
+        match found.await {
+            Some(event) => event,
+            None => panic!("no {reason} about {name} says {parts:?}; {}", self.told().await),
+        }
+    }
+
+    /// The events about an object.
+    pub(crate) async fn events(&self, name: &str) -> Vec<Event> {
+        let mut events = self.all_events().await;
+        events.retain(|it| it.involved_object.name.as_deref() == Some(name));
+        events
+    }
+
+    async fn all_events(&self) -> Vec<Event> {
+        Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items
+    }
+
+    /// What was said and asked so far, for a test that fails.
+    async fn told(&self) -> String {
+        let mut lines = vec!["events:".to_owned()];
+        for event in self.all_events().await {
+            let about = event.involved_object.name.unwrap_or_default();
+            let (reason, message) = (event.reason.unwrap_or_default(), event.message.unwrap_or_default());
+            lines.push(format!("  {about} {reason} x{}: {message}", event.count.unwrap_or(1)));
+        }
+        lines.push("requests to the cloud:".to_owned());
+        let requests = self.cloud.requests();
+        lines.extend(requests.iter().rev().take(40).rev().map(|it| format!("  {it}")));
+        lines.join("\n")
+    }
+
+    /// The writes to the cloud so far: "POST /v2/load_balancers → 202".
+    pub(crate) fn writes(&self) -> Vec<String> {
+        self.cloud.requests().iter().filter(|it| is_write(it)).map(ToString::to_string).collect()
+    }
+
+    /// The only load balancer.
+    pub(crate) fn only(&self) -> LoadBalancer {
+        let mut all = self.cloud.load_balancers().all();
+        assert_eq!(all.len(), 1, "{all:#?}");
+        all.remove(0)
+    }
+
+    /// Waits for what must not happen. The time is all that proves it.
+    pub(crate) async fn never<T: std::fmt::Debug>(&self, time: Duration, what: impl AsyncFnMut() -> Option<T>) {
+        if let Some(seen) = wait::within(time, what).await {
+            panic!("{seen:?}; {}", self.told().await);
+        }
+    }
+}
+
+/// The name of a node.
+pub(crate) fn worker(id: u64) -> String {
+    format!("worker-{id}")
+}
+
+/// A Service of type LoadBalancer with these TCP ports and annotations.
+pub(crate) fn service(name: &str, numbers: &[u16], annotations: &[(&str, &str)]) -> Service {
+    let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
+    let service = json!({
+        "metadata": { "name": name, "annotations": annotations },
+        "spec": { "type": "LoadBalancer", "selector": { "app": name }, "ports": ports(numbers) },
+    });
+    serde_json::from_value(service).unwrap()
+}
+
+fn ports(numbers: &[u16]) -> Vec<Value> {
+    numbers.iter().map(|it| json!({ "name": format!("p-{it}"), "port": it, "protocol": "TCP" })).collect()
+}
+
+/// The addresses in the status of a Service.
+pub(crate) fn addresses(service: &Service) -> Vec<String> {
+    let ingress = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
+    ingress.into_iter().flatten().filter_map(|it| it.ip.clone()).collect()
+}
+
+/// What is remembered of a Service's load balancer.
+pub(crate) fn memo(service: &Service) -> Option<&str> {
+    let conditions = service.status.as_ref()?.conditions.as_deref()?;
+    Some(&conditions.iter().find(|it| it.type_ == MEMO)?.message)
+}
+
+/// The default name of a Service's load balancer.
+pub(crate) fn default_name(service: &Service) -> String {
+    let uid = service.metadata.uid.as_deref().unwrap();
+    let mut name = format!("a{}", uid.replace('-', ""));
+    name.truncate(32);
+    name
+}

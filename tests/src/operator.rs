@@ -1,0 +1,284 @@
+//! What an operator does: files for the binary, the binary itself, and what can be seen of it.
+//!
+//! What goes wrong here fails the test that asked for it: everything panics, with what was seen.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::Method;
+use k8s_openapi::api::core::v1::{Event, Node};
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+use serde_json::{Map, Value, json};
+
+use crate::aerostat::{Aerostat, message};
+use crate::control_plane::Cluster;
+use crate::digitalocean::Simulator;
+use crate::{guests, kubelet, wait};
+
+/// How long the binary may take to start, to say something, or to give up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What an operator has: a folder with a cloud configuration and a token, and flags.
+pub struct Setup {
+    /// Where its files lie.
+    pub folder: Folder,
+    /// The cloud configuration.
+    pub config: Value,
+    /// The flags, without `--cloud-config`.
+    pub flags: Vec<String>,
+    /// Where the binary serves `/healthz` and `/metrics`.
+    pub port: u16,
+}
+
+/// A folder that goes away with the test.
+pub struct Folder(PathBuf);
+
+/// The binary, running.
+pub struct Process {
+    /// The child process.
+    pub aerostat: Aerostat,
+    port: u16,
+}
+
+/// What its server said.
+#[derive(Debug, Eq, PartialEq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub code: u16,
+    /// The header `content-type`.
+    pub content_type: String,
+    /// The whole body.
+    pub body: String,
+}
+
+impl Setup {
+    /// A guest that needs no endpoint.
+    pub fn guest(cluster: &Cluster, path: &str) -> Self {
+        let folder = Folder::new();
+        let port = free_port();
+        let config = json!({
+            "apiVersion": "aerostat.dev/v1alpha1",
+            "kind": "CloudConfig",
+            "provider": { "module": { "file": { "path": path, "sha256": guests::sha256(path) } } },
+        });
+        let flags = vec![
+            format!("--kubeconfig={}", cluster.kubeconfig.display()),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={port}"),
+        ];
+        Self { folder, config, flags, port }
+    }
+
+    /// The DigitalOcean provider, and what its page tells an operator to allow.
+    pub fn digitalocean(cluster: &Cluster, cloud: &Simulator) -> Self {
+        let mut setup = Self::guest(cluster, guests::DIGITALOCEAN);
+        let token = setup.folder.write("token", format!("{}\n", cloud.token));
+        setup.config["endpoints"] = json!([{
+            "name": "api",
+            "baseUrl": cloud.base_url(),
+            "credential": "token",
+            "allow": [
+                { "methods": ["GET"], "paths": ["/v2/droplets", "/v2/droplets/*"] },
+                { "methods": ["GET"], "paths": ["/v2/account"] },
+                { "methods": ["GET"], "paths": ["/v2/load_balancers", "/v2/load_balancers/*"] },
+                { "methods": ["POST"], "paths": ["/v2/load_balancers"] },
+                { "methods": ["PUT", "DELETE"], "paths": ["/v2/load_balancers/*"] },
+                { "methods": ["POST", "DELETE"], "paths": ["/v2/load_balancers/*/droplets"] },
+                { "methods": ["GET"], "paths": ["/v2/certificates", "/v2/certificates/*"] },
+                { "methods": ["POST"], "paths": ["/v2/tags", "/v2/tags/*/resources"] },
+            ],
+            "tls": { "caFile": cloud.ca_file() },
+        }]);
+        setup.config["provider"]["writesAnnotations"] =
+            json!(["kubernetes.digitalocean.com/load-balancer-id", "service.beta.kubernetes.io/do-loadbalancer-type"]);
+        setup.config["credentials"] = json!([{ "name": "token", "bearer": { "file": token } }]);
+        setup
+    }
+
+    /// Adds flags.
+    pub fn flags(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().map(|it| (*it).to_owned()));
+        self
+    }
+
+    /// Changes the cloud configuration.
+    pub fn edit(mut self, change: impl FnOnce(&mut Value)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Takes the module from another file.
+    pub fn module(self, path: &Path) -> Self {
+        let sha256 = guests::sha256(path);
+        self.edit(|config| config["provider"]["module"] = json!({ "file": { "path": path, "sha256": sha256 } }))
+    }
+
+    /// The whole command line, with the program's name.
+    pub fn arguments(&self) -> Vec<String> {
+        // Every JSON document is a YAML document.
+        let config = self.folder.write("cloud.yaml", serde_json::to_string_pretty(&self.config).unwrap());
+        let own = ["aerostat".to_owned(), format!("--cloud-config={}", config.display())];
+        own.into_iter().chain(self.flags.clone()).collect()
+    }
+
+    /// Starts the binary.
+    pub fn start(&self) -> Process {
+        Process { aerostat: Aerostat::start(&self.arguments()[1..]).unwrap(), port: self.port }
+    }
+
+    /// Starts the binary and waits until its controller runs.
+    pub async fn started(&self) -> Process {
+        let mut process = self.start();
+        process.says("started cloud-node-controller").await;
+        process
+    }
+
+    /// Starts the binary, which must give up. Returns what it says last.
+    pub async fn refused(&self) -> String {
+        self.start().fails().await
+    }
+}
+
+impl Process {
+    /// Waits for a line of the log.
+    pub async fn says(&mut self, text: &str) -> Map<String, Value> {
+        self.aerostat.wait_for(text, PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"))
+    }
+
+    /// Waits until the process gives up, with exit code 1. Returns the last line of its log.
+    pub async fn fails(mut self) -> String {
+        let (status, lines) = self.aerostat.ended(PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"));
+        let last = lines.last().map(message).unwrap_or_default().to_owned();
+        assert_eq!(status.code(), Some(1), "{last}");
+        last
+    }
+
+    /// Ends it as Kubernetes does. It must end well.
+    pub async fn stop(self) {
+        let status = self.aerostat.stop().await.unwrap();
+        assert_eq!(status.code(), Some(0));
+    }
+
+    /// Kills it, as a power failure would.
+    pub fn kill(self) {
+        drop(self.aerostat);
+    }
+
+    /// Asks its server. There must be one.
+    pub async fn get(&self, path: &str, token: Option<&str>) -> Answer {
+        self.ask(Method::GET, path, token).await
+    }
+
+    /// As [`Process::get`], with another method.
+    pub async fn ask(&self, method: Method, path: &str, token: Option<&str>) -> Answer {
+        ask(self.port, method, path, token).await
+    }
+
+    /// The checks that `/healthz?verbose` lists, all of which must pass.
+    pub async fn checks(&self) -> Vec<String> {
+        let Answer { code, body, .. } = self.get("/healthz?verbose", None).await;
+        assert_eq!(code, 200, "{body}");
+        let names = body.lines().filter_map(|it| it.strip_prefix("[+]")?.strip_suffix(" ok"));
+        names.map(str::to_owned).collect()
+    }
+}
+
+/// Asks the server on a port of this machine. There must be one.
+pub async fn ask(port: u16, method: Method, path: &str, token: Option<&str>) -> Answer {
+    let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().unwrap();
+    let url = format!("https://127.0.0.1:{port}{path}");
+    let response = wait::until(&format!("an answer from {url}"), async || {
+        let mut request = client.request(method.clone(), &url);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        request.send().await.ok()
+    })
+    .await;
+    let code = response.status().as_u16();
+    let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+    Answer { code, content_type, body: response.text().await.unwrap() }
+}
+
+impl Folder {
+    /// Makes it.
+    #[expect(clippy::new_without_default, reason = "it makes a folder, which nobody asks for by default")]
+    pub fn new() -> Self {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../target/tmp/operator-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Where a file would be.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is in target/.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The node as it is.
+pub async fn node(cluster: &Cluster, name: &str) -> Node {
+    Api::<Node>::all(cluster.admin.clone()).get(name).await.unwrap()
+}
+
+/// Waits until a node is initialised.
+pub async fn initialized(cluster: &Cluster, name: &str) -> Node {
+    wait::until(&format!("node {name} is initialised"), async || {
+        Some(node(cluster, name).await).filter(|it| !kubelet::is_uninitialized(it))
+    })
+    .await
+}
+
+/// Asserts that a node is as its kubelet made it.
+pub async fn assert_waits(cluster: &Cluster, name: &str) {
+    let node = node(cluster, name).await;
+    assert!(kubelet::is_uninitialized(&node), "the taint stays");
+    assert_eq!(node.spec.unwrap().provider_id, None);
+}
+
+/// Waits for an event about an object whose message contains all of `parts`.
+pub async fn event(cluster: &Cluster, name: &str, parts: &[&str]) -> Event {
+    let events: Api<Event> = Api::all(cluster.admin.clone());
+    let mut seen = Vec::new();
+    let found = wait::within(wait::DEADLINE, async || {
+        let all = events.list(&ListParams::default()).await.unwrap().items;
+        let about = all.into_iter().filter(|it| it.involved_object.name.as_deref() == Some(name));
+        seen = about.collect::<Vec<_>>();
+        seen.iter()
+            .find(|it| parts.iter().all(|part| it.message.as_deref().unwrap_or_default().contains(part)))
+            .cloned()
+    })
+    .await;
+    let messages: Vec<_> = seen.iter().map(|it| (it.name_any(), it.message.clone())).collect();
+    found.unwrap_or_else(|| panic!("no event about {name} says {parts:?}; there are {messages:#?}"))
+}
+
+/// Asserts that a message holds all of these.
+pub fn says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+/// A port that nobody uses now.
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
