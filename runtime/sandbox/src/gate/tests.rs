@@ -149,3 +149,24 @@ async fn a_write_is_never_sent_again_after_a_401() {
     }
     assert_eq!(server.requests().len(), 2);
 }
+
+#[tokio::test]
+async fn after_a_new_credential_writes_wait_until_it_is_approved() {
+    let server = Server::start("401 Unauthorized").await;
+    let file = std::env::temp_dir().join(format!("aerostat-approved-{}", std::process::id()));
+    std::fs::write(&file, "old-token").unwrap();
+    let gate = gate(&server, || true, Some(&file));
+    gate.approve(gate.version());
+    std::fs::write(&file, "new-token").unwrap();
+    let mut call = open(&gate, Mode::Write { deletes: 0 });
+    assert!(call.send(post()).await.is_ok(), "its 401 makes the gate look at the file");
+    std::fs::remove_file(&file).unwrap();
+    match call.send(post()).await {
+        Err(SendError::Unreachable(text)) => assert!(text.contains("account"), "{text}"),
+        other => panic!("nothing may be written yet, but {other:?}"),
+    }
+    assert!(call.send(request(Method::Get, &["v2"])).await.is_ok(), "reads tell whose it is");
+    gate.approve(gate.version());
+    assert!(call.send(post()).await.is_ok());
+    assert_eq!(server.requests().iter().filter(|it| it.starts_with("POST")).count(), 2);
+}
