@@ -3,5 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod account;
 mod crash;
+mod election;
+mod limits;
+mod lost;
+mod nodes;
 mod setup;
+mod takeover;
+mod theft;

@@ -177,7 +177,7 @@ impl Rig {
         events
     }
 
-    async fn all_events(&self) -> Vec<Event> {
+    pub(crate) async fn all_events(&self) -> Vec<Event> {
         Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items
     }
 

@@ -1,0 +1,75 @@
+//! Somebody puts another account's token into the Secret.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+use serde_json::json;
+use tests::digitalocean::{Droplet, Options, Owner};
+use tests::{kubelet, wait};
+
+use crate::setup::{FINALIZER, Rig, addresses, service, worker};
+
+const LEASE: &str = "cloud-controller-manager";
+const STRANGERS: &str = "token-of-strangers";
+
+#[tokio::test]
+async fn theft_of_the_account_stops_every_write_until_the_token_is_right_again() {
+    let rig = Rig::new(Options::default()).await.flags(&[
+        "--node-monitor-period=1s",
+        "--node-deletion-warm-up=1s",
+        "--node-deletion-grace-period=1s",
+    ]);
+    let process = rig.start().await;
+    rig.workers(5).await;
+    for name in ["kept", "deleted", "changed"] {
+        rig.create(&service(name, &[80], &[])).await;
+        rig.served(name).await;
+    }
+    let leases: Api<Lease> = Api::namespaced(rig.cluster.admin.clone(), "kube-system");
+    let lease = leases.get(LEASE).await.unwrap();
+    let account = lease.annotations().get("aerostat.dev/account").cloned();
+    assert!(account.is_some(), "the account is remembered: {lease:?}");
+
+    let token = rig.cloud.token.clone();
+    rig.cloud.set_token(STRANGERS);
+    rig.cloud.set_owner(Owner::Strangers);
+    rig.cloud.strangers().droplets().insert(Droplet::new(9_001, "stranger"));
+    rig.setup.folder.write("token", STRANGERS);
+    let writes = rig.writes().len();
+    for id in 1..=5 {
+        kubelet::post_ready(&rig.cluster.admin, &worker(id), false).await.unwrap();
+    }
+    rig.delete("deleted").await;
+    rig.ports("changed", &[80, 81]).await;
+    rig.create(&service("new", &[80], &[])).await;
+    rig.warned(LEASE, "CloudAccountChanged", &["aerostat.dev/account", account.as_deref().unwrap()]).await;
+    rig.warned("new", "SyncLoadBalancerFailed", &["belongs to the cloud account"]).await;
+    rig.never(Duration::from_secs(8), async || {
+        let nodes = Api::<Node>::all(rig.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
+        let deleted = rig.services().get_opt("deleted").await.unwrap();
+        let kept = deleted.is_some_and(|it| it.finalizers() == [FINALIZER]);
+        // A write that is refused by the cloud is a write.
+        let written = rig.writes().split_off(writes);
+        (nodes.len() < 5 || !kept || !written.is_empty()).then(|| format!("{} nodes, {kept}, {written:?}", nodes.len()))
+    })
+    .await;
+    assert_eq!(rig.cloud.load_balancers().all().len(), 3);
+    assert_eq!(rig.cloud.strangers().load_balancers().all().len(), 0);
+    let lease = leases.get(LEASE).await.unwrap();
+    assert_eq!(lease.annotations().get("aerostat.dev/account"), account.as_ref());
+    assert!(addresses(&rig.services().get("kept").await.unwrap()).len() == 1);
+
+    rig.cloud.set_token(&token);
+    rig.cloud.set_owner(Owner::Us);
+    rig.setup.folder.write("token", &token);
+    // What only a change would bring back is not waited for: each Service that was refused is changed.
+    rig.patch("new", &json!({ "metadata": { "annotations": { "example.com/again": "1" } } })).await;
+    let well = wait::within(Duration::from_secs(60), async || {
+        (!addresses(&rig.services().get("new").await.unwrap()).is_empty()).then_some(())
+    });
+    assert!(well.await.is_some(), "the right account serves again");
+    process.stop().await;
+}

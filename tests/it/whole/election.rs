@@ -1,0 +1,59 @@
+//! Another replica, and the same one after a restart: nothing is asked or written twice.
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, ListParams};
+use tests::digitalocean::Options;
+use tests::operator::Setup;
+use tests::{kubelet, wait};
+
+use crate::setup::{Rig, service};
+
+#[tokio::test]
+async fn after_sigterm_another_replica_leads_within_five_seconds() {
+    let mut rig = Rig::new(Options::default()).await;
+    // The usual times: what helps is that the Lease is given back.
+    rig.setup.flags.retain(|it| !it.starts_with("--leader-elect"));
+    let leader = rig.start().await;
+    rig.workers(2).await;
+    rig.create(&service("web", &[80], &[])).await;
+    rig.served("web").await;
+    let mut other = Setup::digitalocean(&rig.cluster, &rig.cloud);
+    other.config = rig.setup.config.clone();
+    let mut standby = other.start();
+    standby.says("standing by").await;
+
+    leader.stop().await;
+    let released = Instant::now();
+    standby.says("started service-lb-controller").await;
+    assert!(released.elapsed() < Duration::from_secs(5), "{:?}", released.elapsed());
+    rig.ports("web", &[80, 81]).await;
+    wait::until("the other replica works", async || (rig.only().attributes.forwarding_rules.len() == 2).then_some(()))
+        .await;
+    standby.stop().await;
+}
+
+#[tokio::test]
+async fn after_a_restart_a_thousand_nodes_cost_ten_requests_and_no_write() {
+    let rig = Rig::new(Options::default()).await.flags(&["--concurrent-node-syncs=20"]);
+    let process = rig.start().await;
+    rig.join(1_000).await;
+    let nodes: Api<Node> = Api::all(rig.cluster.admin.clone());
+    let initialised = wait::within(Duration::from_secs(120), async || {
+        let all = nodes.list(&ListParams::default()).await.unwrap().items;
+        (all.len() == 1_000 && !all.iter().any(kubelet::is_uninitialized)).then_some(())
+    });
+    assert!(initialised.await.is_some(), "a thousand nodes join");
+    process.stop().await;
+
+    let (asked, audit) = (rig.cloud.requests().len(), rig.cluster.audit().from_now().unwrap());
+    let process = rig.start().await;
+    rig.cloud.wait_for("the first look at all nodes", |requests| requests.len() >= asked + 5).await;
+    let requests = || rig.cloud.requests().split_off(asked);
+    rig.never(Duration::from_secs(15), async || (requests().len() > 10).then(|| format!("{:?}", requests()))).await;
+    process.stop().await;
+    audit.settle(&rig.cluster.admin).await.unwrap();
+    let writes: Vec<_> = audit.writes().unwrap().iter().map(|it| format!("{} {}", it.verb, it.uri)).collect();
+    assert_eq!(writes, [""; 0]);
+}

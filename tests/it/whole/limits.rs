@@ -1,0 +1,63 @@
+//! A cloud that asks for a pause gets it, and not a moment more.
+
+use std::time::{Duration, SystemTime};
+
+use tests::digitalocean::{Droplet, Fault, Options};
+use tests::operator::initialized;
+use tests::{kubelet, wait};
+
+use crate::setup::{Rig, addresses, service, worker};
+
+const PAUSE: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn retry_after_is_obeyed_by_all_and_ends_in_time() {
+    let rig = Rig::new(Options::default()).await;
+    let process = rig.start().await;
+    rig.workers(2).await;
+    rig.create(&service("before", &[80], &[])).await;
+    rig.served("before").await;
+
+    let mut answers = rig.cloud.observe();
+    rig.cloud.inject(Fault::status("*", "/**", 429).header("retry-after", "30"));
+    rig.ports("before", &[80, 81]).await;
+    for index in 0..10 {
+        rig.create(&service(&format!("after-{index}"), &[80], &[])).await;
+    }
+    for id in 10..20 {
+        rig.cloud.droplets().insert(Droplet::new(id, &worker(id)));
+        kubelet::join(&rig.cluster.admin, &worker(id)).await.unwrap();
+    }
+    let refused = wait::within(wait::DEADLINE, async || {
+        answers.recv().await.ok().filter(|it| it.status == Some(429)).map(|_| SystemTime::now())
+    });
+    let refused = refused.await.expect("the cloud is asked");
+    let within = || {
+        let requests = rig.cloud.requests();
+        requests.iter().filter(|it| it.at > refused && it.at < refused + PAUSE).count()
+    };
+
+    // The cloud is well again before the pause is over, as a cloud is that says when to come back.
+    let nearly = PAUSE - Duration::from_secs(2);
+    rig.never(nearly, async || (within() > 1).then(|| format!("{} requests", within()))).await;
+    rig.cloud.clear_faults();
+    let well = async {
+        for id in 10..20 {
+            initialized(&rig.cluster, &worker(id)).await;
+        }
+        for index in 0..10 {
+            rig.served(&format!("after-{index}")).await;
+        }
+        wait::until("the changed Service has its second port", async || {
+            let built = rig.cloud.load_balancers().all();
+            built.iter().any(|it| it.attributes.forwarding_rules.len() == 2).then_some(())
+        })
+        .await;
+    };
+    well.await;
+    let took = refused.elapsed().unwrap();
+    assert!(within() <= 1, "{} requests while the cloud had asked for a pause", within());
+    assert!(took < PAUSE + Duration::from_secs(5), "all is well only after {took:?}");
+    assert!(!addresses(&rig.services().get("before").await.unwrap()).is_empty());
+    process.stop().await;
+}

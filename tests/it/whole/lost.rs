@@ -1,0 +1,55 @@
+//! A creation whose answer is an error, and which was carried out all the same, in a cloud that is slow to show it.
+
+use std::time::Duration;
+
+use tests::digitalocean::{Behaviour, Fault, Options};
+use tests::wait;
+
+use crate::setup::{Rig, addresses, service};
+
+const LATE: Duration = Duration::from_secs(20);
+
+/// Names are not unique, and a new load balancer is listed after twenty seconds. One creation answers 500.
+async fn forgetful() -> Rig {
+    let behaviour = Behaviour { names_are_unique: false, lists_late_by: LATE, ..Behaviour::default() };
+    let options = Options { load_balancers: behaviour, ..Options::default() };
+    let rig = Rig::new(options).await.settings(&[("createAgainAfter", "60s")]);
+    rig.cloud.inject(Fault::status("POST", "/v2/load_balancers", 500).done().times(1));
+    rig
+}
+
+#[tokio::test]
+async fn a_creation_that_answers_500_and_was_done_makes_one_load_balancer() {
+    let rig = forgetful().await;
+    let process = rig.start().await;
+    rig.workers(2).await;
+    rig.create(&service("web", &[80], &[])).await;
+    let served = wait::within(Duration::from_secs(60), async || {
+        Some(rig.services().get("web").await.unwrap()).filter(|it| !addresses(it).is_empty())
+    });
+    let served = served.await.expect("it is found when the list shows it");
+    assert_eq!(addresses(&served), [rig.only().ip.unwrap().to_string()]);
+    assert_eq!(rig.cloud.requests_to("POST", "/v2/load_balancers").len(), 1);
+    rig.delete("web").await;
+    rig.gone("web").await;
+    assert_eq!(rig.cloud.load_balancers().all().len(), 0);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn a_creation_that_answers_500_and_was_done_is_deleted_with_its_service() {
+    let rig = forgetful().await;
+    let process = rig.start().await;
+    rig.workers(2).await;
+    rig.create(&service("web", &[80], &[])).await;
+    rig.cloud.wait_for("a creation", |requests| requests.iter().any(|it| it.status == Some(500))).await;
+    rig.only();
+    rig.delete("web").await;
+    let gone = wait::within(Duration::from_secs(60), async || {
+        rig.services().get_opt("web").await.unwrap().is_none().then_some(())
+    });
+    assert!(gone.await.is_some(), "the Service goes when its load balancer has");
+    assert_eq!(rig.cloud.load_balancers().all().len(), 0);
+    assert_eq!(rig.cloud.requests_to("POST", "/v2/load_balancers").len(), 1);
+    process.stop().await;
+}

@@ -1,0 +1,125 @@
+//! Nobody loses a node: whatever the cloud answers, and for all nodes at once.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, ListParams};
+use serde_json::json;
+use tests::digitalocean::{Droplet, Fault, Options, Owner};
+use tests::{kubelet, wait};
+
+use crate::setup::{Rig, worker};
+
+const NODES: u64 = 100;
+/// Many periods of the controller, each of them long enough for everything that it asks.
+const WINDOW: Duration = Duration::from_secs(6);
+const DROPLETS: &str = "/v2/droplets/**";
+
+/// A way in which a cloud is not to be believed.
+struct Trouble {
+    name: &'static str,
+    begins: fn(&Rig),
+    ends: fn(&Rig),
+}
+
+const TROUBLES: [Trouble; 9] = [
+    Trouble { name: "401 for all", begins: |rig| answer(rig, 401), ends: mended },
+    Trouble { name: "404 for all", begins: |rig| answer(rig, 404), ends: mended },
+    Trouble { name: "500 for all", begins: |rig| answer(rig, 500), ends: mended },
+    Trouble {
+        name: "an empty list",
+        begins: |rig| rig.cloud.inject(Fault::empty_list("GET", "/v2/droplets")),
+        ends: mended,
+    },
+    Trouble { name: "an empty account", begins: |rig| rig.cloud.droplets().clear(), ends: restored },
+    Trouble { name: "half a list", begins: half, ends: restored },
+    Trouble {
+        name: "half an answer",
+        begins: |rig| rig.cloud.inject(Fault::half("GET", "/v2/droplets")),
+        ends: mended,
+    },
+    Trouble { name: "no answer", begins: |rig| rig.cloud.inject(Fault::hang("*", "/**")), ends: mended },
+    Trouble { name: "a foreign account", begins: foreign, ends: |rig| rig.cloud.set_owner(Owner::Us) },
+];
+
+fn answer(rig: &Rig, status: u16) {
+    rig.cloud.inject(Fault::status("*", "/**", status));
+}
+
+fn mended(rig: &Rig) {
+    rig.cloud.clear_faults();
+}
+
+fn restored(rig: &Rig) {
+    (1..=NODES).for_each(|id| rig.cloud.droplets().insert(Droplet::new(id, &worker(id))));
+}
+
+fn half(rig: &Rig) {
+    (1..=NODES / 2).for_each(|id| rig.cloud.droplets().update(id, |it| it.listed = false));
+}
+
+fn foreign(rig: &Rig) {
+    for id in 1..=NODES {
+        rig.cloud.strangers().droplets().insert(Droplet::new(9_000 + id, &format!("stranger-{id}")));
+    }
+    rig.cloud.set_owner(Owner::Strangers);
+}
+
+async fn nodes(rig: &Rig) -> usize {
+    Api::<Node>::all(rig.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items.len()
+}
+
+async fn post_ready(rig: &Rig, ready: bool) {
+    for ids in (1..=NODES).collect::<Vec<_>>().chunks(25) {
+        join_all(ids.iter().map(|id| async move {
+            kubelet::post_ready(&rig.cluster.admin, &worker(*id), ready).await.unwrap();
+        }))
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_loses_a_node() {
+    let rig = Rig::new(Options::default()).await.limits(&json!({ "total": "2s", "requestsPerSecond": 200 })).flags(&[
+        "--node-monitor-period=1s",
+        "--node-deletion-warm-up=1s",
+        "--node-deletion-grace-period=1s",
+    ]);
+    let process = rig.start().await;
+    rig.workers(NODES).await;
+    for Trouble { name, begins, ends } in TROUBLES {
+        let before = rig.cloud.requests_to("GET", DROPLETS).len();
+        begins(&rig);
+        post_ready(&rig, false).await;
+        rig.cloud
+            .wait_for(&format!("three questions although there is {name}"), |requests| {
+                requests.iter().filter(|it| it.is("GET", DROPLETS)).count() >= before + 3
+            })
+            .await;
+        rig.never(WINDOW, async || {
+            let left = nodes(&rig).await;
+            (left < NODES as usize).then(|| format!("with {name}, {left} nodes are left"))
+        })
+        .await;
+        ends(&rig);
+        post_ready(&rig, true).await;
+    }
+    drop(process);
+
+    // A process that knows nothing of all that, and a cloud that says of each machine that it is gone.
+    let process = rig.start().await;
+    (2..=NODES).for_each(|id| drop(rig.cloud.droplets().remove(id)));
+    rig.cloud.inject(Fault::status("GET", "/v2/droplets/*", 404));
+    post_ready(&rig, false).await;
+    let lost = async || Some(nodes(&rig).await).filter(|it| *it < NODES as usize);
+    assert!(wait::within(wait::DEADLINE, lost).await.is_some(), "a machine that is gone has no node");
+    rig.never(WINDOW, async || Some(nodes(&rig).await).filter(|it| *it < NODES as usize - 10)).await;
+    assert!((90..100).contains(&nodes(&rig).await));
+    let withheld = wait::within(wait::DEADLINE, async || {
+        let events = rig.all_events().await;
+        events.into_iter().find(|it| it.reason.as_deref() == Some("NodeDeletionWithheld"))
+    });
+    assert!(withheld.await.is_some(), "what is withheld is told");
+    process.stop().await;
+}

@@ -1,0 +1,112 @@
+//! A cluster that ran the vendor's controller manager, and one that goes back to it.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use tests::digitalocean::{Attributes, ForwardingRule, HealthCheck, LoadBalancer, Options};
+
+use crate::setup::{FINALIZER, ID, Rig, TYPE, addresses, default_name, key, memo, service};
+
+const PLAIN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+const NAMED: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
+
+/// What the vendor's controller builds for a Service of TCP port 80 and two nodes.
+fn built(id: &str, name: &str) -> LoadBalancer {
+    let attributes = Attributes {
+        kind: "REGIONAL_NETWORK".to_owned(),
+        health_check: HealthCheck {
+            protocol: "http".to_owned(),
+            port: 10_256,
+            path: "/healthz".to_owned(),
+            check_interval_seconds: 3,
+            response_timeout_seconds: 5,
+            unhealthy_threshold: 3,
+            healthy_threshold: 5,
+            proxy_protocol: Some(false),
+        },
+        droplet_ids: vec![1, 2],
+        ..Attributes::new(name, "fra1", vec![ForwardingRule::new("tcp", 80, "tcp", 80)])
+    };
+    LoadBalancer { attributes, ..LoadBalancer::new(id, name) }
+}
+
+/// Lets a Service be as the vendor's controller leaves it: annotations, finalizer, status.
+async fn left_behind(rig: &Rig, name: &str, load_balancer: LoadBalancer) {
+    let ip = load_balancer.ip.unwrap().to_string();
+    let metadata = json!({
+        "annotations": { ID: load_balancer.id, TYPE: "REGIONAL_NETWORK" },
+        "finalizers": [FINALIZER],
+    });
+    rig.patch(name, &json!({ "metadata": metadata })).await;
+    let status = json!({ "status": { "loadBalancer": { "ingress": [{ "ip": ip }] } } });
+    rig.services().patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    rig.cloud.load_balancers().insert(load_balancer);
+}
+
+/// What a controller that knows nothing of ours reads: everything but our memo, and what every write changes.
+async fn seen(rig: &Rig, name: &str) -> Value {
+    let mut service = rig.services().get(name).await.unwrap();
+    service.metadata.managed_fields = None;
+    service.metadata.resource_version = None;
+    service.status.as_mut().unwrap().conditions = None;
+    serde_json::to_value(service).unwrap()
+}
+
+#[tokio::test]
+async fn a_cluster_is_taken_over_without_a_write_to_the_cloud_and_can_go_back() {
+    let rig = Rig::new(Options::default()).await;
+    let process = rig.start().await;
+    rig.workers(2).await;
+    process.stop().await;
+    let plain = rig.create(&service("plain", &[80], &[])).await;
+    left_behind(&rig, "plain", built(PLAIN, &default_name(&plain))).await;
+    rig.create(&service("named", &[80], &[(&key("name"), "web.example.com")])).await;
+    left_behind(&rig, "named", built(NAMED, "web.example.com")).await;
+    let before = [seen(&rig, "plain").await, seen(&rig, "named").await];
+
+    let process = rig.start().await;
+    for (name, id) in [("plain", PLAIN), ("named", NAMED)] {
+        tests::wait::until(&format!("{name} is taken over"), async || {
+            (memo(&rig.services().get(name).await.unwrap()) == Some(id)).then_some(())
+        })
+        .await;
+    }
+    rig.never(Duration::from_secs(3), async || rig.writes().pop()).await;
+    assert_eq!([seen(&rig, "plain").await, seen(&rig, "named").await], before, "the vendor's finds what it left");
+
+    // It works: a port is added to one, and to no other.
+    rig.ports("named", &[80, 81]).await;
+    rig.cloud.wait_for("the change", |requests| requests.iter().any(|it| it.is("PUT", "/v2/load_balancers/*"))).await;
+    assert_eq!(rig.writes(), [format!("PUT /v2/load_balancers/{NAMED} → 200")]);
+    process.stop().await;
+
+    // And back: what ours built carries everything that the vendor's controller looks for.
+    let process = rig.start().await;
+    rig.create(&service("ours", &[80], &[])).await;
+    let ours = rig.served("ours").await;
+    process.stop().await;
+    let ours = rig.services().get(&ours.name_any()).await.unwrap();
+    let id = ours.annotations().get(ID).unwrap();
+    let load_balancer = rig.cloud.load_balancers().get(id).unwrap();
+    assert_eq!(ours.annotations().get(TYPE).map(String::as_str), Some("REGIONAL_NETWORK"));
+    assert_eq!(ours.finalizers(), [FINALIZER]);
+    assert_eq!(load_balancer.name(), default_name(&ours));
+    assert_eq!(addresses(&ours), [load_balancer.ip.unwrap().to_string()]);
+}
+
+#[tokio::test]
+async fn what_the_vendor_left_behind_is_deleted_with_its_service() {
+    let rig = Rig::new(Options::default()).await;
+    let process = rig.start().await;
+    rig.workers(2).await;
+    process.stop().await;
+    rig.create(&service("named", &[80], &[(&key("name"), "web.example.com")])).await;
+    left_behind(&rig, "named", built(NAMED, "web.example.com")).await;
+    rig.delete("named").await;
+    let process = rig.start().await;
+    rig.gone("named").await;
+    assert_eq!(rig.cloud.load_balancers().all().len(), 0);
+    process.stop().await;
+}

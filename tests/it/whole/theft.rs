@@ -1,0 +1,114 @@
+//! Theft through the API server: what an author of Services can write, and what comes of it.
+//!
+//! A Service names what is not its own, is changed, and is deleted. The load balancer is not touched, and an event says why.
+
+use serde_json::json;
+use tests::digitalocean::{LoadBalancer, Options};
+use tests::operator::Process;
+
+use crate::setup::{ID, Rig, key, memo, service};
+
+const STRANGER: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+
+/// A stranger's load balancer, and a Service with one of its own.
+async fn victims() -> (Rig, Process, LoadBalancer) {
+    let rig = Rig::new(Options::default()).await;
+    let process = rig.start().await;
+    rig.workers(2).await;
+    rig.create(&service("victim", &[80], &[])).await;
+    rig.served("victim").await;
+    let owned = rig.only();
+    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    (rig, process, owned)
+}
+
+/// Changes the thief and deletes it. Nothing is written to the cloud, and both load balancers are as they were.
+async fn caught(rig: &Rig, owned: &LoadBalancer, writes: &[String]) {
+    rig.ports("thief", &[81, 82]).await;
+    rig.patch("thief", &json!({ "spec": { "externalTrafficPolicy": "Local" } })).await;
+    rig.delete("thief").await;
+    rig.gone("thief").await;
+    assert_eq!(rig.writes(), writes);
+    untouched(rig, owned);
+}
+
+fn untouched(rig: &Rig, owned: &LoadBalancer) {
+    let all = rig.cloud.load_balancers().all();
+    let names: Vec<_> = all.iter().map(LoadBalancer::name).collect();
+    assert_eq!(names, [owned.name(), "stranger"]);
+    assert_eq!(all[0].attributes.forwarding_rules.len(), 1);
+}
+
+#[tokio::test]
+async fn theft_by_id_annotation_through_the_api_server() {
+    let (rig, process, owned) = victims().await;
+    let writes = rig.writes();
+    for id in [STRANGER, &owned.id] {
+        rig.create(&service("thief", &[80], &[(ID, id)])).await;
+        rig.warned("thief", "SyncLoadBalancerFailed", &[id, "cannot be proven to be this Service's"]).await;
+        caught(&rig, &owned, &writes).await;
+    }
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn theft_by_name_annotation_through_the_api_server() {
+    let (rig, process, owned) = victims().await;
+    let writes = rig.writes();
+    for name in ["stranger", owned.name()] {
+        rig.create(&service("thief", &[80], &[(&key("name"), name)])).await;
+        rig.warned("thief", "SyncLoadBalancerFailed", &[name]).await;
+        caught(&rig, &owned, &writes).await;
+    }
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn theft_by_a_copied_memo_through_the_api_server() {
+    let (rig, process, owned) = victims().await;
+    let writes = rig.writes();
+    let victim = rig.services().get("victim").await.unwrap();
+    let id = memo(&victim).unwrap();
+    assert_eq!(id, owned.id);
+    // Whoever may write Services writes annotations, whatever they are called; the status is not theirs.
+    let mut thief = service("thief", &[80], &[("aerostat.dev/memo", id), (ID, id)]);
+    thief.status.clone_from(&victim.status);
+    let created = rig.create(&thief).await;
+    assert_eq!(memo(&created), None, "the API server drops the status of what is created");
+    rig.warned("thief", "SyncLoadBalancerFailed", &[id]).await;
+    caught(&rig, &owned, &writes).await;
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
+    let (rig, process, owned) = victims().await;
+    rig.annotate("victim", ID, Some(STRANGER)).await;
+    rig.warned("victim", "LoadBalancerIdIgnored", &[STRANGER, &owned.id]).await;
+    rig.delete("victim").await;
+    rig.gone("victim").await;
+    assert_eq!(rig.only().id, STRANGER);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn theft_of_one_id_by_two_services_is_refused_to_the_second() {
+    let rig = Rig::new(Options::default()).await.settings(&[("adoptById", "true")]);
+    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    let process = rig.start().await;
+    rig.workers(2).await;
+    rig.create(&service("first", &[80], &[(ID, STRANGER)])).await;
+    let first = rig.served("first").await;
+    assert_eq!(memo(&first), Some(STRANGER));
+    let writes = rig.writes();
+    rig.create(&service("thief", &[81], &[(ID, STRANGER)])).await;
+    rig.warned("thief", "SyncLoadBalancerFailed", &["default/first"]).await;
+    rig.ports("thief", &[82]).await;
+    rig.delete("thief").await;
+    rig.gone("thief").await;
+    assert_eq!(rig.writes(), writes);
+    let built = rig.only();
+    let forwarded: Vec<_> = built.attributes.forwarding_rules.iter().map(|it| it.entry_port).collect();
+    assert_eq!(forwarded, [80], "it is the first one's, as it wants it");
+    process.stop().await;
+}
