@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use cloud_provider::Error as CloudError;
 
-/// The pause after the first failure; it doubles with each further one.
-const FIRST: Duration = Duration::from_millis(5);
-/// The longest pause of the back-off.
-const LONGEST_BACK_OFF: Duration = Duration::from_secs(1000);
+/// Upstream's back-off for nodes.
+pub(crate) const NODES: BackOff = BackOff { first: Duration::from_millis(5), longest: Duration::from_secs(1000) };
 /// The longest pause that a cloud can ask for.
 pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// When something is tried again that waits for a person.
@@ -23,18 +21,39 @@ pub(crate) enum Pause {
     AtLeast(Duration),
 }
 
-/// Upstream's back-off: 5 ms, doubled with each failure before this one, at most 1,000 s.
-pub(crate) fn back_off(failures: u32) -> Duration {
-    FIRST.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_BACK_OFF)
+/// Pauses that double with each failure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct BackOff {
+    /// The pause after the first failure.
+    pub(crate) first: Duration,
+    /// The longest pause.
+    pub(crate) longest: Duration,
 }
 
-/// The pause after an error of the cloud, when the object had failed `failures` times in a row before.
-pub(crate) fn pause(failures: u32, error: &CloudError) -> Pause {
-    match error {
-        CloudError::Invalid(_) | CloudError::Denied(_) => Pause::AtLeast(SHOWN),
-        CloudError::RetryAfter { after, .. } => Pause::Exactly((*after).min(LONGEST_RETRY_AFTER)),
-        CloudError::Unavailable(_) => Pause::AtLeast(back_off(failures)),
+impl BackOff {
+    /// The pause after `failures` in a row before this one.
+    pub(crate) fn after(self, failures: u32) -> Duration {
+        self.first.saturating_mul(2_u32.saturating_pow(failures)).min(self.longest)
     }
+
+    /// The pause after an error of the cloud, when the object had failed `failures` times in a row before.
+    pub(crate) fn pause(self, failures: u32, error: &CloudError) -> Pause {
+        match error {
+            CloudError::Invalid(_) | CloudError::Denied(_) => Pause::AtLeast(SHOWN),
+            CloudError::RetryAfter { after, .. } => Pause::Exactly((*after).min(LONGEST_RETRY_AFTER)),
+            CloudError::Unavailable(_) => Pause::AtLeast(self.after(failures)),
+        }
+    }
+}
+
+/// Upstream's back-off for nodes: 5 ms, doubled with each failure before this one, at most 1,000 s.
+pub(crate) fn back_off(failures: u32) -> Duration {
+    NODES.after(failures)
+}
+
+/// The pause of a node after an error of the cloud, when it had failed `failures` times in a row before.
+pub(crate) fn pause(failures: u32, error: &CloudError) -> Pause {
+    NODES.pause(failures, error)
 }
 
 /// An error and what caused it, in one line.

@@ -6,8 +6,7 @@
 mod ahead;
 mod check;
 pub(crate) mod machines;
-mod notices;
-mod sweep;
+pub(crate) mod sweep;
 mod swept;
 
 use std::collections::HashSet;
@@ -24,11 +23,11 @@ use tracing::{debug, info};
 use crate::events::{Recorder, reference};
 use crate::node::plan;
 use crate::nodes::{Nodes, provider_id};
+use crate::notices::Notices;
 
 use self::ahead::Ahead;
 use self::check::refusal;
 use self::machines::{Machines, Match};
-use self::notices::Notices;
 use self::sweep::{CALL, Sweep, late, sweep};
 use self::swept::Swept;
 
@@ -148,6 +147,40 @@ impl Inventory {
         self.sweep(age).await.map(|it| it.machines)
     }
 
+    /// All machines, as a sweep found them that began at this time or later.
+    pub(crate) async fn since(&self, began: Instant) -> Result<Arc<Machines>> {
+        self.swept(|swept, _| swept.since(began)).await.map(|it| it.machines)
+    }
+
+    /// How many calls a sweep is likely to take.
+    pub(crate) fn pages(&self) -> usize {
+        let limit = usize::try_from(self.limit.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        self.nodes.store().len().div_ceil(limit.max(1))
+    }
+
+    /// Whether a sweep found any machine that stands behind a node of this cluster: if it did not, it may be a look into
+    /// another account, or at nothing.
+    pub(crate) fn is_familiar(&self, sweep: &Machines) -> bool {
+        let nodes = self.nodes.store().state();
+        nodes.iter().filter(|it| self.covers(it)).any(|node| {
+            let (provider_id, name) = (provider_id(node), node.metadata.name.as_deref());
+            provider_id.is_some_and(|it| sweep.knows(it, name.unwrap_or_default()))
+        })
+    }
+
+    /// The machine behind a node as a sweep saw it.
+    pub(crate) fn listed(&self, node: &Node, sweep: &Machines) -> Result<Option<Instance>> {
+        self.look(sweep, &machine(node))
+    }
+
+    /// The machine behind a node, asked about alone now.
+    ///
+    /// `Ok(None)`: the cloud is certain that there is none. Without a provider id that takes a complete `sweep` without
+    /// it as well.
+    pub(crate) async fn asked(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+        self.get(&machine(node), node, sweep).await
+    }
+
     /// Asks about the other nodes that wait as well.
     fn ask_ahead(&self) {
         let waiting = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
@@ -238,9 +271,14 @@ impl Inventory {
     }
 
     async fn sweep(&self, age: Duration) -> Result<Sight> {
+        self.swept(|swept, now| swept.fresh(age, now)).await
+    }
+
+    /// The last sweep if `serves` takes it, or a new one.
+    async fn swept(&self, serves: impl FnOnce(&Swept, Instant) -> Option<Arc<Machines>>) -> Result<Sight> {
         let mut swept = self.swept.lock().await;
         let now = Instant::now();
-        if let Some(machines) = swept.fresh(age, now) {
+        if let Some(machines) = serves(&swept, now) {
             return Ok(Sight { machines, new: false });
         }
         if let Some(error) = swept.refused(now) {
@@ -286,7 +324,7 @@ fn way(waiting: usize, doubtful: bool) -> Way {
 }
 
 /// What a provider may know of a node.
-fn machine(node: &Node) -> Machine {
+pub(crate) fn machine(node: &Node) -> Machine {
     let (zone, region) = plan::place(node);
     let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
     Machine {

@@ -15,8 +15,11 @@ mod inventory;
 mod metrics;
 pub mod node;
 mod nodes;
+mod notices;
 mod object;
 mod queue;
+mod watch;
+mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
 pub use crate::error::chain;

@@ -1,24 +1,21 @@
 //! The cluster's nodes, from one watch that every controller shares.
 
 mod index;
+mod write;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Node, NodeStatus};
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
-use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt, watcher as watch};
+use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
-use tracing::{info, warn};
 
-use crate::object;
+use crate::watch;
 
 use self::index::Index;
 
@@ -129,42 +126,7 @@ impl Nodes {
     }
 
     async fn follow(self, client: Client, api_server: String, mut writer: Writer<Node>) -> Infallible {
-        let api = Api::<Node>::all(client);
-        let streaming = watcher::Config::default().streaming_lists();
-        self.pump(watch(api.clone(), streaming), &api_server, &mut writer, is_refusal).await;
-        info!(api_server, "the API server does not stream lists; nodes are listed and then watched");
-        loop {
-            self.pump(watch(api.clone(), watcher::Config::default()), &api_server, &mut writer, |_| false).await;
-        }
-    }
-
-    /// Follows a watch until it ends, or until `ends` says so of an error.
-    async fn pump(
-        &self,
-        events: impl Stream<Item = Result<Event<Node>, watcher::Error>> + Send,
-        api_server: &str,
-        writer: &mut Writer<Node>,
-        ends: fn(&watcher::Error) -> bool,
-    ) {
-        let mut events = pin!(events.default_backoff());
-        let mut warned = false;
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(event) => {
-                    // `Init` only says that a request is about to be made.
-                    if !matches!(event, Event::Init) && std::mem::take(&mut warned) {
-                        info!(api_server, "nodes are watched again");
-                    }
-                    self.apply(event, writer);
-                }
-                Err(error) if ends(&error) => return,
-                Err(error) => {
-                    warned = true;
-                    let cause = cause(error);
-                    warn!(api_server, "cannot watch nodes: {cause}; what is known of them may be old; trying again");
-                }
-            }
-        }
+        watch::follow(Api::all(client), "nodes", &api_server, |event| self.apply(event, &mut writer)).await
     }
 
     pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
@@ -223,22 +185,6 @@ impl Nodes {
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
         self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Whether the API server calls a watch that begins with a list invalid: it is older than such watches.
-fn is_refusal(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if matches!(status.code, 400 | 422))
-}
-
-/// Why a watch ended, in the API server's words where it has some.
-fn cause(error: watcher::Error) -> String {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => object::Error::from(error).to_string(),
-        watcher::Error::WatchError(status) => status.message,
-        error @ watcher::Error::NoResourceVersion => error.to_string(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{Api, Patch, PatchParams};
@@ -10,9 +11,14 @@ use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use tracing::debug;
 
 /// How long the API server may take for one request.
 pub(crate) const REQUEST: Duration = Duration::from_secs(30);
+/// How often a write is tried while others change the object.
+const CONFLICTS: u32 = 20;
+/// The shortest pause between two of these tries; the longest is twice that.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the API server did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +65,8 @@ pub(crate) enum Part {
     Object,
     /// The status.
     Status,
+    /// The status and the metadata, in one write through the status: where the spec is out of reach.
+    StatusAndMetadata,
 }
 
 /// Makes `current` into `desired`, as far as the part goes. Returns what the API server made of it, or `None`, without
@@ -77,10 +85,49 @@ where
     let answer = within(async {
         match part {
             Part::Object => api.patch(&name, &params, &patch).await,
-            Part::Status => api.patch_status(&name, &params, &patch).await,
+            Part::Status | Part::StatusAndMetadata => api.patch_status(&name, &params, &patch).await,
         }
     });
     answer.await.map(Some)
+}
+
+/// Makes an object what `plan` makes of it. If others change it meanwhile, `plan` is asked again about the object as
+/// `latest` knows it by then. Returns the object as it is afterwards, or `None` if it is gone, or another one has its name.
+///
+/// `trim` leaves out of an answer what is not kept; `jitter` is a number between 0 and 1, another one each time.
+pub(crate) async fn update_latest<K, E>(
+    api: &Api<K>,
+    mut object: Arc<K>,
+    part: Part,
+    mut plan: impl FnMut(&K) -> Result<K, E>,
+    latest: impl Fn() -> Option<Arc<K>>,
+    trim: fn(&mut K),
+    jitter: fn() -> f64,
+) -> Result<Option<Arc<K>>, E>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Serialize,
+    E: From<Error>,
+{
+    let mut tries = 1;
+    loop {
+        match update(api, &object, &plan(&object)?, part).await {
+            Ok(Some(mut written)) => {
+                trim(&mut written);
+                return Ok(Some(Arc::new(written)));
+            }
+            Ok(None) => return Ok(Some(object)),
+            Err(error) if error.is_conflict() && tries < CONFLICTS => {
+                debug!(object = object.name_any(), "the object has changed meanwhile; looking at it again");
+                tries += 1;
+                tokio::time::sleep(CONFLICT_PAUSE.mul_f64(1.0 + jitter())).await;
+                match latest() {
+                    Some(fresh) if fresh.meta().uid == object.meta().uid => object = fresh,
+                    _ => return Ok(None),
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// The answer of the API server, if it comes in time.
@@ -100,6 +147,11 @@ fn guarded(current: &Value, desired: &Value, part: Part) -> Option<Value> {
             patch
         }
         Part::Status => json!({ "status": difference(&current["status"], &desired["status"])? }),
+        Part::StatusAndMetadata => {
+            let mut patch = difference(current, desired)?;
+            patch.as_object_mut()?.retain(|key, _| key == "metadata" || key == "status");
+            patch
+        }
     };
     if patch.as_object()?.is_empty() {
         return None;
@@ -214,6 +266,15 @@ mod tests {
             both,
             Some(json!({ "metadata": { "resourceVersion": "7" }, "status": { "addresses": [] } })),
         );
+        check(
+            Part::StatusAndMetadata,
+            json!({ "metadata": { "labels": { "a": "9" } }, "spec": { "x": 1 }, "status": { "phase": "Failed" } }),
+            Some(json!({
+                "metadata": { "labels": { "a": "9" }, "resourceVersion": "7" },
+                "status": { "phase": "Failed" },
+            })),
+        );
+        check(Part::StatusAndMetadata, json!({ "spec": { "unschedulable": true } }), None);
         check(Part::Object, json!({ "status": { "phase": "Failed" } }), None);
         check(Part::Status, json!({ "spec": { "unschedulable": true } }), None);
     }

@@ -41,7 +41,8 @@ pub(crate) struct Taken {
 }
 
 impl Queue {
-    pub(crate) fn new(now: Instant) -> Self {
+    /// A queue whose keys fail within `limits`.
+    pub(crate) fn new(limits: Limits) -> Self {
         Self {
             ready: VecDeque::new(),
             dirty: HashMap::new(),
@@ -49,7 +50,7 @@ impl Queue {
             delayed: BTreeSet::new(),
             due: HashMap::new(),
             held: HashSet::new(),
-            limits: Limits::new(now),
+            limits,
         }
     }
 
@@ -107,6 +108,13 @@ impl Queue {
                 delay
             }
         }
+    }
+
+    /// Puts a key that did not fail back for later, whatever delay it had before.
+    pub(crate) fn postpone(&mut self, key: &str, delay: Duration, now: Instant) {
+        self.cancel(key);
+        self.limits.forget(key);
+        self.add_after(key, delay, now);
     }
 
     /// Forgets the failures of a key. A delay that it has already stays, as upstream.
@@ -178,7 +186,7 @@ mod tests {
 
     fn queue() -> (Queue, Instant) {
         let now = Instant::now();
-        (Queue::new(now), now)
+        (Queue::new(Limits::shared(now)), now)
     }
 
     fn take(queue: &mut Queue, now: Instant) -> Option<String> {
@@ -262,6 +270,23 @@ mod tests {
         assert_eq!(queue.failures("a"), 3);
         queue.forget("a");
         assert_eq!(queue.failures("a"), 0);
+    }
+
+    #[test]
+    fn what_is_postponed_has_not_failed_and_an_event_comes_first() {
+        let (mut queue, now) = queue();
+        queue.add("a", now);
+        queue.take(now);
+        queue.retry("a", Pause::AtLeast(SECOND), now, 0.0);
+        queue.postpone("a", 7 * SECOND, now);
+        queue.done("a", now);
+        assert_eq!((queue.failures("a"), queue.wakes_at()), (0, Some(now + 7 * SECOND)));
+        assert!(queue.add("a", now + SECOND));
+        assert_eq!(take(&mut queue, now + SECOND).as_deref(), Some("a"));
+        queue.postpone("a", 9 * SECOND, now + SECOND);
+        queue.done("a", now + SECOND);
+        assert_eq!(take(&mut queue, now + 9 * SECOND), None, "the new delay takes the place of the old one");
+        assert_eq!(take(&mut queue, now + 10 * SECOND).as_deref(), Some("a"));
     }
 
     #[test]

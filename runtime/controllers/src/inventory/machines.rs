@@ -9,7 +9,7 @@ use cloud_provider::{Instance, Machine};
 pub(crate) struct Machines {
     instances: Vec<Instance>,
     /// Why machines may be missing.
-    pub(super) incomplete: Option<String>,
+    pub(crate) incomplete: Option<String>,
     by_provider_id: HashMap<String, Vec<usize>>,
     by_name: HashMap<String, Vec<usize>>,
 }
@@ -55,6 +55,12 @@ impl Machines {
             Match::Nothing => one(self.of(self.by_name.get(&node.name)).filter(|it| it.provider_id.is_none())),
             found => found,
         }
+    }
+
+    /// Whether one of the machines has this provider id, or, in a cloud without provider ids, this name.
+    pub(crate) fn knows(&self, provider_id: &str, name: &str) -> bool {
+        self.by_provider_id.contains_key(provider_id)
+            || self.of(self.by_name.get(name)).any(|it| it.provider_id.is_none())
     }
 
     fn of(&self, places: Option<&Vec<usize>>) -> impl Iterator<Item = &Instance> {

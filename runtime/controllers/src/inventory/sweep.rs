@@ -8,7 +8,7 @@ use cloud_provider::{Error, Instance, Instances, Notice, Page, Result};
 use crate::inventory::machines::Machines;
 
 /// How long the cloud may take for one call. The sandbox's own limit is shorter.
-pub(super) const CALL: Duration = Duration::from_secs(150);
+pub(crate) const CALL: Duration = Duration::from_secs(150);
 /// How many times the page size is halved before a sweep fails.
 const HALVINGS: u32 = 3;
 /// Machines that one sweep may find.
@@ -79,6 +79,6 @@ async fn page(
     }
 }
 
-pub(super) fn late() -> Error {
+pub(crate) fn late() -> Error {
     Error::Unavailable(format!("the cloud did not answer within {} s", CALL.as_secs()))
 }

@@ -29,6 +29,12 @@ impl Swept {
         (now.saturating_duration_since(*at) < age).then(|| machines.clone())
     }
 
+    /// The last sweep, if it began at this time or later.
+    pub(super) fn since(&self, began: Instant) -> Option<Arc<Machines>> {
+        let (at, machines) = self.machines.as_ref()?;
+        (*at >= began).then(|| machines.clone())
+    }
+
     /// Why there can be no sweep yet.
     pub(super) fn refused(&self, now: Instant) -> Option<Error> {
         let (error, _, until) = self.failed.as_ref()?;

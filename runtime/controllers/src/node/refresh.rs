@@ -11,7 +11,8 @@ use tracing::{debug, error, warn};
 use crate::error::chain;
 use crate::inventory::MANY;
 use crate::inventory::machines::Machines;
-use crate::node::{Controller, Options, contained, plan};
+use crate::node::{Controller, Options, plan};
+use crate::worker::contained;
 
 /// Updates the addresses of all nodes, again and again. The first pass is about `standing`.
 pub(super) async fn run(controller: Arc<Controller>, standing: Vec<Arc<Node>>, options: Options) {

@@ -97,7 +97,7 @@ impl Error {
 
 impl Controller {
     /// Initialises a node that waits for it; of others, brings the labels in step.
-    pub(super) async fn sync(&self, name: &str) -> Result<(), Error> {
+    pub(super) async fn bring(&self, name: &str) -> Result<(), Error> {
         let Some(node) = self.nodes.get(name) else { return Ok(()) };
         if !plan::is_waiting(&node) {
             return self.reconcile(&node).await;

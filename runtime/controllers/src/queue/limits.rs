@@ -1,4 +1,5 @@
-//! How often keys may fail: a count for each key, and one token bucket for all of them together.
+//! How often keys may fail: a count for each key, and where many keys fail fast, one token bucket for all of them
+//! together.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,18 +13,29 @@ const BURST: f64 = 100.0;
 /// The most by which jitter lengthens a pause, as a part of it.
 const JITTER: f64 = 0.1;
 
-/// Failures of each key, and the bucket that all retries are taken from.
+/// Failures of each key, and the bucket that all retries are taken from, where there is one.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     failures: HashMap<String, u32>,
+    bucket: Option<Bucket>,
+}
+
+#[derive(Debug)]
+struct Bucket {
     /// Negative: what retries have borrowed.
     tokens: f64,
     filled: Instant,
 }
 
 impl Limits {
-    pub(super) fn new(now: Instant) -> Self {
-        Self { failures: HashMap::new(), tokens: BURST, filled: now }
+    /// Each key has its own pauses, and all of them share a bucket.
+    pub(crate) fn shared(now: Instant) -> Self {
+        Self { failures: HashMap::new(), bucket: Some(Bucket { tokens: BURST, filled: now }) }
+    }
+
+    /// Each key has its own pauses, and nothing else.
+    pub(crate) fn per_key() -> Self {
+        Self { failures: HashMap::new(), bucket: None }
     }
 
     pub(super) fn failures(&self, key: &str) -> u32 {
@@ -35,13 +47,16 @@ impl Limits {
     pub(super) fn failed(&mut self, key: &str, pause: Duration, now: Instant, jitter: f64) -> Duration {
         let failures = self.failures.entry(key.to_owned()).or_default();
         *failures = failures.saturating_add(1);
-        pause.max(self.reserve(now)).mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
+        let reserved = self.bucket.as_mut().map_or(Duration::ZERO, |it| it.reserve(now));
+        pause.max(reserved).mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
     }
 
     pub(super) fn forget(&mut self, key: &str) {
         self.failures.remove(key);
     }
+}
 
+impl Bucket {
     /// Takes a token, and returns how long it takes until it is there.
     fn reserve(&mut self, now: Instant) -> Duration {
         let gained = now.saturating_duration_since(self.filled).as_secs_f64() * RATE;
@@ -58,7 +73,7 @@ mod tests {
     #[test]
     fn a_hundred_retries_are_free_and_then_ten_a_second() {
         let now = Instant::now();
-        let mut limits = Limits::new(now);
+        let mut limits = Limits::shared(now);
         let delays: Vec<_> = (0..120).map(|it| limits.failed(&it.to_string(), Duration::ZERO, now, 0.0)).collect();
         assert!(delays[..100].iter().all(Duration::is_zero));
         for (nth, delay) in delays[100..].iter().enumerate() {
@@ -70,11 +85,19 @@ mod tests {
     }
 
     #[test]
+    fn without_a_bucket_each_key_waits_for_itself_alone() {
+        let now = Instant::now();
+        let mut limits = Limits::per_key();
+        let second = Duration::from_secs(1);
+        assert!((0..500).all(|it| limits.failed(&it.to_string(), second, now, 0.0) == second));
+    }
+
+    #[test]
     fn the_longer_of_both_pauses_counts_and_jitter_only_lengthens() {
         let now = Instant::now();
         let second = Duration::from_secs(1);
         for (jitter, expected) in [(-1.0, 1.0), (0.0, 1.0), (0.5, 1.05), (1.0, 1.1), (9.0, 1.1)] {
-            let mut limits = Limits::new(now);
+            let mut limits = Limits::shared(now);
             assert_eq!(limits.failed("a", second, now, jitter), Duration::from_secs_f64(expected), "{jitter}");
         }
     }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::error::Pause;
 use crate::metrics::QueueMetrics;
 use crate::queue::Queue;
+use crate::queue::limits::Limits;
 
 /// A queue that workers share.
 pub(crate) struct WorkQueue {
@@ -32,8 +33,8 @@ pub(crate) struct Work<'a> {
 }
 
 impl WorkQueue {
-    pub(crate) fn new(metrics: QueueMetrics, jitter: fn() -> f64) -> Self {
-        let state = State { queue: Queue::new(Instant::now()), closed: false };
+    pub(crate) fn new(metrics: QueueMetrics, limits: Limits, jitter: fn() -> f64) -> Self {
+        let state = State { queue: Queue::new(limits), closed: false };
         Self { state: Mutex::new(state), changed: Notify::new(), metrics, jitter }
     }
 
@@ -119,6 +120,15 @@ impl Work<'_> {
         self.queue.lock().queue.forget(&self.key);
     }
 
+    /// The key has not failed, and has to be looked at again after `delay`.
+    pub(crate) fn postponed(self, delay: Duration) {
+        let mut state = self.queue.lock();
+        self.queue.metrics.retries.inc();
+        state.queue.postpone(&self.key, delay, Instant::now());
+        drop(state);
+        self.queue.changed.notify_one();
+    }
+
     /// The key has to be tried again; `pause` says when, told how many times in a row it had failed before.
     /// Returns the pause that it was given.
     pub(crate) fn failed(self, pause: impl FnOnce(u32) -> Pause) -> Duration {
@@ -158,7 +168,7 @@ mod tests {
 
     fn queue() -> Arc<WorkQueue> {
         let metrics = Metrics::register(&Registry::new()).unwrap();
-        Arc::new(WorkQueue::new(metrics.queue("test"), || 0.0))
+        Arc::new(WorkQueue::new(metrics.queue("test"), Limits::shared(Instant::now()), || 0.0))
     }
 
     /// Fails a test that hangs.
@@ -256,7 +266,7 @@ mod tests {
     async fn the_queue_is_measured() {
         let registry = Registry::new();
         let metrics = Metrics::register(&registry).unwrap();
-        let queue = WorkQueue::new(metrics.queue("Nodes"), || 0.0);
+        let queue = WorkQueue::new(metrics.queue("Nodes"), Limits::shared(Instant::now()), || 0.0);
         queue.add("a");
         queue.add("a");
         queue.add("b");

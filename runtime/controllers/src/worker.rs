@@ -1,0 +1,128 @@
+//! Workers: they take keys from a queue, bring what is behind them to where it should be, and put back what failed.
+
+use std::any::Any;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::task::JoinSet;
+use tracing::{debug, error};
+
+use crate::error::{BackOff, Pause, chain};
+use crate::queue::pump::WorkQueue;
+
+/// How often the gauges of a queue are written.
+const OBSERVE: Duration = Duration::from_millis(500);
+
+/// What workers do with a key.
+pub(crate) trait Reconcile: Send + Sync + 'static {
+    /// Why it could not be done.
+    type Error: Send;
+
+    /// Brings what is behind a key to where it should be.
+    fn sync(&self, key: &str) -> impl Future<Output = Result<Next, Self::Error>> + Send;
+
+    /// Shows a failure to whom it concerns.
+    fn show(&self, key: &str, error: &Self::Error);
+
+    /// When a key is tried again, after `failures` in a row before this one.
+    fn pause(&self, error: &Self::Error, failures: u32) -> Pause;
+
+    /// The pauses after a panic.
+    fn back_off(&self) -> BackOff;
+}
+
+/// What becomes of a key that did not fail.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Next {
+    /// It is as it should be.
+    Done,
+    /// It is looked at again then.
+    After(Duration),
+}
+
+/// Works with so many workers until `shutdown` is ready or one of `background` ends; then what is being worked on is
+/// finished. `background` tasks end with it.
+pub(crate) async fn run<R: Reconcile>(
+    reconciler: Arc<R>,
+    queue: Arc<WorkQueue>,
+    workers: usize,
+    mut background: JoinSet<()>,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    background.spawn(observe(queue.clone()));
+    let mut running = JoinSet::new();
+    for _ in 0..workers.max(1) {
+        running.spawn(work(reconciler.clone(), queue.clone()));
+    }
+    tokio::select! {
+        () = shutdown => {}
+        // A worker ends only if it panicked outside of a key's work, which is contained.
+        Some(Err(panic)) = running.join_next() => error!(error = chain(&panic), "a worker ended"),
+        Some(Err(panic)) = background.join_next() => error!(error = chain(&panic), "a background task ended"),
+    }
+    queue.close();
+    while running.join_next().await.is_some() {}
+}
+
+/// Takes keys from the queue, one after the other, until it is closed.
+async fn work<R: Reconcile>(reconciler: Arc<R>, queue: Arc<WorkQueue>) {
+    while let Some(work) = queue.next().await {
+        let key = work.key().to_owned();
+        match contained(reconciler.sync(&key)).await {
+            Ok(Ok(Next::Done)) => work.succeeded(),
+            Ok(Ok(Next::After(delay))) => work.postponed(delay),
+            Ok(Err(error)) => {
+                reconciler.show(&key, &error);
+                let pause = work.failed(|failures| reconciler.pause(&error, failures));
+                debug!(key, ?pause, "tried again after a pause");
+            }
+            Err(panic) => {
+                error!("panic syncing '{key}': {panic}, requeuing");
+                work.failed(|failures| Pause::AtLeast(reconciler.back_off().after(failures)));
+            }
+        }
+    }
+}
+
+async fn observe(queue: Arc<WorkQueue>) {
+    loop {
+        tokio::time::sleep(OBSERVE).await;
+        queue.observe();
+    }
+}
+
+/// What a future gives, or what it said when it panicked.
+pub(crate) async fn contained<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    AssertUnwindSafe(future).catch_unwind().await.map_err(|panic: Box<dyn Any + Send>| {
+        let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    })
+}
+
+/// A number between 0 and 1, another one each time. It only spreads retries over time.
+pub(crate) fn random() -> f64 {
+    let bits = RandomState::new().build_hasher().finish() >> 11;
+    bits as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_contained() {
+        assert_eq!(contained(async { 1 }).await, Ok(1));
+        let panic: Result<(), _> = contained(async { panic!("{} went wrong", "it") }).await;
+        assert_eq!(panic, Err("it went wrong".to_owned()));
+    }
+
+    #[test]
+    fn randomness_is_between_zero_and_one() {
+        let numbers: Vec<_> = (0..100).map(|_| random()).collect();
+        assert!(numbers.iter().all(|it| (0.0..1.0).contains(it)), "{numbers:?}");
+        assert!(numbers.iter().any(|it| *it != numbers[0]));
+    }
+}
