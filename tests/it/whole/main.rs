@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod account;
+mod attacks;
+mod bad_input;
 mod crash;
 mod election;
 mod limits;

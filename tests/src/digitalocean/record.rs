@@ -14,6 +14,8 @@ pub struct Recorded {
     pub method: Method,
     /// The path as it was sent, without the query.
     pub path: String,
+    /// Path and query as they were sent.
+    pub target: String,
     /// The query's pairs, decoded, in their order.
     pub query: Vec<(String, String)>,
     /// All headers but `authorization`.

@@ -69,6 +69,7 @@ async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>, life: Life) -> i
         at: SystemTime::now(),
         method: head.method,
         path: head.uri.path().to_owned(),
+        target: head.uri.path_and_query().map_or_else(String::new, ToString::to_string),
         query: query.into_owned().collect(),
         headers: head.headers,
         authorization,
