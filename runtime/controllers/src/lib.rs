@@ -14,6 +14,7 @@ mod events;
 mod inventory;
 mod metrics;
 pub mod node;
+pub mod node_lifecycle;
 mod nodes;
 mod notices;
 mod object;

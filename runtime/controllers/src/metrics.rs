@@ -19,6 +19,7 @@ pub struct Metrics {
     pub(crate) taint_removal_delay: Histogram,
     /// From a node's creation to the end of its initialisation.
     pub(crate) initial_sync_delay: Histogram,
+    withheld: IntCounterVec,
 }
 
 /// What one work queue measures.
@@ -71,6 +72,13 @@ impl Metrics {
                 "initial_node_sync_delay_seconds",
                 "From a node's creation to the end of its initialisation",
             )?,
+            withheld: IntCounterVec::new(
+                Opts::new(
+                    "aerostat_node_deletions_withheld_total",
+                    "Nodes that were not deleted although their machine is missing, once for each event about it",
+                ),
+                &["reason"],
+            )?,
         };
         registry.register(Box::new(metrics.depth.clone()))?;
         registry.register(Box::new(metrics.adds.clone()))?;
@@ -81,7 +89,13 @@ impl Metrics {
         registry.register(Box::new(metrics.retries.clone()))?;
         registry.register(Box::new(metrics.taint_removal_delay.clone()))?;
         registry.register(Box::new(metrics.initial_sync_delay.clone()))?;
+        registry.register(Box::new(metrics.withheld.clone()))?;
         Ok(metrics)
+    }
+
+    /// Deletions of nodes that were withheld for this reason.
+    pub(crate) fn withheld(&self, reason: &str) -> IntCounter {
+        self.withheld.with_label_values(&[reason])
     }
 
     /// The metrics of the work queue with this name.

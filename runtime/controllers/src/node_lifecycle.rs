@@ -1,0 +1,208 @@
+//! The cloud-node-lifecycle-controller: it deletes nodes whose machine does not exist any more, and taints those whose
+//! machine is stopped.
+//!
+//! ```text
+//! Nodes ► Watchlist: who is not ready, and due ► Inventory: one sweep for all ► present ► taint on or off
+//!                                                   └ missing ► get ► missing ► … once more ► ■ plan::objection
+//!                                                                                 └ none ► budget ► Event ► DELETE
+//! ```
+//!
+//! A node is deleted only if a complete sweep and a question about it alone, made after the sweep, have both missed its
+//! machine, twice in a row. Errors prove nothing.
+
+mod budget;
+mod confirm;
+mod plan;
+mod watchlist;
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cloud_provider::State;
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::Api;
+use kube::{Client, ResourceExt};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{error, warn};
+
+use crate::account::Account;
+use crate::error::chain;
+use crate::events::Recorder;
+use crate::inventory::Inventory;
+use crate::metrics::Metrics;
+use crate::nodes::Nodes;
+use crate::object::{self, Part};
+
+use self::budget::Spent;
+use self::plan::Reason;
+use self::watchlist::Watchlist;
+
+pub use self::budget::Budget;
+
+/// The source of this controller's events.
+pub const COMPONENT: &str = "cloud-node-lifecycle-controller";
+/// Nodes that are asked about at once, and writes that are made at once: fewer than one provider's calls side by side, so
+/// that a cloud that hangs on some nodes leaves room for other controllers.
+const SIDE_BY_SIDE: usize = 7;
+
+/// When this controller looks at nodes, and what keeps it from deleting them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Options {
+    /// The pause between two passes over all nodes, and the first between two looks at one that is not ready:
+    /// `--node-monitor-period`.
+    pub monitor_period: Duration,
+    /// No node is deleted in the first time of leadership.
+    pub warm_up: Duration,
+    /// No node is deleted that is younger.
+    pub grace: Duration,
+    /// How many nodes are deleted in how long.
+    pub budget: Budget,
+}
+
+/// What the parts of this controller share.
+struct Controller {
+    api: Api<Node>,
+    nodes: Nodes,
+    inventory: Arc<Inventory>,
+    account: Account,
+    recorder: Recorder,
+    metrics: Metrics,
+    options: Options,
+    /// When it began to work.
+    began: Instant,
+    watchlist: Mutex<Watchlist>,
+    spent: Mutex<Spent>,
+    questions: Semaphore,
+    /// Whether the controller is to end: then nothing more is asked, and nothing more deleted.
+    ending: watch::Receiver<bool>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            monitor_period: Duration::from_secs(5),
+            warm_up: Duration::from_secs(60),
+            grace: Duration::from_secs(300),
+            budget: Budget { percent: 10, window: Duration::from_secs(600) },
+        }
+    }
+}
+
+/// Runs the controller until `shutdown` is ready; then writes that are under way are finished.
+///
+/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside.
+#[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
+pub async fn run(
+    client: Client,
+    nodes: Nodes,
+    inventory: Arc<Inventory>,
+    account: Account,
+    recorder: Recorder,
+    metrics: Metrics,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let mut shutdown = std::pin::pin!(shutdown);
+    tokio::select! {
+        () = nodes.synced() => {}
+        () = &mut shutdown => return,
+    }
+    // So that a reason shows before it comes for the first time.
+    Reason::LABELS.iter().for_each(|it| drop(metrics.withheld(it)));
+    let (end, ending) = watch::channel(false);
+    let controller = Arc::new(Controller {
+        api: Api::all(client),
+        nodes,
+        inventory,
+        account,
+        recorder,
+        metrics,
+        options,
+        began: Instant::now(),
+        watchlist: Mutex::new(Watchlist::new(options.monitor_period)),
+        spent: Mutex::default(),
+        questions: Semaphore::new(SIDE_BY_SIDE),
+        ending,
+    });
+    let mut rounds = JoinSet::new();
+    tokio::select! {
+        () = &mut shutdown => {}
+        never = controller.monitor(&mut rounds) => match never {},
+    }
+    // Rounds listen as long as they run.
+    let _ = end.send(true);
+    while rounds.join_next().await.is_some() {}
+}
+
+impl Controller {
+    /// Makes pass after pass. No pass waits for the cloud: that is done in `rounds`.
+    async fn monitor(self: &Arc<Self>, rounds: &mut JoinSet<()>) -> Infallible {
+        loop {
+            self.pass(rounds);
+            while let Some(ended) = rounds.try_join_next() {
+                if let Err(panic) = ended {
+                    error!(error = chain(&panic), "a look at the nodes ended");
+                }
+            }
+            tokio::time::sleep(self.options.monitor_period).await;
+        }
+    }
+
+    fn pass(self: &Arc<Self>, rounds: &mut JoinSet<()>) {
+        let nodes = self.nodes.store().state();
+        let (ready, not_ready): (Vec<_>, Vec<_>) =
+            nodes.into_iter().filter(|it| self.inventory.covers(it)).partition(|it| plan::is_ready(it));
+        let tainted: Vec<_> = ready.into_iter().filter(|it| plan::is_tainted(it)).collect();
+        if !tainted.is_empty() {
+            let controller = self.clone();
+            rounds.spawn(async move { controller.untaint(tainted).await });
+        }
+        let taken = self.watchlist().take(&not_ready, Instant::now());
+        if !taken.due.is_empty() {
+            let controller = self.clone();
+            rounds.spawn(async move { controller.round(taken).await });
+        }
+    }
+
+    /// Takes the taint of a stopped machine off nodes that are ready.
+    async fn untaint(&self, nodes: Vec<Arc<Node>>) {
+        let untaint = |node: Arc<Node>| async {
+            self.mark(node, State::Running, plan::is_ready).await;
+        };
+        stream::iter(nodes).for_each_concurrent(SIDE_BY_SIDE, untaint).await;
+    }
+
+    /// Sets or removes the taint of a stopped machine, as long as the node `still` is what it was. Returns whether that
+    /// went well.
+    async fn mark(&self, node: Arc<Node>, state: State, still: impl Fn(&Node) -> bool) -> bool {
+        let name = node.name_any();
+        let desired = |node: &Node| {
+            let desired = if still(node) { plan::with_state(node, state) } else { node.clone() };
+            Ok::<_, object::Error>(desired)
+        };
+        let written = self.nodes.write(&self.api, node, Part::Object, desired).await;
+        if let Err(error) = &written {
+            warn!(node = name, "cannot change the taint of node {name}: {}; it is tried again later", chain(error));
+        }
+        written.is_ok()
+    }
+
+    fn watchlist(&self) -> MutexGuard<'_, Watchlist> {
+        // Its operations do not panic half way.
+        self.watchlist.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the controller is to end.
+    async fn ending(&self) {
+        // An error means that the sender is gone, and with it the controller.
+        let _ = self.ending.clone().wait_for(|it| *it).await;
+    }
+}

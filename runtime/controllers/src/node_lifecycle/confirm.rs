@@ -1,0 +1,221 @@
+//! Asking the cloud about nodes that are not ready, and deleting those that it does not know any more.
+
+use std::sync::Arc;
+
+use cloud_provider::{Error, Instance, Result, State};
+use futures::{StreamExt, stream};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use kube::api::{DeleteParams, Preconditions};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::error::LONGEST_RETRY_AFTER;
+use crate::events::{Severity, reference};
+use crate::inventory::machines::Machines;
+use crate::node_lifecycle::Controller;
+use crate::node_lifecycle::plan::{self, Patience, Reason, Sweep};
+use crate::node_lifecycle::watchlist::{Outcome, Taken};
+use crate::nodes::provider_id;
+use crate::object::{self, Error as ObjectError};
+use crate::worker::contained;
+
+impl Controller {
+    /// Looks at nodes: with one sweep for all, or, where that is cheaper, at each alone.
+    pub(super) async fn round(&self, taken: Taken) {
+        let began = Instant::now();
+        let by_sweep = self.is_sweep_due(&taken);
+        let Taken { due, early } = taken;
+        if let Err(error) = self.ask(self.account.check()).await {
+            early.iter().for_each(|it| self.settle(it, Outcome::Early));
+            due.iter().for_each(|it| self.refused(it, &error));
+            return;
+        }
+        let sweep = match by_sweep {
+            true => self.sweep(&due, began).await.map(Some),
+            false => Ok(None),
+        };
+        let sweep = match &sweep {
+            Ok(sweep) => sweep.as_deref(),
+            Err(error) => {
+                early.iter().for_each(|it| self.settle(it, Outcome::Early));
+                due.iter().for_each(|it| self.fail(it, error));
+                return;
+            }
+        };
+        let looks = due.into_iter().map(|it| (it, true)).chain(early.into_iter().map(|it| (it, false)));
+        // No bound here: a node about which the cloud is silent must not hold up those that it has spoken of.
+        let look = |(node, due)| async move {
+            if due { self.look(node, sweep).await } else { self.glance(node, sweep).await }
+        };
+        stream::iter(looks).for_each_concurrent(None, look).await;
+    }
+
+    /// Whether a sweep is cheaper than questions about the nodes alone, or one of them can only be found by a sweep.
+    fn is_sweep_due(&self, taken: &Taken) -> bool {
+        let nodes = taken.due.len() + taken.early.len();
+        nodes >= self.inventory.pages().max(2)
+            || taken.due.iter().any(|it| provider_id(it).is_none())
+            || self.watchlist().is_any_missing(&taken.due)
+    }
+
+    /// All machines as they are now; if all of the nodes' machines are there, as they were a period ago.
+    async fn sweep(&self, nodes: &[Arc<Node>], began: Instant) -> Result<Arc<Machines>> {
+        let recently = began.checked_sub(self.options.monitor_period).unwrap_or(began);
+        let sweep = self.ask(self.inventory.since(recently)).await?;
+        let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &sweep), Ok(None));
+        if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await } else { Ok(sweep) }
+    }
+
+    /// Looks at a node whose time has come.
+    async fn look(&self, node: Arc<Node>, sweep: Option<&Machines>) {
+        match sweep.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
+            Ok(Some(instance)) => return self.present(node, &instance).await,
+            Ok(None) => {}
+            Err(error) => return self.fail(&node, &error),
+        }
+        let answer = {
+            let _turn = self.questions.acquire().await;
+            self.ask(self.inventory.asked(&node, sweep)).await
+        };
+        match answer {
+            Ok(Some(instance)) => {
+                let complete = sweep.is_some_and(|it| it.incomplete.is_none());
+                // A machine that was made just now may be missing from lists for a while.
+                if complete && plan::young(&node, self.patience()).is_none() {
+                    self.tell(&node, &Reason::Contradiction);
+                }
+                self.present(node, &instance).await;
+            }
+            Ok(None) => self.absent(node, sweep).await,
+            Err(error) => self.fail(&node, &error),
+        }
+    }
+
+    /// Looks at a node whose time has not come, because a sweep has been made anyway.
+    async fn glance(&self, node: Arc<Node>, sweep: Option<&Machines>) {
+        match sweep.map(|it| self.inventory.listed(&node, it)) {
+            Some(Ok(Some(instance))) => self.present(node, &instance).await,
+            Some(Ok(None) | Err(_)) | None => self.settle(&node, Outcome::Early),
+        }
+    }
+
+    /// The machine exists: the node stays, with or without the taint.
+    async fn present(&self, node: Arc<Node>, instance: &Instance) {
+        let state = instance.state;
+        let marked = plan::is_tainted(&node) == (state == State::Stopped)
+            || self.mark(node.clone(), state, |it| !plan::is_ready(it)).await;
+        self.settle(&node, if marked { Outcome::Present } else { Outcome::Failed(None) });
+    }
+
+    /// The machine was found neither by a sweep, if there was one, nor by a question about it alone after that.
+    async fn absent(&self, node: Arc<Node>, sweep: Option<&Machines>) {
+        let enough = self.watchlist().miss(&node);
+        let current = self.nodes.get(&node.name_any()).filter(|it| {
+            it.metadata.uid == node.metadata.uid && it.metadata.deletion_timestamp.is_none() && !plan::is_ready(it)
+        });
+        let (Some(sweep), Some(current), true) = (sweep, current, enough) else {
+            return self.settle(&node, Outcome::Absent);
+        };
+        let worth = Sweep { incomplete: sweep.incomplete.as_deref(), familiar: self.inventory.is_familiar(sweep) };
+        if let Some(reason) = plan::objection(&current, worth, self.patience()) {
+            return self.withhold(&node, &reason);
+        }
+        if let Err(error) = self.ask(self.account.check()).await {
+            return self.refused(&node, &error);
+        }
+        if *self.ending.borrow() {
+            return;
+        }
+        self.delete(&current).await;
+    }
+
+    /// Deletes a node, unless too many were deleted lately.
+    async fn delete(&self, node: &Node) {
+        let counts = !plan::is_approved(node);
+        let window = self.options.budget.window;
+        let deletions = self.options.budget.deletions(self.nodes_with_provider_id());
+        if counts && !self.spent().take(deletions, window, Instant::now()) {
+            return self.withhold(node, &Reason::Budget { deletions, window });
+        }
+        let (name, about) = (node.name_any(), reference(node));
+        let message = format!("Deleting node {name} because it does not exist in the cloud provider");
+        self.recorder.record(about.clone(), Severity::Normal, "DeletingNode", &message);
+        // Not another node that has got the name since, and not this one if anything was said of it since.
+        let preconditions = Preconditions { uid: node.uid(), resource_version: node.resource_version() };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match object::within(self.api.delete(&name, &params)).await {
+            Ok(_) => info!(node = name, provider_id = provider_id(node), "the node is deleted: its machine is gone"),
+            Err(error) if error.is_gone() => info!(node = name, "the node is gone already"),
+            Err(error) => {
+                if counts && matches!(error, ObjectError::Refused(_)) {
+                    self.spent().put_back();
+                }
+                let message = format!("Failed deleting node {name}: {error}");
+                warn!("{message}");
+                self.recorder.record(about, Severity::Warning, "DeletingNodeFailed", &message);
+            }
+        }
+        self.settle(node, Outcome::Absent);
+    }
+
+    /// The account behind the credential is another one, or is not known.
+    fn refused(&self, node: &Node, error: &Error) {
+        match error {
+            Error::Denied(why) => self.withhold(node, &Reason::Account(why.clone())),
+            Error::Invalid(_) | Error::RetryAfter { .. } | Error::Unavailable(_) => self.fail(node, error),
+        }
+    }
+
+    fn withhold(&self, node: &Node, reason: &Reason) {
+        self.tell(node, reason);
+        self.settle(node, Outcome::Withheld(reason.ends_in()));
+    }
+
+    /// Tells why a node stays, unless that was told lately.
+    fn tell(&self, node: &Node, reason: &Reason) {
+        if self.watchlist().is_news(node, reason, Instant::now()) {
+            let message = reason.message(&node.name_any());
+            warn!(reason = reason.label(), "{message}");
+            self.metrics.withheld(reason.label()).inc();
+            self.recorder.record(reference(node), Severity::Warning, "NodeDeletionWithheld", &message);
+        }
+    }
+
+    fn fail(&self, node: &Node, error: &Error) {
+        let name = node.name_any();
+        warn!(node = name, "error checking if node {name} exists: {error}; it is tried again with growing pauses");
+        let after = match error {
+            Error::RetryAfter { after, .. } => Some((*after).min(LONGEST_RETRY_AFTER)),
+            Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_) => None,
+        };
+        self.settle(node, Outcome::Failed(after));
+    }
+
+    fn settle(&self, node: &Node, outcome: Outcome) {
+        self.watchlist().settle(node, outcome, Instant::now());
+    }
+
+    /// The answer to a question, unless the controller is to end. A provider that panics has not answered.
+    async fn ask<T>(&self, question: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            answer = contained(question) => {
+                answer.unwrap_or_else(|panic| Err(Error::Unavailable(format!("the provider panicked: {panic}"))))
+            }
+            () = self.ending() => Err(Error::Unavailable("this process is about to end".to_owned())),
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        Patience {
+            warm_up: self.options.warm_up.saturating_sub(self.began.elapsed()),
+            grace: self.options.grace,
+            now: Timestamp::now(),
+        }
+    }
+
+    fn nodes_with_provider_id(&self) -> usize {
+        self.nodes.store().state().iter().filter(|it| provider_id(it).is_some()).count()
+    }
+}

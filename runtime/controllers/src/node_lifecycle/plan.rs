@@ -1,0 +1,201 @@
+//! What becomes of a node that is not ready, given what the cloud says of its machine. No client, no clock, no log.
+
+use std::time::Duration;
+
+use cloud_provider::State;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Taint};
+
+/// The key of the taint that a node has while its machine is stopped.
+const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
+/// That taint's effect. A taint with the key and another effect is somebody else's.
+const NO_SCHEDULE: &str = "NoSchedule";
+/// The annotation with an operator's word for a node whose deletion is withheld.
+const APPROVED: &str = "aerostat.dev/delete-approved";
+
+/// Why a node stays although its machine seems to be gone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Reason {
+    /// The credential belongs to another account: its answers are about other machines.
+    Account(String),
+    /// The list of machines lacks some, and says why.
+    Incomplete(String),
+    /// No machine of the list stands behind any node of the cluster.
+    Unfamiliar,
+    /// The list does not have the machine, and asked about it alone, the cloud does.
+    Contradiction,
+    /// The controller has only just begun.
+    WarmUp(Duration),
+    /// The node is this long from being old enough.
+    Grace(Duration),
+    /// Enough nodes were deleted in the last minutes.
+    Budget {
+        /// So many nodes.
+        deletions: usize,
+        /// In so long.
+        window: Duration,
+    },
+}
+
+/// What a sweep that lacks a machine is worth.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sweep<'a> {
+    /// Why it lacks machines.
+    pub(super) incomplete: Option<&'a str>,
+    /// Whether it has any of the cluster's machines.
+    pub(super) familiar: bool,
+}
+
+/// What holds a deletion back for a while.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// What is left of the first time of leadership.
+    pub(super) warm_up: Duration,
+    /// A node that is younger stays.
+    pub(super) grace: Duration,
+    /// The time.
+    pub(super) now: Timestamp,
+}
+
+impl Reason {
+    /// The value of the metric's label `reason`.
+    pub(super) fn label(&self) -> &'static str {
+        match self {
+            Self::Account(_) => "account",
+            Self::Incomplete(_) => "incomplete",
+            Self::Unfamiliar => "unfamiliar",
+            Self::Contradiction => "contradiction",
+            Self::WarmUp(_) => "warm_up",
+            Self::Grace(_) => "grace",
+            Self::Budget { .. } => "budget",
+        }
+    }
+
+    /// All labels, so that a metric can show those that never came.
+    pub(super) const LABELS: [&'static str; 7] =
+        ["account", "incomplete", "unfamiliar", "contradiction", "warm_up", "grace", "budget"];
+
+    /// After how long there is no such reason any more, where that is known.
+    pub(super) fn ends_in(&self) -> Option<Duration> {
+        match self {
+            Self::WarmUp(left) | Self::Grace(left) => Some(*left),
+            Self::Account(_) | Self::Incomplete(_) | Self::Unfamiliar | Self::Contradiction | Self::Budget { .. } => {
+                None
+            }
+        }
+    }
+
+    /// What is told of the node: why it stays, and what can be done. The same words as long as the reason is the same.
+    pub(super) fn message(&self, node: &str) -> String {
+        let approve = format!("annotate it with {APPROVED}=true to have it deleted now");
+        match self {
+            Self::Account(error) => format!("Not asking the cloud about node {node}, which is not ready: {error}"),
+            Self::Incomplete(why) => format!(
+                "Not deleting node {node}: the cloud does not find its machine, and says that its list of machines is \
+                 incomplete: {why}"
+            ),
+            Self::Unfamiliar => format!(
+                "Not deleting node {node}: the cloud does not find its machine, and lists no machine of any other \
+                 node of this cluster; check whether the credential belongs to the cluster's account and may list its \
+                 machines"
+            ),
+            Self::Contradiction => format!(
+                "Not deleting node {node}: the cloud's list of machines lacks its machine, and asked about it alone, \
+                 the cloud finds it"
+            ),
+            Self::WarmUp(_) => format!(
+                "Not deleting node {node} yet, whose machine does not exist: this controller has begun to work only \
+                 now; {approve}"
+            ),
+            Self::Grace(_) => {
+                format!("Not deleting node {node} yet, whose machine does not exist: the node is too young; {approve}")
+            }
+            Self::Budget { deletions, window } => format!(
+                "Not deleting node {node} yet, whose machine does not exist: at most {deletions} are deleted in {} s; \
+                 {approve}",
+                window.as_secs()
+            ),
+        }
+    }
+}
+
+/// Whether the node's kubelet says that all is well. A node that says nothing is not ready.
+pub(super) fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True")
+}
+
+/// Whether the node has the taint of a stopped machine.
+pub(super) fn is_tainted(node: &Node) -> bool {
+    taints(node).iter().any(is_shutdown)
+}
+
+/// The node with the taint if its machine is stopped, and without if it runs.
+pub(super) fn with_state(node: &Node, state: State) -> Node {
+    let mut desired = node.clone();
+    let spec = desired.spec.get_or_insert_default();
+    match state {
+        State::Stopped if is_tainted(node) => {}
+        State::Stopped => spec.taints.get_or_insert_default().push(Taint {
+            key: SHUTDOWN.to_owned(),
+            effect: NO_SCHEDULE.to_owned(),
+            ..Taint::default()
+        }),
+        State::Running => {
+            spec.taints = spec.taints.take().map(|mut taints| {
+                taints.retain(|it| !is_shutdown(it));
+                taints
+            });
+            if spec.taints.as_ref().is_some_and(Vec::is_empty) {
+                spec.taints = None;
+            }
+        }
+    }
+    if node.spec.is_none() && desired.spec.as_ref().is_some_and(|it| it.taints.is_none()) {
+        desired.spec = None;
+    }
+    desired
+}
+
+/// What speaks against deleting a node whose machine neither a sweep nor a question about it alone has found.
+///
+/// An operator's word overrules what only asks for patience. It never stands in for the cloud's own.
+pub(super) fn objection(node: &Node, sweep: Sweep<'_>, patience: Patience) -> Option<Reason> {
+    if let Some(why) = sweep.incomplete {
+        return Some(Reason::Incomplete(why.to_owned()));
+    }
+    if !sweep.familiar {
+        return Some(Reason::Unfamiliar);
+    }
+    if is_approved(node) {
+        return None;
+    }
+    if !patience.warm_up.is_zero() {
+        return Some(Reason::WarmUp(patience.warm_up));
+    }
+    young(node, patience).map(Reason::Grace)
+}
+
+/// How long it takes until a node is old enough, if it is not.
+pub(super) fn young(node: &Node, patience: Patience) -> Option<Duration> {
+    let age = node.metadata.creation_timestamp.as_ref().map_or(Duration::ZERO, |created| {
+        Duration::try_from(patience.now.duration_since(created.0)).unwrap_or(Duration::ZERO)
+    });
+    patience.grace.checked_sub(age).filter(|it| !it.is_zero())
+}
+
+/// Whether an operator wants the node deleted if its machine is gone, whatever asks for patience.
+pub(super) fn is_approved(node: &Node) -> bool {
+    node.metadata.annotations.as_ref().and_then(|it| it.get(APPROVED)).is_some_and(|it| it == "true")
+}
+
+fn is_shutdown(taint: &Taint) -> bool {
+    taint.key == SHUTDOWN && taint.effect == NO_SCHEDULE
+}
+
+fn taints(node: &Node) -> &[Taint] {
+    node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

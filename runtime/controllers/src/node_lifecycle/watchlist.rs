@@ -1,0 +1,180 @@
+//! The nodes that are not ready: when each is looked at again, and what is remembered of it. No clock: it is told the
+//! time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use tokio::time::Instant;
+
+use crate::node_lifecycle::plan::Reason;
+
+/// The longest pause between two looks at a node.
+const LONGEST: Duration = Duration::from_secs(300);
+/// How many times in a row the cloud has to miss a machine before its node is deleted.
+const ABSENCES: u32 = 2;
+/// How often that number doubles at the most, once for each time that a missing machine was there again.
+const DOUBLINGS: u32 = 3;
+/// How long the same reason is not told again.
+const QUIET: Duration = Duration::from_secs(600);
+
+/// The nodes that are not ready.
+#[derive(Debug)]
+pub(super) struct Watchlist {
+    /// The first pause between two looks.
+    period: Duration,
+    nodes: HashMap<String, Watched>,
+}
+
+/// What is remembered of a node.
+#[derive(Debug)]
+struct Watched {
+    uid: Option<String>,
+    /// The pause before the next look.
+    pause: Duration,
+    due: Instant,
+    /// Somebody is looking.
+    busy: bool,
+    /// How many times in a row its machine was missing.
+    absences: u32,
+    /// How many times it was missing and then there again.
+    returns: u32,
+    told: Option<(Reason, Instant)>,
+}
+
+/// Nodes to look at now. Until they are [settled](Watchlist::settle), nobody else looks at them.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Those whose time has come.
+    pub(super) due: Vec<Arc<Node>>,
+    /// The others, for which an answer costs nothing if one about all comes in.
+    pub(super) early: Vec<Arc<Node>>,
+}
+
+/// What a look at a node has shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Outcome {
+    /// Its machine exists.
+    Present,
+    /// Its machine is missing: that is looked at again soon.
+    Absent,
+    /// Its machine is missing, and the node stays, for a reason that ends in so long.
+    Withheld(Option<Duration>),
+    /// Nothing. It may be tried again after so long.
+    Failed(Option<Duration>),
+    /// Nothing, and its time had not come.
+    Early,
+}
+
+impl Watchlist {
+    pub(super) fn new(period: Duration) -> Self {
+        Self { period, nodes: HashMap::new() }
+    }
+
+    /// Takes those of `not_ready` that are to be looked at, and forgets all nodes that are not among them.
+    pub(super) fn take(&mut self, not_ready: &[Arc<Node>], now: Instant) -> Taken {
+        let mut known = std::mem::take(&mut self.nodes);
+        let mut taken = Taken::default();
+        for node in not_ready {
+            let name = node.name_any();
+            let watched = known.remove(&name).filter(|it| it.uid == node.metadata.uid);
+            let watched = watched.unwrap_or_else(|| Watched::new(node, self.period, now));
+            if !watched.busy {
+                if watched.due <= now { &mut taken.due } else { &mut taken.early }.push(node.clone());
+            }
+            self.nodes.insert(name, watched);
+        }
+        // Where nobody's time has come, there is no answer to share.
+        if taken.due.is_empty() {
+            taken.early.clear();
+        }
+        for node in taken.due.iter().chain(&taken.early) {
+            if let Some(watched) = self.nodes.get_mut(&node.name_any()) {
+                watched.busy = true;
+            }
+        }
+        taken
+    }
+
+    /// Whether the machine of any of these nodes was missing when it was last looked for.
+    pub(super) fn is_any_missing(&self, nodes: &[Arc<Node>]) -> bool {
+        nodes.iter().any(|it| self.nodes.get(&it.name_any()).is_some_and(|it| it.absences > 0))
+    }
+
+    /// Counts that a node's machine is missing. Returns whether it has been missing often enough in a row.
+    pub(super) fn miss(&mut self, node: &Node) -> bool {
+        let period = self.period;
+        let Some(watched) = self.of(node) else { return false };
+        if watched.absences == 0 {
+            watched.pause = period;
+        }
+        watched.absences = watched.absences.saturating_add(1);
+        watched.absences >= ABSENCES << watched.returns.min(DOUBLINGS)
+    }
+
+    /// Ends a look at a node.
+    pub(super) fn settle(&mut self, node: &Node, outcome: Outcome, now: Instant) {
+        let period = self.period;
+        let Some(watched) = self.of(node) else { return };
+        watched.busy = false;
+        let was_due = watched.due <= now;
+        let pause = watched.pause;
+        watched.due = match outcome {
+            Outcome::Early => return,
+            Outcome::Present => {
+                if std::mem::take(&mut watched.absences) > 0 {
+                    watched.returns = watched.returns.saturating_add(1);
+                }
+                now + pause
+            }
+            Outcome::Absent => {
+                watched.due = now + period;
+                return;
+            }
+            Outcome::Withheld(ends) => now + ends.map_or(pause, |it| it.min(pause)).max(period),
+            Outcome::Failed(after) => now + after.map_or(pause, |it| it.max(pause)),
+        };
+        if was_due {
+            watched.pause = grown(pause, period);
+        }
+    }
+
+    /// Whether a reason is to be told: it is another one than before, or was told long ago.
+    pub(super) fn is_news(&mut self, node: &Node, reason: &Reason, now: Instant) -> bool {
+        let Some(watched) = self.of(node) else { return false };
+        let told = watched.told.as_ref();
+        let news = told.is_none_or(|(told, at)| told.label() != reason.label() || now - *at >= QUIET);
+        if news {
+            watched.told = Some((reason.clone(), now));
+        }
+        news
+    }
+
+    fn of(&mut self, node: &Node) -> Option<&mut Watched> {
+        self.nodes.get_mut(&node.name_any()).filter(|it| it.uid == node.metadata.uid)
+    }
+}
+
+impl Watched {
+    fn new(node: &Node, period: Duration, now: Instant) -> Self {
+        Self {
+            uid: node.metadata.uid.clone(),
+            pause: period,
+            due: now,
+            busy: false,
+            absences: 0,
+            returns: 0,
+            told: None,
+        }
+    }
+}
+
+/// The pause after the next look: twice as long each time, and five minutes at the most.
+fn grown(pause: Duration, period: Duration) -> Duration {
+    pause.saturating_mul(2).min(LONGEST.max(period))
+}
+
+#[cfg(test)]
+mod tests;
