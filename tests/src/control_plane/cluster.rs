@@ -22,6 +22,8 @@ pub struct Cluster {
     pub control_plane: &'static ControlPlane,
     config: kube::Config,
     audit: AuditLog,
+    /// Whether aerostat may be refused something.
+    forbids: bool,
     _exclusive: MutexGuard<'static, ()>,
 }
 
@@ -32,10 +34,32 @@ impl Cluster {
         &self.audit
     }
 
+    /// Says that this test asks, as aerostat, for what `deploy/rbac.yaml` does not allow. Every other test fails if it does.
+    pub fn forbids(&mut self) {
+        self.forbids = true;
+    }
+
     /// A client like `aerostat`, some of whose requests are answered by the test.
     #[must_use]
     pub fn faulty(&self, faults: &Faults) -> Client {
         faults.client(self.config.clone()).expect("the same configuration made a client before")
+    }
+}
+
+impl Drop for Cluster {
+    /// Fails the test if aerostat asked for something that it may not have.
+    fn drop(&mut self) {
+        // A second panic would hide the first, and end the process.
+        if self.forbids || std::thread::panicking() {
+            return;
+        }
+        let everything = self.audit.everything().expect("the API server keeps an audit log");
+        let forbidden: Vec<_> = everything
+            .iter()
+            .filter(|it| it.is_aerostats() && it.response.code == 403)
+            .map(|it| format!("{} {}", it.verb, it.uri))
+            .collect();
+        assert!(forbidden.is_empty(), "deploy/rbac.yaml does not allow aerostat {forbidden:#?}");
     }
 }
 
@@ -103,6 +127,7 @@ async fn take(control_plane: &'static ControlPlane, exclusive: MutexGuard<'stati
         control_plane,
         config,
         audit: audit.from_now()?,
+        forbids: false,
         _exclusive: exclusive,
     })
 }
@@ -134,7 +159,8 @@ mod tests {
 
     #[tokio::test]
     async fn aerostat_may_do_its_work_and_nothing_else() {
-        let cluster = cluster().await;
+        let mut cluster = cluster().await;
+        cluster.forbids();
         let nodes: Api<Node> = Api::all(cluster.admin.clone());
         let node = crate::kubelet::node("n1");
         nodes.create(&PostParams::default(), &node).await.unwrap();
@@ -175,6 +201,14 @@ mod tests {
             ]
         );
         assert_eq!(writes[0].body, label);
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "does not allow aerostat")]
+    async fn what_is_forbidden_fails_the_test() {
+        let cluster = cluster().await;
+        let nodes: Api<Node> = Api::all(cluster.aerostat.clone());
+        let _ = nodes.create(&PostParams::default(), &crate::kubelet::node("n1")).await;
     }
 
     #[tokio::test]
