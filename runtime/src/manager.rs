@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use controllers::{Account, Inventory, Nodes, Recorder, Severity, node};
+use controllers::{Account, Inventory, Nodes, Recorder, Severity, node, node_lifecycle};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -214,11 +214,14 @@ impl Process {
             }
             match (controller, &inventory) {
                 (Controller::CloudNode, Some(inventory)) => self.run_node(nodes, inventory, recorder.clone()),
-                (Controller::CloudNode, None) => {
+                (Controller::CloudNodeLifecycle, Some(inventory)) => {
+                    self.run_node_lifecycle(nodes, inventory, account.clone());
+                }
+                (Controller::CloudNode | Controller::CloudNodeLifecycle, None) => {
                     self.say_skipped(controller, &self.without("instances"));
                     continue;
                 }
-                (Controller::CloudNodeLifecycle | Controller::Service | Controller::Route, _) => {
+                (Controller::Service | Controller::Route, _) => {
                     self.say_skipped(controller, "this version does not have it");
                     continue;
                 }
@@ -255,6 +258,21 @@ impl Process {
         let run =
             node::run(self.client.clone(), nodes, inventory, recorder, self.metrics.clone(), options, self.stopped());
         self.run(Controller::CloudNode, run);
+    }
+
+    fn run_node_lifecycle(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, account: Account) {
+        let settings = self.settings.node_lifecycle;
+        let options = node_lifecycle::Options {
+            monitor_period: settings.monitor_period,
+            warm_up: settings.warm_up,
+            grace: settings.grace_period,
+            budget: node_lifecycle::Budget { percent: settings.budget, window: settings.budget_window },
+        };
+        let recorder = self.recorder(node_lifecycle::COMPONENT);
+        let (client, nodes, inventory, metrics) =
+            (self.client.clone(), nodes.clone(), inventory.clone(), self.metrics.clone());
+        let run = node_lifecycle::run(client, nodes, inventory, account, recorder, metrics, options, self.stopped());
+        self.run(Controller::CloudNodeLifecycle, run);
     }
 
     /// A recorder whose events are sent before the process ends.
