@@ -33,7 +33,7 @@ async fn adv_41_ten_thousand_events_of_a_provider_become_few() {
     }
     wait::until("what repeats is counted", async || {
         let events = rig.events("many-notices").await;
-        events.into_iter().find(|it| it.message.as_deref() == Some("the same") && it.count > Some(1))
+        events.into_iter().find(|it| it.count > Some(1))
     })
     .await;
     rig.never(Duration::from_secs(5), async || {

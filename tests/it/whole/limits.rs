@@ -1,6 +1,6 @@
 //! A cloud that asks for a pause gets it, and not a moment more.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tests::digitalocean::{Droplet, Fault, Options};
 use tests::operator::initialized;
@@ -18,7 +18,6 @@ async fn retry_after_is_obeyed_by_all_and_ends_in_time() {
     rig.create(&service("before", &[80], &[])).await;
     rig.served("before").await;
 
-    let mut answers = rig.cloud.observe();
     rig.cloud.inject(Fault::status("*", "/**", 429).header("retry-after", "30"));
     rig.ports("before", &[80, 81]).await;
     for index in 0..10 {
@@ -28,10 +27,10 @@ async fn retry_after_is_obeyed_by_all_and_ends_in_time() {
         rig.cloud.droplets().insert(Droplet::new(id, &worker(id)));
         kubelet::join(&rig.cluster.admin, &worker(id)).await.unwrap();
     }
-    let refused = wait::within(wait::DEADLINE, async || {
-        answers.recv().await.ok().filter(|it| it.status == Some(429)).map(|_| SystemTime::now())
-    });
-    let refused = refused.await.expect("the cloud is asked");
+    rig.cloud.wait_for("a refusal", |requests| requests.iter().any(|it| it.status == Some(429))).await;
+    let requests = rig.cloud.requests();
+    let answered = requests.iter().filter(|it| it.status == Some(429)).map(|it| it.at + it.took.unwrap());
+    let refused = answered.min().unwrap();
     let within = || {
         let requests = rig.cloud.requests();
         requests.iter().filter(|it| it.at > refused && it.at < refused + PAUSE).count()
