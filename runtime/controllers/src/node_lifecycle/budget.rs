@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(at.len(), 300);
         for second in 0..3000 {
             let window = second..second + 600;
-            assert!(at.iter().filter(|it| window.contains(it)).count() <= 50, "from second {second} on");
+            assert!(at.iter().filter(|it| window.contains(*it)).count() <= 50, "from second {second} on");
         }
     }
 

@@ -41,7 +41,8 @@ struct Watched {
     absences: u32,
     /// How many times it was missing and then there again.
     returns: u32,
-    told: Option<(Reason, Instant)>,
+    /// When which reason was told.
+    told: HashMap<&'static str, Instant>,
 }
 
 /// Nodes to look at now. Until they are [settled](Watchlist::settle), nobody else looks at them.
@@ -141,13 +142,13 @@ impl Watchlist {
         }
     }
 
-    /// Whether a reason is to be told: it is another one than before, or was told long ago.
+    /// Whether a reason is to be told: it was not told in the last minutes.
     pub(super) fn is_news(&mut self, node: &Node, reason: &Reason, now: Instant) -> bool {
         let Some(watched) = self.of(node) else { return false };
-        let told = watched.told.as_ref();
-        let news = told.is_none_or(|(told, at)| told.label() != reason.label() || now - *at >= QUIET);
+        let told = watched.told.get(reason.label());
+        let news = told.is_none_or(|at| now - *at >= QUIET);
         if news {
-            watched.told = Some((reason.clone(), now));
+            watched.told.insert(reason.label(), now);
         }
         news
     }
@@ -166,7 +167,7 @@ impl Watched {
             busy: false,
             absences: 0,
             returns: 0,
-            told: None,
+            told: HashMap::new(),
         }
     }
 }

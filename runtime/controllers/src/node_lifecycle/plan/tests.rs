@@ -1,1 +1,149 @@
+use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::*;
+
+fn node(taints: &[(&str, &str)]) -> Node {
+    let taint = |(key, effect): &(&str, &str)| Taint {
+        key: (*key).to_owned(),
+        effect: (*effect).to_owned(),
+        ..Taint::default()
+    };
+    let taints = (!taints.is_empty()).then(|| taints.iter().map(taint).collect());
+    Node { spec: Some(NodeSpec { taints, ..NodeSpec::default() }), ..Node::default() }
+}
+
+#[track_caller]
+fn check_taints(taints: &[(&str, &str)], state: State, expected: &[(&str, &str)]) {
+    assert_eq!(with_state(&node(taints), state), node(expected));
+}
+
+#[test]
+fn case_080_a_stopped_machine_gets_the_taint_once() {
+    check_taints(&[], State::Stopped, &[(SHUTDOWN, "NoSchedule")]);
+    let both = [("foo", "NoSchedule"), (SHUTDOWN, "NoSchedule")];
+    check_taints(&both[..1], State::Stopped, &both);
+    check_taints(&both, State::Stopped, &both);
+}
+
+#[test]
+fn case_082_the_taint_goes_and_the_others_stay_in_order() {
+    let all = [("foo", "NoSchedule"), (SHUTDOWN, "NoSchedule"), ("bar", "NoExecute")];
+    check_taints(&all, State::Running, &[all[0], all[2]]);
+    check_taints(&all[1..2], State::Running, &[]);
+    check_taints(&[], State::Running, &[]);
+    assert_eq!(with_state(&Node::default(), State::Running), Node::default());
+}
+
+#[test]
+fn case_084_the_key_with_another_effect_is_another_taint() {
+    let other = [(SHUTDOWN, "NoExecute")];
+    check_taints(&other, State::Running, &other);
+    check_taints(&other, State::Stopped, &[other[0], (SHUTDOWN, "NoSchedule")]);
+    assert!(!is_tainted(&node(&other)));
+}
+
+#[test]
+fn case_077_a_node_is_ready_only_if_it_says_so() {
+    let with = |conditions: Option<Vec<(&str, &str)>>| {
+        let condition = |(kind, status): (&str, &str)| NodeCondition {
+            type_: kind.to_owned(),
+            status: status.to_owned(),
+            ..NodeCondition::default()
+        };
+        let conditions = conditions.map(|it| it.into_iter().map(condition).collect());
+        is_ready(&Node { status: Some(NodeStatus { conditions, ..NodeStatus::default() }), ..Node::default() })
+    };
+    assert!(with(Some(vec![("DiskPressure", "False"), ("Ready", "True")])));
+    assert!(!with(Some(vec![("Ready", "False")])));
+    assert!(!with(Some(vec![("Ready", "Unknown")])));
+    assert!(!with(Some(vec![("DiskPressure", "True")])));
+    assert!(!with(None));
+    assert!(!is_ready(&Node::default()));
+}
+
+const GOOD: Sweep<'_> = Sweep { incomplete: None, familiar: true };
+
+fn patience(warm_up: u64, grace: u64) -> Patience {
+    Patience {
+        warm_up: Duration::from_secs(warm_up),
+        grace: Duration::from_secs(grace),
+        now: Timestamp::from_second(1_800_000_000).unwrap(),
+    }
+}
+
+fn aged(seconds: i64) -> Node {
+    let mut node = node(&[]);
+    node.metadata.creation_timestamp = Some(Time(Timestamp::from_second(1_800_000_000 - seconds).unwrap()));
+    node
+}
+
+fn approved(mut node: Node, word: &str) -> Node {
+    node.metadata.annotations.get_or_insert_default().insert(APPROVED.to_owned(), word.to_owned());
+    node
+}
+
+#[test]
+fn an_old_node_that_a_good_sweep_lacks_goes() {
+    assert_eq!(objection(&aged(300), GOOD, patience(0, 300)), None);
+}
+
+#[test]
+fn case_101_a_young_node_stays_until_it_is_old_enough() {
+    let left = |seconds| Some(Reason::Grace(Duration::from_secs(seconds)));
+    assert_eq!(objection(&aged(0), GOOD, patience(0, 300)), left(300));
+    assert_eq!(objection(&aged(299), GOOD, patience(0, 300)), left(1));
+    assert_eq!(objection(&aged(-60), GOOD, patience(0, 300)), left(300), "clocks differ");
+    assert_eq!(objection(&node(&[]), GOOD, patience(0, 300)), left(300), "it does not say how old it is");
+    assert_eq!(objection(&node(&[]), GOOD, patience(0, 0)), None);
+}
+
+#[test]
+fn in_the_first_time_of_leadership_nothing_goes() {
+    let expected = Reason::WarmUp(Duration::from_secs(7));
+    assert_eq!(objection(&aged(3600), GOOD, patience(7, 300)), Some(expected));
+}
+
+#[test]
+fn adv_71_a_sweep_that_is_incomplete_or_of_strangers_proves_nothing() {
+    let incomplete = Sweep { incomplete: Some("zone b is silent"), ..GOOD };
+    let expected = Some(Reason::Incomplete("zone b is silent".to_owned()));
+    assert_eq!(objection(&aged(3600), incomplete, patience(0, 300)), expected);
+    let strange = Sweep { familiar: false, ..GOOD };
+    assert_eq!(objection(&aged(3600), strange, patience(0, 300)), Some(Reason::Unfamiliar));
+}
+
+#[test]
+fn an_operators_word_overrules_patience_and_never_the_cloud() {
+    assert_eq!(objection(&approved(aged(0), "true"), GOOD, patience(60, 300)), None);
+    for word in ["", "false", "True", "yes"] {
+        let objection = objection(&approved(aged(0), word), GOOD, patience(60, 300));
+        assert!(matches!(objection, Some(Reason::WarmUp(_))), "{word:?}");
+    }
+    let strange = Sweep { familiar: false, ..GOOD };
+    assert_eq!(objection(&approved(aged(3600), "true"), strange, patience(0, 0)), Some(Reason::Unfamiliar));
+    let incomplete = Sweep { incomplete: Some("it is"), ..GOOD };
+    let objection = objection(&approved(aged(3600), "true"), incomplete, patience(0, 0));
+    assert!(matches!(objection, Some(Reason::Incomplete(_))));
+}
+
+#[test]
+fn every_reason_has_its_label_and_names_the_node() {
+    let reasons = [
+        Reason::Account("another account".to_owned()),
+        Reason::Incomplete("zone b is silent".to_owned()),
+        Reason::Unfamiliar,
+        Reason::Contradiction,
+        Reason::WarmUp(Duration::from_secs(1)),
+        Reason::Grace(Duration::from_secs(1)),
+        Reason::Budget { deletions: 3, window: Duration::from_secs(600) },
+    ];
+    assert_eq!(reasons.each_ref().map(Reason::label), Reason::LABELS);
+    for reason in &reasons {
+        let message = reason.message("worker-7");
+        assert!(message.contains("node worker-7"), "{message}");
+        let patience = matches!(reason, Reason::WarmUp(_) | Reason::Grace(_) | Reason::Budget { .. });
+        assert_eq!(message.contains("aerostat.dev/delete-approved=true"), patience, "{message}");
+    }
+    assert_eq!(Reason::Grace(Duration::from_secs(1)).message("n"), Reason::Grace(Duration::from_secs(2)).message("n"));
+}

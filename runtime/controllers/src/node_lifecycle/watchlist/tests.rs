@@ -1,1 +1,172 @@
+use std::collections::HashSet;
 
+use super::*;
+
+const PERIOD: Duration = Duration::from_secs(5);
+
+fn node(name: &str, uid: &str) -> Arc<Node> {
+    let mut node = Node::default();
+    node.metadata.name = Some(name.into());
+    node.metadata.uid = Some(uid.into());
+    Arc::new(node)
+}
+
+fn nodes(count: usize) -> Vec<Arc<Node>> {
+    (0..count).map(|nth| node(&format!("n{nth}"), &format!("u{nth}"))).collect()
+}
+
+fn names(nodes: &[Arc<Node>]) -> Vec<String> {
+    nodes.iter().map(|it| it.name_any()).collect()
+}
+
+/// Seconds after which one node is looked at, if each look has this outcome.
+fn looks(outcome: Outcome, seconds: u64) -> Vec<u64> {
+    let (start, them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(PERIOD);
+    let mut looks = Vec::new();
+    for second in (0..seconds).step_by(5) {
+        let now = start + Duration::from_secs(second);
+        for node in watchlist.take(&them, now).due {
+            looks.push(second);
+            watchlist.settle(&node, outcome, now);
+        }
+    }
+    looks
+}
+
+#[test]
+fn case_105_looks_at_a_node_that_is_there_become_rare() {
+    let looks = looks(Outcome::Present, 3600);
+    assert_eq!(looks[..9], [0, 5, 15, 35, 75, 155, 315, 615, 915]);
+    assert!(looks.len() * 100 < 5 * 1440 / 2, "less than half of 5 % of 1,440: {}", looks.len());
+    assert_eq!(looks.len(), 17);
+}
+
+#[test]
+fn errors_make_looks_rare_too_and_a_pause_that_was_asked_for_is_kept() {
+    assert_eq!(looks(Outcome::Failed(None), 3600).len(), 17);
+    assert_eq!(looks(Outcome::Failed(Some(Duration::from_secs(120))), 600), [0, 120, 240, 360, 480]);
+}
+
+#[test]
+fn a_node_is_looked_at_when_what_holds_it_back_ends() {
+    assert_eq!(looks(Outcome::Withheld(None), 320), [0, 5, 15, 35, 75, 155, 315]);
+    assert_eq!(looks(Outcome::Withheld(Some(Duration::from_secs(12))), 60), [0, 5, 15, 30, 45]);
+}
+
+#[test]
+fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
+    let (start, them) = (Instant::now(), nodes(50));
+    let mut watchlist = Watchlist::new(PERIOD);
+    let mut rounds = Vec::new();
+    for second in (0..7200_u64).step_by(5) {
+        let now = start + Duration::from_secs(second);
+        // One more node each 17 seconds.
+        let failed = usize::try_from(second / 17).unwrap().min(them.len());
+        let taken = watchlist.take(&them[..failed], now);
+        if !taken.due.is_empty() {
+            rounds.push(second);
+        }
+        for node in taken.due.iter().chain(&taken.early) {
+            watchlist.settle(node, Outcome::Present, now);
+        }
+    }
+    let second_hour = rounds.iter().filter(|it| **it >= 3600).count();
+    assert_eq!(second_hour, 12);
+}
+
+#[test]
+fn a_node_is_looked_at_once_at_a_time() {
+    let (now, them) = (Instant::now(), nodes(2));
+    let mut watchlist = Watchlist::new(PERIOD);
+    assert_eq!(names(&watchlist.take(&them, now).due), ["n0", "n1"]);
+    watchlist.settle(&them[1], Outcome::Present, now);
+    let later = now + PERIOD;
+    assert_eq!(names(&watchlist.take(&them, later).due), ["n1"], "nobody has settled n0");
+}
+
+#[test]
+fn nodes_whose_time_has_not_come_are_taken_only_beside_others() {
+    let (now, them) = (Instant::now(), nodes(2));
+    let mut watchlist = Watchlist::new(PERIOD);
+    let taken = watchlist.take(&them[..1], now);
+    watchlist.settle(&taken.due[0], Outcome::Present, now);
+    let taken = watchlist.take(&them, now);
+    assert_eq!((names(&taken.due), names(&taken.early)), (vec!["n1".to_owned()], vec!["n0".to_owned()]));
+    watchlist.settle(&them[0], Outcome::Early, now);
+    watchlist.settle(&them[1], Outcome::Present, now);
+    let taken = watchlist.take(&them, now);
+    assert!(taken.due.is_empty() && taken.early.is_empty());
+    assert_eq!(watchlist.take(&them, now + PERIOD).due.len(), 2, "a look that came to nothing changes nothing");
+}
+
+#[test]
+fn a_missing_machine_is_missed_twice() {
+    let (now, them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(PERIOD);
+    watchlist.take(&them, now);
+    assert!(!watchlist.miss(&them[0]));
+    assert!(watchlist.is_any_missing(&them));
+    watchlist.settle(&them[0], Outcome::Absent, now);
+    assert!(watchlist.take(&them, now + PERIOD - Duration::from_millis(1)).due.is_empty());
+    assert_eq!(watchlist.take(&them, now + PERIOD).due.len(), 1);
+    assert!(watchlist.miss(&them[0]));
+}
+
+#[test]
+fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
+    let (now, them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(PERIOD);
+    watchlist.take(&them, now);
+    for needed in [2, 4, 8, 16, 16] {
+        let missed = (1..).take_while(|_| !watchlist.miss(&them[0])).count();
+        assert_eq!(missed + 1, needed);
+        watchlist.settle(&them[0], Outcome::Present, now);
+    }
+    // One that is there every other time is never missed for long enough.
+    let mut watchlist = Watchlist::new(PERIOD);
+    watchlist.take(&them, now);
+    for _ in 0..1000 {
+        assert!(!watchlist.miss(&them[0]));
+        watchlist.settle(&them[0], Outcome::Present, now);
+    }
+}
+
+#[test]
+fn a_node_that_is_ready_again_or_another_one_begins_anew() {
+    let (now, them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(PERIOD);
+    watchlist.take(&them, now);
+    watchlist.miss(&them[0]);
+    watchlist.settle(&them[0], Outcome::Absent, now);
+    watchlist.take(&[], now);
+    watchlist.take(&them, now);
+    assert!(!watchlist.miss(&them[0]), "it was ready in between");
+
+    let another = node("n0", "u-other");
+    watchlist.take(std::slice::from_ref(&another), now);
+    assert!(!watchlist.miss(&another), "it has the name, and is another node");
+    assert!(!watchlist.miss(&them[0]), "it is not there any more");
+}
+
+#[test]
+fn a_reason_is_told_once_in_ten_minutes() {
+    let (now, them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(PERIOD);
+    watchlist.take(&them, now);
+    let grace = |seconds| Reason::Grace(Duration::from_secs(seconds));
+    assert!(watchlist.is_news(&them[0], &grace(9), now));
+    assert!(!watchlist.is_news(&them[0], &grace(4), now), "only less of it is left");
+    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar, now));
+    assert!(!watchlist.is_news(&them[0], &grace(2), now), "another one was told in between");
+    assert!(!watchlist.is_news(&them[0], &Reason::Unfamiliar, now + QUIET - PERIOD));
+    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar, now + QUIET));
+}
+
+#[test]
+fn every_node_is_taken_once() {
+    let (now, them) = (Instant::now(), nodes(100));
+    let mut watchlist = Watchlist::new(PERIOD);
+    let taken = watchlist.take(&them, now);
+    assert_eq!(names(&taken.due).into_iter().collect::<HashSet<_>>().len(), 100);
+}
