@@ -51,9 +51,11 @@ pub struct Request {
 }
 
 /// Who asked.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct User {
-    /// The name, as in `system:serviceaccount:kube-system:cloud-controller-manager`.
+    /// The name, as in `system:serviceaccount:kube-system:cloud-controller-manager`. Empty for somebody whom the API server
+    /// does not know.
     pub username: String,
 }
 

@@ -42,7 +42,10 @@ async fn case_236_after_a_leader_was_killed_the_other_replica_leads() {
     let mut standby = second.start();
     let first_holder = holder(&cluster).await;
     standby.says(&format!("standing by: {first_holder} holds lease")).await;
-    assert_eq!(leader.checks().await, ["leaderElection", "cloud-node-controller"]);
+    let checks = leader.checks().await;
+    let expected =
+        ["leaderElection", "cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller"];
+    assert_eq!(checks, expected);
     assert_eq!(standby.checks().await, ["leaderElection"], "a standby is healthy, and runs no controller");
 
     leader.kill();
@@ -196,7 +199,8 @@ async fn without_election_there_is_no_lease() {
     let process = setup.started().await;
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
     initialized(&cluster, "honest-1").await;
-    assert_eq!(process.checks().await, ["cloud-node-controller"]);
+    let checks = process.checks().await;
+    assert_eq!(checks, ["cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller"]);
     process.stop().await;
     assert!(leases(&cluster).get_opt(LEASE).await.unwrap().is_none());
 }

@@ -19,6 +19,8 @@ const FURTHER: Reasons = &[
     ("cloud-node-lifecycle-monitor-nodes-workers", "in later versions"),
     ("log-json-*", "where the JSON log is registered"),
     ("node-cidr-mask-size*", "with node IPAM"),
+    ("node-deletion-*", "ours: what upstream does at once, or does not ask"),
+    ("service-retry-base-delay", "ours: upstream's is a constant"),
     ("service-cluster-ip-range", "with node IPAM"),
 ];
 
