@@ -1,1 +1,7 @@
-//! The manifests of `deploy/` against a real API server.
+//! `deploy/`: what an operator applies is accepted, fits the binary, and is enough for it.
+
+mod config;
+mod install;
+mod manifests;
+mod pod;
+mod setup;

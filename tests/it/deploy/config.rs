@@ -1,0 +1,118 @@
+//! The config and the Secret: what the provider needs is allowed, nothing else is, and the token goes nowhere else.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::Description;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use prometheus::Registry;
+use sandbox::{
+    Addresses, BaseUrl, ConfigMaps, Credentials, Digest, Endpoint, EndpointLimits, Gate, GateSettings, Metrics,
+    Provider, ProviderSettings, Sandbox, Source,
+};
+use serde_json::Value;
+use tests::guests;
+
+use crate::setup::{container, object, template};
+
+/// What stands in `cloud.yaml`.
+fn config() -> Value {
+    let texts = object::<ConfigMap>("config.yaml").data.unwrap();
+    assert_eq!(texts.keys().collect::<Vec<_>>(), ["cloud.yaml"]);
+    serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
+}
+
+/// A list of texts in a document.
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+}
+
+/// Each method with each path.
+fn requests(methods: &[String], paths: &[String]) -> Vec<String> {
+    methods.iter().flat_map(|method| paths.iter().map(move |path| format!("{method} {path}"))).collect()
+}
+
+#[tokio::test]
+async fn what_the_provider_describes_is_allowed_and_nothing_else() {
+    let config = config();
+    let description = describe().await;
+    assert_eq!(description.endpoints.len(), 1);
+    let described: BTreeSet<_> =
+        description.endpoints[0].allow.iter().flat_map(|it| requests(&it.methods, &it.paths)).collect();
+    let rules = config["endpoints"][0]["allow"].as_array().unwrap();
+    let allowed: Vec<_> = rules.iter().flat_map(|it| requests(&texts(&it["methods"]), &texts(&it["paths"]))).collect();
+    assert_eq!(allowed.iter().cloned().collect::<BTreeSet<_>>(), described);
+    assert_eq!(allowed.len(), described.len(), "no rule stands there twice");
+
+    assert_eq!(config["endpoints"].as_array().unwrap().len(), 1);
+    assert_eq!(config["endpoints"][0]["name"], description.endpoints[0].name);
+    assert_eq!(config["endpoints"][0]["baseUrl"], description.endpoints[0].example_base_url);
+    assert_eq!(texts(&config["provider"]["writesAnnotations"]), description.writes_annotations);
+    let named = format!("--cloud-provider={}", description.name);
+    assert!(container(&template()).args.unwrap().contains(&named), "{named}");
+}
+
+#[test]
+fn the_pod_finds_its_files_where_the_flags_and_the_config_say() {
+    let pod = template().spec.unwrap();
+    let volumes = pod.volumes.as_ref().unwrap();
+    let sources = volumes[0].projected.as_ref().unwrap().sources.as_ref().unwrap();
+    let config_map = sources[0].config_map.as_ref().unwrap();
+    let secret = sources[1].secret.as_ref().unwrap();
+    assert_eq!((volumes.len(), sources.len()), (1, 2));
+    assert_eq!(Some(&config_map.name), object::<ConfigMap>("config.yaml").metadata.name.as_ref());
+    assert_eq!(Some(&secret.name), object::<Secret>("secret.yaml").metadata.name.as_ref());
+
+    let container = container(&template());
+    let mounts = container.volume_mounts.unwrap();
+    assert_eq!(mounts.len(), 1);
+    assert_eq!(mounts[0].name, volumes[0].name);
+    let folder = &mounts[0].mount_path;
+    assert!(container.args.unwrap().contains(&format!("--cloud-config={folder}/cloud.yaml")));
+    assert_eq!(config()["credentials"][0]["bearer"]["file"], format!("{folder}/token"));
+}
+
+#[test]
+fn the_token_goes_to_the_endpoint_and_nowhere_else() {
+    let secret = object::<Secret>("secret.yaml").string_data.unwrap();
+    assert_eq!(secret.keys().collect::<Vec<_>>(), ["token", "token.origins"]);
+    assert_eq!(secret["token"], "REPLACE-WITH-YOUR-TOKEN");
+    assert_eq!(
+        secret["token.origins"].lines().collect::<Vec<_>>(),
+        [config()["endpoints"][0]["baseUrl"].as_str().unwrap()]
+    );
+}
+
+/// What the provider says of itself, before it has reached anything.
+async fn describe() -> Description {
+    let path = guests::DIGITALOCEAN;
+    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
+    let module = source.fetch(&NoConfigMaps).await.unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let api = Endpoint {
+        name: "api".to_owned(),
+        base_url: BaseUrl::parse("https://api.example.com").unwrap(),
+        credential: None,
+        allow: Vec::new(),
+        addresses: Addresses::Public,
+        ca_file: None,
+        headers: Vec::new(),
+        limits: EndpointLimits::default(),
+    };
+    let credentials = Credentials::load(Vec::new()).unwrap();
+    let settings = GateSettings { endpoints: vec![api], credentials, fence: Arc::new(|| true), route: |it| it };
+    let gate = Gate::new(settings, metrics.clone()).unwrap();
+    let sandbox = Sandbox::new(64 << 20).unwrap();
+    let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
+    provider.description().clone()
+}
+
+struct NoConfigMaps;
+
+#[async_trait]
+impl ConfigMaps for NoConfigMaps {
+    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(format!("the module is in a file, not in {namespace}/{name}"))
+    }
+}

@@ -1,0 +1,104 @@
+//! The README's commands, typed as they stand there, and the binary with what they leave behind.
+
+use std::fs;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::{Api, ObjectMeta, PostParams};
+use tests::aerostat::{Aerostat, message};
+use tests::control_plane::{Cluster, cluster};
+use tests::guests;
+
+use crate::setup::{Folder, command_line, container, files, text};
+
+/// What the operator types where the README asks for the token.
+const TOKEN: &str = "dop_v1_an&d/slashes";
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The README's blocks of commands that can run here, in their order. What builds, needs nodes or takes another's place is
+/// marked as `console`.
+fn commands() -> String {
+    let readme = text("README.md");
+    let blocks: Vec<_> = readme.split("```sh\n").skip(1).map(|it| it.split("```").next().unwrap()).collect();
+    assert_eq!(blocks.len(), 5, "{blocks:#?}");
+    blocks.concat()
+}
+
+#[tokio::test]
+async fn the_readmes_commands_install_what_the_binary_runs_with() {
+    let cluster = cluster().await;
+    let folder = Folder::new();
+    let said = folder.run(&cluster, &commands(), &format!("{TOKEN}\n"));
+    assert!(said.success, "{said:#?}");
+
+    let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let module = config_maps.get("digitalocean-provider").await.unwrap();
+    assert!(module.binary_data.unwrap()["provider.wasm"].0 == fs::read(guests::DIGITALOCEAN).unwrap(), "byte for byte");
+    assert_eq!(module.metadata.annotations, None, "no copy of the module");
+    let deployment: Deployment = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
+    let template = deployment.spec.unwrap().template;
+    assert!(
+        template.metadata.as_ref().unwrap().annotations.as_ref().unwrap().keys().any(|it| it.contains("restartedAt"))
+    );
+    let container = container(&template);
+    assert_eq!(container.image.as_deref(), Some("registry.example.org/ours:1"));
+
+    let secret: Secret = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
+    let files = files(config_maps.get("aerostat").await.unwrap(), secret);
+    let token = files.iter().find(|(name, _)| name == "token").unwrap();
+    assert_eq!(String::from_utf8_lossy(&token.1), TOKEN);
+    for (name, bytes) in &files {
+        let here =
+            String::from_utf8(bytes.clone()).unwrap().replace("/etc/aerostat", &folder.path("").display().to_string());
+        fs::write(folder.path(name), here).unwrap();
+    }
+    // It loads everything, and then waits for ever: nothing is asked of the cloud.
+    hold_lease(&cluster).await;
+    let arguments = command_line(&container).into_iter().skip(2).chain([
+        format!("--cloud-config={}", folder.path("cloud.yaml").display()),
+        format!("--kubeconfig={}", cluster.kubeconfig.display()),
+        "--secure-port=0".to_owned(),
+    ]);
+    let mut process = Aerostat::start(arguments).unwrap();
+    let memory = process.wait_for("calls of the provider take at most", PATIENCE).await.unwrap();
+    process.wait_for("provider digitalocean", PATIENCE).await.unwrap();
+    let endpoint = process.wait_for("endpoint api is https://api.digitalocean.com", PATIENCE).await.unwrap();
+    assert!(message(&endpoint).contains("with credential token; allowed: DELETE /v2/load_balancers/*, "));
+    process.wait_for("standing by: somebody holds lease", PATIENCE).await.unwrap();
+    assert!(process.stop().await.unwrap().success());
+
+    let wanted: u64 = message(&memory).split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let limits = container.resources.unwrap().limits.unwrap();
+    assert_eq!(limits["memory"].0, "1Gi");
+    assert!(wanted + 256 < 1024, "{}: the rest of the process needs room as well", message(&memory));
+}
+
+/// Lets somebody else hold the Lease, for an hour.
+async fn hold_lease(cluster: &Cluster) {
+    let lease = Lease {
+        metadata: ObjectMeta { name: Some("cloud-controller-manager".to_owned()), ..ObjectMeta::default() },
+        spec: Some(LeaseSpec {
+            holder_identity: Some("somebody".to_owned()),
+            lease_duration_seconds: Some(3600),
+            renew_time: Some(MicroTime(Timestamp::now())),
+            ..LeaseSpec::default()
+        }),
+    };
+    let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    leases.create(&PostParams::default(), &lease).await.unwrap();
+}
+
+#[tokio::test]
+async fn applied_by_kubectl_itself_the_module_is_too_long() {
+    let cluster = cluster().await;
+    let script = "kubectl -n kube-system create configmap digitalocean-provider --dry-run=client -o yaml \
+        --from-file=provider.wasm=digitalocean.wasm | kubectl apply -f -";
+    let said = Folder::new().run(&cluster, script, "");
+    assert!(!said.success, "{said:#?}");
+    assert!(said.error.contains("metadata.annotations: Too long"), "{said:#?}");
+}

@@ -1,0 +1,96 @@
+//! The Pod: where it may run, what it may do on its node, and what the binary gets from it.
+
+use k8s_openapi::api::core::v1::{Namespace, Pod, PodTemplateSpec, Taint, Toleration};
+use kube::api::{Api, ObjectMeta, PostParams};
+use serde_json::json;
+use tests::control_plane::{Cluster, cluster};
+use tests::kubelet;
+
+use crate::setup::{command_line, container, template};
+
+#[tokio::test]
+async fn the_pod_is_restricted_in_all_but_the_nodes_network() {
+    let cluster = cluster().await;
+    let namespaces: Api<Namespace> = Api::all(cluster.admin.clone());
+    let namespace: Namespace = serde_json::from_value(json!({ "metadata": {
+        "name": format!("restricted-{}", uuid::Uuid::new_v4()),
+        "labels": { "pod-security.kubernetes.io/enforce": "restricted" },
+    } }))
+    .unwrap();
+    let namespace = namespaces.create(&PostParams::default(), &namespace).await.unwrap().metadata.name.unwrap();
+
+    let Err(kube::Error::Api(status)) = create(&cluster, &namespace, template()).await else {
+        panic!("a Pod on the node's network is not restricted");
+    };
+    let violations = status.message.split_once(": ").map(|(_, it)| it);
+    let expected = "violates PodSecurity \"restricted:latest\": host namespaces (hostNetwork=true), hostPort (container \
+        \"aerostat\" uses hostPort 10258)";
+    assert_eq!(violations, Some(expected), "and nothing else");
+
+    let mut own_network = template();
+    own_network.spec.as_mut().unwrap().host_network = None;
+    let pod = create(&cluster, &namespace, own_network).await.unwrap().spec.unwrap();
+    assert_eq!(pod.priority, Some(2_000_000_000), "system-cluster-critical");
+    assert_eq!(pod.service_account_name.as_deref(), Some("cloud-controller-manager"));
+    let security = pod.containers[0].security_context.clone().unwrap();
+    assert_eq!(security.read_only_root_filesystem, Some(true));
+}
+
+/// What would become of a Pod of this template.
+async fn create(cluster: &Cluster, namespace: &str, template: PodTemplateSpec) -> kube::Result<Pod> {
+    let metadata = ObjectMeta { name: Some("aerostat".to_owned()), ..template.metadata.unwrap() };
+    let pod = Pod { metadata, spec: template.spec, status: None };
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    Api::<Pod>::namespaced(cluster.admin.clone(), namespace).create(&dry_run, &pod).await
+}
+
+#[test]
+fn it_runs_on_a_node_on_which_nothing_else_can_run_yet() {
+    let pod = template().spec.unwrap();
+    let tolerations = pod.tolerations.unwrap();
+    let taints = [
+        (kubelet::UNINITIALIZED, "true", "NoSchedule"),
+        ("node.kubernetes.io/not-ready", "", "NoSchedule"),
+        ("node.kubernetes.io/not-ready", "", "NoExecute"),
+        ("node-role.kubernetes.io/control-plane", "", "NoSchedule"),
+    ];
+    for (key, value, effect) in taints {
+        let taint =
+            Taint { key: key.to_owned(), value: Some(value.to_owned()), effect: effect.to_owned(), time_added: None };
+        assert!(tolerations.iter().any(|it| tolerates(it, &taint)), "{taint:?}");
+    }
+    let foreign = Taint { key: "dedicated".to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+    assert!(!tolerations.iter().any(|it| tolerates(it, &foreign)), "nodes that are meant for others stay theirs");
+    assert_eq!(pod.host_network, Some(true));
+    assert_eq!(pod.dns_policy.as_deref(), Some("Default"));
+}
+
+/// As the scheduler sees it.
+fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+    let effect = toleration.effect.as_deref().is_none_or(|it| it == taint.effect);
+    let key = toleration.key.as_deref().is_none_or(|it| it == taint.key);
+    let value = match toleration.operator.as_deref() {
+        Some("Exists") => true,
+        _ => toleration.value == taint.value,
+    };
+    effect && key && value
+}
+
+#[test]
+fn the_binary_knows_every_flag() {
+    let container = container(&template());
+    let arguments = command_line(&container);
+    assert_eq!(arguments[..2], ["aerostat", "run"]);
+    let settings = aerostat::Settings::parse(arguments).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(settings.warnings, [""; 0]);
+    assert!(settings.leader_election.is_some(), "there are two of them");
+
+    let serving = settings.serving.unwrap();
+    let port = &container.ports.as_ref().unwrap()[0];
+    assert_eq!(port.container_port, i32::from(serving.address.port()));
+    assert!(serving.address.ip().is_unspecified(), "the kubelet asks at the node's address");
+    for probe in [container.startup_probe, container.liveness_probe, container.readiness_probe] {
+        let get = serde_json::to_value(probe.unwrap().http_get.unwrap()).unwrap();
+        assert_eq!(get, json!({ "path": "/healthz", "port": port.name, "scheme": "HTTPS" }));
+    }
+}

@@ -1,0 +1,115 @@
+//! The folder `deploy/`, kubectl, and what the manifests say.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
+use serde::de::DeserializeOwned;
+use tests::control_plane::{Cluster, kubectl};
+
+/// What kubectl, or a shell that ran it, said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) success: bool,
+    pub(crate) out: String,
+    pub(crate) error: String,
+}
+
+/// A folder as the README's commands expect it: `deploy/` and the module in it. It goes away with the test.
+pub(crate) struct Folder(PathBuf);
+
+/// The manifests' folder.
+pub(crate) fn deploy() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy")
+}
+
+/// A file of the manifests' folder.
+pub(crate) fn text(name: &str) -> String {
+    let path = deploy().join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+/// The names of all manifests.
+pub(crate) fn manifests() -> Vec<String> {
+    let names = fs::read_dir(deploy()).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut manifests: Vec<_> = names.filter(|it| it.ends_with(".yaml")).collect();
+    manifests.sort();
+    manifests
+}
+
+/// The only object of a manifest.
+pub(crate) fn object<K: DeserializeOwned>(name: &str) -> K {
+    serde_saphyr::from_str(&text(name)).unwrap_or_else(|error| panic!("cannot parse {name}: {error}"))
+}
+
+/// What the Deployment makes Pods of.
+pub(crate) fn template() -> PodTemplateSpec {
+    object::<Deployment>("deployment.yaml").spec.unwrap().template
+}
+
+/// The only container of a Pod.
+pub(crate) fn container(template: &PodTemplateSpec) -> Container {
+    let containers = &template.spec.as_ref().unwrap().containers;
+    assert_eq!(containers.len(), 1);
+    containers[0].clone()
+}
+
+/// The command line of a container, with the program's name.
+pub(crate) fn command_line(container: &Container) -> Vec<String> {
+    container.command.iter().chain(&container.args).flatten().cloned().collect()
+}
+
+/// The files that a Pod finds in the folder of its configuration, by name, once the API server has stored them.
+pub(crate) fn files(config: ConfigMap, secret: Secret) -> Vec<(String, Vec<u8>)> {
+    let texts = config.data.unwrap_or_default().into_iter().map(|(name, text)| (name, text.into_bytes()));
+    texts.chain(secret.data.unwrap_or_default().into_iter().map(|(name, bytes)| (name, bytes.0))).collect()
+}
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("deploy-{}", uuid::Uuid::new_v4()));
+        fs::create_dir_all(path.join("deploy")).unwrap();
+        fs::create_dir_all(path.join("bin")).unwrap();
+        for name in manifests() {
+            fs::copy(deploy().join(&name), path.join("deploy").join(&name)).unwrap();
+        }
+        fs::copy(tests::guests::DIGITALOCEAN, path.join("digitalocean.wasm")).unwrap();
+        std::os::unix::fs::symlink(kubectl().unwrap(), path.join("bin/kubectl")).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Runs a script with bash, as an administrator of the cluster who typed it, line for line, and `input` where it asks.
+    pub(crate) fn run(&self, cluster: &Cluster, script: &str, input: &str) -> Said {
+        let mut bash = Command::new("bash")
+            .args(["-euo", "pipefail", "-c", script])
+            .current_dir(&self.0)
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
+            .env("HOME", &self.0)
+            .env("KUBECONFIG", cluster.control_plane.admin_kubeconfig())
+            .env("IMAGE", "registry.example.org/ours:1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        bash.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = bash.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { success: output.status.success(), out: text(output.stdout), error: text(output.stderr) }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is in target/.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
