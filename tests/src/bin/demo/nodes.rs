@@ -2,33 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use futures::{Stream, StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Node;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client, ResourceExt};
+use kube::ResourceExt;
 use tests::kubelet;
-
-/// A stream of nodes, each as it is after a change.
-pub(crate) fn watch(client: &Client) -> impl Stream<Item = anyhow::Result<Node>> + Send + Unpin + use<> {
-    let nodes: Api<Node> = Api::all(client.clone());
-    watcher(nodes, watcher::Config::default()).default_backoff().applied_objects().map_err(anyhow::Error::from).boxed()
-}
 
 /// Tells what is new about nodes.
 #[derive(Default)]
-pub(crate) struct Teller {
+pub(crate) struct Nodes {
     known: BTreeMap<String, Seen>,
 }
 
 #[derive(Clone, Default, PartialEq)]
 struct Seen {
     waiting: bool,
+    ready: bool,
     provider_id: Option<String>,
     labels: BTreeMap<String, String>,
     addresses: Vec<String>,
 }
 
-impl Teller {
+impl Nodes {
     /// What has changed since the node was last told about, in the order in which a reader wants it.
     pub(crate) fn tell(&mut self, node: &Node) -> Vec<String> {
         let now = Seen::of(node);
@@ -54,19 +47,34 @@ impl Teller {
         if before.addresses != now.addresses {
             lines.push(format!("addresses    {}", now.addresses.join("  ")));
         }
+        if before.ready && !now.ready {
+            lines.push("is NotReady".to_owned());
+        }
         lines
     }
 
+    /// Forgets a node that is no more.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.known.remove(name);
+    }
+
+    /// Whether there is a node of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.known.contains_key(name)
+    }
+
     /// Whether this many nodes are initialised and have their addresses.
-    pub(crate) fn are_ready(&self, count: usize) -> bool {
+    pub(crate) fn are_initialised(&self, count: usize) -> bool {
         self.known.values().filter(|it| !it.waiting && !it.addresses.is_empty()).count() >= count
     }
 }
 
 impl Seen {
     fn of(node: &Node) -> Seen {
+        let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
         Seen {
             waiting: kubelet::is_uninitialized(node),
+            ready: conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True"),
             provider_id: node.spec.as_ref().and_then(|it| it.provider_id.clone()),
             labels: node.labels().clone(),
             addresses: kubelet::addresses(node).iter().map(|(kind, address)| format!("{kind} {address}")).collect(),

@@ -1,9 +1,17 @@
-//! What the demo shows: steps, and lines with the time since the step began.
+//! What the demo shows: steps, and lines with the time since the step began, as wide as the terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Write, stdout};
 use std::time::Instant;
 
 use anyhow::Result;
+use rustix::termios::tcgetwinsize;
+
+/// Where notes begin, and where lines go on if there is little room.
+const INDENT: usize = 6;
+/// Where that begins which happened, after its time and to whom.
+const COLUMN: usize = 24;
+/// From this width on, lines go on in [`COLUMN`].
+const ROOMY: usize = 80;
 
 /// A colour of a terminal.
 #[derive(Clone, Copy)]
@@ -25,33 +33,36 @@ pub(crate) struct Screen {
 
 impl Screen {
     pub(crate) fn new(steps: usize) -> Screen {
-        Screen { colours: std::io::stdout().is_terminal(), steps, step: 0, since: Instant::now() }
+        Screen { colours: stdout().is_terminal(), steps, step: 0, since: Instant::now() }
     }
 
     /// Begins the next step.
     pub(crate) fn step(&mut self, title: &str) -> Result<()> {
         self.step += 1;
         self.since = Instant::now();
-        let number = self.paint(Colour::Bold, &format!("[{}/{}]", self.step, self.steps));
-        let title = self.paint(Colour::Bold, title);
-        self.line(&format!("\n{number} {title}"))
+        self.heading(&format!("[{}/{}] {title}", self.step, self.steps))
+    }
+
+    /// Begins something that is no step.
+    pub(crate) fn heading(&self, title: &str) -> Result<()> {
+        self.print("\n", 0, INDENT, Some(Colour::Bold), title)
     }
 
     /// Something that is so.
     pub(crate) fn note(&self, text: &str) -> Result<()> {
-        self.line(&format!("      {text}"))
+        self.print(&" ".repeat(INDENT), INDENT, INDENT, None, text)
     }
 
     /// Something that has just happened: to whom, and what.
     pub(crate) fn happened(&self, colour: Colour, who: &str, what: &str) -> Result<()> {
-        let time = self.paint(Colour::Dim, &format!("{:>8.3} s", self.since.elapsed().as_secs_f64()));
-        let who = self.paint(colour, &format!("{who:<9}"));
-        self.line(&format!(" {time}  {who} {what}"))
+        let time = self.paint(Colour::Dim, &format!("{:>9.3} s", self.elapsed()));
+        let who = self.paint(colour, &format!("{who:<10}"));
+        self.print(&format!("{time}  {who} "), COLUMN, column(), None, what)
     }
 
     /// More about what has just happened.
-    pub(crate) fn more(&self, text: &str) -> Result<()> {
-        self.line(&format!("{:23}{text}", ""))
+    pub(crate) fn more(&self, colour: Colour, text: &str) -> Result<()> {
+        self.print(&" ".repeat(column()), column(), column(), Some(colour), text)
     }
 
     /// Seconds since the step began.
@@ -71,10 +82,61 @@ impl Screen {
         if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// A line as it is.
-    pub(crate) fn line(&self, text: &str) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{text}")?;
+    /// `prefix`, which ends in the column `at`, and `text`, which goes on in the column `indent`.
+    fn print(&self, prefix: &str, at: usize, indent: usize, colour: Option<Colour>, text: &str) -> Result<()> {
+        let mut out = stdout().lock();
+        write!(out, "{prefix}")?;
+        for (index, line) in wrap(text, width(), at, indent).into_iter().enumerate() {
+            let space = if index == 0 { 0 } else { indent };
+            let line = colour.map_or(line.to_owned(), |it| self.paint(it, line));
+            writeln!(out, "{:space$}{line}", "")?;
+        }
         Ok(out.flush()?)
+    }
+}
+
+/// The terminal's width. A file is as wide as its lines.
+fn width() -> usize {
+    let columns = tcgetwinsize(stdout()).map_or(0, |it| usize::from(it.ws_col));
+    if columns == 0 { usize::MAX } else { columns }
+}
+
+fn column() -> usize {
+    if width() < ROOMY { INDENT } else { COLUMN }
+}
+
+/// `text` as lines of a terminal, the first of which begins in the column `at`, and further ones in `indent`. A word
+/// that is longer than a line stays whole.
+fn wrap(text: &str, width: usize, at: usize, indent: usize) -> Vec<&str> {
+    let (mut lines, mut begin, mut column) = (Vec::new(), 0, at);
+    let mut place = 0;
+    for word in text.split_inclusive(' ') {
+        let length = word.trim_end().chars().count();
+        if column + length > width && place > begin {
+            lines.push(text[begin..place].trim_end());
+            (begin, column) = (place, indent);
+        }
+        place += word.len();
+        column += word.chars().count();
+    }
+    lines.push(&text[begin..]);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn a_line_ends_where_the_terminal_ends() {
+        assert_eq!(wrap("a cloud, a token", 80, 10, 2), ["a cloud, a token"]);
+        assert_eq!(wrap("a cloud, a token", 20, 10, 10), ["a cloud, a", "token"]);
+        assert_eq!(wrap("a cloud, a token", 20, 14, 2), ["a", "cloud, a token"]);
+    }
+
+    #[test]
+    fn a_long_word_stays_whole() {
+        assert_eq!(wrap("https://api.digitalocean.com", 10, 4, 4), ["https://api.digitalocean.com"]);
+        assert_eq!(wrap("at https://api.digitalocean.com", 10, 4, 4), ["at", "https://api.digitalocean.com"]);
     }
 }

@@ -1,0 +1,51 @@
+//! What aerostat is told: the config of `deploy/`, for the cloud of the demo.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use serde_json::{Value, json};
+use tests::aerostat::Aerostat;
+use tests::digitalocean::Simulator;
+use tests::guests;
+
+/// For flags and settings that would let the demo take minutes.
+const HURRY: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
+
+/// Puts a module into a ConfigMap, and returns what a cloud configuration says of it.
+pub(crate) async fn publish(admin: &Client, name: &str, path: &str) -> Result<Value> {
+    let config_map = ConfigMap {
+        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        binary_data: Some([("provider.wasm".to_owned(), ByteString(fs::read(path)?))].into()),
+        ..ConfigMap::default()
+    };
+    Api::namespaced(admin.clone(), "kube-system").create(&PostParams::default(), &config_map).await?;
+    Ok(json!({ "configMap": { "name": name, "key": "provider.wasm", "sha256": guests::sha256(path) } }))
+}
+
+/// Writes `cloud.yaml` of `deploy/config.yaml` with another provider, cloud and token file.
+pub(crate) fn write(folder: &Path, cloud: &Simulator, provider: &Value) -> Result<PathBuf> {
+    let manifest: ConfigMap = serde_saphyr::from_str(include_str!("../../../../deploy/config.yaml"))?;
+    let text = manifest.data.as_ref().and_then(|it| it.get("cloud.yaml")).context("config.yaml holds no cloud.yaml")?;
+    let mut config: Value = serde_saphyr::from_str(text)?;
+    let token = folder.join("token");
+    fs::write(&token, &cloud.token)?;
+    config["provider"] = provider.clone();
+    config["endpoints"][0]["baseUrl"] = json!(cloud.base_url());
+    config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
+    config["credentials"][0]["bearer"]["file"] = json!(token);
+    // Every JSON document is a YAML document.
+    let path = folder.join("cloud.yaml");
+    fs::write(&path, serde_json::to_string_pretty(&config)?)?;
+    Ok(path)
+}
+
+/// Starts aerostat.
+pub(crate) fn start(kubeconfig: &Path, config: &Path) -> Result<Aerostat> {
+    let flags = [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", config.display())];
+    Aerostat::start(flags.iter().map(String::as_str).chain(HURRY).chain(["--secure-port=0"]))
+}

@@ -1,0 +1,107 @@
+//! The Service as it changes, told in words.
+
+use k8s_openapi::api::core::v1::{Service, ServicePort};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+
+/// The Service's name, in the namespace `default`.
+pub(crate) const NAME: &str = "web";
+
+/// Tells what is new about the Service.
+#[derive(Default)]
+pub(crate) struct Services {
+    known: Option<Seen>,
+}
+
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Seen {
+    ports: String,
+    finalizers: Vec<String>,
+    annotations: Vec<String>,
+    memo: Option<String>,
+    pub(crate) addresses: Vec<String>,
+    deleted: bool,
+}
+
+impl Services {
+    /// What has changed since the Service was last told about.
+    pub(crate) fn tell(&mut self, service: &Service) -> Vec<String> {
+        let now = Seen::of(service);
+        let Some(before) = self.known.replace(now.clone()) else {
+            return vec![format!("created, of type LoadBalancer, {}", now.ports)];
+        };
+        let mut lines = Vec::new();
+        let mut differs = |what: &str, before: &str, now: &str| {
+            if before != now {
+                lines.push(format!("{what:<12} {}", if now.is_empty() { "gone" } else { now }));
+            }
+        };
+        differs("ports", &before.ports, &now.ports);
+        differs("finalizer", &before.finalizers.join("  "), &now.finalizers.join("  "));
+        let kept = |seen: &Seen| seen.memo.as_ref().map(|it| format!("{it}: the host remembers, not the provider"));
+        differs("memo", &kept(&before).unwrap_or_default(), &kept(&now).unwrap_or_default());
+        differs("annotations", &before.annotations.join("  "), &now.annotations.join("  "));
+        differs("address", &before.addresses.join("  "), &now.addresses.join("  "));
+        if now.deleted && !before.deleted {
+            lines.push("is to be deleted; its finalizer holds it until the cloud is done".to_owned());
+        }
+        lines
+    }
+
+    /// Forgets the Service, which is no more.
+    pub(crate) fn forget(&mut self) {
+        self.known = None;
+    }
+
+    /// The Service as it was last told about.
+    pub(crate) fn seen(&self) -> Option<&Seen> {
+        self.known.as_ref()
+    }
+}
+
+impl Seen {
+    fn of(service: &Service) -> Seen {
+        let spec = service.spec.clone().unwrap_or_default();
+        let status = service.status.clone().unwrap_or_default();
+        let ingress = status.load_balancer.and_then(|it| it.ingress).unwrap_or_default();
+        let memo = status.conditions.unwrap_or_default().into_iter().find(|it| it.type_ == "aerostat.dev/memo");
+        let port = |it: ServicePort| format!("port {} (on nodes {})", it.port, it.node_port.unwrap_or_default());
+        Seen {
+            ports: spec.ports.unwrap_or_default().into_iter().map(port).collect::<Vec<_>>().join(", "),
+            finalizers: service.finalizers().to_vec(),
+            annotations: service.annotations().iter().map(|(key, value)| format!("{key}={value}")).collect(),
+            memo: memo.map(|it| it.message),
+            addresses: ingress.into_iter().filter_map(|it| it.ip).collect(),
+            deleted: service.metadata.deletion_timestamp.is_some(),
+        }
+    }
+}
+
+/// Creates it, with one port.
+pub(crate) async fn create(admin: &Client) -> anyhow::Result<()> {
+    let service = serde_json::from_value(json!({
+        "metadata": { "name": NAME },
+        "spec": { "type": "LoadBalancer", "selector": { "app": NAME }, "ports": [port("http", 80)] },
+    }))?;
+    Api::<Service>::default_namespaced(admin.clone()).create(&PostParams::default(), &service).await?;
+    Ok(())
+}
+
+/// Adds a second port.
+pub(crate) async fn add_port(admin: &Client) -> anyhow::Result<()> {
+    let patch = json!({ "spec": { "ports": [port("https", 443)] } });
+    let services = Api::<Service>::default_namespaced(admin.clone());
+    services.patch(NAME, &PatchParams::default(), &Patch::Strategic(patch)).await?;
+    Ok(())
+}
+
+/// Asks for its deletion.
+pub(crate) async fn delete(admin: &Client) -> anyhow::Result<()> {
+    Api::<Service>::default_namespaced(admin.clone()).delete(NAME, &DeleteParams::default()).await?;
+    Ok(())
+}
+
+fn port(name: &str, port: u16) -> Value {
+    json!({ "name": name, "port": port, "protocol": "TCP" })
+}

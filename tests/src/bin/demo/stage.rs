@@ -1,0 +1,152 @@
+//! Where it happens: aerostat, its log, and all that changes in the cluster and in the cloud.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use k8s_openapi::api::core::v1::{Event, Node, Service};
+use kube::api::Api;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use tests::aerostat::Aerostat;
+use tests::digitalocean::Simulator;
+
+use crate::audit::Audit;
+use crate::cloud::LoadBalancers;
+use crate::events::Events;
+use crate::nodes::Nodes;
+use crate::screen::{Colour, Screen};
+use crate::services::Services;
+
+/// How long anything may take before the demo says that it failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the cloud is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// All that can be seen, and what was seen of it.
+pub(crate) struct Stage {
+    pub(crate) screen: Screen,
+    pub(crate) cloud: Simulator,
+    pub(crate) aerostat: Aerostat,
+    pub(crate) nodes: Nodes,
+    pub(crate) services: Services,
+    pub(crate) events: Events,
+    pub(crate) audit: Audit,
+    load_balancers: LoadBalancers,
+    changes: BoxStream<'static, Result<Change>>,
+}
+
+/// What changed in the cluster.
+enum Change {
+    Node(Node),
+    NoNode(String),
+    Service(Service),
+    NoService(String),
+    Event(Event),
+    Nothing,
+}
+
+impl Stage {
+    pub(crate) fn new(screen: Screen, cloud: Simulator, aerostat: Aerostat, admin: &Client) -> Stage {
+        let changes = stream::select_all([
+            watch(admin, Change::Node, Change::NoNode),
+            watch(admin, Change::Service, Change::NoService),
+            watch(admin, Change::Event, |_| Change::Nothing),
+        ]);
+        Stage {
+            screen,
+            cloud,
+            aerostat,
+            nodes: Nodes::default(),
+            services: Services::default(),
+            events: Events::default(),
+            audit: Audit::default(),
+            load_balancers: LoadBalancers::default(),
+            changes: changes.boxed(),
+        }
+    }
+
+    /// The same stage with another aerostat, which leads once this one has ended.
+    pub(crate) async fn restart(self, start: impl FnOnce() -> Result<Aerostat>) -> Result<Stage> {
+        self.aerostat.stop().await?;
+        let mut aerostat = start()?;
+        aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
+        Ok(Stage { aerostat, ..self })
+    }
+
+    /// Shows what happens until that has happened which is waited for.
+    pub(crate) async fn until(&mut self, what: &str, done: impl Fn(&Stage) -> bool) -> Result<()> {
+        let mut look = tokio::time::interval(LOOK);
+        let all = async {
+            while !done(self) {
+                tokio::select! {
+                    entry = self.aerostat.log.recv() => {
+                        self.audit.show(&self.screen, &entry.context("aerostat has ended")?)?;
+                    }
+                    change = self.changes.next() => self.tell(change.context("a watch has ended")??)?,
+                    _ = look.tick() => {
+                        for line in self.load_balancers.tell(&self.cloud) {
+                            self.screen.happened(Colour::Dim, "cloud", &line)?;
+                        }
+                    }
+                }
+            }
+            Ok(())
+        };
+        match tokio::time::timeout(PATIENCE, all).await {
+            Ok(result) => result,
+            Err(_) => bail!("waited in vain for {what}"),
+        }
+    }
+
+    fn tell(&mut self, change: Change) -> Result<()> {
+        let (who, lines) = match change {
+            Change::Node(node) => (node.name_any(), self.nodes.tell(&node)),
+            Change::NoNode(name) => {
+                self.nodes.forget(&name);
+                (name, vec!["is gone".to_owned()])
+            }
+            Change::Service(service) if is_shown(&service) => (service.name_any(), self.services.tell(&service)),
+            Change::NoService(name) => {
+                self.services.forget();
+                (name, vec!["is gone".to_owned()])
+            }
+            Change::Event(event) => match self.events.tell(&event) {
+                Some((who, line, warning)) => {
+                    let colour = if warning { Colour::Yellow } else { Colour::Bold };
+                    return self.screen.happened(colour, &who, &line);
+                }
+                None => return Ok(()),
+            },
+            Change::Service(_) | Change::Nothing => return Ok(()),
+        };
+        for (index, line) in lines.into_iter().enumerate() {
+            self.screen.happened(Colour::Bold, if index == 0 { &who } else { "" }, &line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Not the API server's own.
+fn is_shown(service: &Service) -> bool {
+    service.name_any() == crate::services::NAME
+}
+
+/// All objects of a kind, each as it is after a change, or its name if it is no more.
+fn watch<K>(client: &Client, is: fn(K) -> Change, is_gone: fn(String) -> Change) -> BoxStream<'static, Result<Change>>
+where
+    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + 'static,
+{
+    let api: Api<K> = Api::all(client.clone());
+    watcher(api, watcher::Config::default())
+        .default_backoff()
+        .map_ok(move |event| match event {
+            watcher::Event::Apply(object) | watcher::Event::InitApply(object) => is(object),
+            watcher::Event::Delete(object) => is_gone(object.name_any()),
+            watcher::Event::Init | watcher::Event::InitDone => Change::Nothing,
+        })
+        .map_err(anyhow::Error::from)
+        .boxed()
+}
