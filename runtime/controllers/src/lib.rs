@@ -19,6 +19,7 @@ mod nodes;
 mod notices;
 mod object;
 mod queue;
+pub mod service;
 mod watch;
 mod worker;
 

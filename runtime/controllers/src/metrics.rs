@@ -1,4 +1,4 @@
-//! Upstream's metrics of work queues and of the cloud-node-controller, with upstream's names and buckets.
+//! Upstream's metrics of work queues and of its controllers, with upstream's names and buckets.
 
 use prometheus::{
     Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
@@ -19,6 +19,14 @@ pub struct Metrics {
     pub(crate) taint_removal_delay: Histogram,
     /// From a node's creation to the end of its initialisation.
     pub(crate) initial_sync_delay: Histogram,
+    /// Load balancers that were asked to send traffic to other nodes.
+    pub(crate) host_updates: IntCounter,
+    /// Those of them that failed.
+    pub(crate) host_update_errors: IntCounter,
+    /// From a change of nodes to the end of its last load balancer's update.
+    pub(crate) host_pass: Histogram,
+    /// How long one load balancer's update took.
+    pub(crate) host_update: Histogram,
     withheld: IntCounterVec,
 }
 
@@ -50,6 +58,11 @@ impl Metrics {
             let buckets = vec![1.0, 4.0, 16.0, 64.0, 256.0, 1024.0];
             Histogram::with_opts(HistogramOpts::new(format!("node_controller_{name}"), help).buckets(buckets))
         };
+        let service = |name: &str, help: &str| Opts::new(format!("service_controller_{name}"), help);
+        let service_latency = |name: &str, help: &str| {
+            let buckets = exponential_buckets(1.0, 2.0, 15)?;
+            Histogram::with_opts(HistogramOpts::from(service(name, help)).buckets(buckets))
+        };
         let metrics = Self {
             depth: IntGaugeVec::new(queue("depth", "Keys that a worker may take now"), &["name"])?,
             adds: IntCounterVec::new(queue("adds_total", "Keys that became ready or dirty"), &["name"])?,
@@ -72,6 +85,22 @@ impl Metrics {
                 "initial_node_sync_delay_seconds",
                 "From a node's creation to the end of its initialisation",
             )?,
+            host_updates: IntCounter::with_opts(service(
+                "loadbalancer_sync_total",
+                "Load balancers that were asked to send traffic to other nodes",
+            ))?,
+            host_update_errors: IntCounter::with_opts(service(
+                "nodesync_error_total",
+                "Load balancers that were asked to send traffic to other nodes, and failed",
+            ))?,
+            host_pass: service_latency(
+                "nodesync_latency_seconds",
+                "From a change of nodes to the end of its last load balancer's update",
+            )?,
+            host_update: service_latency(
+                "update_loadbalancer_host_latency_seconds",
+                "How long a load balancer took to send traffic to other nodes",
+            )?,
             withheld: IntCounterVec::new(
                 Opts::new(
                     "aerostat_node_deletions_withheld_total",
@@ -89,6 +118,10 @@ impl Metrics {
         registry.register(Box::new(metrics.retries.clone()))?;
         registry.register(Box::new(metrics.taint_removal_delay.clone()))?;
         registry.register(Box::new(metrics.initial_sync_delay.clone()))?;
+        registry.register(Box::new(metrics.host_updates.clone()))?;
+        registry.register(Box::new(metrics.host_update_errors.clone()))?;
+        registry.register(Box::new(metrics.host_pass.clone()))?;
+        registry.register(Box::new(metrics.host_update.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;
         Ok(metrics)
     }

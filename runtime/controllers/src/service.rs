@@ -1,0 +1,265 @@
+//! The service-lb-controller: it brings every Service of type LoadBalancer its load balancer, and takes it away again.
+//!
+//! ```text
+//! watch ► Services ┐                 ┌ Ignore
+//!                  ├ queue ► ■ plan ─┼ Ensure: finalizer ► the cloud ► memo, annotations, status in one write ► event
+//! Nodes ► Changes ─┘                 └ Delete: the cloud ► finalizer and memo off, status empty in one write ► event
+//! ```
+//!
+//! Nobody waits for a cloud that is busy: the Service is looked at again later. What the provider asked to keep is on the
+//! Service before it is called again.
+
+mod burst;
+mod changes;
+mod error;
+mod hosts;
+mod memory;
+mod plan;
+mod removal;
+mod services;
+mod status;
+mod sync;
+mod wish;
+mod write;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cloud_provider::{Cloud, LoadBalancers, Notice};
+use k8s_openapi::api::core::v1::{ObjectReference, Service};
+use kube::api::Api;
+use kube::{Client, ResourceExt};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::warn;
+
+use crate::account::Account;
+use crate::error::{BackOff, Pause, chain};
+use crate::events::{Recorder, Severity};
+use crate::metrics::Metrics;
+use crate::nodes::Nodes;
+use crate::notices::Notices;
+use crate::queue::limits::Limits;
+use crate::queue::pump::WorkQueue;
+use crate::watch;
+use crate::worker::{self, Next, Reconcile, random};
+
+use self::changes::{Changes, Pass};
+use self::error::Error;
+use self::memory::{Memory, News, State};
+use self::plan::{Plan, is_wanted, plan};
+use self::services::{Services, key};
+use self::wish::{Cluster, essence};
+
+/// The source of this controller's events.
+pub const COMPONENT: &str = "service-controller";
+/// The name in metrics of the queue of Services.
+const SERVICES: &str = "service";
+/// The name in metrics of the queue of node changes.
+const NODES: &str = "node";
+/// The longest pause of the back-off, in first pauses.
+const LONGEST: u32 = 60;
+/// So many notices of one call become events.
+const NOTICES: usize = 10;
+
+/// How much this controller does at once, and how often.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Options {
+    /// Services that are worked on side by side: `--concurrent-service-syncs`, at least 1.
+    pub syncs: usize,
+    /// `--cluster-name`: part of what marks a load balancer as the cluster's.
+    pub cluster_name: String,
+    /// The pause after the first failure; it doubles with each further one, up to 60 times as much.
+    pub retry_base: Duration,
+}
+
+/// What the parts of this controller share.
+struct Controller {
+    client: Client,
+    cluster: Cluster,
+    load_balancers: Arc<dyn LoadBalancers>,
+    account: Account,
+    recorder: Recorder,
+    metrics: Metrics,
+    services: Services,
+    changes: Changes,
+    memory: Mutex<Memory>,
+    notices: Mutex<Notices>,
+    queue: Arc<WorkQueue>,
+    back_off: BackOff,
+}
+
+/// Runs the controller until `shutdown` is ready; then Services that are being worked on are finished. Returns at once if
+/// the cloud has no load balancers.
+///
+/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are watched here.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what a controller needs is passed in, and nothing else holds it together"
+)]
+pub async fn run(
+    client: Client,
+    nodes: Nodes,
+    cloud: Cloud,
+    account: Account,
+    recorder: Recorder,
+    metrics: Metrics,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let Some(load_balancers) = cloud.load_balancers else { return };
+    let (services, mut writer) = Services::new();
+    let queue = Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random));
+    let controller = Arc::new(Controller {
+        client: client.clone(),
+        cluster: Cluster { name: options.cluster_name, description: cloud.description },
+        load_balancers,
+        account,
+        recorder,
+        changes: Changes::new(nodes.clone(), metrics.queue(NODES)),
+        metrics,
+        services: services.clone(),
+        memory: Mutex::default(),
+        notices: Mutex::default(),
+        queue: queue.clone(),
+        back_off: BackOff { first: options.retry_base, longest: options.retry_base.saturating_mul(LONGEST) },
+    });
+    let mut background = JoinSet::new();
+    let watching = controller.clone();
+    background.spawn(async move {
+        let apply = |event| watching.services.apply(event, &mut writer, |key, service| watching.heard(key, service));
+        match watch::follow(Api::<Service>::all(client), "Services", "the API server", apply).await {}
+    });
+    let mut shutdown = std::pin::pin!(shutdown);
+    tokio::select! {
+        () = async { tokio::join!(nodes.synced(), services.synced()); } => {}
+        () = &mut shutdown => return,
+    }
+    let listening = Arc::downgrade(&controller);
+    nodes.listen(move |before, node| {
+        if let Some(controller) = listening.upgrade() {
+            controller.changes.note(before, node, Instant::now());
+        }
+    });
+    let passing = controller.clone();
+    background.spawn(async move {
+        loop {
+            passing.changes.settled().await;
+            passing.pass();
+        }
+    });
+    worker::run(controller, queue, options.syncs, background, shutdown).await;
+}
+
+impl Controller {
+    /// Takes note of what the watch says about a Service.
+    fn heard(&self, key: &str, service: Option<&Service>) {
+        let mut memory = self.memory();
+        let Some(service) = service else {
+            // Only whoever works on a key forgets what may have a load balancer.
+            if memory.get(key).is_some() {
+                self.queue.add(key);
+            }
+            return;
+        };
+        let may_stand = memory.get(key).is_some_and(|it| it.may_stand);
+        let plan = plan(service, may_stand, &self.cluster);
+        let Some(entry) = memory.get(key) else {
+            if plan != Ok(Plan::Ignore) {
+                self.queue.add(key);
+            }
+            return;
+        };
+        let news = match &plan {
+            Ok(Plan::Ensure(wish)) => entry.news(service, Some(&essence(wish.clone())), false),
+            Ok(Plan::Delete(_)) => entry.news(service, None, true),
+            Ok(Plan::Ignore) => entry.news(service, None, false),
+            Err(_) => News::Different,
+        };
+        match news {
+            News::None => {}
+            News::Over => memory.forget(key),
+            News::Same => self.queue.add_unless_paused(key),
+            News::Different => self.queue.add(key),
+        }
+    }
+
+    /// Goes through all Services once other nodes take traffic.
+    fn pass(&self) {
+        let (began, hosts) = (Instant::now(), self.changes.hosts());
+        let pass = Pass::begin(self.metrics.host_pass.clone());
+        for service in self.services.all().iter().filter(|it| is_wanted(it)) {
+            let key = key(service);
+            // What is not settled comes back by itself, and sees the nodes as they are by then.
+            if let Some(entry) = self.memory().get(&key)
+                && entry.state == State::Settled
+                && entry.hosts != hosts.essence
+            {
+                entry.pass = Some(pass.clone());
+                self.queue.add(&key);
+            }
+        }
+        self.changes.worked(began.elapsed());
+    }
+
+    /// The Service under a key, as the watch knows it or as we left it, whichever is newer.
+    fn latest(&self, key: &str) -> Option<Arc<Service>> {
+        let watched = self.services.get(key)?;
+        Some(match self.memory().get(key) {
+            Some(entry) => entry.newest(watched),
+            None => watched,
+        })
+    }
+
+    /// Turns a provider's notices about a Service into events on it.
+    fn tell(&self, about: &ObjectReference, notices: Vec<Notice>) {
+        let name = about.uid.as_deref().unwrap_or_default();
+        let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        for notice in notices.into_iter().take(NOTICES) {
+            if heard.is_news(name, &notice, Instant::now()) {
+                self.recorder.record(about.clone(), notice.severity, &notice.reason, &notice.message);
+            }
+        }
+    }
+
+    fn api(&self, service: &Service) -> Api<Service> {
+        Api::namespaced(self.client.clone(), &service.namespace().unwrap_or_default())
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Its operations do not panic; and if one did, the cloud would be asked once more than needed.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reconcile for Controller {
+    type Error = Error;
+
+    async fn sync(&self, key: &str) -> Result<Next, Error> {
+        self.bring(key).await
+    }
+
+    // In the log, and on the Service.
+    fn show(&self, key: &str, error: &Error) {
+        warn!(next = error.next(), "error syncing '{key}': {}, requeuing", chain(error));
+        if let Some(asked) = error.cut_pause() {
+            warn!(service = key, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
+        }
+        let (reason, message) = error.event();
+        let about = {
+            let mut memory = self.memory();
+            memory.get(key).and_then(|it| it.shows(&message, error.waits_for_a_person()).then(|| it.about.clone()))
+        };
+        if let Some(about) = about {
+            self.recorder.record(about, Severity::Warning, reason, &message);
+        }
+    }
+
+    fn pause(&self, error: &Error, failures: u32) -> Pause {
+        error.pause(self.back_off, failures)
+    }
+
+    fn back_off(&self) -> BackOff {
+        self.back_off
+    }
+}

@@ -1,0 +1,340 @@
+//! What was asked of the cloud for each Service, and how far that is. No client, no log; times are arguments.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Ingress, LoadBalancer, Standing};
+use k8s_openapi::api::core::v1::{ObjectReference, Service};
+use kube::ResourceExt;
+use tokio::time::Instant;
+
+use crate::events::reference;
+use crate::service::burst::Burst;
+use crate::service::changes::Pass;
+use crate::service::hosts::Host;
+use crate::service::status;
+use crate::service::wish::essence;
+
+/// What is remembered of Services, by key.
+#[derive(Default)]
+pub(super) struct Memory {
+    entries: HashMap<String, Entry>,
+}
+
+/// What is remembered of one Service.
+pub(super) struct Entry {
+    /// A Service with the same key and another UID is another Service.
+    pub(super) uid: String,
+    /// What events call it.
+    pub(super) about: ObjectReference,
+    /// The wish that was worked on last, without what we write ourselves.
+    pub(super) wish: Option<LoadBalancer>,
+    /// The nodes for which it was worked on.
+    pub(super) hosts: Arc<[Host]>,
+    pub(super) state: State,
+    /// Why it was worked on.
+    cause: Cause,
+    /// Whether a call may have given it a load balancer.
+    pub(super) may_stand: bool,
+    /// What the provider asked to keep last, written or not.
+    pub(super) memo: Option<String>,
+    /// Where it was reached last.
+    pub(super) current: Vec<Ingress>,
+    /// The Service as our last write left it, until the watch has seen it.
+    written: Option<Arc<Service>>,
+    /// What the provider answered, and could not be written.
+    pub(super) unwritten: Option<Unwritten>,
+    burst: Burst,
+    /// Whether the beginning of the present work was told.
+    told: bool,
+    /// The failure that was shown last.
+    shown: Option<String>,
+    /// The pass over changed nodes that waits for it.
+    pub(super) pass: Option<Arc<Pass>>,
+}
+
+/// How far a Service is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    /// There is something to do.
+    Open,
+    /// The cloud is busy with it until about then.
+    Pending(Instant),
+    /// It has what it wished.
+    Settled,
+    /// Its load balancer has to go; the cloud is busy with that until about then.
+    Deleting(Option<Instant>),
+    /// It has nothing of ours any more.
+    Released,
+}
+
+/// Why the cloud is asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Cause {
+    /// The Service is new, has changed, or failed.
+    Service,
+    /// Other nodes take traffic.
+    Hosts,
+}
+
+/// What is to be done for a wish now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Turn {
+    /// Nothing: it is fulfilled.
+    Rest,
+    /// Nothing before that has passed.
+    Wait(Duration),
+    /// To ask the cloud.
+    Ask {
+        cause: Cause,
+        /// Whether the nodes are others than the last time, or were not asked about yet.
+        new_hosts: bool,
+    },
+}
+
+/// What the provider answered, until it is on the Service.
+#[derive(Clone, Debug)]
+pub(super) struct Unwritten {
+    pub(super) standing: Standing,
+    /// The memo that the call had.
+    pub(super) carried: Option<String>,
+    /// What it means once it is written.
+    pub(super) then: Then,
+}
+
+/// What an answer means once it is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Then {
+    /// The load balancer is as wished.
+    Served,
+    /// Come back then.
+    Pending(Instant),
+    /// Come back then to delete it.
+    Deleting(Instant),
+    /// Nothing new: the memo had been lost.
+    Restored,
+}
+
+/// What a change of a Service means to the work queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum News {
+    /// Nothing: it was known.
+    None,
+    /// There is nothing to do any more, and nothing to remember.
+    Over,
+    /// There is something to do, as there was before: a pause stands.
+    Same,
+    /// There is something else to do than before.
+    Different,
+}
+
+impl Memory {
+    /// What is remembered under a key.
+    pub(super) fn get(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.get_mut(key)
+    }
+
+    /// What is remembered of this Service. Nothing may be remembered of an earlier one with its key.
+    pub(super) fn entry(&mut self, key: &str, service: &Service, now: Instant) -> &mut Entry {
+        let uid = service.metadata.uid.as_deref().unwrap_or_default();
+        if self.entries.get(key).is_some_and(|it| it.uid != uid) {
+            self.entries.remove(key);
+        }
+        self.entries.entry(key.to_owned()).or_insert_with(|| Entry::new(service, now))
+    }
+
+    /// As [`Memory::get`], to look at.
+    pub(super) fn peek(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// All that is remembered.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().map(|(key, entry)| (key.as_str(), entry))
+    }
+
+    pub(super) fn forget(&mut self, key: &str) {
+        self.entries.remove(key);
+    }
+}
+
+impl Entry {
+    fn new(service: &Service, now: Instant) -> Self {
+        Self {
+            uid: service.metadata.uid.clone().unwrap_or_default(),
+            about: reference(service),
+            wish: None,
+            hosts: Arc::default(),
+            state: State::Open,
+            cause: Cause::Service,
+            may_stand: false,
+            memo: status::memo(service).map(str::to_owned),
+            current: status::current(service),
+            written: None,
+            unwritten: None,
+            burst: Burst::new(now),
+            told: false,
+            shown: None,
+            pass: None,
+        }
+    }
+
+    /// What is to be done for this wish and these nodes. What is to be asked is remembered as asked.
+    pub(super) fn turn(&mut self, wish: &LoadBalancer, hosts: &Arc<[Host]>, now: Instant) -> Turn {
+        let other_hosts = self.hosts != *hosts;
+        if self.wish.as_ref() != Some(wish) {
+            if let Err(pause) = self.burst.take(now) {
+                return Turn::Wait(pause);
+            }
+            let new_hosts = self.wish.is_none() || other_hosts;
+            self.wish = Some(wish.clone());
+            self.shown = None;
+            self.told = false;
+            return self.ask(Cause::Service, hosts, new_hosts);
+        }
+        match self.state {
+            State::Settled if other_hosts => self.ask(Cause::Hosts, hosts, true),
+            State::Settled => Turn::Rest,
+            State::Pending(until) if until > now => Turn::Wait(until - now),
+            State::Pending(_) => self.ask(self.cause, hosts, false),
+            State::Open | State::Deleting(_) | State::Released => self.ask(Cause::Service, hosts, other_hosts),
+        }
+    }
+
+    fn ask(&mut self, cause: Cause, hosts: &Arc<[Host]>, new_hosts: bool) -> Turn {
+        self.hosts = hosts.clone();
+        self.cause = cause;
+        self.state = State::Open;
+        Turn::Ask { cause, new_hosts }
+    }
+
+    /// Whether the work that begins is still to be told of. It is told once for each wish.
+    pub(super) fn tells(&mut self) -> bool {
+        self.cause == Cause::Service && !std::mem::replace(&mut self.told, true)
+    }
+
+    /// How long the cloud is still busy deleting. Afterwards it is to be asked; `None` says so.
+    pub(super) fn deleting(&mut self, now: Instant) -> Option<Duration> {
+        match self.state {
+            State::Deleting(Some(until)) if until > now => Some(until - now),
+            _ => None,
+        }
+    }
+
+    /// Begins or goes on to delete what was wished for. Returns whether it begins.
+    pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer) -> bool {
+        let begins = !matches!(self.state, State::Deleting(_));
+        if begins {
+            self.wish = Some(essence(unwanted.clone()));
+            self.may_stand = true;
+            self.shown = None;
+            self.told = false;
+            self.pass = None;
+        }
+        self.state = State::Deleting(None);
+        begins
+    }
+
+    /// The load balancer is gone. The Service may still be there as it was.
+    pub(super) fn end_deletion(&mut self) {
+        self.state = State::Released;
+        self.wish = None;
+        self.may_stand = false;
+        self.memo = None;
+        self.current.clear();
+        self.unwritten = None;
+    }
+
+    /// An answer is on the Service, `written` if that took a write. Returns why the cloud was asked if it is news that the
+    /// load balancer is as wished.
+    ///
+    /// `wished` and `wishes` are the wish of the Service before and after: what we write ourselves is no change.
+    pub(super) fn end(
+        &mut self,
+        written: &Arc<Service>,
+        wished: Option<&LoadBalancer>,
+        wishes: Option<LoadBalancer>,
+    ) -> Option<Cause> {
+        let unwritten = self.unwritten.take()?;
+        if self.wish.is_some() && self.wish.as_ref() == wished {
+            self.wish = wishes;
+        }
+        self.wrote(written);
+        self.follow(unwritten.then);
+        (unwritten.then == Then::Served).then_some(self.cause)
+    }
+
+    /// What an answer means has come true.
+    pub(super) fn follow(&mut self, then: Then) {
+        match then {
+            Then::Served => self.settle(),
+            Then::Pending(until) => self.state = State::Pending(until),
+            Then::Deleting(until) => self.state = State::Deleting(Some(until)),
+            Then::Restored => {}
+        }
+    }
+
+    /// There is nothing left to do for the present wish.
+    pub(super) fn settle(&mut self) {
+        self.state = State::Settled;
+        self.shown = None;
+    }
+
+    /// The Service is as we left it.
+    pub(super) fn wrote(&mut self, written: &Arc<Service>) {
+        self.current = status::current(written);
+        self.about = reference(written.as_ref());
+        self.written = Some(written.clone());
+    }
+
+    /// The newer one of what the watch knows and what we wrote.
+    pub(super) fn newest(&self, watched: Arc<Service>) -> Arc<Service> {
+        match &self.written {
+            Some(written) if self.uid_of(&watched) && is_newer(written, &watched) => written.clone(),
+            _ => watched,
+        }
+    }
+
+    /// What it means that the watch knows this of the Service now: `wish` if it wants a load balancer, and
+    /// whether that has to go otherwise.
+    pub(super) fn news(&mut self, watched: &Service, wish: Option<&LoadBalancer>, has_to_go: bool) -> News {
+        if !self.uid_of(watched) {
+            return News::Different;
+        }
+        if self.written.as_ref().is_some_and(|it| is_newer(it, watched)) {
+            return News::None;
+        }
+        self.written = None;
+        self.about = reference(watched);
+        let other_memo = status::memo(watched) != self.memo.as_deref();
+        match (wish, self.state) {
+            (Some(_), State::Deleting(_) | State::Released) => News::Different,
+            (Some(wish), _) if self.wish.as_ref() != Some(wish) => News::Different,
+            (Some(_), _) if other_memo && self.unwritten.is_some() => News::Same,
+            (Some(_), _) if other_memo => News::Different,
+            (Some(_), _) => News::None,
+            (None, State::Deleting(_)) if has_to_go => News::Same,
+            (None, _) if has_to_go => News::Different,
+            (None, State::Released) => News::Over,
+            (None, _) => News::Different,
+        }
+    }
+
+    /// Whether a failure is to be shown: where a person has to do something, it is once.
+    pub(super) fn shows(&mut self, message: &str, once: bool) -> bool {
+        let known = self.shown.as_deref() == Some(message);
+        self.shown = Some(message.to_owned());
+        !(once && known)
+    }
+
+    fn uid_of(&self, service: &Service) -> bool {
+        service.metadata.uid.as_deref().unwrap_or_default() == self.uid
+    }
+}
+
+/// Whether the first version of a Service is newer than the second. The API server counts versions up.
+fn is_newer(one: &Service, other: &Service) -> bool {
+    let version = |it: &Service| it.resource_version().and_then(|it| it.parse::<u128>().ok());
+    matches!((version(one), version(other)), (Some(one), Some(other)) if one > other)
+}

@@ -1,0 +1,198 @@
+//! Taking a load balancer away: the cloud first, what keeps the Service last.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Error as CloudError, LoadBalancer, Removal, Standing, Unfinished};
+use k8s_openapi::api::core::v1::{ObjectReference, Service};
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
+
+use crate::events::{Severity, reference};
+use crate::inventory::sweep::{CALL, late};
+use crate::object::{self, Part, update_latest};
+use crate::service::Controller;
+use crate::service::error::Error;
+use crate::service::memory::Then;
+use crate::service::plan::{Plan, plan};
+use crate::service::services::trim;
+use crate::service::status;
+use crate::service::sync::{Step, held};
+use crate::service::write::Written;
+use crate::worker::{Next, random};
+
+impl Controller {
+    /// Takes one step towards the end of a load balancer that its Service does not want any more.
+    pub(super) async fn remove(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+        unwanted: LoadBalancer,
+    ) -> Result<Step<Next>, Error> {
+        let now = Instant::now();
+        if let Some(pause) = self.memory().entry(key, &service, now).deleting(now) {
+            return Ok(Step::Made(Next::After(pause)));
+        }
+        self.account.check().await.map_err(Error::Delete)?;
+        let about = reference(service.as_ref());
+        if self.memory().entry(key, &service, now).begin_deletion(&unwanted) {
+            self.tell_of_deletion(&about);
+        }
+        match self.delete(&about, &service, unwanted).await.map_err(Error::Delete)? {
+            Removal::Done => self.release(key, service).await,
+            Removal::Pending(it) => {
+                let after = held(it.after);
+                debug!(service = key, ?after, "the load balancer is not gone: {}", it.because);
+                self.keep(key, &service, it.standing, Then::Deleting(now + after))?;
+                match self.write(key, service).await? {
+                    Written::Yes(_) | Written::Gone => Ok(Step::Made(Next::After(after))),
+                    Written::Changed => Ok(Step::Changed),
+                }
+            }
+        }
+    }
+
+    /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
+    /// the Service only says of itself.
+    async fn delete(
+        &self,
+        about: &ObjectReference,
+        service: &Service,
+        mut unwanted: LoadBalancer,
+    ) -> Result<Removal, CloudError> {
+        if let Err(error) = self.check_memo(service) {
+            warn!("{error}");
+            unwanted.memo = None;
+            return self.call_delete(about, &self.without_claims(unwanted)).await;
+        }
+        let removal = self.call_delete(about, &unwanted).await?;
+        if let Removal::Pending(Unfinished { standing: Standing { memo: Some(memo), .. }, .. }) = &removal
+            && unwanted.memo.as_ref() != Some(memo)
+        {
+            let holder = self.holder(&self.memory(), service, memo);
+            if let Some(holder) = holder {
+                let message = format!(
+                    "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
+                );
+                self.recorder.record(about.clone(), Severity::Warning, "LoadBalancerNotDeleted", &message);
+                return self.call_delete(about, &self.without_claims(unwanted)).await;
+            }
+        }
+        Ok(removal)
+    }
+
+    /// Without what the Service's author could have written to name a load balancer.
+    fn without_claims(&self, mut unwanted: LoadBalancer) -> LoadBalancer {
+        unwanted.current.clear();
+        unwanted.annotations.retain(|(key, _)| !self.cluster.description.writes_annotations.contains(key));
+        unwanted
+    }
+
+    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Removal, CloudError> {
+        let reply = tokio::time::timeout(CALL, self.load_balancers.delete(unwanted)).await.map_err(|_| late())?;
+        self.tell(about, reply.notices);
+        reply.answer
+    }
+
+    /// The cloud has said that it is done: the finalizer goes, and with it the memo and the addresses.
+    async fn release(&self, key: &str, service: Arc<Service>) -> Result<Step<Next>, Error> {
+        let uid = service.metadata.uid.clone();
+        let about = reference(service.as_ref());
+        let plan = |it: &Service| match plan(it, true, &self.cluster) {
+            // Somebody wants it again: what it had is gone all the same.
+            Ok(Plan::Ensure(_)) => Err(Refusal::Wanted),
+            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it)),
+        };
+        let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
+        let (api, part) = (self.api(&service), Part::StatusAndMetadata);
+        match update_latest(&api, service, part, plan, latest, trim, random).await {
+            Ok(Some(written)) => {
+                let mut memory = self.memory();
+                let entry = memory.entry(key, &written, Instant::now());
+                entry.end_deletion();
+                entry.wrote(&written);
+            }
+            Ok(None) => self.end(key),
+            Err(Refusal::Api(error)) if error.is_gone() => self.end(key),
+            Err(Refusal::Api(error)) => return Err(Error::Release(error)),
+            Err(Refusal::Wanted) => return Ok(Step::Changed),
+        }
+        self.tell_of_the_end(&about);
+        Ok(Step::Made(Next::Done))
+    }
+
+    /// Deletes what a Service had that is not there any more: nothing keeps its load balancer but our memory. Returns
+    /// when to come back, if the cloud is busy with it.
+    pub(super) async fn bury(&self, key: &str, service: Option<&Service>) -> Result<Option<Duration>, Error> {
+        let now = Instant::now();
+        let (about, unwanted) = {
+            let mut memory = self.memory();
+            let Some(entry) = memory.get(key) else { return Ok(None) };
+            if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(entry.uid.as_str())) {
+                return Ok(None);
+            }
+            if let Some(pause) = entry.deleting(now) {
+                return Ok(Some(pause));
+            }
+            let (may_stand, memo, current) = (entry.may_stand, entry.memo.clone(), entry.current.clone());
+            match entry.wish.clone().filter(|_| may_stand) {
+                Some(wish) => (entry.about.clone(), LoadBalancer { memo, current, ..wish }),
+                None => {
+                    memory.forget(key);
+                    return Ok(None);
+                }
+            }
+        };
+        if let Some(holder) = unwanted.memo.as_deref().and_then(|it| self.heir(&unwanted.owner.uid, it)) {
+            info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
+            self.memory().forget(key);
+            return Ok(None);
+        }
+        self.account.check().await.map_err(Error::Vanished)?;
+        if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted)) {
+            self.tell_of_deletion(&about);
+        }
+        match self.call_delete(&about, &unwanted).await.map_err(Error::Vanished)? {
+            Removal::Done => {
+                self.memory().forget(key);
+                self.tell_of_the_end(&about);
+                Ok(None)
+            }
+            Removal::Pending(it) => {
+                let after = held(it.after);
+                let mut memory = self.memory();
+                if let Some(entry) = memory.get(key) {
+                    entry.memo = it.standing.memo;
+                    entry.follow(Then::Deleting(now + after));
+                }
+                Ok(Some(after))
+            }
+        }
+    }
+
+    fn end(&self, key: &str) {
+        if let Some(entry) = self.memory().get(key) {
+            entry.end_deletion();
+        }
+    }
+
+    fn tell_of_deletion(&self, about: &ObjectReference) {
+        self.recorder.record(about.clone(), Severity::Normal, "DeletingLoadBalancer", "Deleting load balancer");
+    }
+
+    fn tell_of_the_end(&self, about: &ObjectReference) {
+        self.recorder.record(about.clone(), Severity::Normal, "DeletedLoadBalancer", "Deleted load balancer");
+    }
+}
+
+/// Why a Service was not released.
+enum Refusal {
+    Wanted,
+    Api(object::Error),
+}
+
+impl From<object::Error> for Refusal {
+    fn from(error: object::Error) -> Self {
+        Self::Api(error)
+    }
+}

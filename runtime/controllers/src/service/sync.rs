@@ -1,0 +1,238 @@
+//! Bringing one Service to where it should be: the order of the steps, each of which may be the last of this process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Error as CloudError, LoadBalancer, Progress, Standing};
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt;
+use tokio::time::Instant;
+use tracing::{debug, info};
+
+use crate::events::Severity;
+use crate::inventory::sweep::{CALL, late};
+use crate::object::{Part, update_latest};
+use crate::service::Controller;
+use crate::service::error::Error;
+use crate::service::hosts::Hosts;
+use crate::service::memory::{Cause, State, Then, Turn, Unwritten};
+use crate::service::plan::{Plan, plan};
+use crate::service::services::trim;
+use crate::service::status;
+use crate::service::wish::essence;
+use crate::service::write::Written;
+use crate::worker::{Next, random};
+
+/// How often a Service is looked at again at once because somebody has changed it meanwhile.
+const LOOKS: usize = 10;
+/// How soon a cloud that is busy is asked again at least, and at most.
+const SHORTEST_PENDING: Duration = Duration::from_secs(1);
+const LONGEST_PENDING: Duration = Duration::from_secs(300);
+/// The pause before another look.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
+/// How a step ended.
+pub(super) enum Step<T> {
+    /// It was made.
+    Made(T),
+    /// Somebody has changed the Service: everything is to be decided anew.
+    Changed,
+}
+
+impl Controller {
+    /// Does what is to be done about the Service under a key.
+    pub(super) async fn bring(&self, key: &str) -> Result<Next, Error> {
+        for _ in 0..LOOKS {
+            match self.look(key).await? {
+                Step::Made(next) => return Ok(next),
+                Step::Changed => {
+                    debug!(service = key, "the Service has changed meanwhile; looking at it again");
+                    tokio::time::sleep(LOOK_PAUSE.mul_f64(1.0 + random())).await;
+                }
+            }
+        }
+        Ok(Next::After(LOOK_PAUSE))
+    }
+
+    async fn look(&self, key: &str) -> Result<Step<Next>, Error> {
+        let service = self.latest(key);
+        if let Some(after) = self.bury(key, service.as_deref()).await? {
+            return Ok(Step::Made(Next::After(after)));
+        }
+        let Some(service) = service else { return Ok(Step::Made(Next::Done)) };
+        let service = match self.settle(key, service).await? {
+            Step::Made(Some(service)) => service,
+            Step::Made(None) => return Ok(Step::Made(Next::Done)),
+            Step::Changed => return Ok(Step::Changed),
+        };
+        let may_stand = self.memory().entry(key, &service, Instant::now()).may_stand;
+        match plan(&service, may_stand, &self.cluster)? {
+            Plan::Ignore => {
+                self.memory().forget(key);
+                Ok(Step::Made(Next::Done))
+            }
+            Plan::Delete(unwanted) => self.remove(key, service, unwanted).await,
+            Plan::Ensure(wish) => self.ensure(key, service, wish).await,
+        }
+    }
+
+    /// Takes one step towards the load balancer that a Service wishes for.
+    async fn ensure(&self, key: &str, service: Arc<Service>, wish: LoadBalancer) -> Result<Step<Next>, Error> {
+        let (hosts, wished) = (self.changes.hosts(), essence(wish));
+        let now = Instant::now();
+        let turn = {
+            let mut memory = self.memory();
+            memory.entry(key, &service, now).turn(&wished, &hosts.essence, now)
+        };
+        let (cause, new_hosts) = match turn {
+            Turn::Rest => return Ok(Step::Made(Next::Done)),
+            Turn::Wait(pause) => return Ok(Step::Made(Next::After(pause))),
+            Turn::Ask { cause, new_hosts } => (cause, new_hosts),
+        };
+        // Nothing at all is written for another account, in the cluster neither.
+        self.account.check().await.map_err(Error::Ensure)?;
+        if self.memory().entry(key, &service, now).tells() {
+            self.record(&service, Severity::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
+        }
+        let Some(service) = self.finalize(&service, key).await? else { return Ok(Step::Changed) };
+        // The finalizer may have met a conflict, and the Service may be another one by now.
+        let wish = match plan(&service, true, &self.cluster)? {
+            Plan::Ensure(wish) if essence(wish.clone()) == wished => wish,
+            Plan::Ignore | Plan::Delete(_) | Plan::Ensure(_) => return Ok(Step::Changed),
+        };
+        if cause == Cause::Service && new_hosts && hosts.machines.is_empty() {
+            self.warn_of_no_hosts(&service);
+        }
+        let pass = self.memory().entry(key, &service, now).pass.take();
+        let asked = Instant::now();
+        let progress = self.ask(key, &service, wish, &hosts).await;
+        if cause == Cause::Hosts {
+            self.metrics.host_updates.inc();
+            self.metrics.host_update.observe(asked.elapsed().as_secs_f64());
+            self.metrics.host_update_errors.inc_by(u64::from(progress.is_err()));
+        }
+        let step = match progress {
+            Ok(progress) => self.follow(key, service, progress).await,
+            Err(source) if cause == Cause::Hosts => Err(Error::Update { hosts: hosts.essence.clone(), source }),
+            Err(error) => Err(Error::Ensure(error)),
+        };
+        drop(pass);
+        step
+    }
+
+    /// Asks the cloud, if the memo is this Service's.
+    async fn ask(
+        &self,
+        key: &str,
+        service: &Service,
+        mut wish: LoadBalancer,
+        hosts: &Hosts,
+    ) -> Result<Progress, CloudError> {
+        self.check_memo(service)?;
+        wish.nodes.clone_from(&hosts.machines);
+        let about = {
+            let mut memory = self.memory();
+            let entry = memory.entry(key, service, Instant::now());
+            entry.may_stand = true;
+            entry.about.clone()
+        };
+        let reply = tokio::time::timeout(CALL, self.load_balancers.ensure(&wish)).await.map_err(|_| late())?;
+        self.tell(&about, reply.notices);
+        reply.answer
+    }
+
+    /// Does what follows from the provider's answer.
+    async fn follow(&self, key: &str, service: Arc<Service>, progress: Progress) -> Result<Step<Next>, Error> {
+        let (standing, then, after) = match progress {
+            Progress::Elsewhere => {
+                if let Some(entry) = self.memory().get(key) {
+                    entry.settle();
+                }
+                return Ok(Step::Made(Next::Done));
+            }
+            Progress::Ready(standing) => (standing, Then::Served, None),
+            Progress::Pending(it) => {
+                let after = held(it.after);
+                debug!(service = key, ?after, "the load balancer is not ready: {}", it.because);
+                (it.standing, Then::Pending(Instant::now() + after), Some(after))
+            }
+        };
+        self.keep(key, &service, standing, then)?;
+        match self.write(key, service).await? {
+            Written::Yes(_) | Written::Gone => Ok(Step::Made(after.map_or(Next::Done, Next::After))),
+            Written::Changed => Ok(Step::Changed),
+        }
+    }
+
+    /// Writes first what is still to be written, so that the next call has the last memo.
+    async fn settle(&self, key: &str, service: Arc<Service>) -> Result<Step<Option<Arc<Service>>>, Error> {
+        {
+            let mut memory = self.memory();
+            let entry = memory.entry(key, &service, Instant::now());
+            let found = status::memo(&service);
+            if entry.unwritten.is_none() {
+                if found == entry.memo.as_deref() {
+                    return Ok(Step::Made(Some(service)));
+                }
+                if found.is_some() {
+                    info!(service = key, "somebody has written another memo; the cloud is asked with it");
+                    entry.memo = found.map(str::to_owned);
+                    if entry.state == State::Settled {
+                        entry.state = State::Open;
+                    }
+                    return Ok(Step::Made(Some(service)));
+                }
+                let standing = Standing { memo: entry.memo.clone(), ..Standing::default() };
+                entry.unwritten = Some(Unwritten { standing, carried: None, then: Then::Restored });
+            }
+        }
+        match self.write(key, service).await? {
+            Written::Yes(service) => Ok(Step::Made(Some(service))),
+            Written::Gone => Ok(Step::Made(None)),
+            Written::Changed => Ok(Step::Changed),
+        }
+    }
+
+    /// Puts the finalizer on, before anything is made that it keeps. `None` if the Service is gone.
+    async fn finalize(&self, service: &Arc<Service>, key: &str) -> Result<Option<Arc<Service>>, Error> {
+        if status::is_finalized(service) {
+            return Ok(Some(service.clone()));
+        }
+        let uid = &service.metadata.uid;
+        let plan = |it: &Service| match &it.metadata.deletion_timestamp {
+            None => Ok(status::finalized(it)),
+            // Nobody may put a finalizer on it any more; what it wants now is decided anew.
+            Some(_) => Ok(it.clone()),
+        };
+        let latest = || self.latest(key).filter(|it| it.metadata.uid == *uid);
+        let (api, part) = (self.api(service), Part::StatusAndMetadata);
+        let written = update_latest(&api, service.clone(), part, plan, latest, trim, random).await;
+        match written {
+            Ok(Some(written)) => {
+                self.memory().entry(key, &written, Instant::now()).wrote(&written);
+                Ok(Some(written))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => Err(Error::Finalizer(error)),
+        }
+    }
+
+    pub(super) fn warn_of_no_hosts(&self, service: &Service) {
+        let message = "There are no available nodes for LoadBalancer";
+        self.record(service, Severity::Warning, "UnAvailableLoadBalancer", message);
+    }
+
+    pub(super) fn record(&self, service: &Service, severity: Severity, reason: &str, message: &str) {
+        self.recorder.record(crate::events::reference(service), severity, reason, message);
+    }
+}
+
+/// When a cloud that is busy is asked again.
+pub(super) fn held(after: Duration) -> Duration {
+    after.clamp(SHORTEST_PENDING, LONGEST_PENDING)
+}
+
+/// What a message calls a Service.
+pub(super) fn called(service: &Service) -> String {
+    format!("{}/{}", service.namespace().unwrap_or_default(), service.name_any())
+}

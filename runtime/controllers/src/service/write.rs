@@ -1,0 +1,189 @@
+//! Keeping what the provider answered: in memory at once, and on the Service before it is called again.
+
+use std::sync::Arc;
+
+use cloud_provider::{Error as CloudError, LoadBalancer, Standing};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Service;
+use tokio::time::Instant;
+
+use crate::events::Severity;
+use crate::object::{self, Part, update_latest};
+use crate::service::Controller;
+use crate::service::error::Error;
+use crate::service::memory::{Cause, Memory, Then, Unwritten};
+use crate::service::plan::{Plan, plan};
+use crate::service::services::{key, trim};
+use crate::service::status::{self, memo};
+use crate::service::sync::called;
+use crate::service::wish::essence;
+use crate::worker::random;
+
+/// What became of a write.
+pub(super) enum Written {
+    /// The Service is like this now.
+    Yes(Arc<Service>),
+    /// The Service is gone.
+    Gone,
+    /// Somebody has written another memo: what the provider said was about something else.
+    Changed,
+}
+
+/// Why a write was not made.
+enum Refusal {
+    OtherMemo(String),
+    Api(object::Error),
+}
+
+impl From<object::Error> for Refusal {
+    fn from(error: object::Error) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl Controller {
+    /// Keeps in memory what the provider answered, unless its memo is another Service's.
+    pub(super) fn keep(&self, key: &str, service: &Service, standing: Standing, then: Then) -> Result<(), Error> {
+        let mut memory = self.memory();
+        if let Some(memo) = standing.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
+            && let Some(holder) = self.holder(&memory, service, memo)
+        {
+            let error = taken(service, memo, &holder);
+            return Err(match then {
+                Then::Deleting(_) => Error::Delete(error),
+                Then::Served | Then::Pending(_) | Then::Restored => Error::Ensure(error),
+            });
+        }
+        let entry = memory.entry(key, service, Instant::now());
+        entry.memo.clone_from(&standing.memo);
+        let carried = status::memo(service).map(str::to_owned);
+        entry.unwritten = Some(Unwritten { standing, carried, then });
+        Ok(())
+    }
+
+    /// Writes what is kept in memory on the Service, in one write or, if it is there already, in none.
+    pub(super) async fn write(&self, key: &str, service: Arc<Service>) -> Result<Written, Error> {
+        let unwritten = {
+            let mut memory = self.memory();
+            memory.entry(key, &service, Instant::now()).unwritten.clone()
+        };
+        let Some(Unwritten { standing, carried, then }) = unwritten else { return Ok(Written::Yes(service)) };
+        let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
+        let mut wished = None;
+        let plan = |it: &Service| {
+            // Only the very first look may be at what the call was made with: who writes between, knows more.
+            let other = memo(it).filter(|it| Some(*it) != carried.as_deref() && Some(*it) != standing.memo.as_deref());
+            if let Some(other) = other {
+                return Err(Refusal::OtherMemo(other.to_owned()));
+            }
+            wished = self.wishes(it);
+            Ok(match then {
+                Then::Served => status::served(it, &standing, now),
+                Then::Pending(_) | Then::Deleting(_) | Then::Restored => status::kept(it, &standing, now),
+            })
+        };
+        let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
+        let (api, part) = (self.api(&service), Part::StatusAndMetadata);
+        match update_latest(&api, service, part, plan, latest, trim, random).await {
+            Ok(Some(written)) => {
+                let wishes = self.wishes(&written);
+                let cause = {
+                    let mut memory = self.memory();
+                    memory.entry(key, &written, Instant::now()).end(&written, wished.as_ref(), wishes)
+                };
+                if let Some(cause) = cause {
+                    self.tell_of_success(key, &written, cause);
+                }
+                Ok(Written::Yes(written))
+            }
+            Ok(None) => Ok(self.gone(key)),
+            Err(Refusal::Api(error)) if error.is_gone() => Ok(self.gone(key)),
+            Err(Refusal::Api(error)) => Err(Error::Status(error)),
+            Err(Refusal::OtherMemo(other)) => {
+                if let Some(entry) = self.memory().get(key) {
+                    entry.unwritten = None;
+                    entry.memo = Some(other);
+                }
+                Ok(Written::Changed)
+            }
+        }
+    }
+
+    /// The Service is gone. Should the API server show it again after all, what is kept in memory is written first.
+    fn gone(&self, key: &str) -> Written {
+        if let Some(entry) = self.memory().get(key)
+            && let Some(then) = entry.unwritten.as_ref().map(|it| it.then)
+        {
+            entry.follow(then);
+        }
+        Written::Gone
+    }
+
+    /// Refuses a memo that an older Service has as well: whose load balancer it is, is clear.
+    pub(super) fn check_memo(&self, service: &Service) -> Result<(), CloudError> {
+        let Some(memo) = memo(service) else { return Ok(()) };
+        let age = |it: &Service| {
+            let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
+            (created, it.metadata.uid.clone())
+        };
+        let all = self.services.all();
+        let mut others = all.iter().filter(|it| it.metadata.uid != service.metadata.uid);
+        match others.find(|it| status::memo(it) == Some(memo) && age(it) < age(service)) {
+            Some(holder) => Err(taken(service, memo, &called(holder))),
+            None => Ok(()),
+        }
+    }
+
+    /// Which other Service has a memo.
+    pub(super) fn holder(&self, memory: &Memory, service: &Service, memo: &str) -> Option<String> {
+        let uid = service.metadata.uid.as_deref().unwrap_or_default();
+        let mut remembered = memory.iter().filter(|(_, it)| it.uid != uid);
+        if let Some((key, _)) = remembered.find(|(_, it)| it.memo.as_deref() == Some(memo)) {
+            return Some(key.to_owned());
+        }
+        // Of Services that are remembered, the memory knows more than the watch.
+        let is_remembered = |other: &Service| {
+            memory.peek(&key(other)).is_some_and(|it| Some(it.uid.as_str()) == other.metadata.uid.as_deref())
+        };
+        let all = self.services.all();
+        let mut others = all.iter().filter(|it| it.metadata.uid.as_deref() != Some(uid) && !is_remembered(it));
+        others.find(|it| status::memo(it) == Some(memo)).map(|it| called(it))
+    }
+
+    /// Which Service has the memo of one that is gone.
+    pub(super) fn heir(&self, uid: &str, memo: &str) -> Option<String> {
+        let all = self.services.all();
+        let mut others = all.iter().filter(|it| it.metadata.uid.as_deref() != Some(uid));
+        others.find(|it| status::memo(it) == Some(memo)).map(|it| called(it))
+    }
+
+    fn tell_of_success(&self, key: &str, service: &Service, cause: Cause) {
+        let has_hosts = self.memory().get(key).is_some_and(|it| !it.hosts.is_empty());
+        match cause {
+            Cause::Service => {
+                self.record(service, Severity::Normal, "EnsuredLoadBalancer", "Ensured load balancer");
+            }
+            Cause::Hosts if has_hosts => {
+                let message = "Updated load balancer with new hosts";
+                self.record(service, Severity::Normal, "UpdatedLoadBalancer", message);
+            }
+            Cause::Hosts => self.warn_of_no_hosts(service),
+        }
+    }
+
+    /// What a Service wishes for, without what we write ourselves; `None` if it wishes for nothing.
+    fn wishes(&self, service: &Service) -> Option<LoadBalancer> {
+        match plan(service, true, &self.cluster) {
+            Ok(Plan::Ensure(wish)) => Some(essence(wish)),
+            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => None,
+        }
+    }
+}
+
+fn taken(service: &Service, memo: &str, holder: &str) -> CloudError {
+    CloudError::Invalid(format!(
+        "the load balancer that is remembered as {memo:?} is Service {holder}'s, and cannot be Service {}'s too: it is not \
+         touched",
+        called(service),
+    ))
+}
