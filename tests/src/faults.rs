@@ -16,6 +16,7 @@ use kube::Client;
 use kube::client::{Body, ClientBuilder};
 use regex::Regex;
 use serde_json::json;
+use tokio::sync::watch;
 use tower::{BoxError, Layer, Service};
 
 /// Which requests are answered, and how.
@@ -49,6 +50,8 @@ pub enum Reply {
     LostAnswer,
     /// The connection breaks before the request arrives.
     Broken,
+    /// The request waits until this is true, and is then answered by the API server.
+    Held(watch::Receiver<bool>),
 }
 
 /// A request that was answered here.
@@ -201,6 +204,15 @@ where
             code: None,
         };
         match reply {
+            Reply::Held(mut free) => {
+                // It is sent when it is first polled.
+                let response = self.inner.call(request);
+                Box::pin(async move {
+                    faults.lock().answered.push(answered);
+                    free.wait_for(|it| *it).await?;
+                    Ok(response.await.map_err(Into::into)?.map(boxed))
+                })
+            }
             Reply::LostAnswer => {
                 let response = self.inner.call(request);
                 Box::pin(async move {
@@ -219,7 +231,7 @@ where
                 match reply {
                     Reply::Status { code, reason, message } => Ok(status(code, &reason, &message)?),
                     Reply::Silence => std::future::pending().await,
-                    Reply::LostAnswer | Reply::Broken => Err("connection reset by peer".into()),
+                    Reply::LostAnswer | Reply::Broken | Reply::Held(_) => Err("connection reset by peer".into()),
                 }
             }),
         }

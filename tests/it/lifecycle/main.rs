@@ -1,1 +1,8 @@
-//! The cloud-node-lifecycle-controller against a real API server: cases 12.5.
+//! The cloud-node-lifecycle-controller against a real API server, with a cloud that does as it is told.
+
+mod cloud;
+mod controller;
+mod deletion;
+mod nobody;
+mod taints;
+mod withheld;

@@ -1,0 +1,197 @@
+//! Deletions that wait, or do not happen: time of leadership, age, budget, doubt; and an operator's word.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use controllers::node_lifecycle::{Budget, Options};
+use serde_json::json;
+use tests::control_plane::{Cluster, cluster};
+
+use crate::cloud::{Answer, Cloud, List, machine, names};
+use crate::controller::{
+    Controller, LIVING, OPTIONS, asked, create, create_all, create_living, deletions, event, events, gone, left, node,
+    passed, patch, writes, written,
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// An operator says that a node may go.
+async fn approve(cluster: &Cluster, name: &str) {
+    patch(cluster, name, json!({ "metadata": { "annotations": { "aerostat.dev/delete-approved": "true" } } })).await;
+}
+
+/// What is told of a node that stays.
+async fn told(cluster: &Cluster, name: &str) -> String {
+    let event = event(cluster, name, "NodeDeletionWithheld").await;
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+    assert_eq!(event.count, Some(1));
+    event.message.expect("events have messages")
+}
+
+/// Runs with `options` over n1, whose machine is gone, until its deletion is withheld for `reason`; then an operator
+/// approves it.
+async fn check_approval(options: Options, reason: &str, words: &str) {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    create(&cluster, &node(1)).await;
+    let controller = Controller::start(&cluster, &cloud, options);
+    controller.withholds(1, reason).await;
+    let message = told(&cluster, "n1").await;
+    assert!(message.contains(words) && message.contains("aerostat.dev/delete-approved=true"), "{message}");
+    let looks = cloud.asked("get n1");
+    asked(&cloud, "get n1", looks + 2).await;
+    assert_eq!(controller.withheld(reason), 1, "it is told once");
+    assert_eq!(written(&cluster, "n1").await, [""; 0]);
+    approve(&cluster, "n1").await;
+    gone(&cluster, "n1").await;
+}
+
+#[tokio::test]
+async fn in_the_first_time_of_leadership_only_what_is_approved_goes() {
+    check_approval(Options { warm_up: HOUR, ..OPTIONS }, "warm_up", "has begun to work only now").await;
+}
+
+#[tokio::test]
+async fn a_young_node_goes_only_if_that_is_approved() {
+    check_approval(Options { grace: HOUR, ..OPTIONS }, "grace", "too young").await;
+}
+
+#[tokio::test]
+async fn case_101_a_node_goes_when_it_is_old_enough() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    let grace = Duration::from_secs(4);
+    let created = create(&cluster, &node(1)).await.metadata.creation_timestamp.expect("the API server sets it").0;
+    let controller = Controller::start(&cluster, &cloud, Options { grace, ..OPTIONS });
+    controller.withholds(1, "grace").await;
+    gone(&cluster, "n1").await;
+    let [delete] = writes(&cluster, "n1").await.try_into().expect("one write");
+    let age = delete.received.duration_since(created).unsigned_abs();
+    assert!(age >= grace, "{age:?}");
+}
+
+#[tokio::test]
+async fn when_the_first_time_of_leadership_is_over_nodes_go() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    create(&cluster, &node(1)).await;
+    let controller = Controller::start(&cluster, &cloud, Options { warm_up: Duration::from_secs(1), ..OPTIONS });
+    controller.withholds(1, "warm_up").await;
+    gone(&cluster, "n1").await;
+}
+
+#[tokio::test]
+async fn no_more_nodes_go_than_the_budget_allows_unless_an_operator_says_so() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has((11..=20).map(machine));
+    create_all(&cluster, 20).await;
+    let budget = Budget { percent: 10, window: HOUR };
+    let controller = Controller::start(&cluster, &cloud, Options { budget, ..OPTIONS });
+    controller.withholds(8, "budget").await;
+    assert_eq!(deletions(&cluster).await, 2, "a tenth of twenty");
+    let left = left(&cluster).await;
+    assert_eq!(left.len(), 18);
+    let missing: BTreeSet<_> = left.into_iter().filter(|it| names(1..=10).contains(it)).collect();
+    let one = missing.first().expect("eight are left");
+    let message = told(&cluster, one).await;
+    assert!(message.contains("in 3600 s"), "{message}");
+    approve(&cluster, one).await;
+    gone(&cluster, one).await;
+    assert_eq!(deletions(&cluster).await, 3);
+}
+
+#[tokio::test]
+async fn a_window_later_there_is_a_new_budget() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    create_all(&cluster, 2).await;
+    let window = Duration::from_secs(3);
+    let budget = Budget { percent: 10, window };
+    let controller = Controller::start(&cluster, &cloud, Options { budget, ..OPTIONS });
+    controller.withholds(1, "budget").await;
+    gone(&cluster, "n1").await;
+    gone(&cluster, "n2").await;
+    let mut received = Vec::new();
+    for name in ["n1", "n2"] {
+        received.extend(writes(&cluster, name).await.iter().map(|it| it.received));
+    }
+    let pause = received[1].duration_since(received[0]).unsigned_abs();
+    assert!(pause + Duration::from_millis(500) >= window, "{pause:?}");
+}
+
+#[tokio::test]
+async fn an_operators_word_does_not_stand_in_for_the_clouds() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    create(&cluster, &node(1)).await;
+    create(&cluster, &node(2)).await;
+    approve(&cluster, "n1").await;
+    approve(&cluster, "n2").await;
+    cloud.lists(List::Incomplete(names([1, 2]), "zone b did not answer".to_owned()));
+    let controller = Controller::start(&cluster, &cloud, OPTIONS);
+    controller.withholds(2, "incomplete").await;
+    let message = told(&cluster, "n1").await;
+    assert!(message.contains("zone b did not answer") && !message.contains("approved"), "{message}");
+
+    // Strangers' machines prove as little.
+    cloud.lists(List::Without(names([LIVING])));
+    cloud.has([machine(500)]);
+    controller.withholds(2, "unfamiliar").await;
+    passed(&cluster).await;
+    assert_eq!(deletions(&cluster).await, 0);
+}
+
+#[tokio::test]
+async fn a_node_that_the_list_lacks_and_the_cloud_finds_stays_and_that_is_told_once() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    cloud.has([machine(1), machine(2)]);
+    cloud.lists(List::Without(names([1])));
+    create_all(&cluster, 2).await;
+    let controller = Controller::start(&cluster, &cloud, OPTIONS);
+    controller.withholds(1, "contradiction").await;
+    asked(&cloud, "get n1", 3).await;
+    told(&cluster, "n1").await;
+    assert_eq!(controller.withheld("contradiction"), 1);
+    assert_eq!(events(&cluster, "n2").await.len(), 0);
+    assert_eq!(deletions(&cluster).await, 0);
+}
+
+#[tokio::test]
+async fn adv_71_of_five_hundred_nodes_none_goes_for_an_empty_list_or_half_a_one_and_a_tenth_at_most() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has((1..=500).map(machine));
+    create_all(&cluster, 500).await;
+    let options = Options { budget: Budget { percent: 10, window: HOUR }, ..OPTIONS };
+
+    cloud.lists(List::Without(names(1..=500)));
+    cloud.always_answers(Answer::None);
+    let controller = Controller::start(&cluster, &cloud, options);
+    controller.withholds(500, "unfamiliar").await;
+    told(&cluster, "n250").await;
+    assert_eq!(deletions(&cluster).await, 0);
+    controller.stop().await;
+
+    cloud.lists(List::Without(names(1..=250)));
+    cloud.always_answers(Answer::EverySecond);
+    let controller = Controller::start(&cluster, &cloud, options);
+    controller.withholds(250, "contradiction").await;
+    assert_eq!(deletions(&cluster).await, 0);
+    controller.stop().await;
+
+    cloud.always_answers(Answer::None);
+    let controller = Controller::start(&cluster, &cloud, options);
+    controller.withholds(200, "budget").await;
+    passed(&cluster).await;
+    assert_eq!(deletions(&cluster).await, 50, "a tenth of five hundred");
+    assert_eq!(left(&cluster).await.len(), 450);
+}
