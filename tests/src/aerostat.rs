@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -146,34 +146,4 @@ impl Drop for Aerostat {
 #[must_use]
 pub fn message(entry: &Map<String, Value>) -> &str {
     entry.get("message").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// A cloud configuration for one endpoint `api` with the credential `token`, written to `folder`.
-///
-/// `module` and `endpoint` are added to what every such file says.
-///
-/// # Errors
-///
-/// Fails if a file cannot be written.
-pub fn write_config(folder: &Path, name: &str, token: &str, module: &Value, endpoint: &Value) -> Result<PathBuf> {
-    let token_file = folder.join("token");
-    std::fs::write(&token_file, token)?;
-    let mut api = json!({ "name": "api", "credential": "token" });
-    merge(&mut api, endpoint);
-    let config = json!({
-        "apiVersion": "aerostat.dev/v1alpha1",
-        "kind": "CloudConfig",
-        "provider": { "module": module },
-        "endpoints": [api],
-        "credentials": [{ "name": "token", "bearer": { "file": token_file } }],
-    });
-    // Every JSON document is a YAML document.
-    let path = folder.join(name);
-    std::fs::write(&path, serde_json::to_string_pretty(&config)?)?;
-    Ok(path)
-}
-
-fn merge(into: &mut Value, from: &Value) {
-    let (Some(into), Some(from)) = (into.as_object_mut(), from.as_object()) else { return };
-    into.extend(from.clone());
 }
