@@ -24,7 +24,7 @@ test: control-plane ## Run all tests, against a real control plane.
 	@$(CARGO) test --locked --workspace --no-fail-fast
 
 .PHONY: bench
-bench: control-plane ## Measure, and print figures side by side. ROW=… for one row.
+bench: control-plane baseline ## Measure beside the baseline (75 minutes). ROW=… for one row.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bins
 	@exec target/release/bench $(ROW)
@@ -43,6 +43,10 @@ audit: preflight ## Check dependencies: bans, licences, sources, and who may imp
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
 	@tests/cluster/build.sh
+
+.PHONY: baseline
+baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).
+	@tests/baseline/build.sh
 
 .PHONY: preflight
 preflight:

@@ -1,179 +1,165 @@
-//! Nodes that join all at once: aerostat, and beside it the floor.
+//! Nodes that join all at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use futures::TryStreamExt;
+use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Event, Node};
-use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::api::{Api, ListParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
-use tests::aerostat::Aerostat;
-use tests::audit_log::Request;
-use tests::control_plane::ControlPlane;
+use tests::control_plane::{ControlPlane, Options};
+use tests::digitalocean::{Recorded, Simulator};
 use tests::{kubelet, wait};
-use tokio::task::JoinSet;
 
-use crate::floor::Floor;
-use crate::table::Table;
-use crate::usage::{Usage, megabytes, seconds};
-use crate::{flags, name, simulator};
+use crate::cloud::{limited, simulator};
+use crate::comparison::{Comparison, count, hundredths, seconds};
+use crate::contender::{AEROSTAT, BASELINE, Contender, FLOOR, Program};
+use crate::crowd;
+use crate::leadership::Leadership;
+use crate::requests::{Kinds, api_requests, between, kinds, refused, sum};
+use crate::usage::Used;
 
-/// Clients that create nodes.
-const CLIENTS: usize = 32;
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long nodes may take to join. Where the cloud refuses, some contenders take minutes.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// How long the last events may be on their way. Some of the baseline's never come.
+const EVENTS: Duration = Duration::from_secs(60);
 
 /// What one round took.
 struct Round {
-    time: Duration,
-    created: Duration,
-    /// By verb and resource; what was answered 409 stands under `conflicts`.
-    requests: BTreeMap<String, usize>,
-    conflicts: usize,
-    cloud_calls: usize,
-    usage: Option<(Usage, Duration)>,
+    /// From the first creation to the last taint gone, in seconds. Infinite: some are still there.
+    time: f64,
+    /// From the first creation to the last.
+    created: f64,
+    api: Kinds,
+    cloud: Vec<Recorded>,
+    /// From the first creation to the last event.
+    used: Option<Used>,
 }
 
-/// Measures and prints: aerostat with its default flags and with 50 workers, and a bare client with as many.
-pub(crate) async fn measure(control_plane: &ControlPlane, nodes: usize) -> Result<()> {
-    for (title, workers) in [("default flags", 1), ("50 workers", 50)] {
-        let floor = round_of_floor(control_plane, nodes, workers).await?;
-        let aerostat = round_of_aerostat(control_plane, nodes, workers).await?;
-        print(&format!("{nodes} nodes join, {title}"), nodes, &aerostat, &floor)?;
+/// Measures and prints all contenders, one after the other, with a cloud that allows everything.
+pub(crate) async fn measure(nodes: usize) -> Result<()> {
+    let control_plane = ControlPlane::start(Options::default()).await?;
+    let contenders: Vec<_> = AEROSTAT.into_iter().chain(FLOOR).chain(BASELINE).collect();
+    let mut rounds = Vec::new();
+    for contender in &contenders {
+        rounds.push(round(*contender, &control_plane, simulator(nodes + 1).await?, nodes).await?);
     }
-    Ok(())
+    control_plane.stop().await?;
+    print(nodes, &contenders, &rounds)
 }
 
-async fn round_of_aerostat(control_plane: &ControlPlane, nodes: usize, workers: usize) -> Result<Round> {
-    let cloud = simulator(nodes).await?;
-    let mut flags = flags(control_plane, &cloud).await?;
-    if workers != 1 {
-        flags.push(format!("--concurrent-node-syncs={workers}"));
+/// Measures with a cloud that allows as much as the real one. The baselines, which wait most of the time, run side by side.
+pub(crate) async fn measure_limited(nodes: usize) -> Result<()> {
+    let control_plane = ControlPlane::start(Options::default()).await?;
+    let (mut free, mut rounds) = (Vec::new(), Vec::new());
+    for contender in AEROSTAT {
+        free.push(round(contender, &control_plane, simulator(nodes + 1).await?, nodes).await?);
+        rounds.push(round(contender, &control_plane, limited(nodes + 1).await?, nodes).await?);
     }
-    let mut aerostat = Aerostat::start(&flags)?;
-    aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
-    let before = Usage::of(aerostat.pid())?;
-    let mut round = round(control_plane, nodes).await?;
-    let after = Usage::of(aerostat.pid())?;
-    round.usage = Some((after, after.cpu.saturating_sub(before.cpu)));
-    round.cloud_calls = cloud.requests().len();
-    aerostat.stop().await?;
-    cloud.stop().await;
-    clear(control_plane).await?;
-    Ok(round)
+    control_plane.stop().await?;
+    let side_by_side = BASELINE.map(|contender| async move {
+        let control_plane = ControlPlane::start(Options::default()).await?;
+        let round = round(contender, &control_plane, limited(nodes + 1).await?, nodes).await?;
+        control_plane.stop().await?;
+        anyhow::Ok(round)
+    });
+    rounds.extend(try_join_all(side_by_side).await?);
+
+    let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
+    let mut table = Comparison::new(&format!("{nodes} nodes join, 250 cloud requests a minute"), &contenders);
+    let figures = |of: fn(&Round) -> f64| rounds.iter().map(|it| Some(of(it))).collect::<Vec<_>>();
+    table.row(TIME, &figures(|it| it.time), seconds, "");
+    let free: Vec<_> = free.iter().map(|it| Some(it.time)).collect();
+    table.detail("without the limit", &free, seconds);
+    let slower: Vec<_> = free.iter().zip(&rounds).map(|(free, it)| free.map(|free| it.time / free)).collect();
+    table.row("time ÷ that without the limit", &slower, hundredths, "no slower: about 1");
+    table.row("cloud calls", &figures(|it| it.cloud.len() as f64), count, "10 or less");
+    table.row("refused of them (429)", &figures(|it| refused(&it.cloud)), count, "0");
+    table.print()
 }
 
-async fn round_of_floor(control_plane: &ControlPlane, nodes: usize, workers: usize) -> Result<Round> {
-    let kubeconfig = control_plane.aerostat_kubeconfig().await?;
-    let _floor = Floor::start(&Client::try_from(control_plane.config(&kubeconfig).await?)?, workers);
-    let round = round(control_plane, nodes).await?;
-    clear(control_plane).await?;
-    Ok(round)
-}
+const TIME: &str = "time, first creation to last taint gone";
 
-/// Creates the nodes, waits until the last taint is gone, and counts what the API server was asked.
-async fn round(control_plane: &ControlPlane, nodes: usize) -> Result<Round> {
+/// Lets the contender serve one node, so that it is at work, and then all others at once.
+async fn round(contender: Contender, control_plane: &ControlPlane, cloud: Simulator, nodes: usize) -> Result<Round> {
     let admin = control_plane.admin().await?;
+    Leadership::of(control_plane).await?.clear().await?;
+    let running = contender.start(control_plane, &cloud).await?;
+    crowd::create(control_plane, vec![crowd::node(nodes)], Api::all).await?;
+    crowd::wait_for_nodes(control_plane, PATIENCE).await?;
+
     let audit = control_plane.audit().from_now()?;
+    let (before, since) = (running.usage()?, SystemTime::now());
+    let (time, created) = join(control_plane, &admin, nodes).await?;
+    settle(&admin, nodes).await?;
+    let used = before.zip(running.usage()?).map(|(before, after)| Used { before, after });
+    let cloud_calls = between(&cloud, since, SystemTime::now());
+    let api = api_requests(&audit, &admin, contender).await?;
+    running.stop().await?;
+    cloud.stop().await;
+    crowd::clear(control_plane).await?;
+    Ok(Round { time, created, api, cloud: cloud_calls, used })
+}
+
+/// Creates the nodes, and waits until the last taint is gone.
+async fn join(control_plane: &ControlPlane, admin: &Client, nodes: usize) -> Result<(f64, f64)> {
     let api: Api<Node> = Api::all(admin.clone());
     let mut watch = pin!(watcher(api, watcher::Config::default()).applied_objects());
-    let mut clients = Vec::new();
-    for _ in 0..CLIENTS {
-        clients.push(control_plane.admin().await?);
-    }
-
+    let all = (0..nodes).map(crowd::node).collect();
     let start = Instant::now();
-    let mut creators = JoinSet::new();
-    let next = Arc::new(AtomicUsize::new(0));
-    for client in clients {
-        creators.spawn(create(client, next.clone(), nodes));
-    }
+    let create = crowd::create(control_plane, all, Api::all);
     let mut done = BTreeSet::new();
-    let all = async {
-        while done.len() < nodes {
+    let watch = async {
+        // The one that was served before is among them.
+        while done.len() <= nodes {
             let node = watch.try_next().await?.context("the watch has ended")?;
             if !kubelet::is_uninitialized(&node) {
                 done.insert(node.name_any());
             }
         }
-        anyhow::Ok(start.elapsed())
+        anyhow::Ok(start.elapsed().as_secs_f64())
     };
-    let time = tokio::time::timeout(PATIENCE, all).await.context("nodes still wait")??;
-    let mut created = Duration::ZERO;
-    while let Some(creator) = creators.join_next().await {
-        created = created.max(creator??.duration_since(start));
-    }
-
-    // The last status and the last event may still be on their way.
-    let events: Api<Event> = Api::all(admin.clone());
-    wait::within(PATIENCE, async || {
-        let count = events.list_metadata(&ListParams::default()).await.ok()?.items.len();
-        (count >= nodes).then_some(())
-    })
-    .await
-    .context("events are missing")?;
-    audit.settle(&admin).await?;
-    let about_nodes = |it: &Request| match it.object.resource.as_str() {
-        "events" => it.object.namespace == "default",
-        resource => resource == "nodes",
-    };
-    let (conflicts, requests): (Vec<_>, Vec<_>) = (audit.requests()?.into_iter().chain(audit.events()?))
-        .filter(about_nodes)
-        .partition(|it| it.response.code == 409);
-    let mut kinds = BTreeMap::new();
-    for request in &requests {
-        *kinds.entry(format!("{} {}", request.verb, request.resource())).or_default() += 1;
-    }
-    Ok(Round { time, created, requests: kinds, conflicts: conflicts.len(), cloud_calls: 0, usage: None })
+    let (created, time) = tokio::join!(create, tokio::time::timeout(PATIENCE, watch));
+    let time = time.unwrap_or(Ok(f64::INFINITY))?;
+    Ok((time, created?.duration_since(start).as_secs_f64()))
 }
 
-async fn create(client: Client, next: Arc<AtomicUsize>, nodes: usize) -> Result<Instant> {
-    let api: Api<Node> = Api::all(client);
-    loop {
-        let number = next.fetch_add(1, Relaxed);
-        if number >= nodes {
-            return Ok(Instant::now());
-        }
-        api.create(&PostParams::default(), &kubelet::node(&name(number))).await?;
-    }
-}
-
-/// Removes what a round has made.
-async fn clear(control_plane: &ControlPlane) -> Result<()> {
-    let admin = control_plane.admin().await?;
-    let nodes: Api<Node> = Api::all(admin.clone());
+/// The last status and the last event may still be on their way.
+async fn settle(admin: &Client, nodes: usize) -> Result<()> {
     let events: Api<Event> = Api::namespaced(admin.clone(), "default");
-    nodes.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
-    events.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
-    let gone = wait::within(PATIENCE, async || {
-        nodes.list_metadata(&ListParams::default()).await.ok().filter(|it| it.items.is_empty())
+    let all = wait::within(EVENTS, async || {
+        let count = events.list_metadata(&ListParams::default()).await.ok()?.items.len();
+        (count > nodes).then_some(())
     });
-    gone.await.context("nodes are not deleted").map(|_| ())
+    // Whether they come is not what is measured.
+    let _: Option<()> = all.await;
+    Ok(())
 }
 
-fn print(title: &str, nodes: usize, aerostat: &Round, floor: &Round) -> Result<()> {
-    let mut table = Table::new(title, &["aerostat", "floor", "ratio", "wanted"]);
-    let ratio = aerostat.time.as_secs_f64() / floor.time.as_secs_f64();
-    table.row(
-        "time, first creation to last taint gone",
-        &[seconds(aerostat.time), seconds(floor.time), format!("{ratio:.2}"), "1.3 or less".into()],
-    );
-    table.row("  of it creation", &[seconds(aerostat.created), seconds(floor.created)]);
-    table.row("cloud calls", &[aerostat.cloud_calls.to_string(), String::new(), String::new(), "10 or less".into()]);
-    let per_node = |round: &Round| format!("{:.2}", round.requests.values().sum::<usize>() as f64 / nodes as f64);
-    table.row("API requests a node", &[per_node(aerostat), per_node(floor), String::new(), "3 or less".into()]);
-    for kind in aerostat.requests.keys().chain(floor.requests.keys()).collect::<BTreeSet<_>>() {
-        let of = |round: &Round| round.requests.get(kind).copied().unwrap_or_default().to_string();
-        table.row(&format!("  {kind}"), &[of(aerostat), of(floor)]);
-    }
-    table.row("  conflicts, apart", &[aerostat.conflicts.to_string(), floor.conflicts.to_string()]);
-    if let Some((usage, cpu)) = aerostat.usage {
-        table.row("peak RSS", &[megabytes(usage.peak), String::new(), String::new(), "under 50 MB".into()]);
-        table.row("CPU time", &[seconds(cpu), String::new(), String::new(), "1.2 s or less".into()]);
-    }
+fn print(nodes: usize, contenders: &[Contender], rounds: &[Round]) -> Result<()> {
+    let mut table = Comparison::new(&format!("{nodes} nodes join"), contenders);
+    let figures = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(|it| Some(of(it))).collect::<Vec<_>>();
+    table.row(TIME, &figures(&|it| it.time), seconds, "");
+    table.detail("of it creation", &figures(&|it| it.created), seconds);
+    let floor = |contender: &Contender| {
+        let same = |it: &Contender| it.program == Program::Floor && it.flags == contender.flags;
+        contenders.iter().position(same).map(|index| rounds[index].time)
+    };
+    let above = contenders.iter().zip(rounds).map(|(contender, round)| match contender.program {
+        Program::Aerostat => floor(contender).map(|it| round.time / it),
+        Program::Baseline | Program::Floor => None,
+    });
+    table.row("time ÷ floor", &above.collect::<Vec<_>>(), hundredths, "1.3 or less");
+    let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();
+    table.row("cloud calls", &cloud.iter().map(|it| Some(sum(it))).collect::<Vec<_>>(), count, "10 or less");
+    table.details(&cloud);
+    table.row("API requests a node", &figures(&|it| sum(&it.api) / nodes as f64), hundredths, "3 or less");
+    table.details(&rounds.iter().map(|it| it.api.clone()).collect::<Vec<_>>());
+    table.usage(&rounds.iter().map(|it| it.used).collect::<Vec<_>>());
     table.print()
 }

@@ -1,32 +1,48 @@
 //! `make bench`: figures side by side, measured in one run. `make bench ROW=join-100` for one row.
 //!
-//! Machines are noisy; the ratios between columns of one row are what counts.
+//! All contenders of a row work for the same kind of control plane and the same simulated cloud, which takes 50 ms for an answer. Machines
+//! are noisy; the ratios between columns of one table are what counts.
 
+mod baseline;
 mod calls;
+mod changes;
+mod cloud;
+mod comparison;
+mod contender;
+mod crowd;
 mod floor;
 mod join;
+mod leadership;
+mod requests;
+mod restart;
+mod services;
+mod sizes;
 mod start;
+mod steady;
 mod table;
+mod takeover;
 mod usage;
 
+use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::Instant;
 
-use anyhow::{Result, bail};
-use tests::aerostat::write_config;
-use tests::control_plane::{ControlPlane, Options};
-use tests::digitalocean::Simulator;
-use tests::guests;
+use anyhow::{Context, Result, bail};
 
-/// How late the simulated cloud is.
-const LATENCY: Duration = Duration::from_millis(50);
-
-const ROWS: [(&str, &str); 5] = [
-    ("sizes", "the binary and the module"),
+/// What can be measured: a name for `ROW=…`, and what it is.
+const ROWS: [(&str, &str); 12] = [
+    ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
+    ("takeover", "from the end of the leader to the next, after SIGTERM and after kill -9"),
     ("join-100", "100 nodes join at once"),
     ("join-1000", "1,000 nodes join at once"),
+    ("join-1000-limited", "1,000 nodes join at once a cloud that allows 250 requests a minute"),
+    ("restart", "what a restart asks for at 1,000 nodes"),
+    ("services-20", "20 Services whose load balancers take 30 s"),
+    ("services-200", "200 Services whose load balancers take 30 s"),
+    ("changes", "20 changes of nodes behind 50 load balancers"),
+    ("steady", "an hour at 1,000 nodes, all Ready, and with 5 % NotReady"),
 ];
 
 #[tokio::main]
@@ -45,73 +61,38 @@ async fn bench() -> Result<()> {
     if let Some(row) = &wanted
         && !ROWS.iter().any(|(name, _)| name == row)
     {
-        let known: Vec<_> = ROWS.iter().map(|(name, what)| format!("  {name:<10} {what}")).collect();
+        let known: Vec<_> = ROWS.iter().map(|(name, what)| format!("  {name:<18} {what}")).collect();
         bail!("there is no row {row:?}; there are\n{}", known.join("\n"));
     }
-    let selected = |row: &str| wanted.as_deref().is_none_or(|it| it == row);
-
-    if selected("sizes") {
-        sizes()?;
+    let start = Instant::now();
+    for (row, what) in ROWS.iter().filter(|(row, _)| wanted.as_deref().is_none_or(|it| it == *row)) {
+        note(&format!("\n==> {row}: {what}"))?;
+        measure(row).await.with_context(|| format!("row {row}"))?;
     }
-    if selected("call") {
-        calls::measure().await?;
-    }
-    if ["start", "join-100", "join-1000"].into_iter().any(selected) {
-        let control_plane = ControlPlane::start(Options::default()).await?;
-        if selected("start") {
-            start::measure(&control_plane).await?;
-        }
-        for (row, nodes) in [("join-100", 100), ("join-1000", 1000)] {
-            if selected(row) {
-                join::measure(&control_plane, nodes).await?;
-            }
-        }
-        control_plane.stop().await?;
-    }
-    Ok(())
+    note(&format!("\nmeasured for {} min", start.elapsed().as_secs().div_ceil(60)))
 }
 
-fn sizes() -> Result<()> {
-    let size = |path: &std::path::Path| Ok::<_, std::io::Error>(std::fs::metadata(path)?.len());
-    let mut table = table::Table::new("sizes", &["size"]);
-    table.row("aerostat", &[format!("{:.1} MB", size(&tests::aerostat::binary()?)? as f64 / 1e6)]);
-    table.row("digitalocean.wasm", &[format!("{} KB", size(guests::DIGITALOCEAN.as_ref())? / 1000)]);
-    table.print()
-}
-
-/// A simulated DigitalOcean with a droplet for each node. Its answers are not checked: that would be measured too.
-async fn simulator(nodes: usize) -> Result<Simulator> {
-    let options = tests::digitalocean::Options { latency: LATENCY, checked: false, ..Default::default() };
-    let cloud = Simulator::start(options).await?;
-    for number in 0..nodes {
-        let [_, _, high, low] = u32::try_from(number)?.to_be_bytes();
-        let droplet = tests::digitalocean::Droplet::new(1_000_000 + number as u64, &name(number))
-            .private_v4([[10, 114, high, low].into()])
-            .public_v4([[203, 0, high, low].into()]);
-        cloud.droplets().insert(droplet);
+async fn measure(row: &str) -> Result<()> {
+    match row {
+        "sizes" => sizes::measure(),
+        "call" => calls::measure().await,
+        "start" => start::measure().await,
+        "takeover" => takeover::measure().await,
+        "join-100" => join::measure(100).await,
+        "join-1000" => join::measure(1000).await,
+        "join-1000-limited" => join::measure_limited(1000).await,
+        "restart" => restart::measure().await,
+        "services-20" => services::measure(20).await,
+        "services-200" => services::measure(200).await,
+        "changes" => changes::measure().await,
+        "steady" => steady::measure().await,
+        other => bail!("row {other} is listed and not known"),
     }
-    Ok(cloud)
 }
 
-fn name(number: usize) -> String {
-    format!("node-{number:04}")
-}
-
-/// The flags with which aerostat serves a control plane and a cloud: everything else is as it is by default.
-async fn flags(control_plane: &ControlPlane, cloud: &Simulator) -> Result<Vec<String>> {
-    let module = serde_json::json!({
-        "file": { "path": guests::DIGITALOCEAN, "sha256": guests::sha256(guests::DIGITALOCEAN) }
-    });
-    let endpoint = serde_json::json!({
-        "baseUrl": cloud.base_url(),
-        "tls": { "caFile": cloud.ca_file() },
-        "allow": [{ "methods": ["GET"], "paths": ["/v2/droplets/**"] }],
-    });
-    let config = write_config(control_plane.folder(), "cloud.yaml", &cloud.token, &module, &endpoint)?;
-    let kubeconfig = control_plane.aerostat_kubeconfig().await?;
-    Ok(vec![
-        format!("--kubeconfig={}", kubeconfig.display()),
-        format!("--cloud-config={}", config.display()),
-        "--secure-port=0".to_owned(),
-    ])
+/// Says what is going on: some rows take minutes.
+fn note(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 /// Memory and CPU time of a process.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// Now, in bytes.
     pub(crate) resident: u64,
@@ -14,6 +14,20 @@ pub(crate) struct Usage {
     pub(crate) peak: u64,
     /// User and system time since its start.
     pub(crate) cpu: Duration,
+}
+
+/// What a process has used at the beginning of a measurement and at its end.
+#[derive(Clone, Copy)]
+pub(crate) struct Used {
+    pub(crate) before: Usage,
+    pub(crate) after: Usage,
+}
+
+impl Used {
+    /// Seconds of CPU time in between.
+    pub(crate) fn cpu(&self) -> f64 {
+        self.after.cpu.saturating_sub(self.before.cpu).as_secs_f64()
+    }
 }
 
 impl Usage {
@@ -35,14 +49,4 @@ impl Usage {
             cpu: Duration::from_millis((ticks(11)? + ticks(12)?) * 1000 / per_second),
         })
     }
-}
-
-/// Bytes in a unit that people read.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
-}
-
-/// Seconds with two digits.
-pub(crate) fn seconds(time: Duration) -> String {
-    format!("{:.2} s", time.as_secs_f64())
 }

@@ -1,0 +1,208 @@
+//! Who is measured: aerostat, the baseline and the floor, each with a set of flags.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use kube::Client;
+use serde_json::json;
+use tests::aerostat::Aerostat;
+use tests::control_plane::ControlPlane;
+use tests::digitalocean::Simulator;
+use tests::guests;
+
+use crate::baseline::{self, Baseline};
+use crate::floor::Floor;
+use crate::usage::Usage;
+
+/// Requests a second that aerostat may send with 50 workers. By default it is 20.
+const REQUESTS_PER_SECOND: u32 = 250;
+
+/// A program with flags: one column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contender {
+    pub(crate) program: Program,
+    pub(crate) flags: Flags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    Aerostat,
+    Baseline,
+    /// No controller: the writes alone.
+    Floor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flags {
+    Default,
+    /// 50 workers for nodes, and 50 for Services.
+    Workers,
+    /// 50 workers, and hardly a limit on requests to the API server.
+    WorkersAndApi,
+}
+
+/// Aerostat as it is by default, and with 50 workers.
+pub(crate) const AEROSTAT: [Contender; 2] = [aerostat(Flags::Default), aerostat(Flags::Workers)];
+
+/// The baseline with each of its sets of flags. Aerostat is compared with the best of them.
+pub(crate) const BASELINE: [Contender; 3] =
+    [baseline(Flags::Default), baseline(Flags::Workers), baseline(Flags::WorkersAndApi)];
+
+/// The writes alone, one after the other, and 50 at once.
+pub(crate) const FLOOR: [Contender; 2] = [
+    Contender { program: Program::Floor, flags: Flags::Default },
+    Contender { program: Program::Floor, flags: Flags::Workers },
+];
+
+pub(crate) const fn aerostat(flags: Flags) -> Contender {
+    Contender { program: Program::Aerostat, flags }
+}
+
+pub(crate) const fn baseline(flags: Flags) -> Contender {
+    Contender { program: Program::Baseline, flags }
+}
+
+impl Flags {
+    /// How a column is told from that of the default flags.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Flags::Default => "",
+            Flags::Workers => " 50w",
+            Flags::WorkersAndApi => " 50w+api",
+        }
+    }
+
+    fn workers(self) -> usize {
+        match self {
+            Flags::Default => 1,
+            Flags::Workers | Flags::WorkersAndApi => 50,
+        }
+    }
+
+    /// The flags that both programs know.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Flags::Default => &[],
+            Flags::Workers => &["--concurrent-node-syncs=50", "--concurrent-service-syncs=50"],
+            Flags::WorkersAndApi => &[
+                "--concurrent-node-syncs=50",
+                "--concurrent-service-syncs=50",
+                "--kube-api-qps=1000",
+                "--kube-api-burst=2000",
+            ],
+        }
+    }
+}
+
+impl Contender {
+    /// The head of its column.
+    pub(crate) fn name(self) -> String {
+        let program = match self.program {
+            Program::Aerostat => "aerostat",
+            Program::Baseline => "baseline",
+            Program::Floor => "floor",
+        };
+        format!("{program}{}", self.flags.suffix())
+    }
+
+    /// Starts it.
+    pub(crate) async fn start(self, control_plane: &ControlPlane, cloud: &Simulator) -> Result<Running> {
+        Ok(match self.program {
+            Program::Aerostat => Running::Aerostat(Aerostat::start(self.aerostat_flags(control_plane, cloud).await?)?),
+            Program::Baseline => {
+                Running::Baseline(Baseline::start(control_plane, cloud, self.flags.arguments()).await?)
+            }
+            Program::Floor => {
+                let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+                let client = Client::try_from(control_plane.config(&kubeconfig).await?)?;
+                Running::Floor(Floor::start(&client, self.flags.workers()))
+            }
+        })
+    }
+
+    /// The name under which it speaks to the API server.
+    pub(crate) fn user(self) -> &'static str {
+        match self.program {
+            Program::Aerostat | Program::Floor => tests::control_plane::AEROSTAT,
+            Program::Baseline => baseline::USER,
+        }
+    }
+
+    /// The flags with which aerostat serves a control plane and a cloud: everything else is as it is by default.
+    pub(crate) async fn aerostat_flags(self, control_plane: &ControlPlane, cloud: &Simulator) -> Result<Vec<String>> {
+        let config = self.write_config(control_plane, cloud)?;
+        let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+        let own = [
+            format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--cloud-config={}", config.display()),
+            "--secure-port=0".to_owned(),
+        ];
+        Ok(own.into_iter().chain(self.flags.arguments().iter().map(|it| (*it).to_owned())).collect())
+    }
+
+    fn write_config(self, control_plane: &ControlPlane, cloud: &Simulator) -> Result<PathBuf> {
+        let token = control_plane.folder().join("token");
+        std::fs::write(&token, &cloud.token)?;
+        let mut config = json!({
+            "apiVersion": "aerostat.dev/v1alpha1",
+            "kind": "CloudConfig",
+            "provider": {
+                "module": { "file": { "path": guests::DIGITALOCEAN, "sha256": guests::sha256(guests::DIGITALOCEAN) } },
+                "writesAnnotations": [
+                    "kubernetes.digitalocean.com/load-balancer-id",
+                    "service.beta.kubernetes.io/do-loadbalancer-type",
+                ],
+            },
+            "endpoints": [{
+                "name": "api",
+                "baseUrl": cloud.base_url(),
+                "credential": "token",
+                "tls": { "caFile": cloud.ca_file() },
+                "allow": [
+                    { "methods": ["GET"], "paths": ["/v2/account", "/v2/droplets", "/v2/droplets/*"] },
+                    { "methods": ["GET", "POST"], "paths": ["/v2/load_balancers"] },
+                    { "methods": ["GET", "PUT", "DELETE"], "paths": ["/v2/load_balancers/*"] },
+                    { "methods": ["POST", "DELETE"], "paths": ["/v2/load_balancers/*/droplets"] },
+                ],
+            }],
+            "credentials": [{ "name": "token", "bearer": { "file": token } }],
+        });
+        if self.flags != Flags::Default {
+            config["endpoints"][0]["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
+        }
+        // Every JSON document is a YAML document.
+        let path = control_plane.folder().join("cloud.yaml");
+        std::fs::write(&path, serde_json::to_string_pretty(&config)?)?;
+        Ok(path)
+    }
+}
+
+/// A contender at work. Dropping it ends it as a power failure would.
+pub(crate) enum Running {
+    Aerostat(Aerostat),
+    Baseline(Baseline),
+    Floor(Floor),
+}
+
+impl Running {
+    /// What its process has used so far. The floor has none of its own.
+    pub(crate) fn usage(&self) -> Result<Option<Usage>> {
+        match self {
+            Running::Aerostat(it) => Usage::of(it.pid()).map(Some),
+            Running::Baseline(it) => Usage::of(it.pid()).map(Some),
+            Running::Floor(_) => Ok(None),
+        }
+    }
+
+    /// Asks it to end, as Kubernetes does, and waits until it has.
+    pub(crate) async fn stop(self) -> Result<()> {
+        match self {
+            Running::Aerostat(it) => it.stop().await.map(drop),
+            Running::Baseline(it) => it.stop().await,
+            Running::Floor(it) => {
+                drop(it);
+                Ok(())
+            }
+        }
+    }
+}

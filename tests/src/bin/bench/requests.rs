@@ -1,0 +1,75 @@
+//! What was asked of the cloud and of the API server.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use kube::Client;
+use tests::audit_log::AuditLog;
+use tests::digitalocean::{Recorded, Simulator};
+use tests::wait;
+
+use crate::contender::Contender;
+
+/// How many requests there were of each kind, as in `GET /v2/droplets/*` or `patch nodes/status`.
+pub(crate) type Kinds = BTreeMap<String, f64>;
+
+/// Requests to the cloud that arrived from `from` until `until`.
+pub(crate) fn between(cloud: &Simulator, from: SystemTime, until: SystemTime) -> Vec<Recorded> {
+    cloud.requests().into_iter().filter(|it| (from..until).contains(&it.at)).collect()
+}
+
+/// Counts requests to the cloud by what they are.
+pub(crate) fn kinds(requests: &[Recorded]) -> Kinds {
+    let mut kinds = Kinds::new();
+    for request in requests {
+        *kinds.entry(kind(request)).or_default() += 1.0;
+    }
+    kinds
+}
+
+/// How many requests there were of all kinds.
+pub(crate) fn sum(kinds: &Kinds) -> f64 {
+    kinds.values().sum()
+}
+
+/// How many requests the cloud has refused because they were too many.
+pub(crate) fn refused(requests: &[Recorded]) -> f64 {
+    requests.iter().filter(|it| it.status == Some(429)).count() as f64
+}
+
+/// Waits until the cloud was asked for nothing for so long.
+pub(crate) async fn quiet(cloud: &Simulator, pause: Duration, patience: Duration) -> Result<()> {
+    let silent = wait::within(patience, async || {
+        let last = cloud.requests().last().map(|it| it.at);
+        let silent = last.is_none_or(|it| it.elapsed().is_ok_and(|it| it >= pause));
+        silent.then_some(())
+    });
+    silent.await.context("the cloud is asked again and again")
+}
+
+/// What a contender asked of the API server about objects that the benchmark made. Conflicts are kinds of their own.
+pub(crate) async fn api_requests(audit: &AuditLog, admin: &Client, contender: Contender) -> Result<Kinds> {
+    audit.settle(admin).await?;
+    let mut kinds = Kinds::new();
+    for request in audit.everything()? {
+        let object = &request.object;
+        let about = match object.resource.as_str() {
+            "nodes" | "services" => true,
+            "events" => object.namespace == "default",
+            _ => false,
+        };
+        let once = !matches!(request.verb.as_str(), "list" | "watch");
+        if about && once && request.user.username == contender.user() {
+            let conflict = if request.response.code == 409 { ", conflict" } else { "" };
+            *kinds.entry(format!("{} {}{conflict}", request.verb, request.resource())).or_default() += 1.0;
+        }
+    }
+    Ok(kinds)
+}
+
+fn kind(request: &Recorded) -> String {
+    // The second segment is the kind of object, the third an id, the fourth a part of it.
+    let path = request.path.split('/').enumerate().map(|(index, it)| if index == 3 { "*" } else { it });
+    format!("{} {}", request.method, path.collect::<Vec<_>>().join("/"))
+}

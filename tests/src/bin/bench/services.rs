@@ -1,0 +1,140 @@
+//! Services whose load balancers take their time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use futures::TryStreamExt;
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::Api;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, ResourceExt};
+use tests::control_plane::{ControlPlane, Options};
+use tests::digitalocean::{Behaviour, Creation, Recorded};
+
+use crate::cloud::with_load_balancers;
+use crate::comparison::{Comparison, count, hundredths, seconds};
+use crate::contender::{AEROSTAT, BASELINE, Contender};
+use crate::crowd;
+use crate::leadership::Leadership;
+use crate::requests::{Kinds, api_requests, between, kinds, quiet, refused, sum};
+use crate::usage::Used;
+
+/// How long the cloud builds a load balancer.
+const BUILDING: Duration = Duration::from_secs(30);
+
+/// How many nodes are behind each.
+const NODES: usize = 3;
+
+/// How long all may take together.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Longer than either contender waits before it looks again at a load balancer that is being built.
+const PAUSE: Duration = Duration::from_secs(17);
+
+struct Round {
+    /// From the first creation to the last address, in seconds. Infinite: some have none.
+    time: f64,
+    cloud: Vec<Recorded>,
+    api: Kinds,
+    used: Option<Used>,
+}
+
+/// Measures and prints all contenders, one after the other.
+pub(crate) async fn measure(services: usize) -> Result<()> {
+    let control_plane = ControlPlane::start(Options::default()).await?;
+    let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
+    let mut rounds = Vec::new();
+    for contender in &contenders {
+        rounds.push(round(*contender, &control_plane, services).await?);
+    }
+    control_plane.stop().await?;
+    print(services, &contenders, &rounds)
+}
+
+/// A Service of type LoadBalancer, with one port.
+pub(crate) fn service(number: usize) -> Service {
+    Service {
+        metadata: ObjectMeta { name: Some(format!("web-{number:03}")), ..ObjectMeta::default() },
+        spec: Some(ServiceSpec {
+            type_: Some("LoadBalancer".to_owned()),
+            selector: Some(BTreeMap::from([("app".to_owned(), "web".to_owned())])),
+            ports: Some(vec![ServicePort { port: 80, ..ServicePort::default() }]),
+            ..ServiceSpec::default()
+        }),
+        ..Service::default()
+    }
+}
+
+/// Where Services of the benchmark are.
+pub(crate) fn api(client: Client) -> Api<Service> {
+    Api::namespaced(client, "default")
+}
+
+/// Whether somebody has written where a Service is reached.
+pub(crate) fn has_address(service: &Service) -> bool {
+    let ingress = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
+    ingress.is_some_and(|it| !it.is_empty())
+}
+
+async fn round(contender: Contender, control_plane: &ControlPlane, services: usize) -> Result<Round> {
+    let behaviour = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
+    let cloud = with_load_balancers(NODES, behaviour).await?;
+    let admin = control_plane.admin().await?;
+    Leadership::of(control_plane).await?.clear().await?;
+    let running = contender.start(control_plane, &cloud).await?;
+    crowd::create(control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
+    crowd::wait_for_nodes(control_plane, PATIENCE).await?;
+
+    let audit = control_plane.audit().from_now()?;
+    let (before, since) = (running.usage()?, SystemTime::now());
+    let time = build(control_plane, &admin, services).await?;
+    quiet(&cloud, PAUSE, PATIENCE).await?;
+    let used = before.zip(running.usage()?).map(|(before, after)| Used { before, after });
+    let cloud_calls = between(&cloud, since, SystemTime::now());
+    let api = api_requests(&audit, &admin, contender).await?;
+    running.stop().await?;
+    cloud.stop().await;
+    crowd::clear(control_plane).await?;
+    Ok(Round { time, cloud: cloud_calls, api, used })
+}
+
+/// Creates the Services, and waits until the last has its address.
+async fn build(control_plane: &ControlPlane, admin: &Client, services: usize) -> Result<f64> {
+    let mut watch = pin!(watcher(api(admin.clone()), watcher::Config::default()).applied_objects());
+    let all = (0..services).map(service).collect();
+    let start = Instant::now();
+    let create = crowd::create(control_plane, all, api);
+    let mut done = BTreeSet::new();
+    let watch = async {
+        while done.len() < services {
+            let service = watch.try_next().await?.context("the watch has ended")?;
+            if has_address(&service) {
+                done.insert(service.name_any());
+            }
+        }
+        anyhow::Ok(start.elapsed().as_secs_f64())
+    };
+    let (created, time) = tokio::join!(create, tokio::time::timeout(PATIENCE, watch));
+    created?;
+    time.unwrap_or(Ok(f64::INFINITY))
+}
+
+fn print(services: usize, contenders: &[Contender], rounds: &[Round]) -> Result<()> {
+    let title = format!("{services} Services, {} s to build a load balancer", BUILDING.as_secs());
+    let mut table = Comparison::new(&title, contenders);
+    let figures = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(|it| Some(of(it))).collect::<Vec<_>>();
+    table.row("time, first creation to last address", &figures(&|it| it.time), seconds, "");
+    let cloud = |it: &Round| it.time / BUILDING.as_secs_f64();
+    table.row("time ÷ the cloud's own", &figures(&cloud), hundredths, "50w: 1.15 or less");
+    let all = services as f64;
+    table.row("cloud calls a Service", &figures(&|it| it.cloud.len() as f64 / all), hundredths, "4 or less");
+    table.details(&rounds.iter().map(|it| kinds(&it.cloud)).collect::<Vec<_>>());
+    table.detail("refused of them (429)", &figures(&|it| refused(&it.cloud)), count);
+    table.row("API requests a Service", &figures(&|it| sum(&it.api) / all), hundredths, "");
+    table.details(&rounds.iter().map(|it| it.api.clone()).collect::<Vec<_>>());
+    table.usage(&rounds.iter().map(|it| it.used).collect::<Vec<_>>());
+    table.print()
+}
