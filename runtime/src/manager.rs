@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use controllers::{Account, Inventory, Nodes, Recorder, Severity, node, node_lifecycle};
+use cloud_provider::Cloud;
+use controllers::{Account, Inventory, Nodes, Recorder, Severity, node, node_lifecycle, service};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -217,11 +218,18 @@ impl Process {
                 (Controller::CloudNodeLifecycle, Some(inventory)) => {
                     self.run_node_lifecycle(nodes, inventory, account.clone());
                 }
+                (Controller::Service, _) if cloud.load_balancers.is_some() => {
+                    self.run_service(nodes, cloud.clone(), account.clone());
+                }
                 (Controller::CloudNode | Controller::CloudNodeLifecycle, None) => {
                     self.say_skipped(controller, &self.without("instances"));
                     continue;
                 }
-                (Controller::Service | Controller::Route, _) => {
+                (Controller::Service, _) => {
+                    self.say_skipped(controller, &self.without("load-balancers"));
+                    continue;
+                }
+                (Controller::Route, _) => {
                     self.say_skipped(controller, "this version does not have it");
                     continue;
                 }
@@ -273,6 +281,18 @@ impl Process {
             (self.client.clone(), nodes.clone(), inventory.clone(), self.metrics.clone());
         let run = node_lifecycle::run(client, nodes, inventory, account, recorder, metrics, options, self.stopped());
         self.run(Controller::CloudNodeLifecycle, run);
+    }
+
+    fn run_service(&mut self, nodes: &Nodes, cloud: Cloud, account: Account) {
+        let options = service::Options {
+            syncs: self.settings.service.syncs,
+            cluster_name: self.settings.cluster_name.clone(),
+            retry_base: self.settings.service.retry_base_delay,
+        };
+        let recorder = self.recorder(service::COMPONENT);
+        let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
+        let run = service::run(client, nodes, cloud, account, recorder, metrics, options, self.stopped());
+        self.run(Controller::Service, run);
     }
 
     /// A recorder whose events are sent before the process ends.
