@@ -83,7 +83,8 @@ impl Rig {
     /// Starts the binary and waits until its controllers run.
     pub(crate) async fn start(&self) -> Process {
         let mut process = self.setup.start();
-        process.says("started service-lb-controller").await;
+        // The last controller that is looked at: all others run.
+        process.says("node-route-controller is ").await;
         process
     }
 
