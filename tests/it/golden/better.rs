@@ -2,220 +2,121 @@
 //!
 //! A row looks at what a recording says, not at its number, so that it holds for recordings that nobody here has seen.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod hosts;
+mod lifecycle;
+mod nodes;
+mod services;
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
-use crate::compare::PARTS;
-use crate::scenario::{Address, CloudCall, CloudNode, Event, Request, Scenario};
-use crate::state;
+use crate::scenario::Scenario;
 
 /// A row.
 struct Better {
     /// What upstream does, and what we do instead.
     reason: &'static str,
-    /// Changes the recording; the nodes that it was about.
+    /// Changes the recording; the objects that it was about.
     adjust: fn(&mut Scenario) -> BTreeSet<String>,
 }
 
-/// The first pause of the queue's back-off, in seconds. Each next one is twice as long.
-const FIRST_PAUSE: f64 = 0.005;
-
-const TABLE: [Better; 5] = [
+const TABLE: [Better; 18] = [
     Better {
         reason: "null metadata ended upstream's process; for us the machine is not there, and nothing happens",
-        adjust: stay_alive,
+        adjust: nodes::stay_alive,
     },
     Better {
         reason: "null metadata of a node that joins was the end of it until the node changed; for us the machine is \
                  not there yet, and the cloud is asked again with back-off",
-        adjust: ask_again,
+        adjust: nodes::ask_again,
     },
     Better {
         reason: "a cloud that answers with another provider id than the node has is not believed; upstream \
                  initialised the node with the other machine's data",
-        adjust: refuse_other_machines,
+        adjust: nodes::refuse_other_machines,
     },
     Better {
         reason: "a node of another cloud is not asked about; upstream asked, and initialised it",
-        adjust: leave_other_clouds_alone,
+        adjust: nodes::leave_other_clouds_alone,
     },
     Better {
         reason: "addresses are compared one by one and in order; upstream compared the last of each type, missed \
                  changes, and wrote where there were none",
-        adjust: notice_every_change_of_addresses,
+        adjust: nodes::notice_every_change_of_addresses,
+    },
+    Better {
+        reason: "a machine that the cloud does not know is gone: its node is deleted; upstream took that answer for an \
+                 error, and kept it",
+        adjust: lifecycle::delete_what_is_not_found,
+    },
+    Better {
+        reason: "a machine that runs again loses the taint of those that are shut down; upstream waits until its node is \
+                 Ready",
+        adjust: lifecycle::untaint_what_runs_again,
+    },
+    Better {
+        reason: "a machine has to be missing twice before its node is deleted, so that an answer that comes and goes \
+                 deletes nothing; upstream deletes after one answer",
+        adjust: lifecycle::ask_twice,
+    },
+    Better {
+        reason: "which port of a pod is dialled, the order of ports and external addresses are nothing that a load \
+                 balancer has; upstream asks its cloud when they change",
+        adjust: services::leave_what_is_not_wished,
+    },
+    Better {
+        reason: "a Service that changes all the time has ten changes at once, and then one each ten seconds, so that one \
+                 author does not eat up the account's quota",
+        adjust: services::spare_the_account,
+    },
+    Better {
+        reason: "a node that is about to go takes no more traffic at once; upstream waits until something else changes",
+        adjust: hosts::take_leaving_nodes_out,
+    },
+    Better {
+        reason: "a node takes traffic once it is initialised; upstream gives it to the load balancer before, without a \
+                 provider id, and once more afterwards",
+        adjust: hosts::wait_until_initialised,
+    },
+    Better {
+        reason: "an answer that came too late for a Service is not written on another one of its name",
+        adjust: services::leave_namesakes_alone,
+    },
+    Better {
+        reason: "there is no question whether a load balancer exists: when an update fails, it is told and tried again; \
+                 upstream asks, and forgets it if there is none",
+        adjust: hosts::tell_every_failed_update,
+    },
+    Better {
+        reason: "there is no question whether a load balancer exists: its deletion is asked for in any case, and fails \
+                 as the question would",
+        adjust: services::delete_without_asking,
+    },
+    Better {
+        reason: "a load balancer is told to be ensured when its address is on the Service, and a conflict on the way is \
+                 settled without the cloud; upstream tells it before, and begins again",
+        adjust: services::tell_what_is_written,
+    },
+    Better {
+        reason: "the beginning of the work on a wish, or of a deletion, is told once; upstream tells it at each attempt",
+        adjust: services::tell_each_beginning_once,
+    },
+    Better {
+        reason: "finalizer and addresses go in one write when a load balancer is gone; upstream writes twice",
+        adjust: services::release_in_one_write,
     },
 ];
 
-/// Turns a recording into what we aim for. The sentences say what was changed, and for which nodes.
+/// Turns a recording into what we aim for. The sentences say what was changed, and for which objects.
 pub(crate) fn adjust(scenario: &mut Scenario) -> Vec<String> {
     let mut reasons = Vec::new();
     for Better { reason, adjust } in TABLE {
-        let nodes = adjust(scenario);
-        if !nodes.is_empty() {
-            let nodes: Vec<_> = nodes.into_iter().collect();
-            reasons.push(format!("{}: {reason}", nodes.join(", ")));
+        let names = adjust(scenario);
+        if !names.is_empty() {
+            let names: Vec<_> = names.into_iter().collect();
+            reasons.push(format!("{}: {reason}", names.join(", ")));
         }
     }
     reasons
-}
-
-fn stay_alive(scenario: &mut Scenario) -> BTreeSet<String> {
-    if scenario.observed.process_alive {
-        return BTreeSet::new();
-    }
-    let nodes: BTreeSet<String> = null_nodes(scenario).map(str::to_owned).collect();
-    scenario.observed.process_alive = !nodes.is_empty();
-    // The question that upstream did not survive is missing among its calls.
-    scenario.observed.cloud_calls.extend(nodes.iter().map(|name| CloudCall::metadata(name, 0.0)));
-    nodes
-}
-
-fn ask_again(scenario: &mut Scenario) -> BTreeSet<String> {
-    let mut nodes = BTreeSet::new();
-    let mut calls = Vec::new();
-    for name in null_nodes(scenario) {
-        let node = scenario.given.iter().find(|given| given.object["metadata"]["name"] == name);
-        let waiting = node.filter(|given| state::State::of(&given.object).is_uninitialized());
-        let Some(waiting) = waiting else { continue };
-        let (mut t, mut pause) = (waiting.t, FIRST_PAUSE);
-        while t < scenario.observed.duration {
-            calls.push(CloudCall::metadata(name, t));
-            t += pause;
-            pause *= 2.0;
-        }
-        nodes.insert(name.to_owned());
-    }
-    scenario.observed.cloud_calls.retain(|call| !nodes.contains(call.node()));
-    scenario.observed.cloud_calls.extend(calls);
-    nodes
-}
-
-fn refuse_other_machines(scenario: &mut Scenario) -> BTreeSet<String> {
-    let mut refused = BTreeMap::new();
-    for (name, own) in given_provider_ids(scenario).filter(|(_, own)| is_ours(own)) {
-        let answers = cloud_nodes(scenario).filter(|(node, _)| *node == name).map(|(_, cloud)| &cloud.provider_id);
-        if let Some(other) = answers.into_iter().find(|it| !it.is_empty() && *it != own) {
-            refused.insert(name.to_owned(), (own.to_owned(), other.clone()));
-        }
-    }
-    let nodes = refused.keys().cloned().collect();
-    leave_alone(scenario, &nodes);
-    for (name, (own, other)) in &refused {
-        let message = format!(
-            "failed to get instance metadata for node {name}: the provider's answer is refused: it answers with \
-             machine {other:?}, although the node's provider id is {own:?}"
-        );
-        scenario.observed.events.push(Event::warning(name, "InstanceMetadataInvalid", message));
-    }
-    nodes
-}
-
-fn leave_other_clouds_alone(scenario: &mut Scenario) -> BTreeSet<String> {
-    let foreign = given_provider_ids(scenario).filter(|(_, own)| !is_ours(own));
-    let nodes = foreign.map(|(name, _)| name.to_owned()).collect();
-    leave_alone(scenario, &nodes);
-    nodes
-}
-
-/// Takes away what upstream did with some nodes: they end as others made them.
-fn leave_alone(scenario: &mut Scenario, nodes: &BTreeSet<String>) {
-    let about = |name: &str| nodes.contains(name);
-    scenario.observed.requests.retain(|it| it.resource != "nodes" || !about(&it.name));
-    scenario.observed.events.retain(|it| !about(it.involved_object["name"].as_str().unwrap_or_default()));
-    for name in nodes {
-        let end = state::at(scenario, name, f64::INFINITY);
-        let mut kept = json!({});
-        for [section, part] in PARTS {
-            let value = &end[section][part];
-            if !value.is_null() {
-                kept[section][part] = value.clone();
-            }
-        }
-        scenario.observed.end.insert(format!("Node {name}"), kept);
-    }
-}
-
-fn notice_every_change_of_addresses(scenario: &mut Scenario) -> BTreeSet<String> {
-    let mut nodes = BTreeSet::new();
-    for (index, call) in scenario.observed.cloud_calls.clone().iter().enumerate() {
-        let name = call.node();
-        if call.function != "InstanceMetadata" || call.result != "ok" {
-            continue;
-        }
-        let later = &scenario.observed.cloud_calls[index + 1..];
-        let next = later.iter().find(|it| it.node() == name).map_or(f64::INFINITY, |it| it.t);
-        let wrote = scenario
-            .observed
-            .requests
-            .iter()
-            .any(|it| it.name == name && it.is_write() && (call.t..next).contains(&it.t));
-        let node = state::at(scenario, name, call.t);
-        let Some(cloud) = cloud_at(scenario, name, call.t) else { continue };
-        let Some(addresses) = addresses(&node, cloud) else { continue };
-        if wrote
-            || node.is_null()
-            || state::State::of(&node).is_uninitialized()
-            || node["status"]["addresses"] == addresses
-        {
-            continue;
-        }
-        let patch = json!({ "status": { "addresses": addresses } });
-        scenario.observed.requests.push(Request::status_patch(call.t, name, patch));
-        scenario.observed.end.entry(format!("Node {name}")).or_default()["status"]["addresses"] = addresses;
-        nodes.insert(name.to_owned());
-    }
-    nodes
-}
-
-/// The addresses that a node shall have, where that follows from the cloud's answer alone.
-fn addresses(node: &Value, cloud: &CloudNode) -> Option<Value> {
-    let annotated = !node["metadata"]["annotations"]["alpha.kubernetes.io/provided-node-ip"].is_null();
-    if annotated || cloud.addresses.is_empty() {
-        return None;
-    }
-    let own = cloud.addresses.iter().map(|Address { kind, address }| json!({ "type": kind, "address": address }));
-    let mut addresses: Vec<Value> = own.collect();
-    if cloud.addresses.iter().all(|it| it.kind != "Hostname") {
-        let old = node["status"]["addresses"].as_array().into_iter().flatten();
-        addresses.extend(old.filter(|it| it["type"] == "Hostname").cloned());
-    }
-    // The API server refuses a list that names an address twice.
-    let mut seen = Vec::new();
-    addresses.retain(|it| {
-        !seen.contains(it) && {
-            seen.push(it.clone());
-            true
-        }
-    });
-    Some(Value::Array(addresses))
-}
-
-fn cloud_at<'a>(scenario: &'a Scenario, name: &str, t: f64) -> Option<&'a CloudNode> {
-    let changes = scenario.cloud.iter().filter(|change| change.t <= t);
-    let node = changes.filter_map(|change| change.nodes.get(name)).next_back()?.as_ref();
-    node.filter(|it| it.metadata_error.is_none() && !it.null)
-}
-
-fn null_nodes(scenario: &Scenario) -> impl Iterator<Item = &str> {
-    cloud_nodes(scenario).filter(|(_, node)| node.null).map(|(name, _)| name)
-}
-
-fn cloud_nodes(scenario: &Scenario) -> impl Iterator<Item = (&str, &CloudNode)> {
-    let nodes = scenario.cloud.iter().flat_map(|change| &change.nodes);
-    nodes.filter_map(|(name, node)| Some((name.as_str(), node.as_ref()?)))
-}
-
-/// The names of nodes that the recorder created with a provider id, and that.
-fn given_provider_ids(scenario: &Scenario) -> impl Iterator<Item = (&str, &str)> {
-    scenario.given.iter().filter_map(|given| {
-        let provider_id = given.object["spec"]["providerID"].as_str().filter(|it| !it.is_empty())?;
-        Some((given.object["metadata"]["name"].as_str()?, provider_id))
-    })
-}
-
-fn is_ours(provider_id: &str) -> bool {
-    provider_id.starts_with("fakecloud://")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use serde_json::Value;
 
 use crate::run::Observed;
-use crate::scenario::{Event, Scenario};
+use crate::scenario::{CloudCall, Event, Scenario};
 use crate::state::{self, State};
 use ::tests::script::Question;
 
@@ -29,6 +29,7 @@ pub(crate) fn differences(expected: &Scenario, seen: &Observed) -> Vec<String> {
     histories(expected, seen, &mut differences);
     writes(expected, seen, &mut differences);
     calls(expected, &seen.calls, &mut differences);
+    hosts(expected, &seen.calls, &mut differences);
     differences
 }
 
@@ -41,15 +42,11 @@ fn process(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) 
 }
 
 /// Letter for letter, in order for each object: another thread sends them, so that the order between objects is chance.
-fn events(expected: &[Event], seen: &[Event], differences: &mut Vec<String>) {
+pub(crate) fn events(expected: &[Event], seen: &[Event], differences: &mut Vec<String>) {
     let by_object = |events: &[Event]| {
         let mut objects: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for event in events {
-            let key = if event.verb == "create" {
-                format!("{} {}", event.involved_object["kind"], event.involved_object["name"])
-            } else {
-                "repeated events".to_owned()
-            };
+            let key = if event.verb == "create" { event.object() } else { "repeated events".to_owned() };
             objects.entry(key).or_default().push(words(event));
         }
         if let Some(repeated) = objects.get_mut("repeated events") {
@@ -128,7 +125,7 @@ const TIMES: [&str; 3] = ["lastHeartbeatTime", "lastTransitionTime", "timeAdded"
 
 fn histories(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
     by_key("states of", &state::recorded(expected), &seen.history, differences);
-    for (name, states) in &seen.history {
+    for (name, states) in seen.history.iter().filter(|(name, _)| name.starts_with("Node ")) {
         let waited = states.iter().any(State::is_uninitialized);
         for state in states.iter().filter(|it| waited && !it.is_uninitialized() && it.provider_id.is_empty()) {
             differences.push(format!("{name} was seen without taint and without provider id: {state:#?}"));
@@ -136,7 +133,7 @@ fn histories(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>
     }
 }
 
-/// No more than recorded, for each node and resource.
+/// No more than recorded, for each object and resource.
 fn writes(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
     let recorded = expected.observed.requests.iter().filter(|it| it.is_write());
     let allowed = count(recorded.map(|it| (it.name.clone(), it.target())));
@@ -148,28 +145,81 @@ fn writes(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
     }
 }
 
-/// No more than recorded, for each node and in all. A sweep through all machines is one call.
-///
-/// Questions of the node lifecycle controller, which aerostat does not have, allow nothing.
+/// Passes of the node lifecycle controller are further apart, in seconds, than questions of one pass.
+const BETWEEN_PASSES: f64 = 1.0;
+
+/// No more than recorded, for each node, for each Service, and for nodes in all. A sweep through all machines is one
+/// call; a pass in which a node may have to be deleted may have one more, as proof.
 fn calls(expected: &Scenario, seen: &[Question], differences: &mut Vec<String>) {
-    let recorded = expected.observed.cloud_calls.iter().filter(|call| call.function == "InstanceMetadata");
-    let allowed = count(recorded.map(|call| call.node().to_owned()));
-    let asked = count(seen.iter().filter_map(|question| match question {
-        Question::Get { node, .. } => Some(node.clone()),
-        Question::List { .. } => None,
-    }));
-    for (node, asked) in &asked {
-        let allowed = allowed.get(node).copied().unwrap_or_default();
-        if *asked > allowed {
-            difference(&format!("cloud calls about {node}"), &format_args!("at most {allowed}"), asked, differences);
-        }
-    }
+    let recorded = &expected.observed.cloud_calls;
+    let is_about = |it: &&&CloudCall, words: &[&str]| words.iter().any(|word| it.function == *word);
+    let about = |words: &'static [&'static str]| recorded.iter().filter(move |it| is_about(&it, words));
+    let nodes =
+        count(about(&["InstanceMetadata", "InstanceExists", "InstanceShutdown"]).map(|it| it.node().to_owned()));
+    let ensures = count(about(&["EnsureLoadBalancer", "UpdateLoadBalancer"]).map(|it| it.service().to_owned()));
+    let deletions = count(about(&["GetLoadBalancer", "EnsureLoadBalancerDeleted"]).map(|it| it.service().to_owned()));
+
+    let asked = |of: fn(&Question) -> Option<&String>| count(seen.iter().filter_map(of).cloned());
+    let gets = asked(|it| if let Question::Get { node, .. } = it { Some(node) } else { None });
+    at_most("cloud calls about", &nodes, &gets, differences);
+    let ensured = asked(|it| if let Question::Ensure { service, .. } = it { Some(service) } else { None });
+    at_most("load balancers ensured for", &ensures, &ensured, differences);
+    let deleted = asked(|it| if let Question::Delete { service } = it { Some(service) } else { None });
+    at_most("load balancers deleted for", &deletions, &deleted, differences);
+
+    let mut exists: Vec<f64> = about(&["InstanceExists"]).map(|it| it.t).collect();
+    exists.sort_by(f64::total_cmp);
+    let passes = exists.chunk_by(|one, next| next - one < BETWEEN_PASSES).count();
+    let proofs = if about(&["InstanceExists"]).all(|it| it.result == "true") { 0 } else { passes };
     let sweeps =
         seen.iter().filter(|question| matches!(question, Question::List { after } if after.is_empty())).count();
-    let (all, allowed) = (asked.values().sum::<usize>() + sweeps, allowed.values().sum::<usize>());
+    let (all, allowed) = (gets.values().sum::<usize>() + sweeps, nodes.values().sum::<usize>() + proofs);
     if all > allowed {
         let seen = format!("{all}, {sweeps} of them sweeps");
-        difference("cloud calls in all", &format_args!("at most {allowed}"), &format_args!("{seen}"), differences);
+        difference("cloud calls about nodes", &format_args!("at most {allowed}"), &format_args!("{seen}"), differences);
+    }
+}
+
+fn at_most(
+    what: &str,
+    allowed: &BTreeMap<String, usize>,
+    seen: &BTreeMap<String, usize>,
+    differences: &mut Vec<String>,
+) {
+    for (name, seen) in seen {
+        let allowed = allowed.get(name).copied().unwrap_or_default();
+        if *seen > allowed {
+            difference(&format!("{what} {name}"), &format_args!("at most {allowed}"), seen, differences);
+        }
+    }
+}
+
+/// The nodes that each load balancer was given, each time that they changed, and the name of the cluster.
+fn hosts(expected: &Scenario, seen: &[Question], differences: &mut Vec<String>) {
+    let mut recorded = Hosts::new();
+    let is_told = |it: &&CloudCall| ["EnsureLoadBalancer", "UpdateLoadBalancer"].contains(&it.function.as_str());
+    for call in expected.observed.cloud_calls.iter().filter(is_told) {
+        let cluster = call.args.get("cluster").and_then(Value::as_str).unwrap_or_default();
+        give(&mut recorded, call.service(), cluster, call.hosts());
+    }
+    let mut given = Hosts::new();
+    for question in seen {
+        if let Question::Ensure { service, cluster, nodes } = question {
+            let mut nodes = nodes.clone();
+            nodes.sort();
+            give(&mut given, service, cluster, nodes);
+        }
+    }
+    by_key("nodes given to the load balancer of", &recorded, &given, differences);
+}
+
+type Hosts = BTreeMap<String, Vec<(String, Vec<String>)>>;
+
+fn give(hosts: &mut Hosts, service: &str, cluster: &str, nodes: Vec<String>) {
+    let given = hosts.entry(service.to_owned()).or_default();
+    let new = (cluster.to_owned(), nodes);
+    if given.last() != Some(&new) {
+        given.push(new);
     }
 }
 

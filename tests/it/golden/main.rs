@@ -1,13 +1,15 @@
 //! Recordings of upstream's controllers, played against aerostat: `tests/golden` says what they are.
 //!
-//! `GOLDEN_DIR=…` plays another folder of the same format as well. Recordings that are not about nodes are named and
-//! left out.
+//! `GOLDEN_DIR=…` plays another folder of the same format as well. Recordings that need the route controller are named
+//! and left out.
 
 mod better;
 mod compare;
 mod run;
 mod scenario;
 mod state;
+mod told;
+mod wish;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,7 @@ struct Verdict {
 async fn play(path: &Path) -> Result<Verdict> {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let mut scenario = match Scenario::read(path)? {
-        Recording::AboutNodes(scenario) => scenario,
+        Recording::Played(scenario) => scenario,
         Recording::LeftOut(reason) => {
             return Ok(Verdict { name, better: Vec::new(), left_out: Some(reason), differences: Vec::new() });
         }
@@ -141,6 +143,33 @@ recordings! {
     golden_27_address_loop_pass: "27-address-loop-pass.json",
     golden_28_address_loop_parallel: "28-address-loop-parallel.json",
     golden_29_metadata_null_after_init: "29-address-metadata-null-after-init.json",
+    golden_31_shutdown_taint: "31-lifecycle-shutdown-taint.json",
+    golden_32_lifecycle_errors: "32-lifecycle-errors.json",
+    golden_33_delete_fails: "33-lifecycle-delete-fails.json",
+    golden_34_taint_conflict: "34-lifecycle-taint-conflict.json",
+    golden_36_service_create: "36-service-create.json",
+    golden_37_service_existing_at_start: "37-service-existing-at-start.json",
+    golden_38_service_status_shapes: "38-service-status-shapes.json",
+    golden_39_service_change_triggers: "39-service-change-triggers.json",
+    golden_41_service_delete: "41-service-delete.json",
+    golden_42_service_delete_not_existing: "42-service-delete-not-existing.json",
+    golden_43_service_delete_errors: "43-service-delete-errors.json",
+    golden_44_service_delete_elsewhere: "44-service-delete-elsewhere.json",
+    golden_46_service_ensure_error: "46-service-ensure-error.json",
+    golden_47_service_ensure_error_long: "47-service-ensure-error-long.json",
+    golden_48_service_retry_error: "48-service-retry-error.json",
+    golden_49_service_elsewhere: "49-service-elsewhere.json",
+    golden_51_service_zero_nodes: "51-service-zero-nodes.json",
+    golden_52_service_node_set: "52-service-node-set.json",
+    golden_53_service_node_deleting: "53-service-node-deleting.json",
+    golden_54_service_update_errors: "54-service-update-errors.json",
+    golden_56_service_etp_local_and_spec_fields: "56-service-etp-local-and-spec-fields.json",
+    golden_57_service_foreign_finalizers: "57-service-foreign-finalizers.json",
+    golden_58_service_finalizer_patch_fails: "58-service-finalizer-patch-fails.json",
+    golden_59_service_status_patch_answers: "59-service-status-patch-answers.json",
+    golden_61_service_recreated_same_name: "61-service-recreated-same-name.json",
+    golden_62_service_serial_and_parallel: "62-service-serial-and-parallel.json",
+    golden_63_service_update_and_ensure_overlap: "63-service-update-and-ensure-overlap.json",
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Plays a recording against aerostat on a real control plane, and observes.
 
 mod cloud;
+mod company;
 mod seen;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use http::Method;
 use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use serde_json::json;
 use tests::control_plane::{AEROSTAT, Cluster};
 use tests::faults::{Fault, Faults};
 use tests::guests::SCRIPTED;
@@ -20,24 +23,35 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 pub(crate) use self::seen::Observed;
-use crate::scenario::{Action, Answer, CloudChange, Given, Scenario};
+use crate::scenario::{Action, Answer, CloudChange, CloudNode, CloudService, Given, Scenario};
 use crate::state::History;
 
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
 const NOTICED_AFTER: f64 = 1.43;
 
-/// What the recorded cloud may lack. Nothing that is played here asks for load balancers or a cluster id.
-const PARTS: [&str; 4] = ["routes", "lb", "clusterid", INSTANCES];
+/// What the recorded cloud may lack. Nothing that is played here asks for routes or a cluster id.
+const PARTS: [&str; 4] = ["routes", "clusterid", LOAD_BALANCERS, INSTANCES];
+const LOAD_BALANCERS: &str = "lb";
 const INSTANCES: &str = "instances";
 
-/// Flags of controllers that aerostat does not have.
-const OTHERS_FLAGS: [&str; 1] = ["--node-monitor-period"];
+/// Upstream deletes every node at once. The pause after a failed call is upstream's 5 s at its longest: ours is
+/// lengthened by up to a tenth.
+const AS_UPSTREAM: [&str; 3] =
+    ["--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s", "--node-deletion-budget=100"];
+const FIRST_PAUSE: f64 = 5.0 / 1.1;
+
+/// A recording that is longer, in seconds, is played so many times as fast, if nothing in it has a time of its own but
+/// the pauses after failed calls.
+const LONG: f64 = 60.0;
+const FAST: f64 = 10.0;
 
 /// A recording that is being played.
 pub(crate) struct Play<'a> {
     scenario: &'a Scenario,
     cluster: &'a Cluster,
     script: Script,
+    /// Seconds of the recording in one second.
+    pace: f64,
     faults: Faults,
     history: Arc<Mutex<History>>,
     /// Second zero of the recording.
@@ -66,6 +80,7 @@ impl<'a> Play<'a> {
             scenario,
             cluster,
             script: Script::start().await,
+            pace: pace(scenario),
             faults: Faults::new(),
             zero: Instant::now(),
             aerostat: JoinSet::new(),
@@ -80,8 +95,9 @@ impl<'a> Play<'a> {
         for (t, item) in before {
             play.apply(item).await.with_context(|| format!("at t={t}"))?;
         }
+        company::join(scenario, &cluster.admin, &play.script).await?;
         play.start().await?;
-        play.zero = Instant::now() - Duration::try_from_secs_f64(start.max(0.0))?;
+        play.zero = Instant::now() - play.lasts(start)?;
         for (t, item) in after {
             play.wait_for_second(t).await?;
             play.apply(item).await.with_context(|| format!("at t={t}"))?;
@@ -103,14 +119,30 @@ impl<'a> Play<'a> {
     async fn start(&mut self) -> Result<()> {
         let folder = self.cluster.control_plane.folder();
         let config = folder.join("golden-cloud-config.yaml");
-        let machines = !self.scenario.cloud_without.iter().any(|it| it == INSTANCES);
-        let module = if machines { SCRIPTED.into() } else { cloud::without_instances(folder)? };
-        std::fs::write(&config, cloud::config(&self.script.base_url(), &module).to_string())?;
+        let has = |part: &str| !self.scenario.cloud_without.iter().any(|it| it == part);
+        let module = match (has(INSTANCES), has(LOAD_BALANCERS)) {
+            (false, false) => cloud::only_described(folder)?,
+            _ => SCRIPTED.into(),
+        };
+        let annotations = cloud::annotations(self.scenario)?;
+        std::fs::write(&config, cloud::config(&self.script.base_url(), &module, &annotations).to_string())?;
         let mut arguments = vec!["aerostat".to_owned()];
-        let theirs = |flag: &str| OTHERS_FLAGS.contains(&flag.split('=').next().unwrap_or_default());
-        // The module without instances has a name of its own.
-        let fits = |flag: &str| machines || !flag.starts_with("--cloud-provider=");
-        arguments.extend(self.scenario.flags.iter().filter(|flag| !theirs(flag) && fits(flag)).cloned());
+        // What the module can do although the recorded cloud could not. The first word about a controller counts.
+        if module == Path::new(SCRIPTED) {
+            let nodes = ["cloud-node-controller", "cloud-node-lifecycle-controller"];
+            let nodes = nodes.iter().filter(|_| !has(INSTANCES));
+            let services = ["service-lb-controller"].iter().filter(|_| !has(LOAD_BALANCERS)).chain(nodes);
+            arguments.extend(services.map(|it| format!("--controllers=-{it}")));
+            if !self.scenario.flags.iter().any(|flag| flag.starts_with("--controllers=")) {
+                arguments.push("--controllers=*".to_owned());
+            }
+        }
+        // The module without either has a name of its own.
+        let fits = |flag: &&String| module == Path::new(SCRIPTED) || !flag.starts_with("--cloud-provider=");
+        arguments.extend(self.scenario.flags.iter().filter(fits).cloned());
+        arguments.extend(AS_UPSTREAM.map(str::to_owned));
+        let pause = Duration::try_from_secs_f64(FIRST_PAUSE / self.pace)?;
+        arguments.push(format!("--service-retry-base-delay={}ms", pause.as_millis()));
         arguments.push("--secure-port=0".to_owned());
         arguments.push(format!("--cloud-config={}", config.display()));
         arguments.push(format!("--kubeconfig={}", self.cluster.kubeconfig.display()));
@@ -124,10 +156,13 @@ impl<'a> Play<'a> {
             let asked = async { drop(asked.await) };
             Ok(aerostat::run(settings, overrides, asked).await?)
         });
+        let services = has(LOAD_BALANCERS) && self.scenario.given.iter().any(|it| it.object["kind"] == "Service");
+        let watches = [("nodes", has(INSTANCES)), ("services", services)];
+        let watches: Vec<_> = watches.into_iter().filter(|(_, needed)| *needed).map(|(name, _)| name).collect();
         let mut ended = None;
         let working = wait::within(wait::DEADLINE, async || {
             ended = self.aerostat.try_join_next();
-            (ended.is_some() || self.works(machines).unwrap_or_default()).then_some(())
+            (ended.is_some() || self.works(&watches).unwrap_or_default()).then_some(())
         });
         match (working.await, ended) {
             (Some(()), None) => Ok(()),
@@ -136,15 +171,21 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Whether aerostat has begun: with nodes, if its cloud has machines.
-    fn works(&self, machines: bool) -> Result<bool> {
+    /// Whether aerostat has begun: it watches all of these, and has asked for anything at all.
+    fn works(&self, watches: &[&str]) -> Result<bool> {
         let mut started = self.cluster.audit().started()?;
         started.retain(|it| it.user.username == AEROSTAT);
-        Ok(started.iter().any(|it| !machines || (it.verb == "watch" && it.object.resource == "nodes")))
+        let watched = |resource: &str| started.iter().any(|it| it.verb == "watch" && it.object.resource == resource);
+        Ok(!started.is_empty() && watches.iter().all(|it| watched(it)))
+    }
+
+    /// How long so many of the recording's seconds last.
+    fn lasts(&self, seconds: f64) -> Result<Duration> {
+        Ok(Duration::try_from_secs_f64(seconds.max(0.0) / self.pace)?)
     }
 
     async fn wait_for_second(&mut self, t: f64) -> Result<()> {
-        let time = self.zero + Duration::try_from_secs_f64(t.max(0.0))?;
+        let time = self.zero + self.lasts(t)?;
         tokio::time::sleep_until(time.into()).await;
         Ok(())
     }
@@ -181,17 +222,30 @@ impl<'a> Play<'a> {
                 None => self.script.remove(name),
             }
         }
+        for (name, service) in &change.services {
+            match service {
+                Some(service) => self.script.set_load_balancer(name, cloud::load_balancer(service)),
+                None => self.script.forget_load_balancer(name),
+            }
+        }
     }
 
     async fn create(&self, given: &Given) -> Result<()> {
         let object: DynamicObject = serde_json::from_value(given.object.clone())?;
         let kind = object.types.as_ref().context("a given object has a kind")?.kind.clone();
-        let result = self.api(&kind)?.create(&PostParams::default(), &object).await;
-        match (result, &given.answer) {
-            (Ok(_), None) | (Err(kube::Error::Api(_)), Some(_)) => Ok(()),
-            (Ok(_), Some(answer)) => bail!("{kind} {} was refused once: {answer}", object.name_any()),
-            (Err(error), _) => Err(error).with_context(|| format!("{kind} {}", object.name_any())),
+        let (api, name) = (self.api(&kind)?, object.name_any());
+        match (api.create(&PostParams::default(), &object).await, &given.answer) {
+            (Ok(_), None) => {}
+            (Err(kube::Error::Api(_)), Some(_)) => return Ok(()),
+            (Ok(_), Some(answer)) => bail!("{kind} {name} was refused once: {answer}"),
+            (Err(error), _) => return Err(error).with_context(|| format!("{kind} {name}")),
         }
+        // The API server takes the status of a Service from nobody who creates it.
+        if kind == "Service" && !given.object["status"].is_null() {
+            let status = json!({ "status": given.object["status"] });
+            api.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;
+        }
+        Ok(())
     }
 
     /// Upstream wrote a node with PUT where we patch it: the same answer for the same intent.
@@ -209,9 +263,22 @@ impl<'a> Play<'a> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", kind));
         match kind {
             "Node" => Ok(Api::all_with(self.cluster.admin.clone(), &resource)),
+            "Service" => Ok(Api::namespaced_with(self.cluster.admin.clone(), "default", &resource)),
             other => bail!("the runner does not know objects of the kind {other}"),
         }
     }
+}
+
+/// How fast a recording is played.
+fn pace(scenario: &Scenario) -> f64 {
+    let untimed = |change: &CloudChange| {
+        let times = change.services.values().flatten().flat_map(CloudService::times);
+        times.chain(change.nodes.values().flatten().flat_map(CloudNode::times)).all(|it| it.is_zero())
+    };
+    let steady = scenario.steps.iter().all(|step| matches!(step.action(), Ok(Action::Up)));
+    let fails = scenario.cloud.iter().flat_map(|it| it.services.values()).flatten().any(|it| it.ensure_error.is_some());
+    let long = scenario.observed.duration > LONG && steady && fails && scenario.cloud.iter().all(untimed);
+    if long { FAST } else { 1.0 }
 }
 
 /// What happens from outside, in order. The cloud changes before an object comes that it is asked about.

@@ -1,28 +1,32 @@
-//! What others see of a node, and how it changes: from the watch of a run, and from the requests of a recording.
+//! What others see of an object, and how it changes: from the watch of a run, and from the requests of a recording.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::scenario::{Action, Request, Scenario};
 
-/// What others act on: may Pods come, which machine is it, what is it called, where is it reached.
+/// What others act on. Of a node: may Pods come, which machine is it, what is it called, where is it reached. Of a
+/// Service: where it is reached, and who has to be waited for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct State {
     pub(crate) taints: Vec<Value>,
     pub(crate) provider_id: String,
     pub(crate) labels: BTreeMap<String, Value>,
     pub(crate) addresses: Vec<Value>,
+    pub(crate) finalizers: Vec<Value>,
+    pub(crate) ingress: Vec<Value>,
 }
 
 impl State {
-    pub(crate) fn of(node: &Value) -> State {
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    pub(crate) fn of(object: &Value) -> State {
         State {
-            taints: list(&node["spec"]["taints"]).iter().map(without_time).collect(),
-            provider_id: node["spec"]["providerID"].as_str().unwrap_or_default().to_owned(),
-            labels: node["metadata"]["labels"].as_object().cloned().unwrap_or_default().into_iter().collect(),
-            addresses: list(&node["status"]["addresses"]),
+            taints: list(&object["spec"]["taints"]).iter().map(without_time).collect(),
+            provider_id: object["spec"]["providerID"].as_str().unwrap_or_default().to_owned(),
+            labels: object["metadata"]["labels"].as_object().cloned().unwrap_or_default().into_iter().collect(),
+            addresses: list(&object["status"]["addresses"]),
+            finalizers: list(&object["metadata"]["finalizers"]),
+            ingress: list(&object["status"]["loadBalancer"]["ingress"]).iter().map(with_mode).collect(),
         }
     }
 
@@ -31,14 +35,19 @@ impl State {
     }
 }
 
-/// The states that a node was seen in by those who watched, each once, by the node's name.
+/// The states that an object was seen in by those who watched, each once, by its name as in `Node n1`.
 pub(crate) type History = BTreeMap<String, Vec<State>>;
 
+/// What an object is called, as in `Node n1`.
+pub(crate) fn name(object: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))
+}
+
 /// Adds what was seen, unless it is what was seen before.
-pub(crate) fn see(history: &mut History, node: &Value) {
-    let name = node["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let states = history.entry(name).or_default();
-    let state = State::of(node);
+pub(crate) fn see(history: &mut History, object: &Value) {
+    let states = history.entry(name(object)).or_default();
+    let state = State::of(object);
     if states.last() != Some(&state) {
         states.push(state);
     }
@@ -47,72 +56,128 @@ pub(crate) fn see(history: &mut History, node: &Value) {
 /// The states that follow from what a recording says was written, by everybody.
 pub(crate) fn recorded(scenario: &Scenario) -> History {
     let mut history = History::new();
-    replay(scenario, f64::INFINITY, |node| see(&mut history, node));
+    for change in changes(scenario).iter().filter(|it| !it.after.is_null()) {
+        see(&mut history, &change.after);
+    }
     history
 }
 
-/// A node as it was at some second of a recording.
+/// An object as it was at some second of a recording. Null if it was not there.
 pub(crate) fn at(scenario: &Scenario, name: &str, t: f64) -> Value {
-    let mut found = Value::Null;
-    replay(scenario, t, |node| {
-        if node["metadata"]["name"] == name {
-            found.clone_from(node);
-        }
-    });
-    found
+    let changes = changes(scenario).into_iter().filter(|it| it.name == name && it.t <= t);
+    changes.last().map_or(Value::Null, |change| change.after)
+}
+
+/// An object that changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) t: f64,
+    /// As in `Node n1`.
+    pub(crate) name: String,
+    /// By upstream, not by the recorder.
+    pub(crate) by_upstream: bool,
+    /// Null if it was not there.
+    pub(crate) before: Value,
+    /// Null if it is gone.
+    pub(crate) after: Value,
 }
 
 /// The recorder wrote down the second of what it did when it had the answer, and upstream was faster sometimes.
 const NOTED_AFTER: f64 = 0.005;
 
-/// What changes a node.
+/// What changes an object.
 enum Write<'a> {
     Create(&'a Value),
-    Merge { name: String, patch: Value },
+    Status(&'a Value),
+    Merge(Value),
+    Delete,
     Request(&'a Request),
 }
 
-impl Write<'_> {
-    fn name(&self) -> &str {
-        match self {
-            Write::Create(object) => object["metadata"]["name"].as_str().unwrap_or_default(),
-            Write::Merge { name, .. } => name,
-            Write::Request(request) => &request.name,
-        }
-    }
-}
-
-/// Does again what a recording says was written until some second, and shows each node after each write.
-fn replay(scenario: &Scenario, until: f64, mut show: impl FnMut(&Value)) {
-    let mut nodes: BTreeMap<String, Value> = BTreeMap::new();
-    for (_, write) in writes(scenario).into_iter().filter(|(t, _)| *t <= until) {
-        let node = nodes.entry(write.name().to_owned()).or_default();
+/// Does again what a recording says was written: every object before and after every write, in order.
+pub(crate) fn changes(scenario: &Scenario) -> Vec<Change> {
+    let mut objects: BTreeMap<String, Value> = BTreeMap::new();
+    let mut changes = Vec::new();
+    for (t, name, write) in writes(scenario) {
+        let before = objects.remove(&name).unwrap_or_default();
+        let mut after = before.clone();
+        let by_upstream = matches!(write, Write::Request(_));
         match write {
-            Write::Create(object) => *node = object.clone(),
-            Write::Merge { patch, .. } => merge(node, &patch),
+            Write::Create(object) => {
+                after.clone_from(object);
+                // The API server takes the status of a Service from nobody who creates it.
+                if object["kind"] == "Service" {
+                    after.as_object_mut().map(|it| it.remove("status"));
+                }
+            }
+            Write::Status(status) => after["status"] = status.clone(),
+            Write::Merge(patch) => merge(&mut after, &patch),
+            Write::Delete => after["metadata"]["deletionTimestamp"] = json!("<time>"),
             Write::Request(request) => {
-                merge(node, &request.patch);
-                apply(node, &request.diff);
+                strategic(&mut after, &request.patch);
+                apply(&mut after, &request.diff);
             }
         }
-        show(node);
+        // The API server clears it.
+        if after["spec"]["type"].as_str().is_some_and(|it| it != "LoadBalancer") && !after["status"].is_null() {
+            after["status"].as_object_mut().map(|it| it.remove("loadBalancer"));
+        }
+        let deleted = after["metadata"]["deletionTimestamp"].is_string();
+        if deleted && list(&after["metadata"]["finalizers"]).is_empty() {
+            after = Value::Null;
+        } else {
+            objects.insert(name.clone(), after.clone());
+        }
+        changes.push(Change { t, name, by_upstream, before, after });
     }
+    changes
 }
 
-fn writes(scenario: &Scenario) -> Vec<(f64, Write<'_>)> {
-    let given = scenario.given.iter().filter(|it| it.answer.is_none() && it.object["kind"] == "Node");
-    let steps = scenario.steps.iter().filter_map(|step| match step.action() {
-        Ok(Action::Patch { kind, name, body, .. }) if kind == "Node" => {
-            Some((step.t - NOTED_AFTER, Write::Merge { name, patch: body }))
+fn writes(scenario: &Scenario) -> Vec<(f64, String, Write<'_>)> {
+    let mut writes = Vec::new();
+    for given in scenario.given.iter().filter(|it| it.answer.is_none()) {
+        let (t, object) = (given.t - NOTED_AFTER, &given.object);
+        writes.push((t, name(object), Write::Create(object)));
+        if object["kind"] == "Service" && !object["status"].is_null() {
+            writes.push((t, name(object), Write::Status(&object["status"])));
         }
-        _ => None,
-    });
-    let requests = scenario.observed.requests.iter().filter(|it| it.resource == "nodes" && it.has_changed());
-    let mut writes: Vec<_> = given.map(|it| (it.t - NOTED_AFTER, Write::Create(&it.object))).collect();
-    writes.extend(steps);
-    writes.extend(requests.map(|it| (it.t, Write::Request(it))));
-    writes.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    }
+    for step in &scenario.steps {
+        let t = step.t - NOTED_AFTER;
+        match step.action() {
+            Ok(Action::Patch { kind, name, body, .. }) => {
+                writes.push((t, format!("{kind} {name}"), Write::Merge(body)))
+            }
+            Ok(Action::Delete { kind, name }) => writes.push((t, format!("{kind} {name}"), Write::Delete)),
+            _ => {}
+        }
+    }
+    for request in scenario.observed.requests.iter().filter(|it| it.has_changed()) {
+        let write = if request.verb == "delete" { Write::Delete } else { Write::Request(request) };
+        writes.push((request.t, request.object(), write));
+    }
+    writes.sort_by(|(one, ..), (other, ..)| one.total_cmp(other));
     writes
+}
+
+/// A strategic merge patch, as far as the recordings use it: finalizers are added, or taken away by name.
+fn strategic(target: &mut Value, patch: &Value) {
+    let mut patch = patch.clone();
+    let Some(metadata) = patch.get_mut("metadata").and_then(Value::as_object_mut) else { return merge(target, &patch) };
+    metadata.remove("resourceVersion");
+    metadata.remove("$setElementOrder/finalizers");
+    let removed = list(&metadata.remove("$deleteFromPrimitiveList/finalizers").unwrap_or_default());
+    let mut finalizers = list(&target["metadata"]["finalizers"]);
+    finalizers.retain(|it| !removed.contains(it));
+    match metadata.get("finalizers") {
+        Some(Value::Array(added)) => {
+            finalizers.extend(added.iter().filter(|it| !finalizers.contains(it)).cloned().collect::<Vec<_>>())
+        }
+        Some(_) => finalizers.clear(),
+        None => {}
+    }
+    metadata.insert("finalizers".to_owned(), if finalizers.is_empty() { Value::Null } else { finalizers.into() });
+    merge(target, &patch);
 }
 
 /// A patch, as far as the recordings use them: objects are merged, lists replaced, `null` deletes.
@@ -165,6 +230,19 @@ fn apply(node: &mut Value, diff: &Map<String, Value>) {
     }
 }
 
+pub(crate) fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+/// The API server says `VIP` where nobody says anything.
+fn with_mode(ingress: &Value) -> Value {
+    let mut ingress = ingress.clone();
+    if ingress["ip"].is_string() && ingress["ipMode"].is_null() {
+        ingress["ipMode"] = json!("VIP");
+    }
+    ingress
+}
+
 fn without_time(taint: &Value) -> Value {
     let mut taint = taint.clone();
     taint.as_object_mut().map(|it| it.remove("timeAdded"));
@@ -173,8 +251,6 @@ fn without_time(taint: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -208,11 +284,25 @@ mod tests {
     #[test]
     fn a_state_that_stays_is_seen_once() {
         let mut history = History::new();
-        let node = json!({ "metadata": { "name": "n1", "resourceVersion": "1" } });
+        let node = json!({ "kind": "Node", "metadata": { "name": "n1", "resourceVersion": "1" } });
         see(&mut history, &node);
-        see(&mut history, &json!({ "metadata": { "name": "n1", "resourceVersion": "2" } }));
-        assert_eq!(history["n1"].len(), 1);
-        see(&mut history, &json!({ "metadata": { "name": "n1" }, "spec": { "providerID": "x" } }));
-        assert_eq!(history["n1"].len(), 2);
+        see(&mut history, &json!({ "kind": "Node", "metadata": { "name": "n1", "resourceVersion": "2" } }));
+        assert_eq!(history["Node n1"].len(), 1);
+        see(&mut history, &json!({ "kind": "Node", "metadata": { "name": "n1" }, "spec": { "providerID": "x" } }));
+        assert_eq!(history["Node n1"].len(), 2);
+    }
+
+    #[test]
+    fn finalizers_are_added_and_taken_away_by_name() {
+        let mut service = json!({ "metadata": { "finalizers": ["a"] } });
+        strategic(
+            &mut service,
+            &json!({ "metadata": { "$setElementOrder/finalizers": ["a", "b"], "finalizers": ["b"] } }),
+        );
+        assert_eq!(service["metadata"]["finalizers"], json!(["a", "b"]));
+        strategic(&mut service, &json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["a"] } }));
+        assert_eq!(service["metadata"]["finalizers"], json!(["b"]));
+        strategic(&mut service, &json!({ "metadata": { "finalizers": null } }));
+        assert_eq!(service["metadata"].get("finalizers"), None);
     }
 }

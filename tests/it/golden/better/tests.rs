@@ -1,8 +1,9 @@
 //! Each row of the table, on a recording made by hand.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::state;
 
 /// A recording of one node, which upstream asked about at t=1 and t=11, and its cloud.
 fn recording(node: Value, cloud: Value, requests: Value) -> Scenario {
@@ -66,7 +67,7 @@ fn another_machine_and_another_cloud_leave_the_node_as_it_was() {
         assert_eq!(scenario.observed.requests.len(), 0, "{own}");
         assert_eq!(scenario.observed.events.len(), warnings, "{own}");
         assert_eq!(scenario.observed.end["Node n1"]["spec"], json!({ "providerID": own }));
-        assert_eq!(state::recorded(&scenario)["n1"].len(), 1);
+        assert_eq!(state::recorded(&scenario)["Node n1"].len(), 1);
     }
 }
 

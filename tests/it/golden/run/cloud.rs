@@ -1,32 +1,28 @@
 //! The cloud of a recording: what the script says, and the configuration that leads to it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use serde_json::{Value, json};
 use tests::{component, guests, script};
 
-use crate::scenario::{CloudNode, ErrorKind};
+use crate::scenario::{Action, CloudError, CloudNode, CloudService, ErrorKind, Ingress, Scenario};
 
-/// What the script says about a machine.
+/// What the script says about a machine. There is one question about it: an error of one of upstream's three is an
+/// error of ours.
 pub(super) fn machine(node: &CloudNode) -> script::Machine {
-    let failure = match &node.metadata_error {
-        None if node.null => Some(script::Failure::always(script::Error::NotFound)),
-        None => None,
-        Some(error) => {
-            let text = if error.wrap.is_null() { error.text.clone() } else { format!("wrapped: {}", error.text) };
-            let count = error.count.filter(|count| *count > 0);
-            let error = match error.kind {
-                ErrorKind::NotFound => script::Error::NotFound,
-                ErrorKind::Retry => script::Error::RetryAfter(error.after, text),
-                ErrorKind::Plain | ErrorKind::NotImplemented | ErrorKind::Elsewhere => script::Error::Unavailable(text),
-            };
-            Some(script::Failure { error, count })
-        }
+    let errors = [&node.metadata_error, &node.exists_error, &node.shutdown_error];
+    let failure = if node.null || node.exists == Some(false) {
+        Some(script::Failure::always(script::Error::NotFound))
+    } else {
+        errors.into_iter().flatten().next().map(failure)
     };
     script::Machine {
         provider_id: node.provider_id.clone(),
+        stopped: node.shutdown == Some(true),
         machine_type: node.machine_type.clone(),
         zone: node.zone.clone(),
         region: node.region.clone(),
@@ -37,23 +33,82 @@ pub(super) fn machine(node: &CloudNode) -> script::Machine {
     }
 }
 
-/// Writes a module that cannot say anything about machines.
-pub(super) fn without_instances(folder: &Path) -> io::Result<PathBuf> {
-    let path = folder.join("golden-without-instances.wasm");
+/// What the script says about a load balancer. A provider reads before it deletes: what upstream's question before a
+/// deletion was answered is part of ours.
+pub(super) fn load_balancer(service: &CloudService) -> script::LoadBalancer {
+    let CloudService { ingress, delay, update_delay, ensure_error, update_error, delete_error, get_error, .. } =
+        service;
+    let ingress = ingress.iter().map(|Ingress { ip, hostname, ip_mode, .. }| script::Ingress {
+        ip: ip.clone(),
+        hostname: hostname.clone(),
+        ip_mode: ip_mode.clone(),
+    });
+    script::LoadBalancer {
+        ingress: ingress.collect(),
+        delay: *delay,
+        update_delay: *update_delay,
+        failure: ensure_error.as_ref().map(failure),
+        update_failure: update_error.as_ref().map(failure),
+        delete_failures: [get_error, delete_error].into_iter().flatten().map(failure).collect(),
+    }
+}
+
+fn failure(error: &CloudError) -> script::Failure {
+    let CloudError { text, kind, after, wrap, count } = error;
+    let wrapped = !wrap.is_null();
+    // What upstream says where the recorder left the text to it.
+    let default = if *kind == ErrorKind::Elsewhere { "implemented by alternate to cloud provider" } else { "" };
+    let text = if text.is_empty() { default } else { text };
+    let text = if wrapped { format!("wrapped: {text}") } else { text.to_owned() };
+    let error = match kind {
+        ErrorKind::NotFound => script::Error::NotFound,
+        ErrorKind::Retry => script::Error::RetryAfter(*after, text),
+        // Upstream does not know it again when it is wrapped.
+        ErrorKind::Elsewhere if !wrapped => script::Error::Elsewhere,
+        ErrorKind::Plain | ErrorKind::NotImplemented | ErrorKind::Elsewhere => script::Error::Unavailable(text),
+    };
+    script::Failure { error, count: count.filter(|count| *count > 0) }
+}
+
+/// Every key of an annotation of a Service in a recording: upstream lets its cloud read them all.
+pub(super) fn annotations(scenario: &Scenario) -> Result<BTreeSet<String>> {
+    let mut keys = BTreeSet::new();
+    let mut add = |object: &Value| {
+        keys.extend(object["metadata"]["annotations"].as_object().into_iter().flatten().map(|(key, _)| key.clone()));
+    };
+    scenario.given.iter().filter(|it| it.object["kind"] == "Service").for_each(|it| add(&it.object));
+    for step in &scenario.steps {
+        if let Action::Patch { kind, body, .. } = step.action()?
+            && kind == "Service"
+        {
+            add(&body);
+        }
+    }
+    Ok(keys)
+}
+
+/// Writes a module that can do nothing but describe itself.
+pub(super) fn only_described(folder: &Path) -> io::Result<PathBuf> {
+    let path = folder.join("golden-only-described.wasm");
     fs::write(&path, component::only_provider())?;
     Ok(path)
 }
 
 /// A cloud configuration for a module whose endpoint, if it has one, is the script.
-pub(super) fn config(base_url: &str, module: &Path) -> Value {
+pub(super) fn config(base_url: &str, module: &Path, annotations: &BTreeSet<String>) -> Value {
+    let annotations = annotations.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+    let settings = if annotations.is_empty() { json!({}) } else { json!({ "annotations": annotations }) };
     json!({
         "apiVersion": "aerostat.dev/v1alpha1",
         "kind": "CloudConfig",
-        "provider": { "module": { "file": { "path": module, "sha256": guests::sha256(module) } } },
+        "provider": { "module": { "file": { "path": module, "sha256": guests::sha256(module) } }, "settings": settings },
         "endpoints": [{
             "name": "script",
             "baseUrl": base_url,
-            "allow": [{ "methods": ["GET"], "paths": ["/machines/**"] }],
+            "allow": [
+                { "methods": ["GET"], "paths": ["/machines/**"] },
+                { "methods": ["PUT", "DELETE"], "paths": ["/load-balancers/**"] },
+            ],
             // The recorded cloud had no limits.
             "limits": { "requestsPerSecond": 1000, "concurrency": 100 },
         }],

@@ -1,29 +1,30 @@
 //! What is observed of a run: requests, events, objects, and the states that a watch sees.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use futures::TryStreamExt;
 use http::Method;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, ListParams, WatchEvent, WatchParams};
-use kube::{Client, ResourceExt};
+use kube::{Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tests::script::Question;
 use tokio::task::JoinSet;
 
-use super::Play;
+use super::{Play, company};
 use crate::scenario::Event;
 use crate::state::{self, History};
 
 /// What was observed of aerostat until a second of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
-    /// Node name and resource, as in `nodes/status`, of every request that could change something, refused ones
-    /// included.
+    /// Object and resource, as in `nodes/status`, of every request that could change something, refused ones included.
     pub(crate) writes: Vec<(String, String)>,
     pub(crate) events: Vec<Event>,
     /// As recordings call them: `Node n1`. `None`: gone.
@@ -38,9 +39,12 @@ impl Play<'_> {
     /// What was observed until now; requests and questions are counted up to the recording's last second.
     pub(crate) async fn observed(&mut self) -> Result<Observed> {
         self.cluster.audit().settle(&self.cluster.admin).await?;
-        let late = self.zero.elapsed().saturating_sub(Duration::try_from_secs_f64(self.scenario.observed.duration)?);
+        let late = self.zero.elapsed().saturating_sub(self.lasts(self.scenario.observed.duration)?);
         let last = Timestamp::now() - late;
         let calls = self.script.calls().into_iter().filter(|call| call.time.elapsed() >= late);
+        let about_company = |it: &Question| matches!(it, Question::Get { node, .. } if company::is_company(node));
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        history.retain(|name, _| !name.strip_prefix("Node ").is_some_and(company::is_company));
         if let Some(end) = self.aerostat.try_join_next() {
             self.ended = Some(format!("{end:?}"));
         }
@@ -48,8 +52,8 @@ impl Play<'_> {
             writes: self.writes(last)?,
             events: self.events()?,
             end: self.end().await?,
-            history: self.history.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            calls: calls.map(|call| call.question).collect(),
+            history,
+            calls: calls.map(|call| call.question).filter(|it| !about_company(it)).collect(),
             ended: self.ended.clone(),
         })
     }
@@ -62,11 +66,11 @@ impl Play<'_> {
                 continue;
             }
             let path = answered.uri.split('?').next().unwrap_or_default();
-            let words: Vec<_> = path.split('/').skip_while(|word| *word != "nodes").collect();
+            let words: Vec<_> = path.split('/').skip_while(|word| !["nodes", "services"].contains(word)).collect();
             match words.as_slice() {
                 [resource, name] => writes.push(((*name).to_owned(), (*resource).to_owned())),
                 [resource, name, subresource] => writes.push(((*name).to_owned(), format!("{resource}/{subresource}"))),
-                _ => bail!("{} was answered for a request that is not about a node", answered.uri),
+                _ => bail!("{} was answered for a request that is not about a node or a Service", answered.uri),
             }
         }
         Ok(writes)
@@ -90,15 +94,18 @@ impl Play<'_> {
     }
 
     async fn end(&self) -> Result<BTreeMap<String, Option<Value>>> {
-        let nodes: Api<Node> = Api::all(self.cluster.admin.clone());
-        let listed = nodes.list(&ListParams::default()).await?.items;
-        let mut end = BTreeMap::new();
-        for name in self.scenario.observed.end.keys() {
-            let node = listed.iter().find(|node| format!("Node {}", node.name_any()) == *name);
-            end.insert(name.clone(), node.map(serde_json::to_value).transpose()?);
-        }
-        Ok(end)
+        let mut there = values(&Api::<Node>::all(self.cluster.admin.clone())).await?;
+        there.extend(values(&Api::<Service>::namespaced(self.cluster.admin.clone(), "default")).await?);
+        let named = |name: &String| there.iter().find(|object| state::name(object) == *name).cloned();
+        Ok(self.scenario.observed.end.keys().map(|name| (name.clone(), named(name))).collect())
     }
+}
+
+async fn values<K>(api: &Api<K>) -> Result<Vec<Value>>
+where
+    K: Clone + Debug + DeserializeOwned + Serialize,
+{
+    Ok(api.list(&ListParams::default()).await?.items.iter().map(serde_json::to_value).collect::<Result<_, _>>()?)
 }
 
 /// The body of a patch that counts a repeated event, with its time as recordings write it.
@@ -110,21 +117,29 @@ fn normalized_patch(body: &Value) -> Value {
     body
 }
 
-/// Watches all nodes from now on, and writes down the states that they go through.
+/// Watches all nodes and Services from now on, and writes down the states that they go through.
 pub(super) async fn watch(admin: &Client, history: Arc<Mutex<History>>) -> Result<JoinSet<Result<()>>> {
-    let nodes: Api<Node> = Api::all(admin.clone());
-    let from = nodes.list(&ListParams::default()).await?.metadata.resource_version.context("a list has a version")?;
     let mut tasks = JoinSet::new();
+    watch_all(&mut tasks, Api::<Node>::all(admin.clone()), history.clone()).await?;
+    watch_all(&mut tasks, Api::<Service>::namespaced(admin.clone(), "default"), history).await?;
+    Ok(tasks)
+}
+
+async fn watch_all<K>(tasks: &mut JoinSet<Result<()>>, api: Api<K>, history: Arc<Mutex<History>>) -> Result<()>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + Serialize + Sync + 'static,
+{
+    let from = api.list(&ListParams::default()).await?.metadata.resource_version.context("a list has a version")?;
     tasks.spawn(async move {
-        let changes = nodes.watch(&WatchParams::default(), &from).await?;
+        let changes = api.watch(&WatchParams::default(), &from).await?;
         let mut changes = std::pin::pin!(changes);
         while let Some(change) = changes.try_next().await? {
-            if let WatchEvent::Added(node) | WatchEvent::Modified(node) = change {
+            if let WatchEvent::Added(object) | WatchEvent::Modified(object) = change {
                 let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-                state::see(&mut history, &serde_json::to_value(node)?);
+                state::see(&mut history, &serde_json::to_value(object)?);
             }
         }
         Ok(())
     });
-    Ok(tasks)
+    Ok(())
 }

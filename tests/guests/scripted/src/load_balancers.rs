@@ -1,0 +1,81 @@
+//! The script's load balancers.
+
+use aerostat_sdk::{
+    Error, Ingress, IpMode, LoadBalancer, LoadBalancers, Node, Progress, Removal, Result, Standing, http,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, ENDPOINT, Scripted};
+
+impl LoadBalancers for Scripted {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        let request = http::put(ENDPOINT, path(desired)).json(&Wish::of(desired));
+        match request.send()?.json::<Answer<Progressed>>()?.told()? {
+            Progressed::Ready { ingress } => {
+                let ingress = ingress.into_iter().map(Place::ingress).collect::<Result<Vec<_>>>()?;
+                Ok(Progress::Ready(Standing::new(ingress)))
+            }
+            Progressed::Elsewhere => Ok(Progress::Elsewhere),
+        }
+    }
+
+    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+        let Removed::Gone = http::delete(ENDPOINT, path(unwanted)).send()?.json::<Answer<_>>()?.told()?;
+        Ok(Removal::Done)
+    }
+}
+
+fn path(load_balancer: &LoadBalancer) -> [&str; 3] {
+    ["load-balancers", &load_balancer.owner.namespace, &load_balancer.owner.name]
+}
+
+/// What the script is told.
+#[derive(Serialize)]
+struct Wish<'a> {
+    cluster: &'a str,
+    nodes: Vec<&'a str>,
+    /// All the rest, to be compared.
+    rest: String,
+}
+
+impl Wish<'_> {
+    fn of(desired: &LoadBalancer) -> Wish<'_> {
+        let nodes = desired.nodes.iter().map(|Node { name, .. }| name.as_str()).collect();
+        // Where things stand is no part of the wish.
+        let rest = LoadBalancer { nodes: Vec::new(), memo: None, current: Vec::new(), ..desired.clone() };
+        Wish { cluster: &desired.owner.cluster, nodes, rest: format!("{rest:?}") }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Progressed {
+    Ready { ingress: Vec<Place> },
+    Elsewhere,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Removed {
+    Gone,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    ip: Option<String>,
+    hostname: Option<String>,
+    ip_mode: Option<String>,
+}
+
+impl Place {
+    fn ingress(self) -> Result<Ingress> {
+        let ip_mode = match self.ip_mode.as_deref() {
+            None => None,
+            Some("VIP") => Some(IpMode::Vip),
+            Some("Proxy") => Some(IpMode::Proxy),
+            Some(other) => return Err(Error::invalid(format_args!("the script has the ipMode {other}"))),
+        };
+        Ok(Ingress { ip: self.ip, hostname: self.hostname, ip_mode })
+    }
+}

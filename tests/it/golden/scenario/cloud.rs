@@ -1,0 +1,138 @@
+//! What the cloud of a recording answers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::duration;
+
+/// What the cloud answers from some second on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CloudChange {
+    pub(crate) t: f64,
+    /// By node. `null`: not there any more.
+    #[serde(default)]
+    pub(crate) nodes: BTreeMap<String, Option<CloudNode>>,
+    /// By Service, as in `default/web`. `null`: as one that was never named.
+    #[serde(default)]
+    pub(crate) services: BTreeMap<String, Option<CloudService>>,
+    #[serde(default, rename = "note")]
+    _note: String,
+}
+
+/// What the cloud answers about the machine of one node.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CloudNode {
+    #[serde(rename = "providerID")]
+    pub(crate) provider_id: String,
+    #[serde(rename = "type")]
+    pub(crate) machine_type: String,
+    pub(crate) zone: String,
+    pub(crate) region: String,
+    pub(crate) addresses: Vec<Address>,
+    pub(crate) labels: BTreeMap<String, String>,
+    #[serde(deserialize_with = "duration::read")]
+    pub(crate) delay: Duration,
+    pub(crate) metadata_error: Option<CloudError>,
+    /// Metadata is null: no error, and no machine either.
+    pub(crate) null: bool,
+    pub(crate) exists: Option<bool>,
+    pub(crate) exists_error: Option<CloudError>,
+    pub(crate) shutdown: Option<bool>,
+    pub(crate) shutdown_error: Option<CloudError>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Address {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) address: String,
+}
+
+/// What the cloud answers about the load balancer of one Service.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CloudService {
+    pub(crate) ingress: Vec<Ingress>,
+    #[serde(deserialize_with = "duration::read")]
+    pub(crate) delay: Duration,
+    #[serde(deserialize_with = "duration::read")]
+    pub(crate) update_delay: Duration,
+    pub(crate) ensure_error: Option<CloudError>,
+    pub(crate) update_error: Option<CloudError>,
+    pub(crate) delete_error: Option<CloudError>,
+    pub(crate) get_error: Option<CloudError>,
+    /// Whether upstream's question before a deletion finds it.
+    pub(crate) get_exists: Option<bool>,
+}
+
+/// Where a load balancer is reached.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Ingress {
+    pub(crate) ip: Option<String>,
+    pub(crate) hostname: Option<String>,
+    pub(crate) ip_mode: Option<String>,
+    /// For each port, whether it works there.
+    #[serde(rename = "ports")]
+    pub(crate) _ports: Vec<Value>,
+}
+
+/// An error of the cloud.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CloudError {
+    pub(crate) text: String,
+    pub(crate) kind: ErrorKind,
+    #[serde(deserialize_with = "duration::read")]
+    pub(crate) after: Duration,
+    pub(crate) wrap: Value,
+    /// How many times; absent and 0: always.
+    pub(crate) count: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ErrorKind {
+    #[default]
+    Plain,
+    NotFound,
+    NotImplemented,
+    Elsewhere,
+    Retry,
+}
+
+impl CloudNode {
+    /// Everything that takes time.
+    pub(crate) fn times(&self) -> impl Iterator<Item = Duration> {
+        let errors = [&self.metadata_error, &self.exists_error, &self.shutdown_error];
+        errors.into_iter().flatten().map(|it| it.after).chain([self.delay])
+    }
+}
+
+impl CloudService {
+    /// Everything that takes time.
+    pub(crate) fn times(&self) -> impl Iterator<Item = Duration> {
+        let errors = [&self.ensure_error, &self.update_error, &self.delete_error, &self.get_error];
+        errors.into_iter().flatten().map(|it| it.after).chain([self.delay, self.update_delay])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_unknown_word_of_the_cloud_is_an_error() {
+        let mood = json!({ "providerID": "fakecloud://1", "mood": "bad" });
+        let error = serde_json::from_value::<CloudNode>(mood).unwrap_err().to_string();
+        assert!(error.contains("unknown field `mood`"), "{error}");
+    }
+}
