@@ -95,10 +95,11 @@ impl Controller {
     /// How many deletions were withheld for this reason.
     pub(crate) fn withheld(&self, reason: &str) -> usize {
         let families = self.registry.gather();
+        // There is none before the controller knows the nodes.
         let family = families.iter().find(|it| it.name() == "aerostat_node_deletions_withheld_total");
-        let counters = family.expect("there is such a family").get_metric();
-        let counter = counters.iter().find(|it| it.get_label()[0].value() == reason).expect("there is such a reason");
-        counter.get_counter().get_value() as usize
+        let mut counters = family.into_iter().flat_map(|it| it.get_metric());
+        let counter = counters.find(|it| it.get_label()[0].value() == reason);
+        counter.map_or(0, |it| it.get_counter().get_value() as usize)
     }
 
     /// Waits until so many deletions were withheld for this reason.
@@ -204,6 +205,12 @@ pub(crate) async fn gone(cluster: &Cluster, name: &str) {
 pub(crate) async fn left(cluster: &Cluster) -> Vec<String> {
     let nodes = nodes(cluster).list(&ListParams::default()).await.expect("nodes are listed");
     nodes.iter().map(ResourceExt::name_any).collect()
+}
+
+/// Waits until only so many nodes are left.
+pub(crate) async fn left_are(cluster: &Cluster, count: usize) {
+    let what = format!("{count} nodes are left");
+    wait::until(&what, async || (left(cluster).await.len() <= count).then_some(())).await;
 }
 
 /// Waits until a pass has begun after now and has done its writes: a ready node loses the taint of a stopped machine.

@@ -190,7 +190,7 @@ async fn case_098_a_node_that_took_the_name_meanwhile_survives() {
     free.send_replace(true);
 
     let failed = event(&cluster, "n1", "DeletingNodeFailed").await;
-    assert!(failed.message.as_ref().is_some_and(|it| it.contains("Precondition failed: UID")), "{failed:?}");
+    assert!(failed.message.as_ref().is_some_and(|it| it.contains("the UID in the precondition")), "{failed:?}");
     assert_eq!(nodes(&cluster).get("n1").await.expect("the new node is there").uid(), replaced);
     assert_eq!(written(&cluster, "n1").await, ["delete nodes 409"]);
 }

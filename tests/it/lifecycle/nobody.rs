@@ -8,7 +8,7 @@ use controllers::node_lifecycle::{Budget, Options};
 use tests::control_plane::{Cluster, cluster};
 
 use crate::cloud::{Answer, Cloud, List, machine, names, unavailable};
-use crate::controller::{Controller, OPTIONS, asked, create_all, deletions, event, events, left, passed};
+use crate::controller::{Controller, OPTIONS, asked, create_all, deletions, event, events, left, left_are, passed};
 
 /// The usual budget; nothing else asks for patience.
 const USUAL: Options = Options { budget: Budget { percent: 10, window: Duration::from_secs(600) }, ..OPTIONS };
@@ -138,6 +138,7 @@ async fn a_cloud_that_denies_all_machines_but_one_in_its_list_costs_ten_nodes_at
     })
     .await;
     controller.withholds(89, "budget").await;
+    left_are(&cluster, 90).await;
     passed(&cluster).await;
     let deleted = deletions(&cluster).await;
     assert!((1..=10).contains(&deleted), "{deleted}");

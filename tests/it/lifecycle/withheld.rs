@@ -10,8 +10,8 @@ use tests::control_plane::{Cluster, cluster};
 
 use crate::cloud::{Answer, Cloud, List, machine, names};
 use crate::controller::{
-    Controller, LIVING, OPTIONS, asked, create, create_all, create_living, deletions, event, events, gone, left, node,
-    passed, patch, writes, written,
+    Controller, LIVING, OPTIONS, asked, create, create_all, create_living, deletions, event, events, gone, left,
+    left_are, node, passed, patch, writes, written,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -93,6 +93,8 @@ async fn no_more_nodes_go_than_the_budget_allows_unless_an_operator_says_so() {
     let budget = Budget { percent: 10, window: HOUR };
     let controller = Controller::start(&cluster, &cloud, Options { budget, ..OPTIONS });
     controller.withholds(8, "budget").await;
+    left_are(&cluster, 18).await;
+    passed(&cluster).await;
     assert_eq!(deletions(&cluster).await, 2, "a tenth of twenty");
     let left = left(&cluster).await;
     assert_eq!(left.len(), 18);
@@ -191,6 +193,7 @@ async fn adv_71_of_five_hundred_nodes_none_goes_for_an_empty_list_or_half_a_one_
     cloud.always_answers(Answer::None);
     let controller = Controller::start(&cluster, &cloud, options);
     controller.withholds(200, "budget").await;
+    left_are(&cluster, 450).await;
     passed(&cluster).await;
     assert_eq!(deletions(&cluster).await, 50, "a tenth of five hundred");
     assert_eq!(left(&cluster).await.len(), 450);

@@ -14,28 +14,35 @@ pub struct Budget {
     pub window: Duration,
 }
 
-/// When nodes were deleted.
+/// When nodes were deleted, and how many there were then.
 #[derive(Debug, Default)]
-pub(super) struct Spent(VecDeque<Instant>);
+pub(super) struct Spent(VecDeque<(Instant, usize)>);
 
 impl Budget {
     /// How many of so many nodes may be deleted in one window.
-    pub(super) fn deletions(&self, nodes: usize) -> usize {
+    fn deletions(&self, nodes: usize) -> usize {
         (nodes * usize::from(self.percent) / 100).max(1)
     }
 }
 
 impl Spent {
-    /// Takes one deletion of `deletions` in a window. Returns whether there was one left.
-    pub(super) fn take(&mut self, deletions: usize, window: Duration, now: Instant) -> bool {
-        while self.0.front().is_some_and(|at| now.saturating_duration_since(*at) >= window) {
+    /// Takes one deletion, when there are so many nodes. The share is that of the most nodes in this window: what was
+    /// deleted does not make it smaller.
+    ///
+    /// # Errors
+    ///
+    /// The number of deletions in this window, if all of them are spent.
+    pub(super) fn take(&mut self, budget: &Budget, nodes: usize, now: Instant) -> Result<(), usize> {
+        while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= budget.window) {
             self.0.pop_front();
         }
-        let left = self.0.len() < deletions;
-        if left {
-            self.0.push_back(now);
+        let most = self.0.iter().map(|(_, nodes)| *nodes).max().unwrap_or_default().max(nodes);
+        let deletions = budget.deletions(most);
+        if self.0.len() >= deletions {
+            return Err(deletions);
         }
-        left
+        self.0.push_back((now, nodes));
+        Ok(())
     }
 
     /// Puts the last deletion back: it did not happen.
@@ -63,7 +70,7 @@ mod tests {
         let (mut spent, start) = (Spent::default(), Instant::now());
         let mut at = Vec::new();
         for second in 0..3600 {
-            if spent.take(budget.deletions(500), budget.window, start + Duration::from_secs(second)) {
+            if spent.take(&budget, 500, start + Duration::from_secs(second)).is_ok() {
                 at.push(second);
             }
         }
@@ -75,11 +82,22 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_happen_does_not_count() {
+    fn the_share_stays_while_nodes_go() {
+        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
         let (mut spent, now) = (Spent::default(), Instant::now());
-        assert!(spent.take(1, Duration::from_secs(600), now));
-        assert!(!spent.take(1, Duration::from_secs(600), now));
+        let taken = (0..100).take_while(|gone| spent.take(&budget, 100 - gone, now).is_ok()).count();
+        assert_eq!(taken, 10);
+        assert_eq!(spent.take(&budget, 90, now), Err(10));
+        assert_eq!(spent.take(&budget, 200, now), Ok(()), "there are more nodes now");
+    }
+
+    #[test]
+    fn what_did_not_happen_does_not_count() {
+        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let (mut spent, now) = (Spent::default(), Instant::now());
+        assert_eq!(spent.take(&budget, 10, now), Ok(()));
+        assert_eq!(spent.take(&budget, 10, now), Err(1));
         spent.put_back();
-        assert!(spent.take(1, Duration::from_secs(600), now));
+        assert_eq!(spent.take(&budget, 10, now), Ok(()));
     }
 }

@@ -134,10 +134,9 @@ impl Controller {
     /// Deletes a node, unless too many were deleted lately.
     async fn delete(&self, node: &Node) {
         let counts = !plan::is_approved(node);
-        let window = self.options.budget.window;
-        let deletions = self.options.budget.deletions(self.nodes_with_provider_id());
-        if counts && !self.spent().take(deletions, window, Instant::now()) {
-            return self.withhold(node, &Reason::Budget { deletions, window });
+        let budget = &self.options.budget;
+        if counts && let Err(deletions) = self.spent().take(budget, self.nodes_with_provider_id(), Instant::now()) {
+            return self.withhold(node, &Reason::Budget { deletions, window: budget.window });
         }
         let (name, about) = (node.name_any(), reference(node));
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
