@@ -14,14 +14,7 @@ use sandbox::{
 use serde_json::Value;
 use tests::guests;
 
-use crate::setup::{container, object, template};
-
-/// What stands in `cloud.yaml`.
-fn config() -> Value {
-    let texts = object::<ConfigMap>("config.yaml").data.unwrap();
-    assert_eq!(texts.keys().collect::<Vec<_>>(), ["cloud.yaml"]);
-    serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
-}
+use crate::setup::{cloud_config, container, object, template};
 
 /// A list of texts in a document.
 fn texts(value: &Value) -> Vec<String> {
@@ -35,7 +28,7 @@ fn requests(methods: &[String], paths: &[String]) -> Vec<String> {
 
 #[tokio::test]
 async fn what_the_provider_describes_is_allowed_and_nothing_else() {
-    let config = config();
+    let config = cloud_config();
     let description = describe().await;
     assert_eq!(description.endpoints.len(), 1);
     let described: BTreeSet<_> =
@@ -70,7 +63,7 @@ fn the_pod_finds_its_files_where_the_flags_and_the_config_say() {
     assert_eq!(mounts[0].name, volumes[0].name);
     let folder = &mounts[0].mount_path;
     assert!(container.args.unwrap().contains(&format!("--cloud-config={folder}/cloud.yaml")));
-    assert_eq!(config()["credentials"][0]["bearer"]["file"], format!("{folder}/token"));
+    assert_eq!(cloud_config()["credentials"][0]["bearer"]["file"], format!("{folder}/token"));
 }
 
 #[test]
@@ -80,7 +73,7 @@ fn the_token_goes_to_the_endpoint_and_nowhere_else() {
     assert_eq!(secret["token"], "REPLACE-WITH-YOUR-TOKEN");
     assert_eq!(
         secret["token.origins"].lines().collect::<Vec<_>>(),
-        [config()["endpoints"][0]["baseUrl"].as_str().unwrap()]
+        [cloud_config()["endpoints"][0]["baseUrl"].as_str().unwrap()]
     );
 }
 

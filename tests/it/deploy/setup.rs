@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tests::control_plane::{Cluster, kubectl};
 
 /// What kubectl, or a shell that ran it, said.
@@ -43,6 +44,13 @@ pub(crate) fn manifests() -> Vec<String> {
 /// The only object of a manifest.
 pub(crate) fn object<K: DeserializeOwned>(name: &str) -> K {
     serde_saphyr::from_str(&text(name)).unwrap_or_else(|error| panic!("cannot parse {name}: {error}"))
+}
+
+/// What stands in `cloud.yaml`.
+pub(crate) fn cloud_config() -> Value {
+    let texts = object::<ConfigMap>("config.yaml").data.unwrap();
+    assert_eq!(texts.keys().collect::<Vec<_>>(), ["cloud.yaml"]);
+    serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
 }
 
 /// What the Deployment makes Pods of.

@@ -1,6 +1,6 @@
 //! Lines of aerostat's log: what the gate decided, and warnings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use serde_json::{Map, Value};
@@ -9,13 +9,13 @@ use tests::aerostat::message;
 use crate::cloud::short;
 use crate::screen::{Colour, Screen};
 
-/// Shows lines of the log, and counts what was refused.
+/// Shows lines of the log, and counts refusals.
 #[derive(Default)]
 pub(crate) struct Audit {
     /// The rules that were shown: each is shown once.
     rules: BTreeSet<String>,
-    /// What was refused: the code, and the request.
-    pub(crate) refused: Vec<(String, String)>,
+    /// What was refused, by code and request, and how often.
+    pub(crate) refused: BTreeMap<(String, String), usize>,
 }
 
 impl Audit {
@@ -28,25 +28,45 @@ impl Audit {
             return Ok(());
         }
         let request = format!("{} {}", text(entry, "method"), short(text(entry, "path")));
-        if text(entry, "decision") != "allow" {
-            self.refused.push((text(entry, "code").to_owned(), request.clone()));
-            screen.happened(Colour::Red, "refused", &format!("{request} on {:?}", text(entry, "endpoint")))?;
-            return screen.more(Colour::Red, text(entry, "error"));
+        if is_refusal(entry) {
+            return self.refused(screen, entry, request);
         }
         let number = |key: &str| entry.get(key).and_then(Value::as_u64);
         let answer = match number("status") {
             Some(status) => format!("{status} in {} ms", number("duration_ms").unwrap_or_default()),
             None => text(entry, "error").to_owned(),
         };
-        let joined = entry.get("joined").and_then(Value::as_bool).unwrap_or_default();
-        let shared = if joined { ", with an equal one's answer" } else { "" };
-        screen.happened(Colour::Green, "request", &format!("{request}: {answer}{shared}"))?;
+        if entry.get("joined").and_then(Value::as_bool).unwrap_or_default() {
+            return screen.happened(
+                Colour::Dim,
+                "request",
+                &format!("{request}: not sent, an equal one was just answered"),
+            );
+        }
+        screen.happened(Colour::Green, "request", &format!("{request}: {answer}"))?;
         let rule = text(entry, "rule");
         if self.rules.insert(rule.to_owned()) {
             screen.more(Colour::Dim, &format!("let through by {rule}"))?;
         }
         Ok(())
     }
+
+    /// Shows a refusal. One that comes again, because the node is tried again, only counts.
+    fn refused(&mut self, screen: &Screen, entry: &Map<String, Value>, request: String) -> Result<()> {
+        let line = format!("{request} on {:?}", text(entry, "endpoint"));
+        let times = self.refused.entry((text(entry, "code").to_owned(), request)).or_default();
+        *times += 1;
+        if *times > 1 {
+            return Ok(());
+        }
+        screen.happened(Colour::Red, "refused", &line)?;
+        screen.more(Colour::Red, text(entry, "error"))
+    }
+}
+
+/// Whether a line of the log says that the gate refused a request.
+pub(crate) fn is_refusal(entry: &Map<String, Value>) -> bool {
+    text(entry, "target") == "audit" && text(entry, "decision") != "allow"
 }
 
 fn text<'a>(entry: &'a Map<String, Value>, key: &str) -> &'a str {

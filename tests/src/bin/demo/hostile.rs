@@ -10,7 +10,7 @@ use crate::screen::Colour;
 use crate::stage::Stage;
 
 /// The nodes for which the hostile provider commits a crime each, named after it.
-pub(crate) const CRIMES: [(&str, &str); 4] = [
+const CRIMES: [(&str, &str); 4] = [
     ("unnamed-endpoint", "asks for an endpoint that the operator has not named"),
     ("forbidden-path", "reads a path that the operator has not allowed"),
     ("write-while-reading", "deletes a machine while it is asked for one"),
@@ -31,7 +31,7 @@ pub(crate) async fn commit(stage: &mut Stage, admin: &Client) -> Result<()> {
     for (index, (name, crime)) in CRIMES.into_iter().enumerate() {
         stage.screen.happened(Colour::Yellow, "hostile", crime)?;
         kubelet::join(admin, name).await?;
-        stage.until("a refusal", |it| it.audit.refused.len() > index).await?;
+        stage.refusals(index + 1).await?;
     }
     if stage.cloud.requests().len() != before {
         bail!("a request of the hostile provider reached the cloud");

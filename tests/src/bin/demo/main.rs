@@ -136,6 +136,9 @@ async fn service_is_served(stage: &mut Stage, admin: &Client) -> Result<()> {
     services::create(admin).await?;
     let served = |it: &Stage| it.services.seen().is_some_and(|it| !it.addresses.is_empty());
     stage.until("an address", |it| served(it) && it.events.told("EnsuredLoadBalancer") == 1).await?;
+    stage.screen.note(
+        "The memo is the provider's, which keeps nothing itself: a restart at any moment finds what was begun.",
+    )?;
     stage.screen.note(&format!(
         "Served after {:.1} s, of which the cloud took {}.",
         stage.screen.elapsed(),
@@ -156,7 +159,14 @@ async fn machine_dies(stage: &mut Stage, admin: &Client) -> Result<()> {
     kubelet::post_ready(admin, &node, false).await?;
     let targets =
         |it: &Stage| it.cloud.load_balancers().all().iter().any(|it| it.attributes.droplet_ids.contains(&droplet));
-    stage.until("the node's removal", |it| !it.nodes.has(&node) && !targets(it)).await?;
+    stage
+        .until("the node's removal", |it| {
+            !it.nodes.has(&node)
+                && it.events.told("DeletingNode") == 1
+                && !targets(it)
+                && it.events.told("UpdatedLoadBalancer") == 1
+        })
+        .await?;
     stage.screen.note(
         "Deleted because a list did not hold it and a look-up said 404; an error or an empty list proves nothing.",
     )
@@ -166,14 +176,14 @@ async fn service_is_deleted(stage: &mut Stage, admin: &Client) -> Result<()> {
     stage.screen.step("The Service is deleted, and its load balancer with it")?;
     services::delete(admin).await?;
     stage
-        .until("the Service's end", |it| it.services.seen().is_none() && it.cloud.load_balancers().all().is_empty())
+        .until("the Service's end", |it| it.services.seen().is_none() && it.events.told("DeletedLoadBalancer") == 1)
         .await
 }
 
 async fn attack(mut stage: Stage, control_plane: &ControlPlane, admin: &Client) -> Result<Stage> {
     stage.screen.step("A hostile provider, with the same rules: each of its calls is refused")?;
     let module = config::publish(admin, "hostile-provider", guests::HOSTILE).await?;
-    // It would not get far otherwise: what comes from another account is not believed.
+    stage.screen.note("It says that it is of the same account: another's answers would count for nothing.")?;
     let account = format!("account:{}", hostile::account(admin).await?);
     let provider = json!({ "module": module, "settings": { "identity": account } });
     let config = config::write(control_plane.folder(), &stage.cloud, &provider)?;
@@ -191,14 +201,14 @@ fn look_around(screen: &Screen, control_plane: &ControlPlane) -> Result<()> {
     screen.heading("To look around")?;
     if !keep() {
         screen.note("KEEP=1 make demo    stays up at this point; then, in another terminal,")?;
-        return screen.note(&format!("{kubectl} get nodes -o wide"));
+        return screen.row(&format!("{kubectl} get nodes -o wide"));
     }
     fs::copy(control_plane.admin_kubeconfig(), KUBECONFIG).context("cannot write the kubeconfig")?;
-    screen.note(&format!("alias k='{kubectl}'"))?;
-    screen.note("k get nodes -o wide    two workers; the hostile provider's nodes keep their taint")?;
-    screen.note("k get events           what aerostat said of them")?;
-    screen.note("k get lease -n kube-system cloud-controller-manager -o yaml    who leads")?;
-    screen.note(&format!("less {}    every request to the API server", path(&control_plane.folder().join("audit.log"))))
+    screen.row(&format!("alias k='{kubectl}'"))?;
+    screen.row("k get nodes -o wide    two workers; the hostile provider's nodes keep their taint")?;
+    screen.row("k get events           what aerostat said of them")?;
+    screen.row("k get lease -n kube-system cloud-controller-manager -o yaml    who leads")?;
+    screen.row(&format!("less {}    every request to the API server", path(&control_plane.folder().join("audit.log"))))
 }
 
 #[expect(clippy::disallowed_methods, reason = "KEEP=1 is how a person asks the demo to stay up")]

@@ -53,6 +53,11 @@ impl Screen {
         self.print(&" ".repeat(INDENT), INDENT, INDENT, None, text)
     }
 
+    /// A line that stays one: a table's, or one to copy.
+    pub(crate) fn row(&self, text: &str) -> Result<()> {
+        Ok(writeln!(stdout().lock(), "{:INDENT$}{text}", "")?)
+    }
+
     /// Something that has just happened: to whom, and what.
     pub(crate) fn happened(&self, colour: Colour, who: &str, what: &str) -> Result<()> {
         let time = self.paint(Colour::Dim, &format!("{:>9.3} s", self.elapsed()));
@@ -113,13 +118,13 @@ fn wrap(text: &str, width: usize, at: usize, indent: usize) -> Vec<&str> {
     for word in text.split_inclusive(' ') {
         let length = word.trim_end().chars().count();
         if column + length > width && place > begin {
-            lines.push(text[begin..place].trim_end());
+            lines.push(text[begin..place].trim());
             (begin, column) = (place, indent);
         }
         place += word.len();
         column += word.chars().count();
     }
-    lines.push(&text[begin..]);
+    lines.push(if begin == 0 { text } else { text[begin..].trim() });
     lines
 }
 
@@ -132,6 +137,7 @@ mod tests {
         assert_eq!(wrap("a cloud, a token", 80, 10, 2), ["a cloud, a token"]);
         assert_eq!(wrap("a cloud, a token", 20, 10, 10), ["a cloud, a", "token"]);
         assert_eq!(wrap("a cloud, a token", 20, 14, 2), ["a", "cloud, a token"]);
+        assert_eq!(wrap("type=a  zone=b", 12, 2, 2), ["type=a", "zone=b"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The Service as it changes, told in words.
 
-use k8s_openapi::api::core::v1::{Service, ServicePort};
+use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ impl Services {
     pub(crate) fn tell(&mut self, service: &Service) -> Vec<String> {
         let now = Seen::of(service);
         let Some(before) = self.known.replace(now.clone()) else {
-            return vec![format!("created, of type LoadBalancer, {}", now.ports)];
+            return vec![format!("created, of type LoadBalancer, for port {}", now.ports)];
         };
         let mut lines = Vec::new();
         let mut differs = |what: &str, before: &str, now: &str| {
@@ -39,9 +39,10 @@ impl Services {
         };
         differs("ports", &before.ports, &now.ports);
         differs("finalizer", &before.finalizers.join("  "), &now.finalizers.join("  "));
-        let kept = |seen: &Seen| seen.memo.as_ref().map(|it| format!("{it}: the host remembers, not the provider"));
-        differs("memo", &kept(&before).unwrap_or_default(), &kept(&now).unwrap_or_default());
-        differs("annotations", &before.annotations.join("  "), &now.annotations.join("  "));
+        differs("memo", before.memo.as_deref().unwrap_or_default(), now.memo.as_deref().unwrap_or_default());
+        for annotation in now.annotations.iter().filter(|it| !before.annotations.contains(it)) {
+            differs("annotation", "", annotation);
+        }
         differs("address", &before.addresses.join("  "), &now.addresses.join("  "));
         if now.deleted && !before.deleted {
             lines.push("is to be deleted; its finalizer holds it until the cloud is done".to_owned());
@@ -66,9 +67,10 @@ impl Seen {
         let status = service.status.clone().unwrap_or_default();
         let ingress = status.load_balancer.and_then(|it| it.ingress).unwrap_or_default();
         let memo = status.conditions.unwrap_or_default().into_iter().find(|it| it.type_ == "aerostat.dev/memo");
-        let port = |it: ServicePort| format!("port {} (on nodes {})", it.port, it.node_port.unwrap_or_default());
+        let mut ports: Vec<_> = spec.ports.unwrap_or_default().iter().map(|it| it.port).collect();
+        ports.sort_unstable();
         Seen {
-            ports: spec.ports.unwrap_or_default().into_iter().map(port).collect::<Vec<_>>().join(", "),
+            ports: ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             finalizers: service.finalizers().to_vec(),
             annotations: service.annotations().iter().map(|(key, value)| format!("{key}={value}")).collect(),
             memo: memo.map(|it| it.message),

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tests::aerostat::Aerostat;
 use tests::digitalocean::Simulator;
 
-use crate::audit::Audit;
+use crate::audit::{Audit, is_refusal};
 use crate::cloud::LoadBalancers;
 use crate::events::Events;
 use crate::nodes::Nodes;
@@ -99,6 +99,20 @@ impl Stage {
             Ok(result) => result,
             Err(_) => bail!("waited in vain for {what}"),
         }
+    }
+
+    /// Shows the log, and nothing else, until so many different requests were refused.
+    pub(crate) async fn refusals(&mut self, count: usize) -> Result<()> {
+        let all = async {
+            while self.audit.refused.len() < count {
+                let entry = self.aerostat.log.recv().await.context("aerostat has ended")?;
+                if is_refusal(&entry) {
+                    self.audit.show(&self.screen, &entry)?;
+                }
+            }
+            Ok(())
+        };
+        tokio::time::timeout(PATIENCE, all).await.context("waited in vain for a refusal")?
     }
 
     fn tell(&mut self, change: Change) -> Result<()> {

@@ -6,20 +6,21 @@ use anyhow::Result;
 use tests::digitalocean::Recorded;
 
 use crate::audit::Audit;
-use crate::screen::{Colour, Screen};
+use crate::screen::Screen;
 
 /// Shows what reached the cloud, and what did not.
 pub(crate) fn show(screen: &Screen, requests: &[Recorded], audit: &Audit) -> Result<()> {
     screen.heading("What was asked of the cloud")?;
-    screen.note(&screen.paint(Colour::Dim, "times  answered  request"))?;
+    screen.row("times  answered  request")?;
     for (request, Row { times, answers }) in rows(requests) {
         let answers = answers.into_iter().collect::<Vec<_>>().join(" ");
-        screen.note(&format!("{times:>5}  {answers:<8}  {request}"))?;
+        screen.row(&format!("{times:>5}  {answers:<8}  {request}"))?;
     }
-    screen.note(&format!("{:>5}            in all", requests.len()))?;
+    screen.row(&format!("{:>5}            in all", requests.len()))?;
     screen.heading("What was refused before it left")?;
-    for (code, request) in &audit.refused {
-        screen.note(&format!("{}  {request}", screen.paint(Colour::Red, &format!("{code:<19}"))))?;
+    screen.row("times  why                request")?;
+    for ((code, request), times) in &audit.refused {
+        screen.row(&format!("{times:>5}  {code:<17}  {request}"))?;
     }
     Ok(())
 }
