@@ -78,7 +78,9 @@ async fn a_cluster_is_taken_over_without_a_write_to_the_cloud_and_can_go_back() 
 
     // It works: a port is added to one, and to no other.
     rig.ports("named", &[80, 81]).await;
-    rig.cloud.wait_for("the change", |requests| requests.iter().any(|it| it.is("PUT", "/v2/load_balancers/*"))).await;
+    rig.cloud
+        .wait_for("the change", |requests| requests.iter().any(|it| it.is("PUT", "/**") && it.status.is_some()))
+        .await;
     assert_eq!(rig.writes(), [format!("PUT /v2/load_balancers/{NAMED} → 200")]);
     process.stop().await;
 
