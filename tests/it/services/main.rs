@@ -1,1 +1,14 @@
-//! The service-lb-controller against a real API server: cases 12.6 to 12.8.
+//! The service-lb-controller against a real API server, with a cloud that does as it is told: cases 12.6 to 12.8.
+
+mod changes;
+mod cloud;
+mod controller;
+mod creation;
+mod deletion;
+mod failures;
+mod hosts;
+mod leaving;
+mod memo;
+mod pending;
+mod updates;
+mod vanished;

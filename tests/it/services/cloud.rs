@@ -1,0 +1,306 @@
+//! A cloud with load balancers that does as it is told, and remembers what it was asked.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use cloud_provider::{
+    Description, Error, Identity, Ingress, LoadBalancer, LoadBalancers, Notice, Progress, Removal, Reply, Result,
+    Standing, Unfinished,
+};
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+/// The only annotation that the provider describes.
+pub(crate) const SIZE: &str = "example.com/size";
+/// The only annotation that the provider may ask for.
+pub(crate) const ID: &str = "example.com/id";
+
+/// What the cloud answers about a Service.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// To `ensure`: it is as wished. To `delete`: it is gone.
+    Done(Standing),
+    /// A step was made.
+    Pending(Unfinished),
+    /// Somebody else serves it.
+    Elsewhere,
+    /// This error.
+    Error(Error),
+    /// The provider panics.
+    Panic,
+}
+
+/// What the cloud was asked to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Act {
+    Ensure,
+    Delete,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) act: Act,
+    pub(crate) wish: LoadBalancer,
+    /// When it came, by the clock of the API server's audit log.
+    pub(crate) at: Timestamp,
+    /// When it came, for pauses.
+    pub(crate) began: Instant,
+    /// How many calls were in flight then, this one included.
+    pub(crate) in_flight: usize,
+}
+
+impl Call {
+    /// The call as `ensure s1`.
+    pub(crate) fn name(&self) -> String {
+        let act = match self.act {
+            Act::Ensure => "ensure",
+            Act::Delete => "delete",
+        };
+        format!("{act} {}", self.wish.owner.name)
+    }
+
+    /// The names of the nodes in the wish.
+    pub(crate) fn nodes(&self) -> Vec<&str> {
+        self.wish.nodes.iter().map(|it| it.name.as_str()).collect()
+    }
+}
+
+/// A cloud that does as it is told. No two calls about one Service may ever overlap: dropping it panics if they did.
+pub(crate) struct Cloud {
+    state: Mutex<Told>,
+    /// The Services whose answers are held back.
+    held: watch::Sender<BTreeSet<String>>,
+}
+
+#[derive(Default)]
+struct Told {
+    ensures: BTreeMap<String, Script>,
+    deletes: BTreeMap<String, Script>,
+    calls: Vec<Call>,
+    in_flight: Vec<String>,
+    overlaps: Vec<String>,
+    account: Option<String>,
+    credential: u64,
+}
+
+#[derive(Clone, Default)]
+struct Script {
+    next: VecDeque<Answer>,
+    always: Option<Answer>,
+    notices: Vec<Notice>,
+}
+
+impl Cloud {
+    pub(crate) fn new() -> Arc<Cloud> {
+        Arc::new(Cloud { state: Mutex::default(), held: watch::Sender::default() })
+    }
+
+    /// The cloud as controllers see it.
+    pub(crate) fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        let annotation = cloud_provider::Annotation {
+            key: SIZE.to_owned(),
+            values: "a number".to_owned(),
+            default: None,
+            doc: "How large it is.".to_owned(),
+        };
+        let description = Description {
+            name: "fake".to_owned(),
+            provider_id_prefixes: vec!["fake://".to_owned()],
+            annotations: vec![annotation],
+            writes_annotations: vec![ID.to_owned()],
+            get_batch: 1,
+            list_page: 500,
+            ..Description::default()
+        };
+        cloud_provider::Cloud {
+            description: Arc::new(description),
+            identity: self.clone(),
+            instances: None,
+            load_balancers: Some(self.clone()),
+        }
+    }
+
+    /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
+    pub(crate) fn ensures(&self, service: &str, answer: Answer) {
+        self.lock().ensures.entry(service.to_owned()).or_default().always = Some(answer);
+    }
+
+    /// These are the next answers to `ensure`, each for one call.
+    pub(crate) fn ensures_next(&self, service: &str, answers: impl IntoIterator<Item = Answer>) {
+        self.lock().ensures.entry(service.to_owned()).or_default().next.extend(answers);
+    }
+
+    /// From now on this is the answer to `delete`. Until then it is done.
+    pub(crate) fn deletes(&self, service: &str, answer: Answer) {
+        self.lock().deletes.entry(service.to_owned()).or_default().always = Some(answer);
+    }
+
+    /// These are the next answers to `delete`, each for one call.
+    pub(crate) fn deletes_next(&self, service: &str, answers: impl IntoIterator<Item = Answer>) {
+        self.lock().deletes.entry(service.to_owned()).or_default().next.extend(answers);
+    }
+
+    /// From now on this is said beside each answer to `ensure`.
+    pub(crate) fn notices(&self, service: &str, notices: Vec<Notice>) {
+        self.lock().ensures.entry(service.to_owned()).or_default().notices = notices;
+    }
+
+    /// From now on the credential is another one, of this account.
+    pub(crate) fn is_of(&self, account: &str) {
+        let mut told = self.lock();
+        told.account = Some(account.to_owned());
+        told.credential += 1;
+    }
+
+    /// Holds answers about a Service back. Which answer it is has been decided when the call came.
+    pub(crate) fn hold(&self, service: &str) {
+        self.held.send_if_modified(|it| it.insert(service.to_owned()));
+    }
+
+    /// Lets answers about a Service go.
+    pub(crate) fn release(&self, service: &str) {
+        self.held.send_if_modified(|it| it.remove(service));
+    }
+
+    /// What it was asked until now, in order.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.lock().calls.clone()
+    }
+
+    /// The same, as `ensure s1`.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.calls().iter().map(Call::name).collect()
+    }
+
+    /// What it was asked about one Service.
+    pub(crate) fn about(&self, service: &str) -> Vec<Call> {
+        let mut calls = self.calls();
+        calls.retain(|it| it.wish.owner.name == service);
+        calls
+    }
+
+    /// How many calls wait for their answer now.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.lock().in_flight.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a call down, waits as long as it is held back, and gives what has to be answered.
+    async fn called(&self, act: Act, wish: &LoadBalancer) -> (Answer, Vec<Notice>) {
+        let service = wish.owner.name.clone();
+        let script = {
+            let mut told = self.lock();
+            if told.in_flight.contains(&service) {
+                told.overlaps.push(format!("{act:?} {service}"));
+            }
+            told.in_flight.push(service.clone());
+            let in_flight = told.in_flight.len();
+            let (at, began) = (Timestamp::now(), Instant::now());
+            told.calls.push(Call { act, wish: wish.clone(), at, began, in_flight });
+            let scripts = match act {
+                Act::Ensure => &mut told.ensures,
+                Act::Delete => &mut told.deletes,
+            };
+            let script = scripts.entry(service.clone()).or_default();
+            let answer = script.next.pop_front().or_else(|| script.always.clone());
+            (answer.unwrap_or_else(|| Answer::Done(at_address("192.0.2.1"))), script.notices.clone())
+        };
+        let _flight = Flight { cloud: self, service: service.clone() };
+        let mut held = self.held.subscribe();
+        held.wait_for(|it| !it.contains(&service)).await.expect("the cloud has the sender");
+        script
+    }
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        let overlaps = std::mem::take(&mut self.lock().overlaps);
+        if !std::thread::panicking() {
+            assert!(overlaps.is_empty(), "two calls about one Service at once: {overlaps:?}");
+        }
+    }
+}
+
+/// A call whose answer is outstanding, also one that is given up.
+struct Flight<'a> {
+    cloud: &'a Cloud,
+    service: String,
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        let mut told = self.cloud.lock();
+        let place = told.in_flight.iter().position(|it| *it == self.service);
+        told.in_flight.remove(place.expect("it was put there"));
+    }
+}
+
+#[async_trait]
+impl Identity for Cloud {
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(self.lock().account.clone())
+    }
+
+    fn version(&self) -> u64 {
+        self.lock().credential
+    }
+}
+
+#[async_trait]
+impl LoadBalancers for Cloud {
+    async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+        let (answer, notices) = self.called(Act::Ensure, desired).await;
+        let answer = match answer {
+            Answer::Done(standing) => Ok(Progress::Ready(standing)),
+            Answer::Pending(unfinished) => Ok(Progress::Pending(unfinished)),
+            Answer::Elsewhere => Ok(Progress::Elsewhere),
+            Answer::Error(error) => Err(error),
+            Answer::Panic => panic!("the provider panics about {}", desired.owner.name),
+        };
+        Reply { answer, notices }
+    }
+
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
+        let (answer, notices) = self.called(Act::Delete, unwanted).await;
+        let answer = match answer {
+            Answer::Done(_) | Answer::Elsewhere => Ok(Removal::Done),
+            Answer::Pending(unfinished) => Ok(Removal::Pending(unfinished)),
+            Answer::Error(error) => Err(error),
+            Answer::Panic => panic!("the provider panics about {}", unwanted.owner.name),
+        };
+        Reply { answer, notices }
+    }
+}
+
+/// A load balancer with an address.
+pub(crate) fn at_address(ip: &str) -> Standing {
+    let ingress = Ingress { ip: Some(ip.to_owned()), ..Ingress::default() };
+    Standing { ingress: vec![ingress], ..Standing::default() }
+}
+
+/// It is there, with an address and a memo.
+pub(crate) fn ready(ip: &str, memo: &str) -> Answer {
+    Answer::Done(Standing { memo: Some(memo.to_owned()), ..at_address(ip) })
+}
+
+/// It is being built, and its memo is known.
+pub(crate) fn building(memo: &str, after: Duration) -> Answer {
+    let standing = Standing { memo: Some(memo.to_owned()), ..Standing::default() };
+    Answer::Pending(Unfinished { standing, after, because: "it is being built".to_owned() })
+}
+
+/// The cloud is down.
+pub(crate) fn unavailable() -> Answer {
+    Answer::Error(Error::Unavailable("cloud is down".to_owned()))
+}
+
+/// The cloud wants a pause.
+pub(crate) fn retry_after(after: Duration) -> Answer {
+    Answer::Error(Error::RetryAfter { after, because: "HTTP 429: slow down".to_owned() })
+}

@@ -1,0 +1,270 @@
+//! Services that are deleted.
+
+use std::time::Duration;
+
+use cloud_provider::Error;
+use controllers::Account;
+use http::Method;
+use k8s_openapi::api::core::v1::Service;
+use serde_json::json;
+use tests::control_plane::{Cluster, any_cluster};
+use tests::faults::{Fault, Faults};
+
+use crate::cloud::{Act, Answer, Cloud, building, ready, retry_after, unavailable};
+use crate::controller::{
+    Controller, FINALIZER, addressed, addresses, called, create, delete, events, finalizers, gone, join_all, memo, one,
+    patch, service, service_when, services, settled, told, written,
+};
+
+const DELETING: &str = "Normal DeletingLoadBalancer: Deleting load balancer";
+const DELETED: &str = "Normal DeletedLoadBalancer: Deleted load balancer";
+
+/// A Service with a load balancer and a memo.
+async fn standing(cluster: &Cluster, cloud: &Cloud) {
+    join_all(cluster, 1).await;
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    create(cluster, &service("s1")).await;
+    addressed(cluster, "s1", "192.0.2.1").await;
+    told(cluster, "s1", "EnsuredLoadBalancer", 1).await;
+}
+
+#[tokio::test]
+async fn case_128_the_finalizer_goes_after_the_load_balancer() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.hold("s1");
+    delete(&cluster, "s1").await;
+    called(&cloud, "s1", 2).await;
+    let during = services(&cluster).get("s1").await.unwrap();
+    assert_eq!((finalizers(&during), memo(&during)), (&[FINALIZER.to_owned()][..], Some("lb-1")));
+    cloud.release("s1");
+
+    gone(&cluster, "s1").await;
+    assert_eq!(told(&cluster, "s1", "DeletedLoadBalancer", 1).await[2..], [DELETING, DELETED]);
+    settled(&cluster).await;
+    let calls = cloud.about("s1");
+    assert_eq!(calls.len(), 2);
+    assert_eq!((calls[1].act, calls[1].wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+    assert!(calls[1].nodes().is_empty());
+    assert_eq!(written(&cluster, "s1").await, ["patch services/status 200"; 3], "one that releases it, and no more");
+}
+
+#[tokio::test]
+async fn case_129_what_is_not_there_is_deleted_at_once() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let mut left = service("s1");
+    left.spec.as_mut().unwrap().type_ = Some("ClusterIP".to_owned());
+    left.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
+    create(&cluster, &left).await;
+    let _controller = Controller::start(&cluster, &cloud, one());
+    service_when(&cluster, "s1", |it| finalizers(it).is_empty()).await;
+    assert_eq!(told(&cluster, "s1", "DeletedLoadBalancer", 1).await.last().map(String::as_str), Some(DELETED));
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 1);
+    assert_eq!(written(&cluster, "s1").await, ["patch services/status 200"]);
+}
+
+#[tokio::test]
+async fn case_129_the_status_is_cleared_with_the_finalizer() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    // Another finalizer keeps the object, so that it can be looked at.
+    patch(&cluster, "s1", json!({ "metadata": { "finalizers": [FINALIZER, "example.com/foo"] } })).await;
+    delete(&cluster, "s1").await;
+    let released = |it: &Service| finalizers(it) == ["example.com/foo"];
+    let service = service_when(&cluster, "s1", released).await;
+    assert!(addresses(&service).is_empty());
+    assert_eq!(memo(&service), None);
+    settled(&cluster).await;
+    patch(&cluster, "s1", json!({ "metadata": { "finalizers": null } })).await;
+    gone(&cluster, "s1").await;
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 2, "it was deleted once");
+}
+
+#[tokio::test]
+async fn case_130_an_error_keeps_the_finalizer() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.deletes_next("s1", [unavailable()]);
+    cloud.deletes("s1", Answer::Error(Error::Denied("HTTP 403: no rights on load balancer lb-1".to_owned())));
+    delete(&cluster, "s1").await;
+    let events = told(&cluster, "s1", "SyncLoadBalancerFailed", 2).await;
+    let failed = "Warning SyncLoadBalancerFailed: Error syncing load balancer: failed to delete load balancer: ";
+    let failures: Vec<_> = events.iter().filter_map(|it| it.strip_prefix(failed)).collect();
+    assert_eq!(failures, ["cloud is down", "HTTP 403: no rights on load balancer lb-1"]);
+    let service = services(&cluster).get("s1").await.unwrap();
+    assert_eq!((finalizers(&service), memo(&service)), (&[FINALIZER.to_owned()][..], Some("lb-1")));
+    assert!(!events.iter().any(|it| it == DELETED));
+    assert!(cloud.about("s1")[1..].iter().all(|it| it.wish.memo.as_deref() == Some("lb-1")));
+}
+
+#[tokio::test]
+async fn case_132_a_service_that_is_gone_when_it_is_released_is_no_failure() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.hold("s1");
+    delete(&cluster, "s1").await;
+    called(&cloud, "s1", 2).await;
+    patch(&cluster, "s1", json!({ "metadata": { "finalizers": null } })).await;
+    gone(&cluster, "s1").await;
+    cloud.release("s1");
+
+    settled(&cluster).await;
+    let failed = events(&cluster, "s1").into_iter().find(|it| it.starts_with("Warning"));
+    assert_eq!(failed, None);
+    assert_eq!(cloud.about("s1").len(), 2, "nobody remembers it");
+}
+
+#[tokio::test]
+async fn case_132_a_release_that_is_answered_with_not_found_is_a_success() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let faults = Faults::new();
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, Account::any(), one());
+    standing(&cluster, &cloud).await;
+    let path = r"/services/s1/status(\?|$)";
+    faults.set(Fault::status(Method::PATCH, path, 404, "NotFound", "services \"s1\" not found").times(1));
+    cloud.hold("s1");
+    delete(&cluster, "s1").await;
+    called(&cloud, "s1", 2).await;
+    cloud.release("s1");
+    told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
+    let failed = events(&cluster, "s1").into_iter().find(|it| it.starts_with("Warning"));
+    assert_eq!(failed, None);
+}
+
+#[tokio::test]
+async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.hold("s1");
+    patch(&cluster, "s1", json!({ "spec": { "type": "ClusterIP" } })).await;
+    called(&cloud, "s1", 2).await;
+    patch(&cluster, "s1", json!({ "metadata": { "finalizers": [FINALIZER, "example.com/foo"] } })).await;
+    cloud.release("s1");
+    let service = service_when(&cluster, "s1", |it| !finalizers(it).contains(&FINALIZER.to_owned())).await;
+    assert_eq!(finalizers(&service), ["example.com/foo"]);
+    assert_eq!(memo(&service), None);
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 2, "what is gone is not deleted again");
+    let failed = events(&cluster, "s1").into_iter().find(|it| it.starts_with("Warning"));
+    assert_eq!(failed, None);
+}
+
+#[tokio::test]
+async fn case_146_the_pause_that_a_cloud_asks_for_holds_for_deletions_too() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.deletes_next("s1", [retry_after(Duration::from_secs(2))]);
+    delete(&cluster, "s1").await;
+    called(&cloud, "s1", 2).await;
+    patch(&cluster, "s1", json!({ "metadata": { "annotations": { crate::cloud::SIZE: "2" } } })).await;
+    gone(&cluster, "s1").await;
+    let calls = cloud.about("s1");
+    assert_eq!(calls.len(), 3);
+    let pause = calls[2].began - calls[1].began;
+    assert!(pause >= Duration::from_secs(2), "{pause:?}");
+    let events = told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
+    let failed = "Warning SyncLoadBalancerFailed: Error syncing load balancer: failed to delete load balancer: HTTP \
+                  429: slow down";
+    assert!(events.iter().any(|it| it == failed), "{events:#?}");
+}
+
+#[tokio::test]
+async fn a_deletion_that_takes_its_time_is_no_failure_and_keeps_the_finalizer() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.deletes_next("s1", [building("lb-1 going", Duration::from_secs(1))]);
+    delete(&cluster, "s1").await;
+    let service = service_when(&cluster, "s1", |it| memo(it) == Some("lb-1 going")).await;
+    assert_eq!(finalizers(&service), [FINALIZER]);
+    gone(&cluster, "s1").await;
+    let calls = cloud.about("s1");
+    assert_eq!(calls[2].wish.memo.as_deref(), Some("lb-1 going"));
+    assert_eq!(calls.len(), 3);
+    let events = told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
+    assert_eq!(events[2..], [DELETING, DELETED]);
+}
+
+#[tokio::test]
+async fn the_finalizer_alone_says_that_a_service_with_a_class_is_cleaned_up() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    let mut classed = service("s1");
+    classed.spec.as_mut().unwrap().load_balancer_class = Some("example.com/other".to_owned());
+    classed.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
+    create(&cluster, &classed).await;
+    settled(&cluster).await;
+    assert!(cloud.about("s1").is_empty(), "it is not deleted, and has a class");
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    let call = cloud.about("s1").remove(0);
+    assert_eq!((call.act, call.wish.class.as_deref()), (Act::Delete, Some("example.com/other")));
+}
+
+#[tokio::test]
+async fn a_deletion_that_nobody_saw_is_made_up_for_at_the_start() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    controller.stop().ended().await;
+    delete(&cluster, "s1").await;
+    let _controller = Controller::start(&cluster, &cloud, one());
+    gone(&cluster, "s1").await;
+    let calls = cloud.about("s1");
+    assert_eq!((calls.len(), calls[1].act, calls[1].wish.memo.as_deref()), (2, Act::Delete, Some("lb-1")));
+}
+
+#[tokio::test]
+async fn what_a_call_brought_before_the_deletion_is_taken_along() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures("s1", building("lb-1", Duration::from_secs(300)));
+    cloud.hold("s1");
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    called(&cloud, "s1", 1).await;
+    delete(&cluster, "s1").await;
+    cloud.release("s1");
+    gone(&cluster, "s1").await;
+    let calls = cloud.about("s1");
+    assert_eq!(calls.len(), 2);
+    assert_eq!((calls[1].act, calls[1].wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+}
+
+#[tokio::test]
+async fn what_is_wanted_again_while_it_is_deleted_comes_back_afterwards() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    cloud.ensures("s1", ready("192.0.2.2", "lb-2"));
+    cloud.hold("s1");
+    patch(&cluster, "s1", json!({ "spec": { "type": "ClusterIP" } })).await;
+    called(&cloud, "s1", 2).await;
+    patch(&cluster, "s1", json!({ "spec": { "type": "LoadBalancer" } })).await;
+    cloud.release("s1");
+    let service = addressed(&cluster, "s1", "192.0.2.2").await;
+    assert_eq!((finalizers(&service), memo(&service)), (&[FINALIZER.to_owned()][..], Some("lb-2")));
+    settled(&cluster).await;
+    let acts: Vec<_> = cloud.about("s1").iter().map(|it| it.act).collect();
+    assert_eq!(acts, [Act::Ensure, Act::Delete, Act::Ensure]);
+}

@@ -1,0 +1,149 @@
+//! Load balancers that take their time: nobody waits for them, and it is no failure.
+
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt;
+use kube::api::ListParams;
+use tests::control_plane::any_cluster;
+use tests::wait;
+
+use crate::cloud::{Cloud, building, ready};
+use crate::controller::{
+    Controller, addressed, addresses, called, create, delete, gone, join_all, memo, one, resize, service, service_when,
+    services, settled, told,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_secs(300);
+const ENSURING: &str = "Normal EnsuringLoadBalancer: Ensuring load balancer";
+const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
+
+#[tokio::test]
+async fn one_worker_serves_two_hundred_load_balancers_that_are_being_built() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    for nth in 1..=200 {
+        let (name, memo) = (format!("s{nth}"), format!("lb-{nth}"));
+        cloud.ensures_next(&name, [building(&memo, SECOND)]);
+        cloud.ensures(&name, ready(&format!("192.0.2.{nth}"), &memo));
+    }
+    let _controller = Controller::start(&cluster, &cloud, one());
+    let cluster = &cluster;
+    stream::iter(1..=200)
+        .for_each_concurrent(32, |nth| async move { drop(create(cluster, &service(&format!("s{nth}"))).await) })
+        .await;
+    let services = services(cluster);
+    let all = wait::until("all have their addresses", async || {
+        let mut all = services.list(&ListParams::default()).await.ok()?.items;
+        all.retain(|it| it.name_any() != "kubernetes");
+        all.iter().all(|it| !addresses(it).is_empty()).then_some(all)
+    })
+    .await;
+    assert_eq!(all.len(), 200);
+    let right = |it: &Service| {
+        let nth = it.name_any().trim_start_matches('s').to_owned();
+        addresses(it) == [format!("192.0.2.{nth}")] && memo(it) == Some(&format!("lb-{nth}"))
+    };
+    assert!(all.iter().all(right));
+    let calls = cloud.calls();
+    assert_eq!(calls.len(), 400, "two for each");
+    assert!(calls.iter().all(|it| it.in_flight == 1));
+}
+
+#[tokio::test]
+async fn what_is_pending_does_not_keep_the_worker_from_others() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    for nth in 1..=5 {
+        let name = format!("s{nth}");
+        cloud.ensures(&name, building(&format!("lb-{nth}"), LONG));
+        create(&cluster, &service(&name)).await;
+        service_when(&cluster, &name, |it| memo(it).is_some()).await;
+    }
+    settled(&cluster).await;
+    assert_eq!(cloud.calls().len(), 6, "our own writes do not bring it forward");
+}
+
+#[tokio::test]
+async fn pending_makes_no_event() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [building("lb-1", SECOND), building("lb-1", SECOND)]);
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    join_all(&cluster, 1).await;
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    assert_eq!(told(&cluster, "s1", "EnsuredLoadBalancer", 1).await, [ENSURING, ENSURED]);
+    let calls = cloud.about("s1");
+    assert_eq!(calls.len(), 3);
+    for pair in calls.windows(2) {
+        let pause = pair[1].began - pair[0].began;
+        assert!(pause >= SECOND, "{pause:?}");
+    }
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 3);
+}
+
+#[tokio::test]
+async fn a_change_does_not_wait_for_what_is_pending() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [building("lb-1", LONG)]);
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    join_all(&cluster, 1).await;
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    service_when(&cluster, "s1", |it| memo(it).is_some()).await;
+    resize(&cluster, "s1", "2").await;
+    called(&cloud, "s1", 2).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    let events = told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
+    assert_eq!(events, [ENSURING, ENSURING, ENSURED], "another value is announced again");
+}
+
+#[tokio::test]
+async fn addresses_stay_while_a_change_is_pending() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    cloud.ensures("s1", building("lb-1 changing", LONG));
+    resize(&cluster, "s1", "2").await;
+    let service = service_when(&cluster, "s1", |it| memo(it) == Some("lb-1 changing")).await;
+    assert_eq!(addresses(&service), ["192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn a_pause_shorter_than_a_second_is_a_second() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [building("lb-1", Duration::ZERO)]);
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    let calls = cloud.about("s1");
+    let pause = calls[1].began - calls[0].began;
+    assert!(pause >= SECOND, "{pause:?}");
+}
+
+#[tokio::test]
+async fn a_deletion_does_not_wait_for_what_is_pending() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures("s1", building("lb-1", LONG));
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    service_when(&cluster, "s1", |it| memo(it).is_some()).await;
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    let calls = cloud.about("s1");
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[1].wish.memo.as_deref(), Some("lb-1"));
+}
