@@ -19,6 +19,8 @@ mod removal;
 mod services;
 mod status;
 mod sync;
+#[cfg(test)]
+mod testing;
 mod wish;
 mod write;
 

@@ -5,32 +5,32 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Changes at once.
-const BURST: f64 = 10.0;
+const BURST: u32 = 10;
 /// The pause between further ones.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// What one Service may still do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
-    tokens: f64,
-    filled: Instant,
+    /// When all changes that were made would have been made without a burst.
+    made: Instant,
 }
 
 impl Burst {
     pub(super) fn new(now: Instant) -> Self {
-        Self { tokens: BURST, filled: now }
+        Self { made: now }
     }
 
     /// Takes one change, or says how long it takes until there is one.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
-        let gained = now.saturating_duration_since(self.filled).as_secs_f64() / PAUSE.as_secs_f64();
-        self.tokens = (self.tokens + gained).min(BURST);
-        self.filled = now;
-        if self.tokens < 1.0 {
-            return Err(PAUSE.mul_f64(1.0 - self.tokens).max(Duration::from_millis(1)));
+        let made = self.made.max(now);
+        match (made - now).checked_sub(PAUSE * (BURST - 1)) {
+            None | Some(Duration::ZERO) => {
+                self.made = made + PAUSE;
+                Ok(())
+            }
+            Some(pause) => Err(pause),
         }
-        self.tokens -= 1.0;
-        Ok(())
     }
 }
 
@@ -44,11 +44,10 @@ mod tests {
         let mut burst = Burst::new(now);
         assert!((0..10).all(|_| burst.take(now).is_ok()));
         for _ in 0..3 {
-            let pause = burst.take(now).unwrap_err();
-            assert!(pause.abs_diff(PAUSE) < Duration::from_millis(2), "{pause:?}");
-            assert!(burst.take(now + PAUSE / 2).is_err(), "to ask is free");
-            now += PAUSE + Duration::from_millis(1);
-            assert!(burst.take(now).is_ok());
+            assert_eq!(burst.take(now), Err(PAUSE));
+            assert_eq!(burst.take(now + PAUSE / 2), Err(PAUSE / 2), "to ask is free");
+            now += PAUSE;
+            assert_eq!(burst.take(now), Ok(()));
         }
         now += 100 * PAUSE;
         assert_eq!((0..20).filter(|_| burst.take(now).is_ok()).count(), 10, "it fills up again, and not further");

@@ -45,3 +45,85 @@ fn is_deleted(service: &Service) -> bool {
 fn is_load_balancer(service: &Service) -> bool {
     service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::service::testing::{cluster, service, with_load_balancer};
+
+    #[derive(Debug, PartialEq)]
+    enum Kind {
+        Ignore,
+        Delete,
+        Ensure,
+    }
+
+    fn kind(service: &Service, may_stand: bool) -> Kind {
+        match plan(service, may_stand, &cluster()).unwrap() {
+            Plan::Ignore => Kind::Ignore,
+            Plan::Delete(_) => Kind::Delete,
+            Plan::Ensure(_) => Kind::Ensure,
+        }
+    }
+
+    fn check(change: Value, expected: Kind) {
+        assert_eq!(kind(&service(change.clone()), false), expected, "{change}");
+    }
+
+    fn finalized(mut change: Value) -> Value {
+        change["metadata"]["finalizers"] = json!(["service.kubernetes.io/load-balancer-cleanup"]);
+        change
+    }
+
+    #[test]
+    fn case_106_what_is_looked_after() {
+        check(json!({ "spec": { "type": "ClusterIP" } }), Kind::Ignore);
+        check(json!({}), Kind::Ensure);
+        check(finalized(json!({ "spec": { "type": "ClusterIP" } })), Kind::Delete);
+        check(json!({ "spec": { "loadBalancerClass": "example.com/other" } }), Kind::Ignore);
+        check(json!({ "spec": { "loadBalancerClass": "" } }), Kind::Ignore);
+    }
+
+    #[test]
+    fn case_108_a_service_that_wants_no_load_balancer_any_more() {
+        check(finalized(json!({ "spec": { "type": "NodePort" } })), Kind::Delete);
+        let standing = service(json!({ "spec": { "type": "ClusterIP" } }));
+        assert_eq!(kind(&standing, true), Kind::Delete, "somebody has taken the finalizer off");
+        assert_eq!(kind(&standing, false), Kind::Ignore);
+    }
+
+    #[test]
+    fn case_137_a_class_is_left_alone_until_it_is_deleted_with_our_finalizer() {
+        let class = json!({ "spec": { "loadBalancerClass": "example.com/other" } });
+        check(finalized(class.clone()), Kind::Ignore);
+        let mut deleted = finalized(class);
+        deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        check(deleted, Kind::Delete);
+    }
+
+    #[test]
+    fn a_service_that_is_deleted_loses_its_load_balancer() {
+        let deleted = || json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
+        check(finalized(deleted()), Kind::Delete);
+        check(deleted(), Kind::Ignore);
+        assert_eq!(kind(&service(deleted()), true), Kind::Delete, "nothing keeps it any more, and it may have one");
+    }
+
+    #[test]
+    fn a_memo_without_a_finalizer_still_means_a_load_balancer() {
+        let mut change = with_load_balancer();
+        change["metadata"] = json!({});
+        change["spec"] = json!({ "type": "ClusterIP" });
+        check(change, Kind::Delete);
+    }
+
+    #[test]
+    fn what_is_deleted_has_its_memo_and_no_nodes() {
+        let mut change = with_load_balancer();
+        change["spec"] = json!({ "type": "ClusterIP" });
+        let Ok(Plan::Delete(unwanted)) = plan(&service(change), false, &cluster()) else { panic!("it is deleted") };
+        assert_eq!((unwanted.memo.as_deref(), unwanted.current.len(), unwanted.nodes.len()), (Some("lb-1"), 1, 0));
+    }
+}

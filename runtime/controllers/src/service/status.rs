@@ -45,22 +45,24 @@ pub(super) fn finalized(service: &Service) -> Service {
     desired
 }
 
-/// The Service with what its provider asked to keep and to show. Where it is reached stays as it is.
+/// The Service with what its provider asked to keep and to show until its load balancer is as wished. Where it is
+/// reached stays as it is, unless the provider knows better.
 pub(super) fn kept(service: &Service, standing: &Standing, now: Timestamp) -> Service {
     let mut desired = service.clone();
     for (key, value) in &standing.annotations {
         desired.metadata.annotations.get_or_insert_default().insert(key.clone(), value.clone());
     }
     remember(&mut desired, standing.memo.as_deref(), now);
+    if !standing.ingress.is_empty() {
+        reach(&mut desired, &standing.ingress);
+    }
     desired
 }
 
-/// The Service, reached at its load balancer.
+/// The Service, reached at its load balancer, and nowhere else.
 pub(super) fn served(service: &Service, standing: &Standing, now: Timestamp) -> Service {
     let mut desired = kept(service, standing, now);
-    let ingress: Vec<_> = standing.ingress.iter().map(ingress).collect();
-    let status = desired.status.get_or_insert_default();
-    status.load_balancer = Some(LoadBalancerStatus { ingress: Some(ingress).filter(|it| !it.is_empty()) });
+    reach(&mut desired, &standing.ingress);
     desired
 }
 
@@ -75,6 +77,15 @@ pub(super) fn released(service: &Service) -> Service {
     }
     forget(&mut desired);
     desired
+}
+
+fn reach(service: &mut Service, ingress: &[Ingress]) {
+    let ingress = Some(ingress.iter().map(self::ingress).collect()).filter(|it: &Vec<_>| !it.is_empty());
+    // Nothing and no list are the same to the API server.
+    let standing = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
+    if standing != ingress.as_ref() {
+        service.status.get_or_insert_default().load_balancer = Some(LoadBalancerStatus { ingress });
+    }
 }
 
 /// As the API server will show it: it fills in how traffic comes from an address.
@@ -111,5 +122,122 @@ fn forget(service: &mut Service) {
     conditions.retain(|it| it.type_ != MEMO);
     if conditions.is_empty() {
         status.conditions = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::service::testing::{ID, service, with_load_balancer};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn ip(ip: &str, ip_mode: Option<IpMode>) -> Ingress {
+        Ingress { ip: Some(ip.to_owned()), hostname: None, ip_mode }
+    }
+
+    fn standing(ingress: Vec<Ingress>) -> Standing {
+        Standing { ingress, memo: Some("lb-1".to_owned()), annotations: Vec::new() }
+    }
+
+    /// The status of the Service, reached at `ingress`.
+    fn status_of(service: &Service) -> Value {
+        serde_json::to_value(service).unwrap()["status"].clone()
+    }
+
+    #[test]
+    fn one_change_has_addresses_memo_and_annotations() {
+        let standing =
+            Standing { annotations: vec![(ID.to_owned(), "lb-1".to_owned())], ..standing(vec![ip("192.0.2.1", None)]) };
+        let served = served(&service(json!({})), &standing, NOW);
+        let expected = json!({
+            "loadBalancer": { "ingress": [{ "ip": "192.0.2.1", "ipMode": "VIP" }] },
+            "conditions": [{
+                "type": "aerostat.dev/memo",
+                "status": "True",
+                "reason": "Kept",
+                "message": "lb-1",
+                "lastTransitionTime": "1970-01-01T00:00:00Z",
+            }],
+        });
+        assert_eq!(status_of(&served), expected);
+        assert_eq!(served.metadata.annotations.as_ref().unwrap()[ID], "lb-1");
+        assert_eq!(memo(&served), Some("lb-1"));
+        assert_eq!(current(&served), [ip("192.0.2.1", Some(IpMode::Vip))]);
+    }
+
+    #[test]
+    fn case_141_the_same_status_is_no_change() {
+        let before = service(with_load_balancer());
+        let is_same = |ingress| served(&before, &standing(ingress), NOW) == before;
+        assert!(is_same(vec![ip("192.0.2.1", None)]), "the API server's default");
+        assert!(is_same(vec![ip("192.0.2.1", Some(IpMode::Vip))]));
+        assert!(!is_same(vec![ip("192.0.2.1", Some(IpMode::Proxy))]));
+        assert!(!is_same(vec![ip("192.0.2.2", None)]));
+        assert!(!is_same(Vec::new()));
+        assert!(!is_same(vec![ip("192.0.2.1", None), ip("192.0.2.2", None)]));
+        assert!(!is_same(vec![Ingress { hostname: Some("lb.example.com".to_owned()), ..ip("192.0.2.1", None) }]));
+        let mut ports = with_load_balancer();
+        ports["status"]["loadBalancer"]["ingress"][0]["ports"] = json!([{ "port": 80, "protocol": "TCP" }]);
+        let ports = service(ports);
+        assert_ne!(served(&ports, &standing(vec![ip("192.0.2.1", None)]), NOW), ports);
+        let empty = service(json!({}));
+        assert_eq!(served(&empty, &Standing::default(), NOW), empty, "empty and empty");
+        let bare = service(json!({ "status": null }));
+        assert_eq!(served(&bare, &Standing::default(), NOW), bare, "empty and nothing at all");
+    }
+
+    #[test]
+    fn a_name_has_no_mode() {
+        let name = Ingress { ip: None, hostname: Some("lb.example.com".to_owned()), ip_mode: None };
+        let served = served(&service(json!({})), &standing(vec![name.clone()]), NOW);
+        assert_eq!(status_of(&served)["loadBalancer"], json!({ "ingress": [{ "hostname": "lb.example.com" }] }));
+        assert_eq!(current(&served), [name]);
+    }
+
+    #[test]
+    fn until_it_is_served_a_service_is_reached_as_before_unless_the_provider_knows_better() {
+        let before = service(with_load_balancer());
+        let memo_only = Standing { memo: Some("lb-1 changing".to_owned()), ..Standing::default() };
+        let after = kept(&before, &memo_only, NOW);
+        assert_eq!((memo(&after), current(&after)), (Some("lb-1 changing"), current(&before)));
+        let moved = kept(&before, &standing(vec![ip("192.0.2.2", None)]), NOW);
+        assert_eq!(current(&moved), [ip("192.0.2.2", Some(IpMode::Vip))]);
+    }
+
+    #[test]
+    fn a_new_memo_takes_the_place_of_the_old_one_and_other_conditions_stay() {
+        let mut change = with_load_balancer();
+        let other = json!({
+            "type": "example.com/other", "status": "False", "reason": "R", "message": "m",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        });
+        change["status"]["conditions"].as_array_mut().unwrap().push(other.clone());
+        let before = service(change);
+        let memo_only = Standing { memo: Some("lb-2".to_owned()), ..Standing::default() };
+        let conditions = status_of(&kept(&before, &memo_only, NOW))["conditions"].clone();
+        assert_eq!((&conditions[0]["message"], &conditions[1]), (&json!("lb-2"), &other));
+        assert_eq!(conditions[0]["lastTransitionTime"], "2026-01-01T00:00:00Z", "its status is what it was");
+        assert_eq!(status_of(&kept(&before, &Standing::default(), NOW))["conditions"], json!([other]));
+        assert_eq!(status_of(&released(&before))["conditions"], json!([other]));
+    }
+
+    #[test]
+    fn the_finalizer_is_one_of_several() {
+        let others = service(json!({ "metadata": { "finalizers": ["example.com/foo"] } }));
+        let finalizers = |it: &Service| it.metadata.finalizers.clone().unwrap_or_default();
+        assert_eq!(finalizers(&finalized(&others)), ["example.com/foo", FINALIZER]);
+        assert_eq!(finalized(&finalized(&others)), finalized(&others));
+        assert_eq!(finalizers(&released(&finalized(&others))), ["example.com/foo"]);
+    }
+
+    #[test]
+    fn a_service_that_is_released_has_nothing_of_ours() {
+        let released = released(&service(with_load_balancer()));
+        assert_eq!(released.metadata.finalizers, Some(Vec::new()));
+        assert_eq!(status_of(&released), json!({ "loadBalancer": {} }));
+        assert_eq!((memo(&released), current(&released)), (None, Vec::new()));
     }
 }

@@ -142,3 +142,189 @@ fn affinity(spec: &ServiceSpec) -> Option<u32> {
     let seconds = config.and_then(|it| it.timeout_seconds).and_then(|it| u32::try_from(it).ok());
     Some(seconds.unwrap_or(AFFINITY))
 }
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::{Ingress, IpMode};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::service::testing::{ID, SIZE, cluster, service, with_load_balancer};
+
+    fn wished(change: Value) -> LoadBalancer {
+        wish(&service(change), &cluster()).unwrap()
+    }
+
+    fn differs(before: Value, after: Value) -> bool {
+        essence(wished(before)) != essence(wished(after))
+    }
+
+    /// Whether a change of the usual Service is a change of its wish.
+    fn check(change: Value, expected: bool) {
+        assert_eq!(differs(json!({}), change.clone()), expected, "{change}");
+    }
+
+    fn with_port(change: Value) -> Value {
+        let mut port = json!({ "name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080, "nodePort": 30080 });
+        for (key, value) in change.as_object().unwrap() {
+            port[key] = value.clone();
+        }
+        json!({ "spec": { "ports": [port] } })
+    }
+
+    #[test]
+    fn everything_that_a_service_says_is_in_its_wish() {
+        let mut change = with_load_balancer();
+        change["metadata"]["annotations"] = json!({ SIZE: "2", "example.com/not-described": "x" });
+        change["spec"] = json!({
+            "ports": [
+                { "name": "quic", "protocol": "UDP", "port": 443, "nodePort": 30444 },
+                { "name": "https", "protocol": "TCP", "port": 443, "nodePort": 30443, "appProtocol": "kubernetes.io/h2c" },
+                { "name": "http", "port": 80, "nodePort": 0 },
+            ],
+            "ipFamilies": ["IPv6", "IPv4"],
+            "loadBalancerIP": "192.0.2.50",
+            "loadBalancerSourceRanges": [" 192.168.0.7/16 ", "10.0.0.0/8", "0.0.0.0/0", "2001:DB8::/64", "10.0.0.0/8"],
+            "sessionAffinity": "ClientIP",
+            "sessionAffinityConfig": { "clientIP": { "timeoutSeconds": 60 } },
+            "externalTrafficPolicy": "Local",
+            "healthCheckNodePort": 31000,
+        });
+        let port = |name: &str, protocol, port, node_port, app_protocol: Option<&str>| Port {
+            name: name.to_owned(),
+            protocol,
+            port,
+            node_port,
+            app_protocol: app_protocol.map(str::to_owned),
+        };
+        let expected = LoadBalancer {
+            name: "a0f0e0d0c11112222333344445555666".to_owned(),
+            owner: Owner {
+                cluster: "kubernetes".to_owned(),
+                namespace: "default".to_owned(),
+                name: "s1".to_owned(),
+                uid: "0f0e0d0c-1111-2222-3333-444455556666".to_owned(),
+            },
+            memo: Some("lb-1".to_owned()),
+            current: vec![Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: Some(IpMode::Vip) }],
+            class: None,
+            ports: vec![
+                port("http", Protocol::Tcp, 80, None, None),
+                port("https", Protocol::Tcp, 443, Some(30443), Some("kubernetes.io/h2c")),
+                port("quic", Protocol::Udp, 443, Some(30444), None),
+            ],
+            nodes: Vec::new(),
+            annotations: vec![(SIZE.to_owned(), "2".to_owned())],
+            source_ranges: ["0.0.0.0/0", "10.0.0.0/8", "192.168.0.0/16", "2001:db8::/64"].map(str::to_owned).to_vec(),
+            families: vec![IpFamily::Ipv4, IpFamily::Ipv6],
+            address: Some("192.0.2.50".to_owned()),
+            traffic: Traffic::Local(31000),
+            affinity: Some(60),
+        };
+        assert_eq!(wished(change), expected);
+    }
+
+    #[test]
+    fn a_name_is_what_upstream_calls_it() {
+        assert_eq!(name("0f0e0d0c-1111-2222-3333-444455556666"), "a0f0e0d0c11112222333344445555666");
+        assert_eq!(name("short"), "ashort");
+    }
+
+    #[test]
+    fn case_109_a_change_of_a_port_is_a_change() {
+        for change in [
+            json!({ "name": "web" }),
+            json!({ "protocol": "UDP" }),
+            json!({ "port": 81 }),
+            json!({ "nodePort": 30081 }),
+            json!({ "nodePort": 0 }),
+            json!({ "appProtocol": "http" }),
+        ] {
+            check(with_port(change), true);
+        }
+        let (one, other) = (with_port(json!({ "appProtocol": "http" })), with_port(json!({ "appProtocol": "ws" })));
+        assert!(differs(one.clone(), other), "changed");
+        assert!(!differs(one.clone(), one), "the same");
+        let two = |ports: [Value; 2]| json!({ "spec": { "ports": ports } });
+        let (http, tls) = (json!({ "name": "a", "port": 80 }), json!({ "name": "b", "port": 443 }));
+        check(two([http.clone(), tls.clone()]), true);
+        assert!(!differs(two([http.clone(), tls.clone()]), two([tls, http])), "the order says nothing");
+        check(with_port(json!({ "targetPort": 9090 })), false);
+    }
+
+    #[test]
+    fn case_110_what_else_is_a_change() {
+        check(json!({ "metadata": { "uid": "another" } }), true);
+        let local = |port: u16| json!({ "spec": { "externalTrafficPolicy": "Local", "healthCheckNodePort": port } });
+        check(local(31000), true);
+        assert!(differs(local(31000), local(31001)));
+        check(json!({ "spec": { "externalIPs": ["192.0.2.9"] } }), false);
+        check(json!({ "spec": { "ipFamilies": ["IPv4", "IPv6"] } }), true);
+        let families = |list: [&str; 2]| json!({ "spec": { "ipFamilies": list } });
+        assert!(!differs(families(["IPv4", "IPv6"]), families(["IPv6", "IPv4"])), "the order says nothing");
+    }
+
+    #[test]
+    fn case_112_annotations_that_the_provider_describes_are_a_change() {
+        let annotated = |key: &str, value: &str| json!({ "metadata": { "annotations": { key: value } } });
+        check(annotated(SIZE, "2"), true);
+        check(annotated(ID, "lb-1"), true);
+        assert!(differs(annotated(SIZE, "2"), annotated(SIZE, "3")), "changed");
+        assert!(differs(annotated(SIZE, "2"), json!({})), "removed");
+        check(annotated("example.com/not-described", "2"), false);
+        check(json!({ "metadata": { "labels": { "a": "b" } } }), false);
+        check(with_load_balancer(), false);
+        check(json!({ "spec": { "selector": { "app": "s2" } } }), false);
+    }
+
+    #[test]
+    fn case_113_source_ranges_affinity_and_address_are_changes() {
+        let ranges = |list: Value| json!({ "spec": { "loadBalancerSourceRanges": list } });
+        check(ranges(json!(["10.0.0.0/8"])), true);
+        check(ranges(json!([])), false);
+        assert!(!differs(ranges(json!(["10.1.2.3/8"])), ranges(json!([" 10.0.0.0/8"]))), "the same range");
+        let sticky = |seconds: i32| {
+            let config = json!({ "clientIP": { "timeoutSeconds": seconds } });
+            json!({ "spec": { "sessionAffinity": "ClientIP", "sessionAffinityConfig": config } })
+        };
+        check(sticky(60), true);
+        assert!(differs(sticky(60), sticky(61)));
+        assert!(!differs(sticky(10_800), json!({ "spec": { "sessionAffinity": "ClientIP" } })), "the default");
+        check(json!({ "spec": { "loadBalancerIP": "192.0.2.50" } }), true);
+    }
+
+    #[test]
+    fn case_114_what_concerns_the_cluster_alone_is_no_change() {
+        check(json!({ "spec": { "internalTrafficPolicy": "Local" } }), false);
+        check(json!({ "spec": { "allocateLoadBalancerNodePorts": false } }), false);
+        check(json!({ "spec": { "clusterIP": "10.96.0.8", "clusterIPs": ["10.96.0.8"] } }), false);
+        check(json!({ "spec": { "publishNotReadyAddresses": true } }), false);
+    }
+
+    #[test]
+    fn case_144_traffic_that_stays_on_its_node_has_a_health_check() {
+        let traffic = |spec: Value| wished(json!({ "spec": spec })).traffic;
+        assert_eq!(
+            traffic(json!({ "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 })),
+            Traffic::Local(31000)
+        );
+        assert_eq!(traffic(json!({ "healthCheckNodePort": 31000 })), Traffic::Cluster);
+        assert_eq!(traffic(json!({ "externalTrafficPolicy": "Local" })), Traffic::Cluster);
+        let node_port = json!({ "type": "NodePort", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 });
+        assert_eq!(traffic(node_port), Traffic::Cluster);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_and_still_can_be_deleted() {
+        let bad = |spec: Value| service(json!({ "spec": spec }));
+        for (spec, expected) in [
+            (json!({ "loadBalancerSourceRanges": ["nonsense"] }), "\"nonsense\" is no range"),
+            (json!({ "ports": [{ "port": 70_000 }] }), "70000 is no port"),
+            (json!({ "ports": [{ "port": 80, "protocol": "ICMP" }] }), "unknown protocol \"ICMP\""),
+        ] {
+            let error = wish(&bad(spec.clone()), &cluster()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+            assert_eq!(unwanted(&bad(spec), &cluster()).owner.name, "s1");
+        }
+    }
+}
