@@ -9,8 +9,7 @@ use tests::{kubelet, wait};
 
 use crate::cloud::Cloud;
 use crate::controller::{
-    Controller, addressed, called, create, events, join, join_all, node, nodes, one, patch_node, resize, service, told,
-    workers,
+    Controller, addressed, called, create, events, join, join_all, node, nodes, one, patch_node, service, told, workers,
 };
 
 const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -218,23 +217,4 @@ async fn case_160_another_machine_behind_a_name_is_a_change() {
         assert_eq!(cloud.about(name)[2].wish.nodes[0].addresses[0].value, "10.9.9.9");
     }
     assert_eq!(cloud.calls().len(), 6);
-}
-
-#[tokio::test]
-async fn case_170_a_new_list_of_everything_costs_nothing() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    join_all(&cluster, 2).await;
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &["s1", "s2"]).await;
-    cluster.control_plane.kill_api_server().await.unwrap();
-    cluster.control_plane.start_api_server().await.unwrap();
-    // Both watches go on.
-    join(&cluster, &node(3)).await;
-    for name in ["s1", "s2"] {
-        assert_eq!(hosts(&cloud, name, 2).await, ["n1", "n2", "n3"]);
-    }
-    resize(&cluster, "s1", "2").await;
-    called(&cloud, "s1", 3).await;
-    assert_eq!(cloud.asked().len(), 5);
 }
