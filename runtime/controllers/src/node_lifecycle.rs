@@ -77,6 +77,8 @@ struct Controller {
     watchlist: Mutex<Watchlist>,
     spent: Mutex<Spent>,
     questions: Semaphore,
+    /// Held by the pass that takes taints off.
+    untainting: tokio::sync::Mutex<()>,
     /// Whether the controller is to end: then nothing more is asked, and nothing more deleted.
     ending: watch::Receiver<bool>,
 }
@@ -126,6 +128,7 @@ pub async fn run(
         watchlist: Mutex::new(Watchlist::new(options.monitor_period)),
         spent: Mutex::default(),
         questions: Semaphore::new(SIDE_BY_SIDE),
+        untainting: tokio::sync::Mutex::default(),
         ending,
     });
     let mut rounds = JoinSet::new();
@@ -154,8 +157,8 @@ impl Controller {
 
     fn pass(self: &Arc<Self>, rounds: &mut JoinSet<()>) {
         let nodes = self.nodes.store().state();
-        let (ready, not_ready): (Vec<_>, Vec<_>) =
-            nodes.into_iter().filter(|it| self.inventory.covers(it)).partition(|it| plan::is_ready(it));
+        let stays = |it: &Arc<Node>| self.inventory.covers(it) && it.metadata.deletion_timestamp.is_none();
+        let (ready, not_ready): (Vec<_>, Vec<_>) = nodes.into_iter().filter(stays).partition(|it| plan::is_ready(it));
         let tainted: Vec<_> = ready.into_iter().filter(|it| plan::is_tainted(it)).collect();
         if !tainted.is_empty() {
             let controller = self.clone();
@@ -170,6 +173,8 @@ impl Controller {
 
     /// Takes the taint of a stopped machine off nodes that are ready.
     async fn untaint(&self, nodes: Vec<Arc<Node>>) {
+        // An API server that is late gets the same writes only once.
+        let Ok(_turn) = self.untainting.try_lock() else { return };
         let untaint = |node: Arc<Node>| async {
             self.mark(node, State::Running, plan::is_ready).await;
         };
@@ -206,3 +211,6 @@ impl Controller {
         let _ = self.ending.clone().wait_for(|it| *it).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -348,3 +348,39 @@ async fn a_notice_becomes_an_event_once_in_a_while() {
     inventory.joining(&node(1)).await.unwrap();
     events.try_recv().unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn case_104_a_question_that_is_not_answered_is_given_up() {
+    let fake = Arc::new(Fake { machines: machines(1), delay: Duration::from_secs(86_400), ..Fake::default() });
+    let node = known(1, "fake://1");
+    let inventory = inventory(&fake, [node.clone()]);
+    let start = Instant::now();
+    let error = inventory.asked(&node, None).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    assert_eq!(start.elapsed(), CALL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_since_a_time_is_made_once() {
+    let fake = Arc::new(Fake { machines: machines(9), ..Fake::default() });
+    let inventory = inventory(&fake, []);
+    let start = Instant::now();
+    inventory.since(start).await.unwrap();
+    inventory.since(start).await.unwrap();
+    assert_eq!(fake.calls().len(), 1);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    inventory.since(start).await.unwrap();
+    assert_eq!(fake.calls().len(), 0);
+    inventory.since(Instant::now()).await.unwrap();
+    assert_eq!(fake.calls().len(), 1, "the other one began before");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_is_familiar_if_it_has_one_of_the_clusters_machines() {
+    let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
+    let sweep = inventory(&fake, []).all(FRESH).await.unwrap();
+    assert!(inventory(&fake, [known(2, "fake://2"), known(3, "fake://3")]).is_familiar(&sweep));
+    assert!(!inventory(&fake, [known(3, "fake://3")]).is_familiar(&sweep));
+    assert!(!inventory(&fake, [node(1)]).is_familiar(&sweep), "a name proves nothing");
+    assert!(!inventory(&fake, [known(1, "aws:///z/fake://1")]).is_familiar(&sweep));
+}

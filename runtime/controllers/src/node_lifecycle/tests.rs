@@ -1,0 +1,138 @@
+//! What an hour costs, by a clock that does not wait.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Machine, Page, Reply, Result};
+use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
+
+use super::*;
+
+const NODES: usize = 1000;
+const NOT_READY: usize = 50;
+const MINUTES: u64 = 60;
+/// How often the address loop wants all machines.
+const ADDRESSES: Duration = Duration::from_secs(300);
+
+/// A cloud that has a machine for every node, and counts calls.
+#[derive(Default)]
+struct Fake {
+    gets: AtomicUsize,
+    pages: AtomicUsize,
+    identities: AtomicUsize,
+}
+
+#[async_trait]
+impl Identity for Fake {
+    async fn identity(&self) -> Result<Option<String>> {
+        self.identities.fetch_add(1, Ordering::Relaxed);
+        Ok(Some("ours".to_owned()))
+    }
+}
+
+#[async_trait]
+impl Instances for Fake {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        self.gets.fetch_add(1, Ordering::Relaxed);
+        let found = |it: &Machine| Ok(it.name.strip_prefix('n').and_then(|it| it.parse().ok()).map(instance));
+        nodes.iter().map(found).collect::<Vec<_>>().into()
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
+        let to = NODES.min(from + limit as usize);
+        let next = (to < NODES).then(|| to.to_string());
+        Ok(Page { instances: (from..to).map(instance).collect(), next, incomplete: None }).into()
+    }
+}
+
+fn instance(nth: usize) -> Instance {
+    Instance {
+        name: format!("n{nth}"),
+        provider_id: Some(format!("fake://{nth}")),
+        state: State::Running,
+        machine_type: None,
+        zone: None,
+        region: None,
+        addresses: Vec::new(),
+        labels: Vec::new(),
+    }
+}
+
+fn node(nth: usize, ready: bool) -> Node {
+    let status = if ready { "True" } else { "Unknown" }.to_owned();
+    let condition = NodeCondition { type_: "Ready".to_owned(), status, ..NodeCondition::default() };
+    let mut node = Node {
+        spec: Some(NodeSpec { provider_id: Some(format!("fake://{nth}")), ..NodeSpec::default() }),
+        status: Some(NodeStatus { conditions: Some(vec![condition]), ..NodeStatus::default() }),
+        ..Node::default()
+    };
+    node.metadata.name = Some(format!("n{nth}"));
+    node.metadata.uid = Some(format!("u{nth}"));
+    node
+}
+
+/// Runs the controller and what the address loop asks beside it for two hours, in a cluster where the first nodes are
+/// not ready. Returns the calls of the second hour: pages, questions about one node, and about the account.
+async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
+    let fake = Arc::new(Fake::default());
+    let description = Description {
+        provider_id_prefixes: vec!["fake://".to_owned()],
+        get_batch: 1,
+        list_page: 200,
+        ..Description::default()
+    };
+    let cloud = Cloud {
+        description: Arc::new(description),
+        identity: fake.clone(),
+        instances: Some(fake.clone()),
+        load_balancers: None,
+    };
+    let nodes = Nodes::of((0..NODES).map(|nth| node(nth, nth >= not_ready)));
+    let (recorder, _events) = Recorder::captured();
+    let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap());
+    // Nothing is written, so nobody has to be there.
+    let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+    let account = Account::new(fake.clone(), None);
+    let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+    let asking = inventory.clone();
+    let addresses = async {
+        // It does not begin when this controller does.
+        tokio::time::sleep(Duration::from_secs(133)).await;
+        loop {
+            asking.all(ADDRESSES).await.unwrap();
+            tokio::time::sleep(ADDRESSES + Duration::from_millis(400)).await;
+        }
+    };
+    let count = || [&fake.pages, &fake.gets, &fake.identities].map(|it| it.load(Ordering::Relaxed));
+    let hour = || tokio::time::sleep(Duration::from_secs(60 * MINUTES));
+    let counted = async {
+        hour().await;
+        let before = count();
+        hour().await;
+        let after = count();
+        (after[0] - before[0], after[1] - before[1], after[2] - before[2])
+    };
+    let forever = std::future::pending();
+    let options = Options::default();
+    tokio::select! {
+        () = run(client, nodes, inventory, account, recorder, metrics, options, forever) => unreachable!("nobody ends it"),
+        () = addresses => unreachable!("it does not end"),
+        counted = counted => counted,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_hour_of_a_thousand_nodes_costs_a_sweep_each_five_minutes_with_and_without_dead_ones() {
+    let healthy = second_hour(0).await;
+    let sick = second_hour(NOT_READY).await;
+    assert_eq!(healthy, (60, 0, 0), "twelve sweeps of five pages");
+    assert_eq!(sick, (60, 0, 12), "the same twelve, and whose account it is");
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_dead_nodes_are_asked_about_alone() {
+    let (pages, gets, _) = second_hour(3).await;
+    assert_eq!((pages, gets), (60, 3 * 12));
+}
