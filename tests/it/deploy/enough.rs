@@ -77,6 +77,9 @@ async fn with_the_manifests_nodes_and_load_balancers_are_served() {
     cloud.droplets().insert(droplet(3));
     kubelet::join(&cluster.admin, "worker-3").await.unwrap();
     until("two targets", async || (only().droplet_ids == [1, 3]).then_some(())).await;
+    let label = json!({ "metadata": { "labels": { "node.kubernetes.io/exclude-from-external-load-balancers": "" } } });
+    nodes.patch("worker-3", &PatchParams::default(), &Patch::Merge(label)).await.unwrap();
+    until("one target again", async || (only().droplet_ids == [1]).then_some(())).await;
 
     services.delete("shop", &DeleteParams::default()).await.unwrap();
     until("the Service's end", async || services.get_opt("shop").await.unwrap().is_none().then_some(())).await;
