@@ -128,3 +128,91 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing panics while one of these is held; and if it did, what is in there is whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use prometheus::Registry;
+    use serde_json::json;
+
+    use super::*;
+    use crate::metrics::Metrics;
+    use crate::service::testing::node;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn changes(nodes: Nodes) -> Arc<Changes> {
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        Arc::new(Changes::new(nodes, metrics.queue("node")))
+    }
+
+    fn join(changes: &Changes) {
+        changes.note(None, Some(&node("n1", json!({}))), Instant::now());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_waits_for_a_quiet_second() {
+        let (changes, began) = (changes(Nodes::of([])), Instant::now());
+        join(&changes);
+        let noted = changes.clone();
+        let others = tokio::spawn(async move {
+            for _ in 0..2 {
+                tokio::time::sleep(SECOND / 2).await;
+                join(&noted);
+            }
+        });
+        changes.settled().await;
+        assert_eq!(began.elapsed(), 2 * SECOND);
+        others.await.unwrap();
+        assert_eq!((changes.metrics.adds.get(), changes.metrics.depth.get()), (1, 0));
+        assert_eq!(changes.metrics.waited.get_sample_sum(), 2.0);
+        let next = tokio::time::timeout(60 * SECOND, changes.settled()).await;
+        assert!(next.is_err(), "one pass for all of them");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_waits_no_longer_than_five_seconds() {
+        let (changes, began) = (changes(Nodes::of([])), Instant::now());
+        join(&changes);
+        let noted = changes.clone();
+        let restless = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(SECOND / 2).await;
+                join(&noted);
+            }
+        });
+        changes.settled().await;
+        assert_eq!(began.elapsed(), 5 * SECOND);
+        restless.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn case_157_what_does_not_concern_load_balancers_makes_no_pass() {
+        let changes = changes(Nodes::of([]));
+        let (before, after) = (node("n1", json!({})), node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
+        changes.note(Some(&before), Some(&after), Instant::now());
+        assert!(tokio::time::timeout(60 * SECOND, changes.settled()).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hosts_are_read_anew_after_any_change_that_a_provider_is_told() {
+        let changes = changes(Nodes::of([node("n1", json!({}))]));
+        let first = changes.hosts();
+        assert!(Arc::ptr_eq(&first, &changes.hosts()));
+        let other = node("n1", json!({ "metadata": { "labels": { "a": "b" } } }));
+        changes.note(None, Some(&other), Instant::now());
+        let second = changes.hosts();
+        assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first.essence, &second.essence));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_has_ended_when_its_last_service_has() {
+        let latency = Metrics::register(&Registry::new()).unwrap().host_pass;
+        let pass = Pass::begin(latency.clone());
+        let last = pass.clone();
+        drop(pass);
+        assert_eq!(latency.get_sample_count(), 0);
+        tokio::time::advance(3 * SECOND).await;
+        drop(last);
+        assert_eq!((latency.get_sample_count(), latency.get_sample_sum()), (1, 3.0));
+    }
+}

@@ -112,3 +112,76 @@ impl From<Invalid> for Error {
         Self::Ensure(CloudError::Invalid(error.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(300) };
+
+    fn unavailable() -> CloudError {
+        CloudError::Unavailable("cloud is down".to_owned())
+    }
+
+    fn late() -> object::Error {
+        object::Error::Late(Duration::from_secs(30))
+    }
+
+    fn check(error: &Error, reason: &str, message: &str) {
+        assert_eq!(error.event(), (reason, message.to_owned()));
+    }
+
+    #[test]
+    fn events_say_what_upstreams_say() {
+        let failed = "SyncLoadBalancerFailed";
+        let ensure = Error::Ensure(unavailable());
+        check(&ensure, failed, "Error syncing load balancer: failed to ensure load balancer: cloud is down");
+        let delete = Error::Delete(unavailable());
+        check(&delete, failed, "Error syncing load balancer: failed to delete load balancer: cloud is down");
+        check(
+            &Error::Vanished(unavailable()),
+            "DeleteLoadBalancerFailed",
+            "Error deleting load balancer: cloud is down",
+        );
+        for (error, what) in [
+            (Error::Finalizer(late()), "failed to add load balancer cleanup finalizer"),
+            (Error::Release(late()), "failed to remove load balancer cleanup finalizer"),
+            (Error::Status(late()), "failed to update load balancer status"),
+        ] {
+            let why = "the API server did not answer within 30 s";
+            check(&error, failed, &format!("Error syncing load balancer: {what}: {why}"));
+        }
+        let update = Error::Update { hosts: Arc::default(), source: unavailable() };
+        let text = "Error updating load balancer with new hosts [] [node names limited, total number of nodes: 0], \
+                    error: cloud is down";
+        check(&update, "UpdateLoadBalancerFailed", text);
+    }
+
+    #[test]
+    fn case_121_the_pauses_double_up_to_five_minutes() {
+        let pauses: Vec<_> = (0..8).map(|it| Error::Ensure(unavailable()).pause(BACK_OFF, it)).collect();
+        let expected = [5, 10, 20, 40, 80, 160, 300, 300].map(|it| Pause::AtLeast(Duration::from_secs(it)));
+        assert_eq!(pauses, expected);
+        assert_eq!(Error::Status(late()).pause(BACK_OFF, 1), Pause::AtLeast(Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn case_146_a_pause_that_the_cloud_asks_for_is_obeyed_in_deletions_too() {
+        let after = Duration::from_secs(42);
+        let retry = || CloudError::RetryAfter { after, because: "busy".to_owned() };
+        let update = Error::Update { hosts: Arc::default(), source: retry() };
+        for error in [Error::Ensure(retry()), Error::Delete(retry()), Error::Vanished(retry()), update] {
+            assert_eq!(error.pause(BACK_OFF, 7), Pause::Exactly(after));
+            assert!(!error.waits_for_a_person());
+        }
+    }
+
+    #[test]
+    fn what_waits_for_a_person_is_tried_again_every_five_minutes() {
+        for error in [CloudError::Invalid("bad".to_owned()), CloudError::Denied("no".to_owned())] {
+            let error = Error::Ensure(error);
+            assert!(error.waits_for_a_person());
+            assert_eq!(error.pause(BACK_OFF, 0), Pause::AtLeast(Duration::from_secs(300)));
+        }
+    }
+}

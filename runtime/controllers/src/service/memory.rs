@@ -338,3 +338,6 @@ fn is_newer(one: &Service, other: &Service) -> bool {
     let version = |it: &Service| it.resource_version().and_then(|it| it.parse::<u128>().ok());
     matches!((version(one), version(other)), (Some(one), Some(other)) if one > other)
 }
+
+#[cfg(test)]
+mod tests;
