@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, DeleteParams, ListParams};
+use kube::api::{Api, DeleteParams};
 use tests::control_plane::{ControlPlane, Options};
 use tests::digitalocean::{Behaviour, Recorded, Simulator};
 use tests::wait;
@@ -50,14 +50,11 @@ async fn round(contender: Contender) -> Result<Vec<Recorded>> {
     let running = contender.start(&control_plane, &cloud).await?;
     Leadership::of(&control_plane).await?.wait_for_another(None).await?;
     crowd::create(&control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(&control_plane, PATIENCE).await?;
+    crowd::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
     crowd::create(&control_plane, (0..SERVICES).map(services::service).collect(), services::api).await?;
     let all = services::api(control_plane.admin().await?);
-    let built = wait::within(PATIENCE, async || {
-        let listed = all.list(&ListParams::default()).await.ok()?;
-        (listed.iter().filter(|it| services::has_address(it)).count() == SERVICES).then_some(())
-    });
-    built.await.context("Services have no address")?;
+    let built = crowd::wait_for(all, SERVICES, PATIENCE, services::has_address).await?;
+    built.context("Services have no address")?;
     settled(&cloud, NODES).await.context("before the first change")?;
 
     let nodes: Api<Node> = Api::all(control_plane.admin().await?);

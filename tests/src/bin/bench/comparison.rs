@@ -61,7 +61,7 @@ impl Comparison {
         self.row("peak RSS", &figures(|it| it.after.peak as f64), megabytes, HALF);
         self.row("RSS at the end", &figures(|it| it.after.resident as f64), megabytes, HALF);
         self.row("CPU time", &figures(Used::cpu), seconds, HALF);
-        self.row("  with that of the start", &figures(|it| it.after.cpu.as_secs_f64()), seconds, HALF);
+        self.detail("since the start", &figures(|it| it.after.cpu.as_secs_f64()), seconds);
     }
 
     pub(crate) fn print(&self) -> Result<()> {
@@ -83,7 +83,8 @@ fn ours(contenders: &[Contender]) -> impl Iterator<Item = &Contender> {
 
 /// A whole number.
 pub(crate) fn count(figure: f64) -> String {
-    format!("{figure:.0}")
+    // Nothing, summed up, is a zero with a sign.
+    format!("{:.0}", figure + 0.0)
 }
 
 /// A number with two digits behind the point.

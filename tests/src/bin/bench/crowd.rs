@@ -1,13 +1,17 @@
 //! Many objects at once, as when a cluster grows.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::{Event, Node, Service};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,14 +66,36 @@ pub(crate) fn node(number: usize) -> Node {
     node
 }
 
-/// Waits until nodes are initialised, and tells how many are not when the time is over.
-pub(crate) async fn wait_for_nodes(control_plane: &ControlPlane, time: Duration) -> Result<()> {
-    let nodes: Api<Node> = Api::all(control_plane.admin().await?);
-    let done = wait::within(time, async || {
-        let all = nodes.list(&ListParams::default()).await.ok()?;
-        all.iter().all(|it| !kubelet::is_uninitialized(it) && !kubelet::addresses(it).is_empty()).then_some(())
-    });
-    done.await.context("nodes still wait")
+/// Waits until so many nodes are initialised, and returns when the last was.
+pub(crate) async fn wait_for_nodes(control_plane: &ControlPlane, number: usize, time: Duration) -> Result<Instant> {
+    let ready = |node: &Node| !kubelet::is_uninitialized(node) && !kubelet::addresses(node).is_empty();
+    let api = Api::all(control_plane.admin().await?);
+    wait_for(api, number, time, ready).await?.context("nodes still wait")
+}
+
+/// Waits until so many objects are as they should be, and returns when the last was. `None`: the time is over.
+pub(crate) async fn wait_for<K>(
+    api: Api<K>,
+    number: usize,
+    time: Duration,
+    is_ready: impl Fn(&K) -> bool,
+) -> Result<Option<Instant>>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let mut watch = pin!(watcher(api, watcher::Config::default()).applied_objects());
+    let mut ready = BTreeSet::new();
+    let all = async {
+        while ready.len() < number {
+            let object = watch.try_next().await?.context("the watch has ended")?;
+            if is_ready(&object) {
+                ready.insert(object.name_any());
+            }
+        }
+        anyhow::Ok(Instant::now())
+    };
+    // An error of the clock is that the time is over.
+    tokio::time::timeout(time, all).await.ok().transpose()
 }
 
 /// Removes nodes, Services and events. Nobody may be at work who keeps them.

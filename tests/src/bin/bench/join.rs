@@ -1,16 +1,12 @@
 //! Nodes that join all at once.
 
-use std::collections::BTreeSet;
-use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
-use futures::TryStreamExt;
+use anyhow::Result;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Event, Node};
+use kube::Client;
 use kube::api::{Api, ListParams};
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Client, ResourceExt};
 use tests::control_plane::{ControlPlane, Options};
 use tests::digitalocean::{Recorded, Simulator};
 use tests::{kubelet, wait};
@@ -78,7 +74,9 @@ pub(crate) async fn measure_limited(nodes: usize) -> Result<()> {
     table.detail("without the limit", &free, seconds);
     let slower: Vec<_> = free.iter().zip(&rounds).map(|(free, it)| free.map(|free| it.time / free)).collect();
     table.row("time ÷ that without the limit", &slower, hundredths, "no slower: about 1");
-    table.row("cloud calls", &figures(|it| it.cloud.len() as f64), count, "10 or less");
+    let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();
+    table.row("cloud calls", &cloud.iter().map(|it| Some(sum(it))).collect::<Vec<_>>(), count, "10 or less");
+    table.details(&cloud);
     table.row("refused of them (429)", &figures(|it| refused(&it.cloud)), count, "0");
     table.print()
 }
@@ -91,7 +89,7 @@ async fn round(contender: Contender, control_plane: &ControlPlane, cloud: Simula
     Leadership::of(control_plane).await?.clear().await?;
     let running = contender.start(control_plane, &cloud).await?;
     crowd::create(control_plane, vec![crowd::node(nodes)], Api::all).await?;
-    crowd::wait_for_nodes(control_plane, PATIENCE).await?;
+    crowd::wait_for_nodes(control_plane, 1, PATIENCE).await?;
 
     let audit = control_plane.audit().from_now()?;
     let (before, since) = (running.usage()?, SystemTime::now());
@@ -108,25 +106,15 @@ async fn round(contender: Contender, control_plane: &ControlPlane, cloud: Simula
 
 /// Creates the nodes, and waits until the last taint is gone.
 async fn join(control_plane: &ControlPlane, admin: &Client, nodes: usize) -> Result<(f64, f64)> {
-    let api: Api<Node> = Api::all(admin.clone());
-    let mut watch = pin!(watcher(api, watcher::Config::default()).applied_objects());
     let all = (0..nodes).map(crowd::node).collect();
+    let initialised = |it: &Node| !kubelet::is_uninitialized(it);
     let start = Instant::now();
     let create = crowd::create(control_plane, all, Api::all);
-    let mut done = BTreeSet::new();
-    let watch = async {
-        // The one that was served before is among them.
-        while done.len() <= nodes {
-            let node = watch.try_next().await?.context("the watch has ended")?;
-            if !kubelet::is_uninitialized(&node) {
-                done.insert(node.name_any());
-            }
-        }
-        anyhow::Ok(start.elapsed().as_secs_f64())
-    };
-    let (created, time) = tokio::join!(create, tokio::time::timeout(PATIENCE, watch));
-    let time = time.unwrap_or(Ok(f64::INFINITY))?;
-    Ok((time, created?.duration_since(start).as_secs_f64()))
+    // The one that was served before is among them.
+    let wait = crowd::wait_for(Api::all(admin.clone()), nodes + 1, PATIENCE, initialised);
+    let (created, last) = tokio::try_join!(create, wait)?;
+    let since = |it: Instant| it.duration_since(start).as_secs_f64();
+    Ok((last.map_or(f64::INFINITY, since), since(created)))
 }
 
 /// The last status and the last event may still be on their way.

@@ -36,7 +36,7 @@ pub(crate) async fn measure() -> Result<()> {
     let [_, quick] = AEROSTAT;
     let running = quick.start(&control_plane, &cloud).await?;
     crowd::create(&control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(&control_plane, PATIENCE).await?;
+    crowd::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
     running.stop().await?;
 
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();

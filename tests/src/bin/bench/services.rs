@@ -1,16 +1,13 @@
 //! Services whose load balancers take their time.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::pin::pin;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
-use futures::TryStreamExt;
+use anyhow::Result;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
 use kube::api::Api;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Client, ResourceExt};
 use tests::control_plane::{ControlPlane, Options};
 use tests::digitalocean::{Behaviour, Creation, Recorded};
 
@@ -86,7 +83,7 @@ async fn round(contender: Contender, control_plane: &ControlPlane, services: usi
     Leadership::of(control_plane).await?.clear().await?;
     let running = contender.start(control_plane, &cloud).await?;
     crowd::create(control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(control_plane, PATIENCE).await?;
+    crowd::wait_for_nodes(control_plane, NODES, PATIENCE).await?;
 
     let audit = control_plane.audit().from_now()?;
     let (before, since) = (running.usage()?, SystemTime::now());
@@ -103,23 +100,12 @@ async fn round(contender: Contender, control_plane: &ControlPlane, services: usi
 
 /// Creates the Services, and waits until the last has its address.
 async fn build(control_plane: &ControlPlane, admin: &Client, services: usize) -> Result<f64> {
-    let mut watch = pin!(watcher(api(admin.clone()), watcher::Config::default()).applied_objects());
     let all = (0..services).map(service).collect();
     let start = Instant::now();
     let create = crowd::create(control_plane, all, api);
-    let mut done = BTreeSet::new();
-    let watch = async {
-        while done.len() < services {
-            let service = watch.try_next().await?.context("the watch has ended")?;
-            if has_address(&service) {
-                done.insert(service.name_any());
-            }
-        }
-        anyhow::Ok(start.elapsed().as_secs_f64())
-    };
-    let (created, time) = tokio::join!(create, tokio::time::timeout(PATIENCE, watch));
-    created?;
-    time.unwrap_or(Ok(f64::INFINITY))
+    let wait = crowd::wait_for(api(admin.clone()), services, PATIENCE, has_address);
+    let (_, last) = tokio::try_join!(create, wait)?;
+    Ok(last.map_or(f64::INFINITY, |it| it.duration_since(start).as_secs_f64()))
 }
 
 fn print(services: usize, contenders: &[Contender], rounds: &[Round]) -> Result<()> {

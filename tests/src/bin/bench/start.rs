@@ -60,7 +60,7 @@ pub(crate) async fn measure() -> Result<()> {
     table.row("start to the first node initialised", &median(|it| Some(it.node)), seconds, "");
     table.row("RSS at rest", &median(|it| Some(it.usage.resident as f64)), megabytes, HALF);
     table.row("peak RSS", &median(|it| Some(it.usage.peak as f64)), megabytes, HALF);
-    table.row("CPU time", &median(|it| Some(it.usage.cpu.as_secs_f64())), seconds, HALF);
+    table.row("CPU time", &median(|it| Some(it.usage.cpu.as_secs_f64())), seconds, "");
     table.print()
 }
 

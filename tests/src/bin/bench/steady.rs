@@ -52,7 +52,7 @@ async fn round(contender: Contender, not_ready: usize) -> Result<Round> {
     let cloud = simulator(NODES).await?;
     let running = contender.start(&control_plane, &cloud).await?;
     crowd::create(&control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(&control_plane, PATIENCE).await?;
+    crowd::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
     quiet(&cloud, Duration::from_secs(5), PATIENCE).await?;
     let admin = control_plane.admin().await?;
     for number in 0..not_ready {
