@@ -48,7 +48,7 @@ use crate::worker::{self, Next, Reconcile, random};
 
 use self::changes::{Changes, Pass};
 use self::error::Error;
-use self::memory::{Memory, News, State};
+use self::memory::{Memory, News};
 use self::plan::{Plan, is_wanted, plan};
 use self::services::{Services, key};
 use self::wish::{Cluster, essence};
@@ -192,10 +192,8 @@ impl Controller {
         let pass = Pass::begin(self.metrics.host_pass.clone());
         for service in self.services.all().iter().filter(|it| is_wanted(it)) {
             let key = key(service);
-            // What is not settled comes back by itself, and sees the nodes as they are by then.
             if let Some(entry) = self.memory().get(&key)
-                && entry.state == State::Settled
-                && entry.hosts != hosts.essence
+                && entry.lacks(&hosts.essence)
             {
                 entry.pass = Some(pass.clone());
                 self.queue.add(&key);
@@ -250,7 +248,8 @@ impl Reconcile for Controller {
         let (reason, message) = error.event();
         let about = {
             let mut memory = self.memory();
-            memory.get(key).and_then(|it| it.shows(&message, error.waits_for_a_person()).then(|| it.about.clone()))
+            let (once, is_invalid) = (error.waits_for_a_person(), error.is_invalid());
+            memory.get(key).and_then(|it| it.shows(&message, once, is_invalid).then(|| it.about.clone()))
         };
         if let Some(about) = about {
             self.recorder.record(about, Severity::Warning, reason, &message);

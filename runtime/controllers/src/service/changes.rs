@@ -154,15 +154,14 @@ mod tests {
         let (changes, began) = (changes(Nodes::of([])), Instant::now());
         join(&changes);
         let noted = changes.clone();
-        let others = tokio::spawn(async move {
+        let others = async move {
             for _ in 0..2 {
                 tokio::time::sleep(SECOND / 2).await;
                 join(&noted);
             }
-        });
-        changes.settled().await;
+        };
+        tokio::join!(changes.settled(), others);
         assert_eq!(began.elapsed(), 2 * SECOND);
-        others.await.unwrap();
         assert_eq!((changes.metrics.adds.get(), changes.metrics.depth.get()), (1, 0));
         assert_eq!(changes.metrics.waited.get_sample_sum(), 2.0);
         let next = tokio::time::timeout(60 * SECOND, changes.settled()).await;
@@ -174,15 +173,17 @@ mod tests {
         let (changes, began) = (changes(Nodes::of([])), Instant::now());
         join(&changes);
         let noted = changes.clone();
-        let restless = tokio::spawn(async move {
+        let restless = async move {
             loop {
                 tokio::time::sleep(SECOND / 2).await;
                 join(&noted);
             }
-        });
-        changes.settled().await;
+        };
+        tokio::select! {
+            () = changes.settled() => {}
+            () = restless => {}
+        }
         assert_eq!(began.elapsed(), 5 * SECOND);
-        restless.abort();
     }
 
     #[tokio::test(start_paused = true)]

@@ -74,6 +74,11 @@ impl Error {
         matches!(self.cloud(), Some(CloudError::Invalid(_) | CloudError::Denied(_)))
     }
 
+    /// Whether the wish itself is wrong.
+    pub(super) fn is_invalid(&self) -> bool {
+        matches!(self.cloud(), Some(CloudError::Invalid(_)))
+    }
+
     /// What happens next, and who has to do it.
     pub(super) fn next(&self) -> &'static str {
         match self.cloud() {

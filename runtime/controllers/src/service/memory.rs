@@ -50,6 +50,8 @@ pub(super) struct Entry {
     told: bool,
     /// The failure that was shown last.
     shown: Option<String>,
+    /// Whether the wish itself was wrong, which other nodes may change.
+    was_invalid: bool,
     /// The pass over changed nodes that waits for it.
     pub(super) pass: Option<Arc<Pass>>,
 }
@@ -176,6 +178,7 @@ impl Entry {
             burst: Burst::new(now),
             told: false,
             shown: None,
+            was_invalid: false,
             pass: None,
         }
     }
@@ -321,8 +324,20 @@ impl Entry {
         }
     }
 
+    /// Whether it has to be asked about because other nodes take traffic. What failed comes back by itself, unless it had
+    /// no nodes, or the wrong ones; so does what is pending. They see the nodes as they are by then.
+    pub(super) fn lacks(&self, hosts: &Arc<[Host]>) -> bool {
+        let waits_for_nodes = match self.state {
+            State::Settled => true,
+            State::Open => self.hosts.is_empty() || self.was_invalid,
+            State::Pending(_) | State::Deleting(_) | State::Released => false,
+        };
+        waits_for_nodes && self.hosts != *hosts
+    }
+
     /// Whether a failure is to be shown: where a person has to do something, it is once.
-    pub(super) fn shows(&mut self, message: &str, once: bool) -> bool {
+    pub(super) fn shows(&mut self, message: &str, once: bool, is_invalid: bool) -> bool {
+        self.was_invalid = is_invalid;
         let known = self.shown.as_deref() == Some(message);
         self.shown = Some(message.to_owned());
         !(once && known)

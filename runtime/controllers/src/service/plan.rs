@@ -3,7 +3,7 @@
 use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::Service;
 
-use crate::service::status::{is_finalized, memo};
+use crate::service::status::{is_finalized, is_load_balancer, memo};
 use crate::service::wish::{Cluster, Invalid, unwanted, wish};
 
 /// What is to be done about a Service.
@@ -40,10 +40,6 @@ fn needs_cleanup(service: &Service) -> bool {
 
 fn is_deleted(service: &Service) -> bool {
     service.metadata.deletion_timestamp.is_some()
-}
-
-fn is_load_balancer(service: &Service) -> bool {
-    service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"))
 }
 
 #[cfg(test)]

@@ -43,7 +43,10 @@ impl Controller {
             Removal::Pending(it) => {
                 let after = held(it.after);
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.because);
-                self.keep(key, &service, it.standing, Then::Deleting(now + after))?;
+                // What proves whose it is stays until it is gone.
+                let memo = it.standing.memo.or_else(|| status::memo(&service).map(str::to_owned));
+                let standing = Standing { memo, ..it.standing };
+                self.keep(key, &service, standing, Then::Deleting(now + after))?;
                 match self.write(key, service).await? {
                     Written::Yes(_) | Written::Gone => Ok(Step::Made(Next::After(after))),
                     Written::Changed => Ok(Step::Changed),
@@ -162,7 +165,7 @@ impl Controller {
                 let after = held(it.after);
                 let mut memory = self.memory();
                 if let Some(entry) = memory.get(key) {
-                    entry.memo = it.standing.memo;
+                    entry.memo = it.standing.memo.or(unwanted.memo);
                     entry.follow(Then::Deleting(now + after));
                 }
                 Ok(Some(after))

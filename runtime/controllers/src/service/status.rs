@@ -12,6 +12,11 @@ pub(super) const MEMO: &str = "aerostat.dev/memo";
 /// The reason of that condition.
 const KEPT: &str = "Kept";
 
+/// Whether the Service is of the type that has a load balancer, whoever brings it.
+pub(super) fn is_load_balancer(service: &Service) -> bool {
+    service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"))
+}
+
 /// Whether the Service has our finalizer.
 pub(super) fn is_finalized(service: &Service) -> bool {
     service.metadata.finalizers.iter().flatten().any(|it| it == FINALIZER)
@@ -79,7 +84,11 @@ pub(super) fn released(service: &Service) -> Service {
     desired
 }
 
+/// The API server takes addresses for load balancers alone: what has become something else by now has none.
 fn reach(service: &mut Service, ingress: &[Ingress]) {
+    if !is_load_balancer(service) {
+        return;
+    }
     let ingress = Some(ingress.iter().map(self::ingress).collect()).filter(|it: &Vec<_>| !it.is_empty());
     // Nothing and no list are the same to the API server.
     let standing = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
@@ -205,6 +214,13 @@ mod tests {
         assert_eq!((memo(&after), current(&after)), (Some("lb-1 changing"), current(&before)));
         let moved = kept(&before, &standing(vec![ip("192.0.2.2", None)]), NOW);
         assert_eq!(current(&moved), [ip("192.0.2.2", Some(IpMode::Vip))]);
+    }
+
+    #[test]
+    fn what_is_no_load_balancer_any_more_gets_a_memo_and_no_address() {
+        let after =
+            served(&service(json!({ "spec": { "type": "ClusterIP" } })), &standing(vec![ip("192.0.2.1", None)]), NOW);
+        assert_eq!((memo(&after), current(&after)), (Some("lb-1"), Vec::new()));
     }
 
     #[test]

@@ -80,9 +80,10 @@ impl Controller {
     async fn ensure(&self, key: &str, service: Arc<Service>, wish: LoadBalancer) -> Result<Step<Next>, Error> {
         let (hosts, wished) = (self.changes.hosts(), essence(wish));
         let now = Instant::now();
-        let turn = {
+        let (turn, pass) = {
             let mut memory = self.memory();
-            memory.entry(key, &service, now).turn(&wished, &hosts.essence, now)
+            let entry = memory.entry(key, &service, now);
+            (entry.turn(&wished, &hosts.essence, now), entry.pass.take())
         };
         let (cause, new_hosts) = match turn {
             Turn::Rest => return Ok(Step::Made(Next::Done)),
@@ -103,7 +104,6 @@ impl Controller {
         if cause == Cause::Service && new_hosts && hosts.machines.is_empty() {
             self.warn_of_no_hosts(&service);
         }
-        let pass = self.memory().entry(key, &service, now).pass.take();
         let asked = Instant::now();
         let progress = self.ask(key, &service, wish, &hosts).await;
         if cause == Cause::Hosts {

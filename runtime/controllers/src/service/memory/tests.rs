@@ -130,6 +130,26 @@ fn an_update_that_takes_its_time_stays_an_update() {
 }
 
 #[test]
+fn other_nodes_bring_forward_what_they_may_heal() {
+    let (mut story, service) = (story(), service(json!({})));
+    story.hosts = hosts(&[]);
+    story.turn(&service);
+    let (one, other) = (hosts(&["n1"]), hosts(&["n2"]));
+    assert!(story.entry(&service).lacks(&one), "it failed without any nodes");
+    story.hosts = one.clone();
+    story.turn(&service);
+    assert!(!story.entry(&service).lacks(&other), "it failed with nodes, and backs off");
+    story.entry(&service).shows("only wrong nodes", true, true);
+    assert!(story.entry(&service).lacks(&other), "other nodes may be right");
+    assert!(!story.entry(&service).lacks(&one));
+    story.answered(&service, Then::Pending(story.now + SECOND));
+    assert!(!story.entry(&service).lacks(&other), "it comes back by itself");
+    story.answered(&service, Then::Served);
+    assert!(story.entry(&service).lacks(&other));
+    assert!(!story.entry(&service).lacks(&one));
+}
+
+#[test]
 fn a_beginning_is_told_once_for_each_wish() {
     let (mut story, service) = (story(), service(json!({})));
     story.turn(&service);
@@ -262,12 +282,12 @@ fn what_waits_for_a_person_is_shown_once_and_anything_else_each_time() {
     let (mut story, service) = (story(), service(json!({})));
     story.turn(&service);
     let entry = story.entry(&service);
-    assert!(entry.shows("bad", true));
-    assert!(!entry.shows("bad", true));
-    assert!(entry.shows("worse", true));
-    assert!(entry.shows("down", false));
-    assert!(entry.shows("down", false));
+    assert!(entry.shows("bad", true, false));
+    assert!(!entry.shows("bad", true, false));
+    assert!(entry.shows("worse", true, false));
+    assert!(entry.shows("down", false, false));
+    assert!(entry.shows("down", false, false));
     story.turn(&sized("2"));
     let entry = story.entry(&service);
-    assert!(entry.shows("worse", true), "another wish");
+    assert!(entry.shows("worse", true, false), "another wish");
 }
