@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use ::tests::digitalocean::{Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator};
 use anyhow::Result;
-use tests::digitalocean::{Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator};
 
 /// How late each answer is.
 pub(crate) const LATENCY: Duration = Duration::from_millis(50);

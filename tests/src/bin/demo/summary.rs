@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ::tests::digitalocean::Recorded;
 use anyhow::Result;
-use tests::digitalocean::Recorded;
 
 use crate::audit::Audit;
 use crate::screen::Screen;
