@@ -40,10 +40,11 @@ const AS_UPSTREAM: [&str; 3] =
     ["--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s", "--node-deletion-budget=100"];
 const FIRST_PAUSE: f64 = 5.0 / 1.1;
 
-/// A recording that is longer, in seconds, is played so many times as fast, if nothing in it has a time of its own but
-/// the pauses after failed calls.
-const LONG: f64 = 60.0;
-const FAST: f64 = 10.0;
+/// A longer recording is played in so many seconds, but not faster than that, if nothing takes time in it but the pauses
+/// between attempts.
+const LONG: f64 = 30.0;
+const SHORT: f64 = 10.0;
+const FASTEST: f64 = 20.0;
 
 /// A recording that is being played.
 pub(crate) struct Play<'a> {
@@ -102,7 +103,7 @@ impl<'a> Play<'a> {
             play.wait_for_second(t).await?;
             play.apply(item).await.with_context(|| format!("at t={t}"))?;
         }
-        play.wait_for_second(scenario.observed.duration).await?;
+        play.wait_for_second(scenario.last()).await?;
         Ok(play)
     }
 
@@ -224,7 +225,7 @@ impl<'a> Play<'a> {
         }
         for (name, service) in &change.services {
             match service {
-                Some(service) => self.script.set_load_balancer(name, cloud::load_balancer(service)),
+                Some(service) => self.script.set_load_balancer(name, cloud::load_balancer(service, self.pace)),
                 None => self.script.forget_load_balancer(name),
             }
         }
@@ -269,16 +270,19 @@ impl<'a> Play<'a> {
     }
 }
 
-/// How fast a recording is played.
+/// How fast a recording is played: so many of its seconds in one.
 fn pace(scenario: &Scenario) -> f64 {
-    let untimed = |change: &CloudChange| {
-        let times = change.services.values().flatten().flat_map(CloudService::times);
-        times.chain(change.nodes.values().flatten().flat_map(CloudNode::times)).all(|it| it.is_zero())
-    };
-    let steady = scenario.steps.iter().all(|step| matches!(step.action(), Ok(Action::Up)));
-    let fails = scenario.cloud.iter().flat_map(|it| it.services.values()).flatten().any(|it| it.ensure_error.is_some());
-    let long = scenario.observed.duration > LONG && steady && fails && scenario.cloud.iter().all(untimed);
-    if long { FAST } else { 1.0 }
+    let changes = || scenario.cloud.iter();
+    let waits = changes().flat_map(|it| it.services.values()).flatten().any(CloudService::fails);
+    let at_once = changes().flat_map(|it| it.nodes.values()).flatten().all(CloudNode::answers_at_once)
+        && changes().flat_map(|it| it.services.values()).flatten().all(CloudService::answers_at_once);
+    // What is done to an object that is still there has to come between two attempts.
+    let steady = scenario.steps.iter().all(|it| matches!(it.action(), Ok(Action::Up | Action::Delete { .. })));
+    if waits && at_once && steady && scenario.observed.duration > LONG {
+        (scenario.observed.duration / SHORT).min(FASTEST)
+    } else {
+        1.0
+    }
 }
 
 /// What happens from outside, in order. The cloud changes before an object comes that it is asked about.

@@ -19,6 +19,9 @@ pub(crate) use self::cloud::{Address, CloudChange, CloudError, CloudNode, CloudS
 pub(crate) use self::observed::{CloudCall, Event, Observed, Request};
 pub(crate) use self::step::{Action, Answer};
 
+/// For so many seconds after the last thing that happened it is watched whether more happens.
+const QUIET: f64 = 2.0;
+
 /// One recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -77,6 +80,16 @@ impl Scenario {
     pub(crate) fn up(&self) -> Result<f64> {
         let up = self.steps.iter().find(|step| step.action == "CCM is up");
         Ok(up.with_context(|| format!("{}: no step says \"CCM is up\"", self.name))?.t)
+    }
+
+    /// The last second that is played. What was recorded after the last thing that happened shows what does not happen.
+    pub(crate) fn last(&self) -> f64 {
+        let Observed { requests, events, cloud_calls, duration, .. } = &self.observed;
+        let outside = self.steps.iter().map(|it| it.t).chain(self.given.iter().map(|it| it.t));
+        let outside = outside.chain(self.cloud.iter().map(|it| it.t));
+        let upstream = requests.iter().map(|it| it.t).chain(events.iter().map(|it| it.t));
+        let all = outside.chain(upstream).chain(cloud_calls.iter().map(|it| it.t + it.took));
+        duration.min(all.fold(0.0, f64::max) + QUIET)
     }
 
     /// Each answer of the cloud about a node, with the node's name, in order.

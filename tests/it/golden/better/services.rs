@@ -139,12 +139,36 @@ pub(super) fn leave_namesakes_alone(scenario: &mut Scenario) -> BTreeSet<String>
             continue;
         }
         let follows = |t: f64| (end..end + NOTED_LATE).contains(&t);
-        let requests = &mut scenario.observed.requests;
-        requests.retain(|it| it.object() != object || !follows(it.t) || it.patch["status"].is_null());
+        // The write is tried, and refused.
+        let requests = scenario.observed.requests.iter_mut();
+        let writes = requests.filter(|it| it.object() == object && follows(it.t) && !it.patch["status"].is_null());
+        writes.for_each(|it| it.code = 409);
         retell(scenario, |told| told.retain(|it| !it.is(&object, "EnsuredLoadBalancer") || !follows(it.t)));
         names.insert(object);
     }
     names
+}
+
+pub(super) fn leave_ports_out(scenario: &mut Scenario) -> BTreeSet<String> {
+    let mut objects = BTreeSet::new();
+    let mut leave_out = |object: String, status: &mut Value| {
+        let ingress = status.pointer_mut("/loadBalancer/ingress").and_then(Value::as_array_mut);
+        let places = ingress.into_iter().flatten().filter_map(Value::as_object_mut);
+        if places.fold(false, |changed, place| place.remove("ports").is_some() || changed) {
+            objects.insert(object);
+        }
+    };
+    for request in scenario.observed.requests.iter_mut().filter(|it| it.resource == "services") {
+        if let Some(status) = request.patch.get_mut("status") {
+            leave_out(request.name.clone(), status);
+        }
+    }
+    for (name, end) in &mut scenario.observed.end {
+        if let (Some(service), Some(status)) = (name.strip_prefix("Service "), end.get_mut("status")) {
+            leave_out(service.to_owned(), status);
+        }
+    }
+    objects.into_iter().map(|it| format!("Service {it}")).collect()
 }
 
 /// The words of upstream for what its question before a deletion was answered, and ours.

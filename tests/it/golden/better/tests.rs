@@ -1,5 +1,8 @@
 //! Each row of the table, on a recording made by hand.
 
+mod lifecycle;
+mod services;
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -34,8 +34,9 @@ pub(super) fn machine(node: &CloudNode) -> script::Machine {
 }
 
 /// What the script says about a load balancer. A provider reads before it deletes: what upstream's question before a
-/// deletion was answered is part of ours.
-pub(super) fn load_balancer(service: &CloudService) -> script::LoadBalancer {
+/// deletion was answered is part of ours. `pace` of the recording's seconds are one.
+pub(super) fn load_balancer(service: &CloudService, pace: f64) -> script::LoadBalancer {
+    let failure = |error: &CloudError| failure(&CloudError { after: error.after.div_f64(pace), ..error.clone() });
     let CloudService { ingress, delay, update_delay, ensure_error, update_error, delete_error, get_error, .. } =
         service;
     let ingress = ingress.iter().map(|Ingress { ip, hostname, ip_mode, .. }| script::Ingress {

@@ -39,7 +39,7 @@ impl Play<'_> {
     /// What was observed until now; requests and questions are counted up to the recording's last second.
     pub(crate) async fn observed(&mut self) -> Result<Observed> {
         self.cluster.audit().settle(&self.cluster.admin).await?;
-        let late = self.zero.elapsed().saturating_sub(self.lasts(self.scenario.observed.duration)?);
+        let late = self.zero.elapsed().saturating_sub(self.lasts(self.scenario.last())?);
         let last = Timestamp::now() - late;
         let calls = self.script.calls().into_iter().filter(|call| call.time.elapsed() >= late);
         let about_company = |it: &Question| matches!(it, Question::Get { node, .. } if company::is_company(node));

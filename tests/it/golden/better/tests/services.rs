@@ -1,0 +1,260 @@
+//! Services and their load balancers.
+
+use serde_json::{Value, json};
+
+use crate::better::adjust;
+use crate::scenario::Scenario;
+use crate::state;
+
+const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+
+/// A recording of the Service `s1`, which is there from the beginning, and of the node `n1`.
+#[derive(Default)]
+struct Story {
+    given: Vec<Value>,
+    steps: Vec<Value>,
+    calls: Vec<Value>,
+    requests: Vec<Value>,
+    told: Vec<(f64, &'static str, &'static str)>,
+}
+
+impl Story {
+    fn step(mut self, t: f64, action: &str, body: Value) -> Story {
+        self.steps.push(json!({ "t": t, "action": action, "body": body }));
+        self
+    }
+
+    fn given(mut self, t: f64, object: Value) -> Story {
+        self.given.push(json!({ "t": t, "object": object }));
+        self
+    }
+
+    fn call(mut self, t: f64, function: &str, nodes: &[&str], result: &str) -> Story {
+        let args = json!({ "cluster": "kubernetes", "service": "default/s1", "nodes": nodes });
+        self.calls.push(json!({ "t": t, "took": 0.0, "function": function, "args": args, "result": result }));
+        self
+    }
+
+    fn told(mut self, t: f64, reason: &'static str, message: &'static str) -> Story {
+        self.told.push((t, reason, message));
+        self
+    }
+
+    fn ensured(self, t: f64) -> Story {
+        let story = self.told(t, "EnsuringLoadBalancer", "Ensuring load balancer");
+        story.call(t, "EnsureLoadBalancer", &["n1"], "ok").told(t, "EnsuredLoadBalancer", "Ensured load balancer")
+    }
+
+    fn request(mut self, t: f64, code: u16, patch: Value) -> Story {
+        self.requests
+            .push(json!({ "t": t, "verb": "patch", "resource": "services", "subresource": "status", "name": "s1",
+            "code": code, "injected": code >= 400, "patch": patch }));
+        self
+    }
+
+    fn end(self) -> Scenario {
+        let mut given = vec![json!({ "t": 0.0, "object": node("n1", json!({})) })];
+        given.push(json!({ "t": 0.1, "object": service() }));
+        given.extend(self.given);
+        let mut events: Vec<Value> = Vec::new();
+        for (index, (t, reason, message)) in self.told.iter().enumerate() {
+            let count = self.told[..=index].iter().filter(|it| it.2 == *message).count();
+            events.push(if count == 1 {
+                json!({ "t": t, "verb": "create", "type": "Normal", "reason": reason, "message": message,
+                    "involvedObject": { "kind": "Service", "name": "s1" } })
+            } else {
+                json!({ "t": t, "verb": "patch", "body": { "count": count, "message": message } })
+            });
+        }
+        serde_json::from_value(json!({
+            "name": "77-any", "flags": [], "cloudWithout": ["routes"], "cloud": [], "given": given, "steps": self.steps,
+            "observed": { "duration": 60.0, "requests": self.requests, "cloud_calls": self.calls, "events": events },
+        }))
+        .unwrap()
+    }
+}
+
+fn service() -> Value {
+    json!({ "kind": "Service", "metadata": { "name": "s1" },
+        "spec": { "type": "LoadBalancer", "ports": [{ "name": "http", "port": 80 }] } })
+}
+
+fn node(name: &str, metadata: Value) -> Value {
+    let mut node =
+        json!({ "kind": "Node", "metadata": metadata, "spec": { "providerID": format!("fakecloud://{name}") } });
+    node["metadata"]["name"] = json!(name);
+    node
+}
+
+/// What is expected to be told: reason, or message and count of what was told before.
+fn told(scenario: &Scenario) -> Vec<String> {
+    let events = scenario.observed.events.iter();
+    let word = |it: &crate::scenario::Event| match it.body["count"].as_u64() {
+        Some(count) => format!("{} {count}", it.body["message"].as_str().unwrap_or_default()),
+        None => it.reason.clone(),
+    };
+    events.map(word).collect()
+}
+
+fn calls(scenario: &Scenario) -> Vec<(f64, &str)> {
+    scenario.observed.cloud_calls.iter().map(|it| (it.t, it.function.as_str())).collect()
+}
+
+#[test]
+fn a_plain_story_is_as_recorded() {
+    let story = Story::default().ensured(1.0).step(
+        5.0,
+        "patch Service s1",
+        json!({ "metadata": { "annotations": { "a": "1" } } }),
+    );
+    let mut scenario = story.ensured(5.0).end();
+    assert_eq!(adjust(&mut scenario), Vec::<String>::new());
+    assert_eq!(calls(&scenario).len(), 2);
+}
+
+#[test]
+fn what_a_load_balancer_does_not_have_causes_no_call() {
+    let pods = json!({ "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] } });
+    let mut scenario = Story::default().ensured(1.0).step(5.0, "patch Service s1", pods).ensured(5.0).end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(calls(&scenario), [(1.0, "EnsureLoadBalancer")]);
+    assert_eq!(told(&scenario), ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
+}
+
+#[test]
+fn changes_after_the_tenth_wait_and_become_one() {
+    let mut story = Story::default().ensured(1.0);
+    for index in 1..=12 {
+        let t = 2.0 + f64::from(index) / 10.0;
+        let change = json!({ "metadata": { "annotations": { "a": index.to_string() } } });
+        story = story.step(t, "patch Service s1", change).ensured(t);
+    }
+    let mut scenario = story.end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    let calls = calls(&scenario);
+    assert_eq!(calls.len(), 11, "{calls:?}");
+    // 0.2 were gained until 3.0, when the eleventh change came.
+    let (last, _) = calls[10];
+    assert!((last - 11.0).abs() < 0.01, "{last}");
+    assert_eq!(told(&scenario).last().unwrap(), "Ensured load balancer 11");
+}
+
+#[test]
+fn a_node_that_is_about_to_go_takes_no_more_traffic() {
+    let taint = json!({ "spec": { "taints": [{ "key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule" }] } });
+    let mut scenario = Story::default().ensured(1.0).step(5.0, "patch Node n1", taint).end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(calls(&scenario)[1].1, "UpdateLoadBalancer");
+    assert_eq!(scenario.observed.cloud_calls[1].hosts(), Vec::<String>::new());
+    assert_eq!(told(&scenario)[2], "UnAvailableLoadBalancer");
+}
+
+#[test]
+fn a_node_takes_traffic_once_it_is_initialised() {
+    let mut waiting = node("n2", json!({}));
+    waiting["spec"] = json!({ "taints": [{ "key": ::tests::kubelet::UNINITIALIZED, "effect": "NoSchedule" }] });
+    let story = Story::default().ensured(1.0).given(5.0, waiting).call(5.0, "UpdateLoadBalancer", &["n1", "n2"], "ok");
+    let mut scenario = story.told(5.0, "UpdatedLoadBalancer", "Updated load balancer with new hosts").end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(calls(&scenario), [(1.0, "EnsureLoadBalancer")]);
+    assert_eq!(told(&scenario).len(), 2);
+}
+
+#[test]
+fn an_update_that_fails_is_told_and_tried_again() {
+    let story = Story::default().ensured(1.0).given(5.0, node("n2", json!({})));
+    let story = story.call(5.0, "UpdateLoadBalancer", &["n2", "n1"], "error: no").call(
+        5.0,
+        "GetLoadBalancer",
+        &[],
+        "exists=false",
+    );
+    let mut scenario = story.end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    let failed = &scenario.observed.events[2];
+    assert_eq!((failed.kind.as_str(), failed.reason.as_str()), ("Warning", "UpdateLoadBalancerFailed"));
+    let message =
+        "Error updating load balancer with new hosts [n1 n2] [node names limited, total number of nodes: 2], error: no";
+    assert_eq!(failed.message, message);
+    assert_eq!(told(&scenario)[3], "Ensured load balancer 2");
+}
+
+#[test]
+fn a_namesake_is_not_given_what_another_one_had() {
+    let mut story = Story::default().ensured(1.0).step(2.0, "delete Service s1", Value::Null).given(2.1, service());
+    story.calls[0]["took"] = json!(3.0);
+    story.told[1].0 = 4.0;
+    let status = json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } } });
+    let mut scenario = story.request(4.0, 200, status).end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(told(&scenario), ["EnsuringLoadBalancer"]);
+    assert_eq!(state::recorded(&scenario)["Service s1"].len(), 1);
+}
+
+#[test]
+fn a_deletion_is_asked_for_in_any_case() {
+    let story = Story::default().ensured(1.0).step(5.0, "delete Service s1", Value::Null);
+    let story = story.call(5.0, "GetLoadBalancer", &[], "exists=false");
+    let mut scenario = story.told(5.1, "DeletedLoadBalancer", "Deleted load balancer").end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(told(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
+
+    let asked = "Error syncing load balancer: failed to check if load balancer exists before cleanup: no";
+    let story = Story::default().ensured(1.0).step(5.0, "delete Service s1", Value::Null);
+    let story = story.call(5.0, "GetLoadBalancer", &[], "error: no").told(5.1, "SyncLoadBalancerFailed", asked);
+    let mut scenario = story.end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(scenario.observed.events[3].message, "Error syncing load balancer: failed to delete load balancer: no");
+}
+
+#[test]
+fn what_is_ensured_is_told_when_it_is_written() {
+    let status = || json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } } });
+    let failed = "Error syncing load balancer: failed to update load balancer status: no";
+    for (code, expected) in [(404, 1), (409, 1), (500, 2)] {
+        let story = Story::default().ensured(1.0).request(1.02, code, status());
+        let mut scenario = story.told(1.2, "SyncLoadBalancerFailed", failed).end();
+        if code == 404 {
+            scenario.observed.events.pop();
+        }
+        assert_eq!(adjust(&mut scenario).len(), 1, "{code}");
+        assert_eq!(told(&scenario).len(), expected, "{code}");
+    }
+}
+
+#[test]
+fn a_beginning_is_told_once() {
+    let failed = "Error syncing load balancer: failed to ensure load balancer: no";
+    let attempt = |story: Story, t: f64| {
+        let story = story.told(t, "EnsuringLoadBalancer", "Ensuring load balancer");
+        story.call(t, "EnsureLoadBalancer", &["n1"], "error: no").told(t, "SyncLoadBalancerFailed", failed)
+    };
+    let story = attempt(attempt(Story::default(), 1.0), 6.0);
+    let story = story.step(10.0, "patch Service s1", json!({ "metadata": { "annotations": { "a": "1" } } }));
+    let mut scenario = attempt(story, 10.0).end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    let expected = [
+        "EnsuringLoadBalancer".to_owned(),
+        "SyncLoadBalancerFailed".to_owned(),
+        format!("{failed} 2"),
+        "Ensuring load balancer 2".to_owned(),
+        format!("{failed} 3"),
+    ];
+    assert_eq!(told(&scenario), expected);
+}
+
+#[test]
+fn finalizer_and_addresses_go_together() {
+    let ports = json!([{ "port": 80, "protocol": "TCP" }]);
+    let status = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1", "ports": ports }] } });
+    let story =
+        Story::default().ensured(1.0).request(1.0, 200, json!({ "metadata": { "finalizers": [FINALIZER, "foo"] } }));
+    let story = story.request(1.1, 200, json!({ "status": status })).step(5.0, "delete Service s1", Value::Null);
+    let story = story.request(5.0, 200, json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } }));
+    let mut scenario = story.request(5.1, 200, json!({ "status": { "loadBalancer": { "ingress": null } } })).end();
+    assert_eq!(adjust(&mut scenario).len(), 2);
+    let states = &state::recorded(&scenario)["Service s1"];
+    assert_eq!(states.len(), 4, "{states:#?}");
+    assert_eq!(states[2].ingress, [json!({ "ip": "192.0.2.1", "ipMode": "VIP" })], "without ports");
+    assert_eq!((&states[3].finalizers, &states[3].ingress), (&vec![json!("foo")], &Vec::new()));
+}
