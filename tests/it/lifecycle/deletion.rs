@@ -275,3 +275,20 @@ async fn adv_72_a_machine_that_comes_and_goes_keeps_its_node() {
         assert_eq!(node.uid(), created.uid(), "{what}");
     }
 }
+
+#[tokio::test]
+async fn a_node_that_is_being_deleted_is_left_alone() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    let mut held = node(1);
+    held.metadata.finalizers = Some(vec!["example.com/hold".to_owned()]);
+    create(&cluster, &held).await;
+    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
+    node_when(&cluster, "n1", |it| it.metadata.deletion_timestamp.is_some()).await;
+    passed(&cluster).await;
+    let calls = cloud.calls().len();
+    passed(&cluster).await;
+    assert_eq!(cloud.calls().len(), calls);
+    assert_eq!(written(&cluster, "n1").await, ["delete nodes 200"]);
+}
