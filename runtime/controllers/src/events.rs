@@ -16,6 +16,9 @@ pub use cloud_provider::Severity;
 /// Events that may wait to be sent; further ones are dropped.
 const QUEUE: usize = 1000;
 
+/// How long a message may be, in bytes, as `events.k8s.io` allows.
+const MESSAGE: usize = 1024;
+
 /// Writes events, for one component.
 ///
 /// It never waits: events are sent by the future that [`Recorder::new`] returns. Ones that repeat become a count, more
@@ -82,7 +85,7 @@ impl Recorded {
             involved_object: about,
             type_: Some(severity.to_owned()),
             reason: Some(reason),
-            message: Some(message),
+            message: Some(short(message)),
             source: Some(EventSource { component: Some(component.to_owned()), host: None }),
             reporting_component: Some(component.to_owned()),
             reporting_instance: Some(String::new()),
@@ -94,12 +97,29 @@ impl Recorded {
     }
 }
 
+/// What an event may say of a message.
+fn short(mut message: String) -> String {
+    const CUT: char = '…';
+    if message.len() > MESSAGE {
+        message.truncate(message.floor_char_boundary(MESSAGE - CUT.len_utf8()));
+        message.push(CUT);
+    }
+    message
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn recorded(about: ObjectReference, severity: Severity, reason: &str, message: &str, at: Timestamp) -> Recorded {
         Recorded { about, severity, reason: reason.into(), message: message.into(), at }
+    }
+
+    #[test]
+    fn a_message_has_a_kibibyte_at_most() {
+        assert_eq!(short("x".repeat(1024)), "x".repeat(1024));
+        let cut = short("ä".repeat(600));
+        assert_eq!((cut.len(), cut.trim_end_matches('ä')), (1023, "…"));
     }
 
     #[test]

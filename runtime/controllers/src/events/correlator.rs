@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+
+use crate::events::short;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -87,7 +89,7 @@ impl Correlator {
         }
         // The ones that came before stay themselves.
         similar.messages.remove(&message);
-        event.message = Some(format!("(combined from similar events): {}", event.message.unwrap_or_default()));
+        event.message = Some(short(format!("(combined from similar events): {}", event.message.unwrap_or_default())));
         (event, group)
     }
 
