@@ -93,7 +93,7 @@ async fn adv_73_what_a_service_says_stays_where_it_belongs_in_a_request() {
         let asked = rig.cloud.requests_to("GET", "/v2/certificates");
         assert!(asked.iter().any(|it| it.target == target), "{target} is not among {asked:?}");
     }
-    for (index, value) in ["web\r\nx-injected: 1", "web\0", "web\t"].iter().enumerate() {
+    for (index, value) in ["web\r\nx-injected: 1", "web\0", "web\tcertificate"].iter().enumerate() {
         let annotations = [(kind.as_str(), "REGIONAL"), (name.as_str(), *value), (ports.as_str(), "443")];
         let control = format!("control-{index}");
         rig.create(&service(&control, &[443], &annotations)).await;

@@ -7,8 +7,7 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::ListParams;
-use serde_json::json;
-use tests::aerostat::message;
+use serde_json::{Value, json};
 use tests::digitalocean::{Chaos, Hold, LoadBalancer, LoadBalancerStatus, Options, Side};
 use tests::operator::Process;
 use tests::wait;
@@ -144,7 +143,7 @@ impl Story {
         let mut log = Vec::new();
         let ends = async {
             while let Some(entry) = process.aerostat.log.recv().await {
-                log.push(format!("{} {entry:?}", message(&entry)));
+                log.push(Value::Object(entry).to_string());
             }
         };
         let mut said = "=== not killed".to_owned();
