@@ -18,7 +18,6 @@ async fn change_what_does_not_matter(cluster: &Cluster, nth: usize) {
     let changes = [
         json!({ "metadata": { "labels": { "example.com/any": value } } }),
         json!({ "metadata": { "annotations": { "example.com/unknown": value } } }),
-        json!({ "metadata": { "annotations": { crate::cloud::ID: value } } }),
         json!({ "spec": { "selector": { "app": value } } }),
         json!({ "spec": { "internalTrafficPolicy": if even { "Local" } else { "Cluster" } } }),
         json!({ "spec": { "publishNotReadyAddresses": even } }),

@@ -12,9 +12,9 @@ use cloud_provider::{
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-/// The only annotation that the provider describes.
+/// An annotation that the provider reads.
 pub(crate) const SIZE: &str = "example.com/size";
-/// The only annotation that the provider may ask for.
+/// An annotation that the provider reads, and may ask for.
 pub(crate) const ID: &str = "example.com/id";
 
 /// What the cloud answers about a Service.
@@ -100,16 +100,16 @@ impl Cloud {
 
     /// The cloud as controllers see it.
     pub(crate) fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        let annotation = cloud_provider::Annotation {
-            key: SIZE.to_owned(),
-            values: "a number".to_owned(),
+        let annotation = |key: &str, doc: &str| cloud_provider::Annotation {
+            key: key.to_owned(),
+            values: "any text".to_owned(),
             default: None,
-            doc: "How large it is.".to_owned(),
+            doc: doc.to_owned(),
         };
         let description = Description {
             name: "fake".to_owned(),
             provider_id_prefixes: vec!["fake://".to_owned()],
-            annotations: vec![annotation],
+            annotations: vec![annotation(SIZE, "How large it is."), annotation(ID, "Which one it is.")],
             writes_annotations: vec![ID.to_owned()],
             get_batch: 1,
             list_page: 500,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cloud_provider::{Ingress, Standing, Unfinished};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
@@ -9,10 +10,10 @@ use kube::api::ListParams;
 use tests::control_plane::any_cluster;
 use tests::wait;
 
-use crate::cloud::{Cloud, building, ready};
+use crate::cloud::{Answer, Cloud, at_address, building, ready};
 use crate::controller::{
-    Controller, addressed, addresses, called, create, delete, gone, join_all, memo, one, resize, service, service_when,
-    services, settled, told,
+    Controller, addressed, addresses, called, create, delete, events, gone, join_all, memo, one, resize, service,
+    service_when, services, settled, told,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -146,4 +147,24 @@ async fn a_deletion_does_not_wait_for_what_is_pending() {
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
     assert_eq!(calls[1].wish.memo.as_deref(), Some("lb-1"));
+}
+
+#[tokio::test]
+async fn addresses_that_are_known_early_are_shown_early() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let standing = Standing { memo: Some("lb-1".to_owned()), ..at_address("192.0.2.1") };
+    let step = Unfinished { standing, after: Duration::from_secs(300), because: "targets are being added".to_owned() };
+    cloud.ensures("s1", Answer::Pending(step));
+    join_all(&cluster, 1).await;
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 1);
+    assert_eq!(events(&cluster, "s1").len(), 1, "nothing was ensured yet");
+    resize(&cluster, "s1", "2").await;
+    called(&cloud, "s1", 2).await;
+    let current = &cloud.about("s1")[1].wish.current;
+    assert_eq!(current[0], Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: current[0].ip_mode });
 }

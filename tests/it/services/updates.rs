@@ -1,14 +1,15 @@
 //! Load balancers that are told of other nodes: how often, when, and what happens when it fails.
 
+use cloud_provider::Error;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use tests::control_plane::any_cluster;
 use tests::kubelet;
 
-use crate::cloud::{Cloud, unavailable};
+use crate::cloud::{Answer, Cloud, unavailable};
 use crate::controller::{
-    Controller, RETRY, called, create, delete, gone, join, join_all, node, nodes, one, patch_node, resize, service,
-    settled, told, workers,
+    Controller, RETRY, addressed, called, create, delete, gone, join, join_all, node, nodes, one, patch_node, resize,
+    service, settled, told, workers,
 };
 use crate::hosts::{hosts, standing};
 
@@ -140,4 +141,17 @@ async fn a_service_that_is_gone_is_not_updated() {
     assert_eq!(hosts(&cloud, "s2", 2).await, ["n1"]);
     settled(&cluster).await;
     assert_eq!(cloud.about("s1").len(), 2);
+}
+
+#[tokio::test]
+async fn what_only_lacked_nodes_is_tried_again_when_one_joins() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [Answer::Error(Error::Invalid("no usable nodes".to_owned()))]);
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
+    join(&cluster, &node(1)).await;
+    assert_eq!(hosts(&cloud, "s1", 2).await, ["n1"]);
+    addressed(&cluster, "s1", "192.0.2.1").await;
 }
