@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-
-use crate::events::short;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::events::short;
 
 /// Events that are remembered, of each kind of memory.
 const CACHE: usize = 4096;
