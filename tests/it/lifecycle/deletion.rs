@@ -122,6 +122,7 @@ async fn case_092_events_are_about_the_node_as_it_was() {
     let about = &event.involved_object;
     assert_eq!((about.api_version.as_deref(), about.kind.as_deref()), (Some("v1"), Some("Node")));
     assert_eq!((about.name.as_deref(), &about.uid), (Some("n1"), &node.uid()));
+    assert_eq!(about.resource_version, None);
     let source = event.source.as_ref().and_then(|it| it.component.as_deref());
     assert_eq!(source, Some("cloud-node-lifecycle-controller"));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cloud_provider::{Error, Instance, Result, State};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
 use tokio::time::Instant;
@@ -138,7 +138,7 @@ impl Controller {
         if counts && let Err(deletions) = self.spent().take(budget, self.nodes_with_provider_id(), Instant::now()) {
             return self.withhold(node, &Reason::Budget { deletions, window: budget.window });
         }
-        let (name, about) = (node.name_any(), reference(node));
+        let (name, about) = (node.name_any(), about(node));
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
         self.recorder.record(about.clone(), Severity::Normal, "DeletingNode", &message);
         // Not another node that has got the name since, and not this one if anything was said of it since.
@@ -178,7 +178,7 @@ impl Controller {
             let message = reason.message(&node.name_any());
             warn!(reason = reason.label(), "{message}");
             self.metrics.withheld(reason.label()).inc();
-            self.recorder.record(reference(node), Severity::Warning, "NodeDeletionWithheld", &message);
+            self.recorder.record(about(node), Severity::Warning, "NodeDeletionWithheld", &message);
         }
     }
 
@@ -217,4 +217,9 @@ impl Controller {
     fn nodes_with_provider_id(&self) -> usize {
         self.nodes.store().state().iter().filter(|it| provider_id(it).is_some()).count()
     }
+}
+
+/// What events call a node: whatever its version, as upstream does here.
+fn about(node: &Node) -> ObjectReference {
+    ObjectReference { resource_version: None, ..reference(node) }
 }
