@@ -1,8 +1,11 @@
-//! The Kubernetes side of a cloud-controller-manager: what the controllers of nodes decide and write.
+//! The Kubernetes side of a cloud-controller-manager: what its controllers decide and write.
 //!
 //! ```text
 //! watch ► Nodes ► queue ► node::sync ─ Inventory ─ one get, or one sweep for all ► the cloud
 //!                            └ plan: the node as it should be ► object::update ► events
+//!
+//! watch ► Services ► queue ► service::sync ─ ensure, delete ► the cloud
+//!                              └ plan: what it wants; the Service as it should be ► object::update_latest ► events
 //! ```
 //!
 //! What is decided is plain functions in a `plan.rs`; what is done with it stands beside it. Nothing in here knows

@@ -27,7 +27,7 @@ mod write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, LoadBalancers, Notice};
+use cloud_provider::{Cloud, Identity, LoadBalancers, Notice};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::{Client, ResourceExt};
@@ -61,6 +61,8 @@ const SERVICES: &str = "service";
 const NODES: &str = "node";
 /// The longest pause of the back-off, in first pauses.
 const LONGEST: u32 = 60;
+/// How often it is looked whether the credentials have changed.
+const CREDENTIALS: Duration = Duration::from_secs(1);
 /// So many notices of one call become events.
 const NOTICES: usize = 10;
 
@@ -80,6 +82,7 @@ struct Controller {
     client: Client,
     cluster: Cluster,
     load_balancers: Arc<dyn LoadBalancers>,
+    identity: Arc<dyn Identity>,
     account: Account,
     recorder: Recorder,
     metrics: Metrics,
@@ -116,6 +119,7 @@ pub async fn run(
         client: client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
+        identity: cloud.identity,
         account,
         recorder,
         changes: Changes::new(nodes.clone(), metrics.queue(NODES)),
@@ -148,6 +152,14 @@ pub async fn run(
         loop {
             passing.changes.settled().await;
             passing.pass();
+        }
+    });
+    let allowing = controller.clone();
+    background.spawn(async move {
+        loop {
+            tokio::time::sleep(CREDENTIALS).await;
+            let allowed = allowing.memory().allowed(allowing.identity.version());
+            allowed.iter().for_each(|it| allowing.queue.add(it));
         }
     });
     worker::run(controller, queue, options.syncs, background, shutdown).await;
@@ -248,8 +260,7 @@ impl Reconcile for Controller {
         let (reason, message) = error.event();
         let about = {
             let mut memory = self.memory();
-            let (once, is_invalid) = (error.waits_for_a_person(), error.is_invalid());
-            memory.get(key).and_then(|it| it.shows(&message, once, is_invalid).then(|| it.about.clone()))
+            memory.get(key).and_then(|it| it.shows(&message, error.obstacle()).then(|| it.about.clone()))
         };
         if let Some(about) = about {
             self.recorder.record(about, Severity::Warning, reason, &message);

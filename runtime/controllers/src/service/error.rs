@@ -41,6 +41,27 @@ pub(super) enum Error {
     Release(#[source] object::Error),
 }
 
+/// What stands in the way of a load balancer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Obstacle {
+    /// What may pass by itself.
+    Time,
+    /// The wish is wrong: it, or the nodes, have to become others.
+    Wish,
+    /// The cloud or the policy refuses: the credential, or its rights, have to become others.
+    Right,
+}
+
+impl Obstacle {
+    /// Whether it stays until a person does something: then it is shown once.
+    pub(super) fn waits_for_a_person(self) -> bool {
+        match self {
+            Self::Time => false,
+            Self::Wish | Self::Right => true,
+        }
+    }
+}
+
 impl Error {
     /// When the Service is tried again, after `failures` in a row before this one.
     pub(super) fn pause(&self, back_off: BackOff, failures: u32) -> Pause {
@@ -69,14 +90,13 @@ impl Error {
         }
     }
 
-    /// Whether it is shown once, because it stays as it is until a person does something.
-    pub(super) fn waits_for_a_person(&self) -> bool {
-        matches!(self.cloud(), Some(CloudError::Invalid(_) | CloudError::Denied(_)))
-    }
-
-    /// Whether the wish itself is wrong.
-    pub(super) fn is_invalid(&self) -> bool {
-        matches!(self.cloud(), Some(CloudError::Invalid(_)))
+    /// What stands in the way.
+    pub(super) fn obstacle(&self) -> Obstacle {
+        match self.cloud() {
+            Some(CloudError::Invalid(_)) => Obstacle::Wish,
+            Some(CloudError::Denied(_)) => Obstacle::Right,
+            Some(CloudError::RetryAfter { .. } | CloudError::Unavailable(_)) | None => Obstacle::Time,
+        }
     }
 
     /// What happens next, and who has to do it.
@@ -177,15 +197,17 @@ mod tests {
         let update = Error::Update { hosts: Arc::default(), source: retry() };
         for error in [Error::Ensure(retry()), Error::Delete(retry()), Error::Vanished(retry()), update] {
             assert_eq!(error.pause(BACK_OFF, 7), Pause::Exactly(after));
-            assert!(!error.waits_for_a_person());
+            assert_eq!(error.obstacle(), Obstacle::Time);
         }
     }
 
     #[test]
     fn what_waits_for_a_person_is_tried_again_every_five_minutes() {
-        for error in [CloudError::Invalid("bad".to_owned()), CloudError::Denied("no".to_owned())] {
+        let (invalid, denied) = (CloudError::Invalid("bad".to_owned()), CloudError::Denied("no".to_owned()));
+        for (error, obstacle) in [(invalid, Obstacle::Wish), (denied, Obstacle::Right)] {
             let error = Error::Ensure(error);
-            assert!(error.waits_for_a_person());
+            assert_eq!(error.obstacle(), obstacle);
+            assert!(obstacle.waits_for_a_person());
             assert_eq!(error.pause(BACK_OFF, 0), Pause::AtLeast(Duration::from_secs(300)));
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::events::reference;
 use crate::service::burst::Burst;
 use crate::service::changes::Pass;
+use crate::service::error::Obstacle;
 use crate::service::hosts::Host;
 use crate::service::status;
 use crate::service::wish::essence;
@@ -50,8 +51,10 @@ pub(super) struct Entry {
     told: bool,
     /// The failure that was shown last.
     shown: Option<String>,
-    /// Whether the wish itself was wrong, which other nodes may change.
-    was_invalid: bool,
+    /// What stood in its way.
+    obstacle: Obstacle,
+    /// The version of the credentials that it was last worked on with.
+    credentials: u64,
     /// The pass over changed nodes that waits for it.
     pub(super) pass: Option<Arc<Pass>>,
 }
@@ -151,6 +154,12 @@ impl Memory {
         self.entries.get(key)
     }
 
+    /// The keys of what was refused, and may be allowed with this version of the credentials.
+    pub(super) fn allowed(&mut self, credentials: u64) -> Vec<String> {
+        let entries = self.entries.iter_mut();
+        entries.filter_map(|(key, it)| it.may_be_allowed(credentials).then(|| key.clone())).collect()
+    }
+
     /// All that is remembered.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(key, entry)| (key.as_str(), entry))
@@ -178,7 +187,8 @@ impl Entry {
             burst: Burst::new(now),
             told: false,
             shown: None,
-            was_invalid: false,
+            obstacle: Obstacle::Time,
+            credentials: 0,
             pass: None,
         }
     }
@@ -329,18 +339,30 @@ impl Entry {
     pub(super) fn lacks(&self, hosts: &Arc<[Host]>) -> bool {
         let waits_for_nodes = match self.state {
             State::Settled => true,
-            State::Open => self.hosts.is_empty() || self.was_invalid,
+            State::Open => self.hosts.is_empty() || self.obstacle == Obstacle::Wish,
             State::Pending(_) | State::Deleting(_) | State::Released => false,
         };
         waits_for_nodes && self.hosts != *hosts
     }
 
+    /// It is worked on with this version of the credentials.
+    pub(super) fn begin(&mut self, credentials: u64) {
+        self.credentials = credentials;
+        self.obstacle = Obstacle::Time;
+    }
+
+    /// Whether it was refused, and another version of the credentials may do. It says so once for each.
+    pub(super) fn may_be_allowed(&mut self, credentials: u64) -> bool {
+        let refused = self.obstacle == Obstacle::Right;
+        refused && std::mem::replace(&mut self.credentials, credentials) != credentials
+    }
+
     /// Whether a failure is to be shown: where a person has to do something, it is once.
-    pub(super) fn shows(&mut self, message: &str, once: bool, is_invalid: bool) -> bool {
-        self.was_invalid = is_invalid;
+    pub(super) fn shows(&mut self, message: &str, obstacle: Obstacle) -> bool {
+        self.obstacle = obstacle;
         let known = self.shown.as_deref() == Some(message);
         self.shown = Some(message.to_owned());
-        !(once && known)
+        !(obstacle.waits_for_a_person() && known)
     }
 
     fn uid_of(&self, service: &Service) -> bool {

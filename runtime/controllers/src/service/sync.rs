@@ -56,6 +56,10 @@ impl Controller {
 
     async fn look(&self, key: &str) -> Result<Step<Next>, Error> {
         let service = self.latest(key);
+        let credentials = self.identity.version();
+        if let Some(entry) = self.memory().get(key) {
+            entry.begin(credentials);
+        }
         if let Some(after) = self.bury(key, service.as_deref()).await? {
             return Ok(Step::Made(Next::After(after)));
         }
@@ -65,7 +69,12 @@ impl Controller {
             Step::Made(None) => return Ok(Step::Made(Next::Done)),
             Step::Changed => return Ok(Step::Changed),
         };
-        let may_stand = self.memory().entry(key, &service, Instant::now()).may_stand;
+        let may_stand = {
+            let mut memory = self.memory();
+            let entry = memory.entry(key, &service, Instant::now());
+            entry.begin(credentials);
+            entry.may_stand
+        };
         match plan(&service, may_stand, &self.cluster)? {
             Plan::Ignore => {
                 self.memory().forget(key);

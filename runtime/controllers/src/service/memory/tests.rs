@@ -139,7 +139,7 @@ fn other_nodes_bring_forward_what_they_may_heal() {
     story.hosts = one.clone();
     story.turn(&service);
     assert!(!story.entry(&service).lacks(&other), "it failed with nodes, and backs off");
-    story.entry(&service).shows("only wrong nodes", true, true);
+    story.entry(&service).shows("only wrong nodes", Obstacle::Wish);
     assert!(story.entry(&service).lacks(&other), "other nodes may be right");
     assert!(!story.entry(&service).lacks(&one));
     story.answered(&service, Then::Pending(story.now + SECOND));
@@ -282,12 +282,25 @@ fn what_waits_for_a_person_is_shown_once_and_anything_else_each_time() {
     let (mut story, service) = (story(), service(json!({})));
     story.turn(&service);
     let entry = story.entry(&service);
-    assert!(entry.shows("bad", true, false));
-    assert!(!entry.shows("bad", true, false));
-    assert!(entry.shows("worse", true, false));
-    assert!(entry.shows("down", false, false));
-    assert!(entry.shows("down", false, false));
+    assert!(entry.shows("bad", Obstacle::Right));
+    assert!(!entry.shows("bad", Obstacle::Right));
+    assert!(entry.shows("worse", Obstacle::Right));
+    assert!(entry.shows("down", Obstacle::Time));
+    assert!(entry.shows("down", Obstacle::Time));
     story.turn(&sized("2"));
     let entry = story.entry(&service);
-    assert!(entry.shows("worse", true, false), "another wish");
+    assert!(entry.shows("worse", Obstacle::Right), "another wish");
+}
+
+#[test]
+fn what_was_refused_is_tried_again_with_other_credentials() {
+    let (mut story, service) = (story(), service(json!({})));
+    story.entry(&service).begin(1);
+    assert!(story.memory.allowed(2).is_empty(), "it was not refused");
+    story.entry(&service).shows("no", Obstacle::Right);
+    assert!(story.memory.allowed(1).is_empty(), "they are the same");
+    assert_eq!(story.memory.allowed(2), ["default/s1"]);
+    assert!(story.memory.allowed(2).is_empty(), "once");
+    story.entry(&service).begin(2);
+    assert!(story.memory.allowed(3).is_empty(), "nobody knows yet");
 }
