@@ -222,15 +222,20 @@ impl Process {
                     self.run_service(nodes, cloud.clone(), account.clone());
                 }
                 (Controller::CloudNode | Controller::CloudNodeLifecycle, None) => {
-                    self.say_skipped(controller, &self.without("instances"));
+                    warn!("{name} is skipped: {}", self.without("instances"));
                     continue;
                 }
                 (Controller::Service, _) => {
-                    self.say_skipped(controller, &self.without("load-balancers"));
+                    warn!("{name} is skipped: {}", self.without("load-balancers"));
+                    continue;
+                }
+                // Whoever asked for it by its name is warned.
+                (Controller::Route, _) if self.settings.controllers.names(controller) => {
+                    warn!("{name} is skipped: this version does not have it");
                     continue;
                 }
                 (Controller::Route, _) => {
-                    self.say_skipped(controller, "this version does not have it");
+                    info!("{name} is skipped: this version does not have it");
                     continue;
                 }
             }
@@ -243,16 +248,6 @@ impl Process {
     /// What is missing to run a controller.
     fn without(&self, interface: &str) -> String {
         format!("the provider {} does not export aerostat:cloud/{interface}", self.loaded.cloud.description.name)
-    }
-
-    /// Whoever asked for a controller by its name is warned.
-    fn say_skipped(&self, controller: Controller, because: &str) {
-        let name = controller.name();
-        if self.settings.controllers.names(controller) {
-            warn!("{name} is skipped: {because}");
-        } else {
-            info!("{name} is skipped: {because}");
-        }
     }
 
     fn run_node(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, recorder: Recorder) {

@@ -149,6 +149,11 @@ impl Process {
         self.aerostat.wait_for(text, PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"))
     }
 
+    /// Waits for a line of the log that comes only after this pause.
+    pub async fn says_after(&mut self, pause: Duration, text: &str) -> Map<String, Value> {
+        self.aerostat.wait_for(text, pause + PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"))
+    }
+
     /// Waits until the process gives up, with exit code 1. Returns the last line of its log.
     pub async fn fails(mut self) -> String {
         let (status, lines) = self.aerostat.ended(PATIENCE).await.unwrap_or_else(|error| panic!("{error:#}"));
