@@ -16,15 +16,34 @@ use tests::guests;
 /// For flags and settings that would let the demo take minutes.
 const HURRY: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
 
-/// Puts a module into a ConfigMap, and returns what a cloud configuration says of it.
-pub(crate) async fn publish(admin: &Client, name: &str, path: &str) -> Result<Value> {
+/// The ConfigMap of the provider that is shown.
+pub(crate) const DIGITALOCEAN: &str = "digitalocean-provider";
+/// Where modules lie in ConfigMaps.
+const KEY: &str = "provider.wasm";
+
+/// Puts a module into a ConfigMap.
+pub(crate) async fn publish(admin: &Client, name: &str, path: &str) -> Result<()> {
     let config_map = ConfigMap {
         metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-        binary_data: Some([("provider.wasm".to_owned(), ByteString(fs::read(path)?))].into()),
+        binary_data: Some([(KEY.to_owned(), ByteString(fs::read(path)?))].into()),
         ..ConfigMap::default()
     };
     Api::namespaced(admin.clone(), "kube-system").create(&PostParams::default(), &config_map).await?;
-    Ok(json!({ "configMap": { "name": name, "key": "provider.wasm", "sha256": guests::sha256(path) } }))
+    Ok(())
+}
+
+/// What a cloud configuration says of a provider.
+pub(crate) fn provider(name: &str, path: &str, settings: &Value) -> Value {
+    let module = json!({ "configMap": { "name": name, "key": KEY, "sha256": guests::sha256(path) } });
+    json!({ "module": module, "settings": settings })
+}
+
+/// What it says of the provider that is shown.
+pub(crate) fn digitalocean() -> Value {
+    let mut provider = provider(DIGITALOCEAN, guests::DIGITALOCEAN, &json!({ "pollInterval": "1s" }));
+    provider["writesAnnotations"] =
+        json!(["kubernetes.digitalocean.com/load-balancer-id", "service.beta.kubernetes.io/do-loadbalancer-type"]);
+    provider
 }
 
 /// Writes `cloud.yaml` of `deploy/config.yaml` with another provider, cloud and token file.

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::Api;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, DeleteParams};
 use kube::{Client, ResourceExt};
 use tests::kubelet;
 
@@ -16,6 +17,11 @@ const CRIMES: [(&str, &str); 4] = [
     ("write-while-reading", "deletes a machine while it is asked for one"),
     ("borrowed-token", "sends a token of its own choice"),
 ];
+
+/// Whether this is a node of the hostile provider. What is refused is shown, and not what becomes of these nodes.
+pub(crate) fn is_node(name: &str) -> bool {
+    CRIMES.iter().any(|(it, _)| *it == name)
+}
 
 /// The account that aerostat remembers on its Lease. Any other would be refused before it has begun.
 pub(crate) async fn account(admin: &Client) -> Result<String> {
@@ -37,4 +43,13 @@ pub(crate) async fn commit(stage: &mut Stage, admin: &Client) -> Result<()> {
         bail!("a request of the hostile provider reached the cloud");
     }
     stage.screen.note("Nothing of that reached the cloud, and its nodes keep their taint.")
+}
+
+/// Takes its nodes away.
+pub(crate) async fn leave(admin: &Client) -> Result<()> {
+    let nodes: Api<Node> = Api::all(admin.clone());
+    for (name, _) in CRIMES {
+        nodes.delete(name, &DeleteParams::default()).await?;
+    }
+    Ok(())
 }

@@ -1,4 +1,6 @@
-//! The Service as it changes, told in words.
+//! Services as they change, told in words; and the one that the demo makes.
+
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -6,12 +8,12 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
 /// The Service's name, in the namespace `default`.
-pub(crate) const NAME: &str = "web";
+const NAME: &str = "web";
 
-/// Tells what is new about the Service.
+/// Tells what is new about Services.
 #[derive(Default)]
 pub(crate) struct Services {
-    known: Option<Seen>,
+    known: BTreeMap<String, Seen>,
 }
 
 #[derive(Clone, Default, PartialEq)]
@@ -25,10 +27,10 @@ pub(crate) struct Seen {
 }
 
 impl Services {
-    /// What has changed since the Service was last told about.
+    /// What has changed since a Service was last told about.
     pub(crate) fn tell(&mut self, service: &Service) -> Vec<String> {
         let now = Seen::of(service);
-        let Some(before) = self.known.replace(now.clone()) else {
+        let Some(before) = self.known.insert(service.name_any(), now.clone()) else {
             return vec![format!("created, of type LoadBalancer, for port {}", now.ports)];
         };
         let mut lines = Vec::new();
@@ -50,14 +52,14 @@ impl Services {
         lines
     }
 
-    /// Forgets the Service, which is no more.
-    pub(crate) fn forget(&mut self) {
-        self.known = None;
+    /// Forgets a Service that is no more.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.known.remove(name);
     }
 
-    /// The Service as it was last told about.
+    /// The demo's own Service as it was last told about.
     pub(crate) fn seen(&self) -> Option<&Seen> {
-        self.known.as_ref()
+        self.known.get(NAME)
     }
 }
 

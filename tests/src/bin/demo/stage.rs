@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Event, Node, Service};
@@ -16,6 +16,7 @@ use tests::digitalocean::Simulator;
 use crate::audit::{Audit, is_refusal};
 use crate::cloud::LoadBalancers;
 use crate::events::Events;
+use crate::hostile;
 use crate::nodes::Nodes;
 use crate::screen::{Colour, Screen};
 use crate::services::Services;
@@ -78,27 +79,35 @@ impl Stage {
 
     /// Shows what happens until that has happened which is waited for.
     pub(crate) async fn until(&mut self, what: &str, done: impl Fn(&Stage) -> bool) -> Result<()> {
-        let mut look = tokio::time::interval(LOOK);
         let all = async {
             while !done(self) {
-                tokio::select! {
-                    entry = self.aerostat.log.recv() => {
-                        self.audit.show(&self.screen, &entry.context("aerostat has ended")?)?;
-                    }
-                    change = self.changes.next() => self.tell(change.context("a watch has ended")??)?,
-                    _ = look.tick() => {
-                        for line in self.load_balancers.tell(&self.cloud) {
-                            self.screen.happened(Colour::Dim, "cloud", &line)?;
-                        }
-                    }
-                }
+                self.step().await?;
             }
             Ok(())
         };
-        match tokio::time::timeout(PATIENCE, all).await {
-            Ok(result) => result,
-            Err(_) => bail!("waited in vain for {what}"),
+        tokio::time::timeout(PATIENCE, all).await.with_context(|| format!("waited in vain for {what}"))?
+    }
+
+    /// Shows what happens until something ends that should not.
+    pub(crate) async fn forever(&mut self) -> Result<()> {
+        loop {
+            self.step().await?;
         }
+    }
+
+    /// Shows what happens next, if anything does for a moment.
+    async fn step(&mut self) -> Result<()> {
+        tokio::select! {
+            entry = self.aerostat.log.recv() => {
+                self.audit.show(&self.screen, &entry.context("aerostat has ended")?)?;
+            }
+            change = self.changes.next() => self.tell(change.context("a watch has ended")??)?,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        for line in self.load_balancers.tell(&self.cloud) {
+            self.screen.happened(Colour::Dim, "cloud", &line)?;
+        }
+        Ok(())
     }
 
     /// Shows the log, and nothing else, until so many different requests were refused.
@@ -124,18 +133,21 @@ impl Stage {
             }
             Change::Service(service) if is_shown(&service) => (service.name_any(), self.services.tell(&service)),
             Change::NoService(name) => {
-                self.services.forget();
+                self.services.forget(&name);
                 (name, vec!["is gone".to_owned()])
             }
             Change::Event(event) => match self.events.tell(&event) {
-                Some((who, line, warning)) => {
+                Some((who, line, warning)) if !hostile::is_node(&who) => {
                     let colour = if warning { Colour::Yellow } else { Colour::Bold };
                     return self.screen.happened(colour, &who, &line);
                 }
-                None => return Ok(()),
+                _ => return Ok(()),
             },
             Change::Service(_) | Change::Nothing => return Ok(()),
         };
+        if hostile::is_node(&who) {
+            return Ok(());
+        }
         for (index, line) in lines.into_iter().enumerate() {
             self.screen.happened(Colour::Bold, if index == 0 { &who } else { "" }, &line)?;
         }
@@ -143,9 +155,9 @@ impl Stage {
     }
 }
 
-/// Not the API server's own.
+/// All but the API server's own.
 fn is_shown(service: &Service) -> bool {
-    service.name_any() == crate::services::NAME
+    service.name_any() != "kubernetes"
 }
 
 /// All objects of a kind, each as it is after a change, or its name if it is no more.
