@@ -14,6 +14,7 @@ mod changes;
 mod error;
 mod hosts;
 mod memory;
+mod memos;
 mod plan;
 mod removal;
 mod services;

@@ -14,10 +14,12 @@ use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::memory::Then;
+use crate::service::memos;
 use crate::service::plan::{Plan, plan};
 use crate::service::services::trim;
 use crate::service::status;
 use crate::service::sync::{Step, held};
+use crate::service::wish::unclaimed;
 use crate::service::write::Written;
 use crate::worker::{Next, random};
 
@@ -66,29 +68,22 @@ impl Controller {
         if let Err(error) = self.check_memo(service) {
             warn!("{error}");
             unwanted.memo = None;
-            return self.call_delete(about, &self.without_claims(unwanted)).await;
+            return self.call_delete(about, &unclaimed(unwanted, &self.cluster)).await;
         }
         let removal = self.call_delete(about, &unwanted).await?;
         if let Removal::Pending(Unfinished { standing: Standing { memo: Some(memo), .. }, .. }) = &removal
             && unwanted.memo.as_ref() != Some(memo)
         {
-            let holder = self.holder(&self.memory(), service, memo);
+            let holder = memos::holder(service, memo, &self.memory(), &self.services.all());
             if let Some(holder) = holder {
                 let message = format!(
                     "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
                 );
                 self.recorder.record(about.clone(), Severity::Warning, "LoadBalancerNotDeleted", &message);
-                return self.call_delete(about, &self.without_claims(unwanted)).await;
+                return self.call_delete(about, &unclaimed(unwanted, &self.cluster)).await;
             }
         }
         Ok(removal)
-    }
-
-    /// Without what the Service's author could have written to name a load balancer.
-    fn without_claims(&self, mut unwanted: LoadBalancer) -> LoadBalancer {
-        unwanted.current.clear();
-        unwanted.annotations.retain(|(key, _)| !self.cluster.description.writes_annotations.contains(key));
-        unwanted
     }
 
     async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Removal, CloudError> {
@@ -146,7 +141,7 @@ impl Controller {
                 }
             }
         };
-        if let Some(holder) = unwanted.memo.as_deref().and_then(|it| self.heir(&unwanted.owner.uid, it)) {
+        if let Some(holder) = self.heir(&unwanted) {
             info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
             self.memory().forget(key);
             return Ok(None);
@@ -171,6 +166,11 @@ impl Controller {
                 Ok(Some(after))
             }
         }
+    }
+
+    /// Which Service has the memo of one that is gone.
+    fn heir(&self, unwanted: &LoadBalancer) -> Option<String> {
+        memos::watched(&unwanted.owner.uid, unwanted.memo.as_deref()?, &self.services.all()).next()
     }
 
     fn end(&self, key: &str) {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use cloud_provider::{Error as CloudError, LoadBalancer, Progress, Standing};
 use k8s_openapi::api::core::v1::Service;
-use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
@@ -239,9 +238,4 @@ impl Controller {
 /// When a cloud that is busy is asked again.
 pub(super) fn held(after: Duration) -> Duration {
     after.clamp(SHORTEST_PENDING, LONGEST_PENDING)
-}
-
-/// What a message calls a Service.
-pub(super) fn called(service: &Service) -> String {
-    format!("{}/{}", service.namespace().unwrap_or_default(), service.name_any())
 }

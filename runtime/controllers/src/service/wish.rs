@@ -71,6 +71,13 @@ pub(super) fn unwanted(service: &Service, cluster: &Cluster) -> LoadBalancer {
     }
 }
 
+/// Without what only claims a load balancer: the addresses, and the annotations in which the provider notes whose it is.
+pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBalancer {
+    unwanted.current.clear();
+    unwanted.annotations.retain(|(key, _)| !cluster.description.writes_annotations.contains(key));
+    unwanted
+}
+
 /// What makes two wishes of one Service different: all but what we write ourselves.
 pub(super) fn essence(mut wish: LoadBalancer) -> LoadBalancer {
     wish.memo = None;
@@ -312,6 +319,14 @@ mod tests {
         assert_eq!(traffic(json!({ "externalTrafficPolicy": "Local" })), Traffic::Cluster);
         let node_port = json!({ "type": "NodePort", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 });
         assert_eq!(traffic(node_port), Traffic::Cluster);
+    }
+
+    #[test]
+    fn what_only_claims_a_load_balancer_can_be_left_out() {
+        let mut change = with_load_balancer();
+        change["metadata"]["annotations"] = json!({ ID: "lb-1", SIZE: "2" });
+        let unclaimed = unclaimed(wished(change), &cluster());
+        assert_eq!((unclaimed.current.len(), unclaimed.annotations), (0, vec![(SIZE.to_owned(), "2".to_owned())]));
     }
 
     #[test]

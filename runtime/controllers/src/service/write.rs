@@ -11,11 +11,11 @@ use crate::events::Severity;
 use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
-use crate::service::memory::{Cause, Memory, Then, Unwritten};
+use crate::service::memory::{Cause, Then, Unwritten};
+use crate::service::memos;
 use crate::service::plan::{Plan, plan};
 use crate::service::services::{key, trim};
 use crate::service::status::{self, memo};
-use crate::service::sync::called;
 use crate::service::wish::essence;
 use crate::worker::random;
 
@@ -46,7 +46,7 @@ impl Controller {
     pub(super) fn keep(&self, key: &str, service: &Service, standing: Standing, then: Then) -> Result<(), Error> {
         let mut memory = self.memory();
         if let Some(memo) = standing.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
-            && let Some(holder) = self.holder(&memory, service, memo)
+            && let Some(holder) = memos::holder(service, memo, &memory, &self.services.all())
         {
             let error = taken(service, memo, &holder);
             return Err(match then {
@@ -122,39 +122,10 @@ impl Controller {
     /// Refuses a memo that an older Service has as well: whose load balancer it is, is clear.
     pub(super) fn check_memo(&self, service: &Service) -> Result<(), CloudError> {
         let Some(memo) = memo(service) else { return Ok(()) };
-        let age = |it: &Service| {
-            let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
-            (created, it.metadata.uid.clone())
-        };
-        let all = self.services.all();
-        let mut others = all.iter().filter(|it| it.metadata.uid != service.metadata.uid);
-        match others.find(|it| status::memo(it) == Some(memo) && age(it) < age(service)) {
-            Some(holder) => Err(taken(service, memo, &called(holder))),
+        match memos::elder(service, memo, &self.services.all()) {
+            Some(elder) => Err(taken(service, memo, &elder)),
             None => Ok(()),
         }
-    }
-
-    /// Which other Service has a memo.
-    pub(super) fn holder(&self, memory: &Memory, service: &Service, memo: &str) -> Option<String> {
-        let uid = service.metadata.uid.as_deref().unwrap_or_default();
-        let mut remembered = memory.iter().filter(|(_, it)| it.uid != uid);
-        if let Some((key, _)) = remembered.find(|(_, it)| it.memo.as_deref() == Some(memo)) {
-            return Some(key.to_owned());
-        }
-        // Of Services that are remembered, the memory knows more than the watch.
-        let is_remembered = |other: &Service| {
-            memory.peek(&key(other)).is_some_and(|it| Some(it.uid.as_str()) == other.metadata.uid.as_deref())
-        };
-        let all = self.services.all();
-        let mut others = all.iter().filter(|it| it.metadata.uid.as_deref() != Some(uid) && !is_remembered(it));
-        others.find(|it| status::memo(it) == Some(memo)).map(|it| called(it))
-    }
-
-    /// Which Service has the memo of one that is gone.
-    pub(super) fn heir(&self, uid: &str, memo: &str) -> Option<String> {
-        let all = self.services.all();
-        let mut others = all.iter().filter(|it| it.metadata.uid.as_deref() != Some(uid));
-        others.find(|it| status::memo(it) == Some(memo)).map(|it| called(it))
     }
 
     fn tell_of_success(&self, key: &str, service: &Service, cause: Cause) {
@@ -184,6 +155,6 @@ fn taken(service: &Service, memo: &str, holder: &str) -> CloudError {
     CloudError::Invalid(format!(
         "the load balancer that is remembered as {memo:?} is Service {holder}'s, and cannot be Service {}'s too: it is not \
          touched",
-        called(service),
+        key(service),
     ))
 }
