@@ -1,5 +1,7 @@
 //! `deploy/`: what an operator applies is accepted, fits the binary, and is enough for it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod config;
 mod enough;
 mod install;

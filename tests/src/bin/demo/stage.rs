@@ -41,11 +41,11 @@ pub(crate) struct Stage {
 
 /// What changed in the cluster.
 enum Change {
-    Node(Node),
+    Node(Box<Node>),
     NoNode(String),
-    Service(Service),
+    Service(Box<Service>),
     NoService(String),
-    Event(Event),
+    Event(Box<Event>),
     Nothing,
 }
 
@@ -161,7 +161,11 @@ fn is_shown(service: &Service) -> bool {
 }
 
 /// All objects of a kind, each as it is after a change, or its name if it is no more.
-fn watch<K>(client: &Client, is: fn(K) -> Change, is_gone: fn(String) -> Change) -> BoxStream<'static, Result<Change>>
+fn watch<K>(
+    client: &Client,
+    is: fn(Box<K>) -> Change,
+    is_gone: fn(String) -> Change,
+) -> BoxStream<'static, Result<Change>>
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + 'static,
 {
@@ -169,7 +173,7 @@ where
     watcher(api, watcher::Config::default())
         .default_backoff()
         .map_ok(move |event| match event {
-            watcher::Event::Apply(object) | watcher::Event::InitApply(object) => is(object),
+            watcher::Event::Apply(object) | watcher::Event::InitApply(object) => is(Box::new(object)),
             watcher::Event::Delete(object) => is_gone(object.name_any()),
             watcher::Event::Init | watcher::Event::InitDone => Change::Nothing,
         })
