@@ -156,18 +156,34 @@ impl Leader {
     }
 
     /// Gives the Lease back, so that another replica need not wait for it to expire.
-    pub(crate) async fn release(self) {
+    pub(crate) async fn release(mut self) {
         // No write to the cloud may leave any more, whatever becomes of the Lease.
         *self.tenure.renewed() = None;
         self.status.set(0);
-        let Some(lease) = self.election.release(now()) else { return };
-        match self.put(&lease).await {
-            Ok(_) => {
+        match self.give_back().await {
+            Ok(true) => {
                 info!("released lease {}", self.lock());
                 self.report("stopped leading");
             }
+            Ok(false) => {}
             Err(cause) => warn!("cannot release lease {}: {cause}; it expires by itself", self.lock()),
         }
+    }
+
+    /// Returns whether there was something to give back.
+    async fn give_back(&mut self) -> Result<bool, String> {
+        let Some(lease) = self.election.release(now()) else { return Ok(false) };
+        if let Err(cause) = self.put(&lease).await {
+            // An annotation may have been written meanwhile, by us too.
+            debug!("lease {} has changed or cannot be written, reading it: {cause}", self.lock());
+            let Some(found) = self.request("read", self.leases.get_opt(&self.settings.name)).await? else {
+                return Ok(false);
+            };
+            self.election.wrote(found, now());
+            let Some(lease) = self.election.release(now()) else { return Ok(false) };
+            self.put(&lease).await?;
+        }
+        Ok(true)
     }
 
     /// `None` once the Lease is renewed.
