@@ -100,27 +100,7 @@ impl Cloud {
 
     /// The cloud as controllers see it.
     pub(crate) fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        let annotation = |key: &str, doc: &str| cloud_provider::Annotation {
-            key: key.to_owned(),
-            values: "any text".to_owned(),
-            default: None,
-            doc: doc.to_owned(),
-        };
-        let description = Description {
-            name: "fake".to_owned(),
-            provider_id_prefixes: vec!["fake://".to_owned()],
-            annotations: vec![annotation(SIZE, "How large it is."), annotation(ID, "Which one it is.")],
-            writes_annotations: vec![ID.to_owned()],
-            get_batch: 1,
-            list_page: 500,
-            ..Description::default()
-        };
-        cloud_provider::Cloud {
-            description: Arc::new(description),
-            identity: self.clone(),
-            instances: None,
-            load_balancers: Some(self.clone()),
-        }
+        offer(self.clone(), self.clone())
     }
 
     /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
@@ -275,6 +255,31 @@ impl LoadBalancers for Cloud {
             Answer::Panic => panic!("the provider panics about {}", unwanted.owner.name),
         };
         Reply { answer, notices }
+    }
+}
+
+/// A cloud that has load balancers and nothing else.
+pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBalancers>) -> cloud_provider::Cloud {
+    let annotation = |key: &str, doc: &str| cloud_provider::Annotation {
+        key: key.to_owned(),
+        values: "any text".to_owned(),
+        default: None,
+        doc: doc.to_owned(),
+    };
+    let description = Description {
+        name: "fake".to_owned(),
+        provider_id_prefixes: vec!["fake://".to_owned()],
+        annotations: vec![annotation(SIZE, "How large it is."), annotation(ID, "Which one it is.")],
+        writes_annotations: vec![ID.to_owned()],
+        get_batch: 1,
+        list_page: 500,
+        ..Description::default()
+    };
+    cloud_provider::Cloud {
+        description: Arc::new(description),
+        identity,
+        instances: None,
+        load_balancers: Some(load_balancers),
     }
 }
 

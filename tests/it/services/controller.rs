@@ -51,11 +51,16 @@ pub(crate) struct Controller {
 impl Controller {
     /// Starts a controller that asks `cloud`, and writes as aerostat.
     pub(crate) fn start(cluster: &Cluster, cloud: &Arc<Cloud>, options: Options) -> Controller {
-        Controller::start_as(cluster.aerostat.clone(), cloud, Account::any(), options)
+        Controller::start_as(cluster.aerostat.clone(), cloud.offered(), Account::any(), options)
     }
 
     /// Starts a controller with a client and an account of the test's making.
-    pub(crate) fn start_as(client: Client, cloud: &Arc<Cloud>, account: Account, options: Options) -> Controller {
+    pub(crate) fn start_as(
+        client: Client,
+        cloud: cloud_provider::Cloud,
+        account: Account,
+        options: Options,
+    ) -> Controller {
         let registry = Registry::new();
         let metrics = Metrics::register(&registry).expect("nothing is registered yet");
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
@@ -70,7 +75,7 @@ impl Controller {
         });
         beside.spawn(sender);
         let mut run = JoinSet::new();
-        run.spawn(service::run(client, nodes.clone(), cloud.offered(), account, recorder, metrics, options, shutdown));
+        run.spawn(service::run(client, nodes.clone(), cloud, account, recorder, metrics, options, shutdown));
         Controller { registry, nodes, run, beside, stop }
     }
 

@@ -110,7 +110,7 @@ async fn case_120_without_finalizer_the_cloud_is_not_called() {
     let cloud = Cloud::new();
     let faults = Faults::new();
     faults.set(Fault::status(Method::PATCH, STATUS, 500, "InternalError", "injected failure").times(1));
-    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
     create(&cluster, &service("s1")).await;
     addressed(&cluster, "s1", "192.0.2.1").await;
 

@@ -60,7 +60,7 @@ async fn a_memo_that_could_not_be_written_is_written_before_the_next_call() {
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let faults = Faults::new();
-    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
     let mut held = service("s1");
     held.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     let path = r"/services/s1/status(\?|$)";

@@ -147,11 +147,16 @@ async fn a_service_that_is_gone_is_not_updated() {
 async fn what_only_lacked_nodes_is_tried_again_when_one_joins() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures_next("s1", [Answer::Error(Error::Invalid("no usable nodes".to_owned()))]);
+    let invalid = Answer::Error(Error::Invalid("no usable nodes".to_owned()));
+    cloud.ensures_next("s1", [invalid.clone(), invalid]);
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;
     told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
     join(&cluster, &node(1)).await;
     assert_eq!(hosts(&cloud, "s1", 2).await, ["n1"]);
+    join(&cluster, &node(2)).await;
+    assert_eq!(hosts(&cloud, "s1", 3).await, ["n1", "n2"]);
     addressed(&cluster, "s1", "192.0.2.1").await;
+    let events = told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
+    assert_eq!(events.iter().filter(|it| it.contains(" SyncLoadBalancerFailed: ")).count(), 1, "it is told once");
 }
