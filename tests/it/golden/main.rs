@@ -3,6 +3,7 @@
 //! `GOLDEN_DIR=…` plays another folder of the same format as well. Recordings that need the route controller are named
 //! and left out.
 
+mod ahead;
 mod better;
 mod compare;
 mod run;
@@ -25,8 +26,8 @@ use crate::scenario::{Recording, Scenario};
 /// How long after a recording's last second a slow machine may still do what was expected.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// So many recordings of another folder are played at the same time.
-const SIDE_BY_SIDE: usize = 2;
+/// So many recordings are played at the same time.
+const SIDE_BY_SIDE: usize = 3;
 
 /// How one recording compared.
 struct Verdict {
@@ -97,8 +98,8 @@ fn report(verdict: &Verdict) -> String {
     text
 }
 
-async fn check(file: &str) {
-    let verdict = play(&vendored().join(file)).await.expect("the recording is played");
+async fn check(file: &'static str) {
+    let verdict = ahead::verdict(file, VENDORED, &vendored()).await.expect("the recording is played");
     assert!(verdict.left_out.is_none(), "{}", report(&verdict));
     assert!(verdict.differences.is_empty(), "\n{}", report(&verdict));
     eprint!("{}", report(&verdict));

@@ -89,7 +89,7 @@ struct Slot {
     exclusive: Mutex<()>,
 }
 
-static POOL: [Slot; 2] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 2];
+static POOL: [Slot; 3] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 3];
 
 /// The control plane of [`cluster`].
 pub(super) async fn shared() -> &'static ControlPlane {
