@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tests::control_plane::{Cluster, kubectl};
+use tests::operator;
 
 /// What kubectl, or a shell that ran it, said.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Said {
 }
 
 /// A folder as the README's commands expect it: `deploy/` and the module in it. It goes away with the test.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(operator::Folder);
 
 /// The manifests' folder.
 pub(crate) fn deploy() -> PathBuf {
@@ -78,29 +79,30 @@ pub(crate) fn files(config: ConfigMap, secret: Secret) -> Vec<(String, Vec<u8>)>
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("deploy-{}", uuid::Uuid::new_v4()));
-        fs::create_dir_all(path.join("deploy")).unwrap();
-        fs::create_dir_all(path.join("bin")).unwrap();
-        for name in manifests() {
-            fs::copy(deploy().join(&name), path.join("deploy").join(&name)).unwrap();
+        let folder = operator::Folder::new();
+        for name in ["bin", "deploy"] {
+            fs::create_dir(folder.path(name)).unwrap();
         }
-        fs::copy(tests::guests::DIGITALOCEAN, path.join("digitalocean.wasm")).unwrap();
-        std::os::unix::fs::symlink(kubectl().unwrap(), path.join("bin/kubectl")).unwrap();
-        Folder(path)
+        for name in manifests() {
+            fs::copy(deploy().join(&name), folder.path("deploy").join(&name)).unwrap();
+        }
+        fs::copy(tests::guests::DIGITALOCEAN, folder.path("digitalocean.wasm")).unwrap();
+        std::os::unix::fs::symlink(kubectl().unwrap(), folder.path("bin/kubectl")).unwrap();
+        Folder(folder)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path(name)
     }
 
     /// Runs a script with bash, as an administrator of the cluster who typed it, line for line, and `input` where it asks.
     pub(crate) fn run(&self, cluster: &Cluster, script: &str, input: &str) -> Said {
         let mut bash = Command::new("bash")
             .args(["-euo", "pipefail", "-c", script])
-            .current_dir(&self.0)
+            .current_dir(self.path(""))
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
-            .env("HOME", &self.0)
+            .env("HOME", self.path(""))
             .env("KUBECONFIG", cluster.control_plane.admin_kubeconfig())
             .env("IMAGE", "registry.example.org/ours:1")
             .stdin(Stdio::piped())
@@ -112,12 +114,5 @@ impl Folder {
         let output = bash.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Said { success: output.status.success(), out: text(output.stdout), error: text(output.stderr) }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left is in target/.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
