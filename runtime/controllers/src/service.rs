@@ -276,3 +276,6 @@ impl Reconcile for Controller {
         self.back_off
     }
 }
+
+#[cfg(test)]
+mod tests;

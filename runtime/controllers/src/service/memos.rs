@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cloud_provider::Error;
 use k8s_openapi::api::core::v1::Service;
 
 use crate::service::memory::Memory;
@@ -18,9 +19,8 @@ pub(super) fn elder(service: &Service, memo: &str, all: &[Arc<Service>]) -> Opti
     others.find(|it| status::memo(it) == Some(memo)).map(|it| key(it))
 }
 
-/// Another Service that has a memo, or is about to have it.
-pub(super) fn holder(service: &Service, memo: &str, memory: &Memory, all: &[Arc<Service>]) -> Option<String> {
-    let uid = service.metadata.uid.as_deref().unwrap_or_default();
+/// Another Service than the one with this UID that has a memo, or is about to have it.
+pub(super) fn holder(uid: &str, memo: &str, memory: &Memory, all: &[Arc<Service>]) -> Option<String> {
     let mut remembered = memory.iter().filter(|(_, it)| it.uid != uid && it.memo.as_deref() == Some(memo));
     // Of a Service that is remembered, the memory knows more than the watch.
     let is_remembered = |key: &str| {
@@ -35,6 +35,14 @@ pub(super) fn holder(service: &Service, memo: &str, memory: &Memory, all: &[Arc<
 pub(super) fn watched<'a>(uid: &'a str, memo: &'a str, all: &'a [Arc<Service>]) -> impl Iterator<Item = String> + 'a {
     let others = all.iter().filter(move |it| it.metadata.uid.as_deref() != Some(uid));
     others.filter(move |it| status::memo(it) == Some(memo)).map(|it| key(it))
+}
+
+/// Why a Service cannot have a memo.
+pub(super) fn taken(service: &str, memo: &str, holder: &str) -> Error {
+    Error::Invalid(format!(
+        "the load balancer that is remembered as {memo:?} is Service {holder}'s, and cannot be Service {service}'s too: \
+         it is not touched"
+    ))
 }
 
 #[cfg(test)]
@@ -73,24 +81,22 @@ mod tests {
 
     #[test]
     fn a_memo_is_its_first_holders() {
-        let (holder, other) = (with_memo("holder", FIRST), without_memo("other"));
-        let all = [holder.clone(), other.clone()];
+        let all = [with_memo("holder", FIRST), without_memo("other")];
         let memory = Memory::default();
-        assert_eq!(self::holder(&other, "lb-1", &memory, &all).as_deref(), Some("default/holder"));
-        assert_eq!(self::holder(&other, "lb-2", &memory, &all), None);
-        assert_eq!(self::holder(&holder, "lb-1", &memory, &all), None, "its own");
+        assert_eq!(holder("uid of other", "lb-1", &memory, &all).as_deref(), Some("default/holder"));
+        assert_eq!(holder("uid of other", "lb-2", &memory, &all), None);
+        assert_eq!(holder("uid of holder", "lb-1", &memory, &all), None, "its own");
     }
 
     #[test]
     fn the_memory_knows_more_than_the_watch() {
-        let (holder, other) = (with_memo("holder", FIRST), without_memo("other"));
-        let all = [holder.clone(), other.clone()];
+        let all = [with_memo("holder", FIRST), without_memo("other")];
         let mut memory = Memory::default();
-        memory.entry("default/holder", &holder, Instant::now()).memo = Some("lb-2".to_owned());
-        assert_eq!(self::holder(&other, "lb-1", &memory, &all), None, "it has another by now");
-        assert_eq!(self::holder(&other, "lb-2", &memory, &all).as_deref(), Some("default/holder"));
+        memory.entry("default/holder", &all[0], Instant::now()).memo = Some("lb-2".to_owned());
+        assert_eq!(holder("uid of other", "lb-1", &memory, &all), None, "it has another by now");
+        assert_eq!(holder("uid of other", "lb-2", &memory, &all).as_deref(), Some("default/holder"));
         let earlier = service(json!({ "metadata": { "name": "holder", "uid": "an earlier one" } }));
         memory.entry("default/holder", &earlier, Instant::now()).memo = None;
-        assert_eq!(self::holder(&other, "lb-1", &memory, &all).as_deref(), Some("default/holder"));
+        assert_eq!(holder("uid of other", "lb-1", &memory, &all).as_deref(), Some("default/holder"));
     }
 }

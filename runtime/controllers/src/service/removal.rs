@@ -6,7 +6,7 @@ use std::time::Duration;
 use cloud_provider::{Error as CloudError, LoadBalancer, Removal, Standing, Unfinished};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
 use crate::events::{Severity, reference};
 use crate::inventory::sweep::{CALL, late};
@@ -29,7 +29,7 @@ impl Controller {
         &self,
         key: &str,
         service: Arc<Service>,
-        unwanted: LoadBalancer,
+        mut unwanted: LoadBalancer,
     ) -> Result<Step<Next>, Error> {
         let now = Instant::now();
         if let Some(pause) = self.memory().entry(key, &service, now).deleting(now) {
@@ -40,7 +40,11 @@ impl Controller {
         if self.memory().entry(key, &service, now).begin_deletion(&unwanted) {
             self.tell_of_deletion(&about);
         }
-        match self.delete(&about, &service, unwanted).await.map_err(Error::Delete)? {
+        if let Some((memo, elder)) = self.elder(&service) {
+            self.tell_of_another(&about, &memo, &elder);
+            unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.cluster) };
+        }
+        match self.delete(&about, unwanted).await.map_err(Error::Delete)? {
             Removal::Done => self.release(key, service).await,
             Removal::Pending(it) => {
                 let after = held(it.after);
@@ -59,31 +63,23 @@ impl Controller {
 
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
     /// the Service only says of itself.
-    async fn delete(
-        &self,
-        about: &ObjectReference,
-        service: &Service,
-        mut unwanted: LoadBalancer,
-    ) -> Result<Removal, CloudError> {
-        if let Err(error) = self.check_memo(service) {
-            warn!("{error}");
-            unwanted.memo = None;
-            return self.call_delete(about, &unclaimed(unwanted, &self.cluster)).await;
-        }
+    async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Removal, CloudError> {
         let removal = self.call_delete(about, &unwanted).await?;
-        if let Removal::Pending(Unfinished { standing: Standing { memo: Some(memo), .. }, .. }) = &removal
-            && unwanted.memo.as_ref() != Some(memo)
-        {
-            let holder = memos::holder(service, memo, &self.memory(), &self.services.all());
-            if let Some(holder) = holder {
-                let message = format!(
-                    "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
-                );
-                self.recorder.record(about.clone(), Severity::Warning, "LoadBalancerNotDeleted", &message);
-                return self.call_delete(about, &unclaimed(unwanted, &self.cluster)).await;
-            }
+        let Some((memo, holder)) = self.foreign(&unwanted, &removal) else { return Ok(removal) };
+        self.tell_of_another(about, &memo, &holder);
+        let removal = self.call_delete(about, &unclaimed(unwanted.clone(), &self.cluster)).await?;
+        match self.foreign(&unwanted, &removal) {
+            None => Ok(removal),
+            Some((memo, holder)) => Err(memos::taken(&key_of(&unwanted), &memo, &holder)),
         }
-        Ok(removal)
+    }
+
+    /// The memo that a deletion goes on with, and whose it is, if it is another Service's.
+    fn foreign(&self, unwanted: &LoadBalancer, removal: &Removal) -> Option<(String, String)> {
+        let Removal::Pending(Unfinished { standing: Standing { memo, .. }, .. }) = removal else { return None };
+        let memo = memo.clone().filter(|it| unwanted.memo.as_ref() != Some(it))?;
+        let holder = memos::holder(&unwanted.owner.uid, &memo, &self.memory(), &self.services.all())?;
+        Some((memo, holder))
     }
 
     async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Removal, CloudError> {
@@ -150,7 +146,7 @@ impl Controller {
         if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted)) {
             self.tell_of_deletion(&about);
         }
-        match self.call_delete(&about, &unwanted).await.map_err(Error::Vanished)? {
+        match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
             Removal::Done => {
                 self.memory().forget(key);
                 self.tell_of_the_end(&about);
@@ -179,6 +175,13 @@ impl Controller {
         }
     }
 
+    fn tell_of_another(&self, about: &ObjectReference, memo: &str, holder: &str) {
+        let message = format!(
+            "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
+        );
+        self.recorder.record(about.clone(), Severity::Warning, "LoadBalancerNotDeleted", &message);
+    }
+
     fn tell_of_deletion(&self, about: &ObjectReference) {
         self.recorder.record(about.clone(), Severity::Normal, "DeletingLoadBalancer", "Deleting load balancer");
     }
@@ -186,6 +189,11 @@ impl Controller {
     fn tell_of_the_end(&self, about: &ObjectReference) {
         self.recorder.record(about.clone(), Severity::Normal, "DeletedLoadBalancer", "Deleted load balancer");
     }
+}
+
+/// What the work queue calls the Service that had it.
+fn key_of(unwanted: &LoadBalancer) -> String {
+    format!("{}/{}", unwanted.owner.namespace, unwanted.owner.name)
 }
 
 /// Why a Service was not released.

@@ -10,11 +10,12 @@ use tracing::{debug, info};
 
 use crate::events::Severity;
 use crate::inventory::sweep::{CALL, late};
-use crate::object::{Part, update_latest};
+use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::hosts::Hosts;
 use crate::service::memory::{Cause, State, Then, Turn, Unwritten};
+use crate::service::memos;
 use crate::service::plan::{Plan, plan};
 use crate::service::services::trim;
 use crate::service::status;
@@ -136,7 +137,9 @@ impl Controller {
         mut wish: LoadBalancer,
         hosts: &Hosts,
     ) -> Result<Progress, CloudError> {
-        self.check_memo(service)?;
+        if let Some((memo, elder)) = self.elder(service) {
+            return Err(memos::taken(key, &memo, &elder));
+        }
         wish.nodes.clone_from(&hosts.machines);
         let about = {
             let mut memory = self.memory();
@@ -221,6 +224,7 @@ impl Controller {
                 Ok(Some(written))
             }
             Ok(None) => Ok(None),
+            Err(error) if object::Error::is_gone(&error) => Ok(None),
             Err(error) => Err(Error::Finalizer(error)),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Error as CloudError, LoadBalancer, Standing};
+use cloud_provider::{LoadBalancer, Standing};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use crate::service::error::Error;
 use crate::service::memory::{Cause, Then, Unwritten};
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
-use crate::service::services::{key, trim};
+use crate::service::services::trim;
 use crate::service::status::{self, memo};
 use crate::service::wish::essence;
 use crate::worker::random;
@@ -45,10 +45,11 @@ impl Controller {
     /// Keeps in memory what the provider answered, unless its memo is another Service's.
     pub(super) fn keep(&self, key: &str, service: &Service, standing: Standing, then: Then) -> Result<(), Error> {
         let mut memory = self.memory();
+        let uid = service.metadata.uid.as_deref().unwrap_or_default();
         if let Some(memo) = standing.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
-            && let Some(holder) = memos::holder(service, memo, &memory, &self.services.all())
+            && let Some(holder) = memos::holder(uid, memo, &memory, &self.services.all())
         {
-            let error = taken(service, memo, &holder);
+            let error = memos::taken(key, memo, &holder);
             return Err(match then {
                 Then::Deleting(_) => Error::Delete(error),
                 Then::Served | Then::Pending(_) | Then::Restored => Error::Ensure(error),
@@ -71,7 +72,7 @@ impl Controller {
         let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
         let mut wished = None;
         let plan = |it: &Service| {
-            // Only the very first look may be at what the call was made with: who writes between, knows more.
+            // Whoever has written a memo that is neither the call's nor its answer's knows more.
             let other = memo(it).filter(|it| Some(*it) != carried.as_deref() && Some(*it) != standing.memo.as_deref());
             if let Some(other) = other {
                 return Err(Refusal::OtherMemo(other.to_owned()));
@@ -119,13 +120,11 @@ impl Controller {
         Written::Gone
     }
 
-    /// Refuses a memo that an older Service has as well: whose load balancer it is, is clear.
-    pub(super) fn check_memo(&self, service: &Service) -> Result<(), CloudError> {
-        let Some(memo) = memo(service) else { return Ok(()) };
-        match memos::elder(service, memo, &self.services.all()) {
-            Some(elder) => Err(taken(service, memo, &elder)),
-            None => Ok(()),
-        }
+    /// The memo of a Service and who else has it, if that one is older: whose load balancer it is, is clear.
+    pub(super) fn elder(&self, service: &Service) -> Option<(String, String)> {
+        let memo = memo(service)?;
+        let elder = memos::elder(service, memo, &self.services.all())?;
+        Some((memo.to_owned(), elder))
     }
 
     fn tell_of_success(&self, key: &str, service: &Service, cause: Cause) {
@@ -149,12 +148,4 @@ impl Controller {
             Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => None,
         }
     }
-}
-
-fn taken(service: &Service, memo: &str, holder: &str) -> CloudError {
-    CloudError::Invalid(format!(
-        "the load balancer that is remembered as {memo:?} is Service {holder}'s, and cannot be Service {}'s too: it is not \
-         touched",
-        key(service),
-    ))
 }

@@ -1,0 +1,207 @@
+//! Load balancers of Services that are not there any more, and of Services that claim another's: without an API server.
+
+use std::collections::VecDeque;
+
+use async_trait::async_trait;
+use cloud_provider::{
+    Error as CloudError, LoadBalancer, Progress, Removal, Reply, Result as CloudResult, Standing, Unfinished,
+};
+use kube::runtime::watcher::Event;
+use prometheus::Registry;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
+
+use super::*;
+use crate::events::Recorded;
+use crate::service::testing::{ID, cluster, service, with_load_balancer};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A cloud that answers deletions one after the other, and remembers them.
+#[derive(Default)]
+struct Fake {
+    answers: Mutex<VecDeque<CloudResult<Removal>>>,
+    deleted: Mutex<Vec<LoadBalancer>>,
+}
+
+#[async_trait]
+impl LoadBalancers for Fake {
+    async fn ensure(&self, _: &LoadBalancer) -> Reply<CloudResult<Progress>> {
+        panic!("nothing is to be ensured")
+    }
+
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Removal>> {
+        self.deleted.lock().unwrap().push(unwanted.clone());
+        self.answers.lock().unwrap().pop_front().expect("an answer").into()
+    }
+}
+
+#[async_trait]
+impl Identity for Fake {
+    async fn identity(&self) -> CloudResult<Option<String>> {
+        Ok(None)
+    }
+}
+
+/// A controller beside a cloud and Services that a test makes up.
+struct Rig {
+    controller: Controller,
+    cloud: Arc<Fake>,
+    events: Receiver<Recorded>,
+}
+
+impl Rig {
+    fn new(
+        services: impl IntoIterator<Item = Service>,
+        answers: impl IntoIterator<Item = CloudResult<Removal>>,
+    ) -> Self {
+        let cloud = Arc::new(Fake { answers: Mutex::new(answers.into_iter().collect()), ..Fake::default() });
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let (known, mut writer) = Services::new();
+        let listed = services.into_iter().map(Event::InitApply);
+        for event in std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]) {
+            known.apply(event, &mut writer, |_, _| {});
+        }
+        let (recorder, events) = Recorder::captured();
+        let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let controller = Controller {
+            client: Client::try_from(nowhere).unwrap(),
+            cluster: cluster(),
+            load_balancers: cloud.clone(),
+            identity: cloud.clone(),
+            account: Account::any(),
+            recorder,
+            changes: Changes::new(Nodes::of([]), metrics.queue(NODES)),
+            services: known,
+            memory: Mutex::default(),
+            notices: Mutex::default(),
+            queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
+            back_off: BackOff { first: SECOND, longest: 60 * SECOND },
+            metrics,
+        };
+        Self { controller, cloud, events }
+    }
+
+    /// The cloud was asked about a Service that is not there any more.
+    fn remember(&self, service: &Service) {
+        let mut memory = self.controller.memory();
+        let entry = memory.entry(&key(service), service, Instant::now());
+        let Ok(Plan::Ensure(wish)) = plan(service, false, &self.controller.cluster) else { panic!("it wants one") };
+        entry.turn(&essence(wish), &Arc::default(), Instant::now());
+        entry.may_stand = true;
+    }
+
+    async fn bring(&self, service: &Service) -> Result<Next, Error> {
+        self.controller.bring(&key(service)).await
+    }
+
+    /// The memos of the deletions that the cloud was asked for.
+    fn deleted(&self) -> Vec<Option<String>> {
+        self.cloud.deleted.lock().unwrap().iter().map(|it| it.memo.clone()).collect()
+    }
+
+    fn told(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.events.try_recv().ok()).map(|it| it.reason).collect()
+    }
+
+    fn is_forgotten(&self, service: &Service) -> bool {
+        self.controller.memory().get(&key(service)).is_none()
+    }
+}
+
+/// A Service with a load balancer whose memo is this.
+fn standing(name: &str, uid: &str, memo: Option<&str>) -> Service {
+    let mut change = with_load_balancer();
+    change["metadata"]["name"] = json!(name);
+    change["metadata"]["uid"] = json!(uid);
+    change["metadata"]["annotations"] = json!({ ID: "lb-1" });
+    match memo {
+        Some(memo) => change["status"]["conditions"][0]["message"] = json!(memo),
+        None => change["status"]["conditions"] = Value::Null,
+    }
+    service(change)
+}
+
+fn pending(memo: Option<&str>) -> CloudResult<Removal> {
+    let standing = Standing { memo: memo.map(str::to_owned), ..Standing::default() };
+    Ok(Removal::Pending(Unfinished { standing, after: 7 * SECOND, because: "it is locked".to_owned() }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_vanished_service_had_is_deleted_step_by_step() {
+    let gone = standing("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([], [pending(None), pending(Some("lb-1 going")), Ok(Removal::Done)]);
+    rig.remember(&gone);
+    for _ in 0..2 {
+        assert_eq!(rig.bring(&gone).await.unwrap(), Next::After(7 * SECOND));
+        tokio::time::advance(6 * SECOND).await;
+        assert_eq!(rig.bring(&gone).await.unwrap(), Next::After(SECOND), "the cloud is busy");
+        tokio::time::advance(SECOND).await;
+    }
+    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.deleted(), [Some("lb-1"), Some("lb-1"), Some("lb-1 going")].map(|it| it.map(str::to_owned)));
+    assert!(rig.is_forgotten(&gone));
+    assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
+}
+
+#[tokio::test]
+async fn what_a_vanished_service_had_is_its_heirs() {
+    let gone = standing("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([standing("restored", "u2", Some("lb-1"))], []);
+    rig.remember(&gone);
+    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert!(rig.deleted().is_empty() && rig.is_forgotten(&gone) && rig.told().is_empty());
+}
+
+#[tokio::test]
+async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
+    let gone = standing("s1", "u1", None);
+    let owner = standing("owner", "u2", Some("lb-1"));
+    let mut rig = Rig::new([owner], [pending(Some("lb-1")), Ok(Removal::Done)]);
+    rig.remember(&gone);
+    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.deleted(), [None, None]);
+    let claims: Vec<_> = rig.cloud.deleted.lock().unwrap().iter().map(|it| !it.annotations.is_empty()).collect();
+    assert_eq!(claims, [true, false], "the second time it says nothing of whose it is");
+    assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted", "DeletedLoadBalancer"]);
+}
+
+#[tokio::test]
+async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
+    let gone = standing("s1", "u1", None);
+    let owner = standing("owner", "u2", Some("lb-1"));
+    let rig = Rig::new([owner], [pending(Some("lb-1")), pending(Some("lb-1"))]);
+    rig.remember(&gone);
+    let Err(Error::Vanished(CloudError::Invalid(message))) = rig.bring(&gone).await else { panic!("it is refused") };
+    assert!(message.contains("default/owner") && message.contains("default/s1"), "{message}");
+    assert_eq!(rig.controller.memory().get("default/s1").and_then(|it| it.memo.clone()), None);
+}
+
+#[tokio::test]
+async fn a_deletion_that_fails_keeps_what_is_remembered() {
+    let gone = standing("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Removal::Done)]);
+    rig.remember(&gone);
+    let error = rig.bring(&gone).await.unwrap_err();
+    rig.controller.show("default/s1", &error);
+    assert!(!rig.is_forgotten(&gone));
+    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeleteLoadBalancerFailed", "DeletedLoadBalancer"]);
+}
+
+#[tokio::test]
+async fn case_134_a_service_that_nobody_knows_is_nothing() {
+    let rig = Rig::new([], []);
+    assert_eq!(rig.bring(&standing("s1", "u1", None)).await.unwrap(), Next::Done);
+}
+
+#[tokio::test]
+async fn case_116_only_what_may_have_a_load_balancer_is_looked_at_when_it_is_gone() {
+    let rig = Rig::new([], []);
+    let depth = || rig.controller.metrics.queue(SERVICES).depth.get();
+    rig.controller.heard("default/s1", None);
+    assert_eq!(depth(), 0);
+    rig.remember(&standing("s1", "u1", Some("lb-1")));
+    rig.controller.heard("default/s1", None);
+    assert_eq!(depth(), 1);
+}
