@@ -6,11 +6,11 @@
 mod ahead;
 mod check;
 pub(crate) mod machines;
+mod page_size;
 pub(crate) mod sweep;
 mod swept;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ use crate::notices::Notices;
 use self::ahead::Ahead;
 use self::check::refusal;
 use self::machines::{Machines, Match};
+use self::page_size::PageSize;
 use self::sweep::{CALL, Sweep, late, sweep};
 use self::swept::Swept;
 
@@ -51,8 +52,7 @@ pub struct Inventory {
     swept: tokio::sync::Mutex<Swept>,
     /// Few nodes are asked about side by side, however few workers there are.
     ahead: Ahead,
-    /// The page size that worked last.
-    limit: AtomicU32,
+    page_size: PageSize,
     /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
     doubtful: Mutex<HashSet<String>>,
     notices: Mutex<Notices>,
@@ -84,7 +84,7 @@ impl Inventory {
             recorder,
             swept: tokio::sync::Mutex::default(),
             ahead: Ahead::default(),
-            limit: AtomicU32::new(cloud.description.list_page),
+            page_size: PageSize::new(cloud.description.list_page),
             doubtful: Mutex::default(),
             notices: Mutex::default(),
         })
@@ -154,8 +154,8 @@ impl Inventory {
 
     /// How many calls a sweep is likely to take.
     pub(crate) fn pages(&self) -> usize {
-        let limit = usize::try_from(self.limit.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
-        self.nodes.store().len().div_ceil(limit.max(1))
+        let size = usize::try_from(self.page_size.at(Instant::now())).unwrap_or(usize::MAX);
+        self.nodes.store().len().div_ceil(size)
     }
 
     /// Whether a sweep found any machine that stands behind a node of this cluster: if it did not, it may be a look into
@@ -284,9 +284,8 @@ impl Inventory {
         if let Some(error) = swept.refused(now) {
             return Err(error);
         }
-        let Sweep { machines, notices, limit } =
-            sweep(self.instances.as_ref(), self.limit.load(Ordering::Relaxed)).await;
-        self.limit.store(limit, Ordering::Relaxed);
+        let Sweep { machines, notices, limit } = sweep(self.instances.as_ref(), self.page_size.at(now)).await;
+        self.page_size.ended(limit, machines.is_ok(), Instant::now());
         self.tell(notices, None);
         let machines = swept.end(machines, now, Instant::now())?;
         debug!(incomplete = machines.incomplete, "all machines were read");
