@@ -19,7 +19,7 @@ struct Better {
     adjust: fn(&mut Scenario) -> BTreeSet<String>,
 }
 
-const TABLE: [Better; 19] = [
+const TABLE: [Better; 21] = [
     Better {
         reason: "null metadata ended upstream's process; for us the machine is not there, and nothing happens",
         adjust: nodes::stay_alive,
@@ -54,6 +54,11 @@ const TABLE: [Better; 19] = [
         adjust: lifecycle::untaint_what_runs_again,
     },
     Better {
+        reason: "there is one question about a machine: one that does not exist has no data, and its node is not \
+                 initialised before it is deleted",
+        adjust: lifecycle::have_no_data_of_what_does_not_exist,
+    },
+    Better {
         reason: "a machine has to be missing twice before its node is deleted, so that an answer that comes and goes \
                  deletes nothing; upstream deletes after one answer",
         adjust: lifecycle::ask_twice,
@@ -69,13 +74,14 @@ const TABLE: [Better; 19] = [
         adjust: services::spare_the_account,
     },
     Better {
-        reason: "a node that is about to go takes no more traffic at once; upstream waits until something else changes",
-        adjust: hosts::take_leaving_nodes_out,
+        reason: "a node that is about to go takes no more traffic at once, and one with another address takes it there; \
+                 upstream waits until something else changes",
+        adjust: hosts::follow_every_change,
     },
     Better {
-        reason: "a node takes traffic once it is initialised; upstream gives it to the load balancer before, without a \
-                 provider id, and once more afterwards",
-        adjust: hosts::wait_until_initialised,
+        reason: "a node takes traffic once it is initialised, and nothing is updated if nothing has changed; upstream \
+                 gives a node to the load balancer before, without a provider id, and once more afterwards",
+        adjust: hosts::follow_nothing_else,
     },
     Better {
         reason: "an answer that came too late for a Service is not written on another one of its name",
@@ -85,6 +91,11 @@ const TABLE: [Better; 19] = [
         reason: "there is no question whether a load balancer exists: when an update fails, it is told and tried again; \
                  upstream asks, and forgets it if there is none",
         adjust: hosts::tell_every_failed_update,
+    },
+    Better {
+        reason: "the load balancer of a Service that vanishes without our finalizer is deleted from memory; upstream \
+                 leaves it for ever",
+        adjust: services::remember_what_vanishes,
     },
     Better {
         reason: "there is no question whether a load balancer exists: its deletion is asked for in any case, and fails \

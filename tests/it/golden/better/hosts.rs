@@ -10,7 +10,8 @@ use crate::state;
 use crate::told::Told;
 use crate::wish::{hosts, wish};
 
-/// Upstream follows a change of nodes within so many seconds; we wait for a second in which nothing changes.
+/// Upstream follows a change of nodes within so many seconds, or a little before it was written down; we wait for a
+/// second in which nothing changes.
 const FOLLOWED_WITHIN: f64 = 0.1;
 const QUIET: f64 = 1.0;
 
@@ -21,11 +22,16 @@ const UPDATED: (&str, &str, &str) = ("Normal", "UpdatedLoadBalancer", "Updated l
 const NO_NODES: (&str, &str, &str) =
     ("Warning", "UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer");
 
-/// Nodes that took traffic from some second on.
+/// The most nodes that a message names.
+const NAMED: usize = 20;
+
+/// Nodes that took traffic from some second on, after all changes that came close together.
 struct Moment {
-    t: f64,
+    /// When the first of them came, and the last.
+    first: f64,
+    last: f64,
     hosts: BTreeMap<String, Value>,
-    /// The Services that wished for a load balancer.
+    /// The Services that wished for a load balancer by then.
     wishing: BTreeSet<String>,
 }
 
@@ -35,91 +41,106 @@ fn moments(scenario: &Scenario) -> Vec<Moment> {
     let mut moments: Vec<Moment> = Vec::new();
     for change in state::changes(scenario) {
         if change.name.starts_with("Service ") {
-            let wishes = !change.after.is_null() && !wish(&change.after).is_null();
-            if wishes {
-                wishing.insert(change.name)
-            } else {
-                wishing.remove(&change.name)
-            };
+            wishing.remove(&change.name);
+            if !wish(&change.after).is_null() {
+                wishing.insert(change.name);
+            }
             continue;
         }
-        if change.after.is_null() {
-            nodes.remove(&change.name);
-        } else {
-            nodes.insert(change.name, change.after);
-        }
+        nodes.insert(change.name, change.after);
         let hosts = hosts(nodes.values());
+        if moments.last().is_some_and(|it| it.hosts == hosts) {
+            continue;
+        }
+        let close = moments.pop_if(|it| change.t - it.last < QUIET);
         if moments.last().is_none_or(|it| it.hosts != hosts) {
-            moments.push(Moment { t: change.t, hosts, wishing: wishing.clone() });
+            let first = close.map_or(change.t, |it| it.first);
+            moments.push(Moment { first, last: change.t, hosts, wishing: wishing.clone() });
         }
     }
     moments
 }
 
-fn is_call(call: &CloudCall, object: &str, from: f64, to: f64) -> bool {
-    ["EnsureLoadBalancer", "UpdateLoadBalancer"].contains(&call.function.as_str())
-        && call.object() == object
-        && (from..to).contains(&call.t)
+/// Which of the calls about the load balancer of a Service follows from the moment with this index.
+fn follower(scenario: &Scenario, moments: &[Moment], index: usize, object: &str) -> Option<usize> {
+    let Moment { first, last, hosts, .. } = &moments[index];
+    let next = moments.get(index + 1).map_or(f64::INFINITY, |it| it.first);
+    let mut calls = scenario.observed.cloud_calls.iter();
+    calls.position(|call| {
+        let names = call.hosts();
+        let given = |name: &String| names.contains(name);
+        let follows_at_once = call.t < last + FOLLOWED_WITHIN && hosts.keys().all(given);
+        let follows = match call.function.as_str() {
+            // Upstream gives nodes one after the other to its load balancers, and may be late. What it gives too early is
+            // not ours.
+            "UpdateLoadBalancer" => names.iter().eq(hosts.keys()) && call.t < next - FOLLOWED_WITHIN || follows_at_once,
+            "EnsureLoadBalancer" => call.t < last + QUIET,
+            _ => false,
+        };
+        follows && call.object() == object && call.t >= first - FOLLOWED_WITHIN
+    })
 }
 
-pub(super) fn take_leaving_nodes_out(scenario: &mut Scenario) -> BTreeSet<String> {
+pub(super) fn follow_every_change(scenario: &mut Scenario) -> BTreeSet<String> {
     let mut calls = Vec::new();
-    for Moment { t, hosts, wishing } in moments(scenario) {
-        for object in wishing {
-            let follows = |call: &CloudCall| is_call(call, &object, t - FOLLOWED_WITHIN, t + QUIET);
-            if scenario.observed.cloud_calls.iter().chain(&calls).any(follows) {
-                continue;
-            }
-            let service = object.strip_prefix("Service ").unwrap_or(&object);
+    let moments = moments(scenario);
+    for (index, Moment { last, hosts, wishing, .. }) in moments.iter().enumerate() {
+        for object in wishing.iter().filter(|object| follower(scenario, &moments, index, object).is_none()) {
+            let service = object.strip_prefix("Service ").unwrap_or(object);
             let nodes: Vec<&String> = hosts.keys().collect();
             let args = json!({ "cluster": "kubernetes", "service": format!("default/{service}"), "nodes": nodes });
             let args: Map<String, Value> = args.as_object().cloned().unwrap_or_default();
             let (function, result) = ("UpdateLoadBalancer".to_owned(), "ok".to_owned());
-            calls.push(CloudCall { t: t + QUIET, took: 0.0, function, args, result });
+            calls.push(CloudCall { t: last + QUIET, took: 0.0, function, args, result });
         }
     }
     let objects = calls.iter().map(CloudCall::object).collect();
-    if !calls.is_empty() {
-        retell(scenario, |told| {
-            for call in &calls {
-                tell(told, call.t, &call.object(), if call.hosts().is_empty() { NO_NODES } else { UPDATED });
-            }
-        });
-    }
+    retell(scenario, |told| {
+        for call in &calls {
+            tell(told, call.t, &call.object(), if call.hosts().is_empty() { NO_NODES } else { UPDATED });
+        }
+    });
     let observed = &mut scenario.observed.cloud_calls;
     observed.extend(calls);
     observed.sort_by(|one, other| one.t.total_cmp(&other.t));
     objects
 }
 
-pub(super) fn wait_until_initialised(scenario: &mut Scenario) -> BTreeSet<String> {
+pub(super) fn follow_nothing_else(scenario: &mut Scenario) -> BTreeSet<String> {
     let moments = moments(scenario);
-    let hosts_at =
-        |t: f64| moments.iter().rfind(|it| it.t <= t + FOLLOWED_WITHIN).map(|it| it.hosts.keys().cloned().collect());
-    let mut objects = BTreeSet::new();
-    let mut early = Vec::new();
-    for call in &mut scenario.observed.cloud_calls {
-        if !is_call(call, &call.object(), f64::NEG_INFINITY, f64::INFINITY) {
-            continue;
-        }
-        let hosts: Vec<String> = hosts_at(call.t).unwrap_or_default();
-        if call.hosts() == hosts {
-            continue;
-        }
-        objects.insert(call.object());
-        // Without the nodes that are not there yet, nothing may be new.
-        let followed = moments.iter().any(|it| (call.t - FOLLOWED_WITHIN..=call.t + FOLLOWED_WITHIN).contains(&it.t));
-        if call.function == "UpdateLoadBalancer" && !followed {
-            early.push(call.clone());
-        }
-        call.args.insert("nodes".to_owned(), json!(hosts));
-    }
+    let is_ours = |position: usize, call: &CloudCall| {
+        let ours = |index: usize| follower(scenario, &moments, index, &call.object()) == Some(position);
+        // What was added for a moment comes a second later.
+        let added = |it: &Moment| call.t == it.last + QUIET;
+        (0..moments.len()).any(ours) || moments.iter().any(added)
+    };
+    let calls = scenario.observed.cloud_calls.iter().enumerate();
+    let updates = calls.filter(|(_, call)| call.function == "UpdateLoadBalancer" && call.result == "ok");
+    let idle: Vec<CloudCall> =
+        updates.filter(|(index, call)| !is_ours(*index, call)).map(|(_, it)| it.clone()).collect();
     retell(scenario, |told| {
-        let is_early = |it: &Told| early.iter().any(|call| it.is(&call.object(), UPDATED.1) && it.tells_about(call.t));
-        told.retain(|it| !is_early(it));
+        let is_idle = |it: &Told| {
+            let tells = |call: &CloudCall| {
+                (it.is(&call.object(), UPDATED.1) || it.is(&call.object(), NO_NODES.1)) && it.tells_about(call.t)
+            };
+            idle.iter().any(tells)
+        };
+        told.retain(|it| !is_idle(it));
     });
-    let is_early = |it: &CloudCall| early.iter().any(|call| call.t == it.t && call.object() == it.object());
-    scenario.observed.cloud_calls.retain(|it| !is_early(it));
+    let is_idle = |it: &CloudCall| idle.iter().any(|call| call.t == it.t && call.object() == it.object());
+    scenario.observed.cloud_calls.retain(|it| !is_idle(it));
+
+    // Nor is a node given with the others before it takes traffic.
+    let mut objects: BTreeSet<String> = idle.iter().map(CloudCall::object).collect();
+    for call in &mut scenario.observed.cloud_calls {
+        let now = moments.iter().rfind(|it| it.first <= call.t + FOLLOWED_WITHIN);
+        let names: Vec<_> = now.map(|it| it.hosts.keys().cloned().collect()).unwrap_or_default();
+        let gives = ["EnsureLoadBalancer", "UpdateLoadBalancer"].contains(&call.function.as_str());
+        if gives && names.len() < call.hosts().len() && names.iter().all(|it| call.hosts().contains(it)) {
+            objects.insert(call.object());
+            call.args.insert("nodes".to_owned(), json!(names));
+        }
+    }
     objects
 }
 
@@ -139,7 +160,10 @@ pub(super) fn tell_every_failed_update(scenario: &mut Scenario) -> BTreeSet<Stri
     let objects = forgotten.iter().map(CloudCall::object).collect();
     retell(scenario, |told| {
         for call in &forgotten {
-            let (names, count) = (call.hosts().join(" "), call.hosts().len());
+            let (mut names, count) = (call.hosts(), call.hosts().len());
+            names.truncate(NAMED);
+            names.extend((count > NAMED).then(|| format!("<{} more>", count - NAMED)));
+            let names = names.join(" ");
             let error = call.result.strip_prefix("error: ").unwrap_or(&call.result);
             let message = format!(
                 "Error updating load balancer with new hosts [{names}] [node names limited, total number of nodes: \

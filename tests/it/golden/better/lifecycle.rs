@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::nodes::again;
 use crate::scenario::{CloudCall, Event, Request, Scenario};
 use crate::state::{self, State, list};
 
@@ -68,6 +69,23 @@ pub(super) fn ask_twice(scenario: &mut Scenario) -> BTreeSet<String> {
         }
     }
     nodes
+}
+
+pub(super) fn have_no_data_of_what_does_not_exist(scenario: &mut Scenario) -> BTreeSet<String> {
+    let gone = scenario.cloud_nodes().filter(|(_, node)| node.exists == Some(false)).map(|(name, _)| name.to_owned());
+    let given = |name: &String| {
+        let node = scenario.given.iter().find(|it| it.object["metadata"]["name"] == **name)?;
+        State::of(&node.object).is_uninitialized().then_some(node.t)
+    };
+    let waiting: Vec<(String, f64)> = gone.filter_map(|name| given(&name).map(|t| (name, t))).collect();
+    for (name, t) in &waiting {
+        let about = |it: &str| it == format!("Node {name}");
+        let observed = &mut scenario.observed;
+        observed.requests.retain(|it| !about(&it.object()) || it.verb == "delete");
+        observed.events.retain(|it| !about(&it.object()) || it.reporting_component == COMPONENT);
+        observed.cloud_calls.extend(again(*t, observed.duration).map(|t| CloudCall::metadata(name, t)));
+    }
+    waiting.into_iter().map(|(name, _)| name).collect()
 }
 
 /// Takes away upstream's writes to a node that leave it as it is by now.

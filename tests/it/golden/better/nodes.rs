@@ -22,6 +22,16 @@ pub(super) fn stay_alive(scenario: &mut Scenario) -> BTreeSet<String> {
     nodes
 }
 
+/// The seconds at which a question is asked again and again, with back-off.
+pub(super) fn again(first: f64, end: f64) -> impl Iterator<Item = f64> {
+    let pauses = std::iter::successors(Some(FIRST_PAUSE), |pause| Some(pause * 2.0));
+    let later = pauses.scan(first, |t, pause| {
+        *t += pause;
+        Some(*t)
+    });
+    std::iter::once(first).chain(later).take_while(move |t| *t < end)
+}
+
 pub(super) fn ask_again(scenario: &mut Scenario) -> BTreeSet<String> {
     let mut nodes = BTreeSet::new();
     let mut calls = Vec::new();
@@ -29,12 +39,7 @@ pub(super) fn ask_again(scenario: &mut Scenario) -> BTreeSet<String> {
         let node = scenario.given.iter().find(|given| given.object["metadata"]["name"] == name);
         let waiting = node.filter(|given| state::State::of(&given.object).is_uninitialized());
         let Some(waiting) = waiting else { continue };
-        let (mut t, mut pause) = (waiting.t, FIRST_PAUSE);
-        while t < scenario.observed.duration {
-            calls.push(CloudCall::metadata(name, t));
-            t += pause;
-            pause *= 2.0;
-        }
+        calls.extend(again(waiting.t, scenario.observed.duration).map(|t| CloudCall::metadata(name, t)));
         nodes.insert(name.to_owned());
     }
     scenario.observed.cloud_calls.retain(|call| !nodes.contains(call.node()));

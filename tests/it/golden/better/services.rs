@@ -171,6 +171,32 @@ pub(super) fn leave_ports_out(scenario: &mut Scenario) -> BTreeSet<String> {
     objects.into_iter().map(|it| format!("Service {it}")).collect()
 }
 
+pub(super) fn remember_what_vanishes(scenario: &mut Scenario) -> BTreeSet<String> {
+    let all = state::changes(scenario);
+    let ensured = ensures(scenario);
+    let vanished = |change: &&Change| {
+        let deletes = |it: &CloudCall| it.function == "EnsureLoadBalancerDeleted" && it.object() == change.name;
+        let had = |it: &CloudCall| it.object() == change.name && it.t < change.t;
+        change.after.is_null()
+            && !change.by_upstream
+            && ensured.iter().any(had)
+            && !scenario.observed.cloud_calls.iter().any(|it| deletes(it) && it.t > change.t - NOTED_LATE)
+    };
+    let vanished: Vec<(f64, String)> = all.iter().filter(vanished).map(|it| (it.t, it.name.clone())).collect();
+    retell(scenario, |told| {
+        for (t, object) in &vanished {
+            tell(told, *t, object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
+            tell(told, t + NOTED_LATE, object, ("Normal", "DeletedLoadBalancer", "Deleted load balancer"));
+        }
+    });
+    for (t, object) in &vanished {
+        let last = ensured.iter().rfind(|it| it.object() == *object && it.t < *t).cloned();
+        let function = "EnsureLoadBalancerDeleted".to_owned();
+        scenario.observed.cloud_calls.extend(last.map(|call| CloudCall { t: *t, took: 0.0, function, ..call }));
+    }
+    vanished.into_iter().map(|(_, object)| object).collect()
+}
+
 /// The words of upstream for what its question before a deletion was answered, and ours.
 const QUESTION_FAILED: &str = "failed to check if load balancer exists before cleanup: ";
 const DELETION_FAILED: &str = "failed to delete load balancer: ";

@@ -53,7 +53,7 @@ impl Play<'_> {
             events: self.events()?,
             end: self.end().await?,
             history,
-            calls: calls.map(|call| call.question).filter(|it| !about_company(it)).collect(),
+            calls: calls.map(|call| without_company(call.question)).filter(|it| !about_company(it)).collect(),
             ended: self.ended.clone(),
         })
     }
@@ -99,6 +99,14 @@ impl Play<'_> {
         let named = |name: &String| there.iter().find(|object| state::name(object) == *name).cloned();
         Ok(self.scenario.observed.end.keys().map(|name| (name.clone(), named(name))).collect())
     }
+}
+
+/// The same question, as if there was no company.
+fn without_company(mut question: Question) -> Question {
+    if let Question::Ensure { nodes, .. } = &mut question {
+        nodes.retain(|node| !company::is_company(node));
+    }
+    question
 }
 
 async fn values<K>(api: &Api<K>) -> Result<Vec<Value>>

@@ -58,6 +58,20 @@ fn a_machine_that_runs_again_loses_its_taint_before_its_node_is_ready() {
 }
 
 #[test]
+fn a_machine_that_does_not_exist_has_no_data() {
+    let taints = json!([{ "key": ::tests::kubelet::UNINITIALIZED, "effect": "NoSchedule" }]);
+    let initialised = json!([{ "t": 1.0, "verb": "update", "resource": "nodes", "name": "n1", "code": 200 },
+        { "t": 2.0, "verb": "delete", "resource": "nodes", "name": "n1", "code": 200 }]);
+    let mut scenario =
+        recording(taints, &[(1.0, "InstanceMetadata", "ok"), (2.0, "InstanceExists", "false")], initialised);
+    scenario.cloud = serde_json::from_value(json!([{ "t": 0.0, "nodes": { "n1": { "exists": false } } }])).unwrap();
+    assert_eq!(adjust(&mut scenario).len(), 2);
+    let verbs: Vec<_> = scenario.observed.requests.iter().map(|it| it.verb.as_str()).collect();
+    assert_eq!(verbs, ["delete"]);
+    assert!(scenario.observed.cloud_calls.len() > 10, "it is asked about again and again");
+}
+
+#[test]
 fn a_taint_with_another_effect_is_somebody_elses() {
     let taint = json!([{ "key": SHUTDOWN, "effect": "NoExecute" }]);
     let mut scenario = recording(taint, &[(3.0, "InstanceShutdown", "false")], json!([]));

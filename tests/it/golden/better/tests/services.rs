@@ -185,22 +185,57 @@ fn a_namesake_is_not_given_what_another_one_had() {
     story.calls[0]["took"] = json!(3.0);
     story.told[1].0 = 4.0;
     let status = json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } } });
-    let mut scenario = story.request(4.0, 200, status).end();
+    let story = story.request(4.0, 200, status).call(4.2, "EnsureLoadBalancerDeleted", &[], "ok");
+    let mut scenario = story.end();
     assert_eq!(adjust(&mut scenario).len(), 1);
     assert_eq!(told(&scenario), ["EnsuringLoadBalancer"]);
     assert_eq!(state::recorded(&scenario)["Service s1"].len(), 1);
 }
 
 #[test]
+fn what_vanishes_without_our_finalizer_is_deleted() {
+    let story = || Story::default().ensured(1.0).step(5.0, "delete Service s1", Value::Null);
+    let mut scenario = story().end();
+    assert_eq!(adjust(&mut scenario).len(), 1);
+    assert_eq!(calls(&scenario)[1].1, "EnsureLoadBalancerDeleted");
+    assert_eq!(told(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
+    let mut scenario = story().call(5.1, "EnsureLoadBalancerDeleted", &[], "ok").end();
+    assert_eq!(adjust(&mut scenario), Vec::<String>::new(), "upstream noticed it too");
+}
+
+#[test]
+fn changes_of_nodes_that_come_together_are_followed_together() {
+    let story = Story::default().ensured(1.0).given(5.0, node("n2", json!({}))).call(
+        5.0,
+        "UpdateLoadBalancer",
+        &["n1", "n2"],
+        "ok",
+    );
+    let story = story.told(5.0, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
+    let address = json!({ "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.2" }] } });
+    let mut scenario = story.step(5.05, "patch Node n2 status", address.clone()).end();
+    assert_eq!(adjust(&mut scenario), Vec::<String>::new());
+    assert_eq!(told(&scenario).len(), 3);
+
+    let mut scenario = Story::default().ensured(1.0).step(5.0, "patch Node n1 status", address).end();
+    assert_eq!(adjust(&mut scenario).len(), 1, "another address, and nothing else");
+    assert_eq!(told(&scenario)[2], "UpdatedLoadBalancer");
+}
+
+fn finalized() -> Story {
+    Story::default().ensured(1.0).request(1.0, 200, json!({ "metadata": { "finalizers": [FINALIZER] } }))
+}
+
+#[test]
 fn a_deletion_is_asked_for_in_any_case() {
-    let story = Story::default().ensured(1.0).step(5.0, "delete Service s1", Value::Null);
+    let story = finalized().step(5.0, "delete Service s1", Value::Null);
     let story = story.call(5.0, "GetLoadBalancer", &[], "exists=false");
     let mut scenario = story.told(5.1, "DeletedLoadBalancer", "Deleted load balancer").end();
     assert_eq!(adjust(&mut scenario).len(), 1);
     assert_eq!(told(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
 
     let asked = "Error syncing load balancer: failed to check if load balancer exists before cleanup: no";
-    let story = Story::default().ensured(1.0).step(5.0, "delete Service s1", Value::Null);
+    let story = finalized().step(5.0, "delete Service s1", Value::Null);
     let story = story.call(5.0, "GetLoadBalancer", &[], "error: no").told(5.1, "SyncLoadBalancerFailed", asked);
     let mut scenario = story.end();
     assert_eq!(adjust(&mut scenario).len(), 1);
