@@ -10,7 +10,7 @@ use tests::{kubelet, wait};
 
 use crate::cloud::Cloud;
 use crate::controller::{
-    Controller, addressed, called, create, events, join, join_all, node, nodes, one, patch_node, service, told, workers,
+    Controller, addressed, called, create, join, join_all, node, nodes, one, patch_node, service, told, workers,
 };
 
 const EXCLUDE: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -159,7 +159,8 @@ async fn case_153_154_157_and_170_what_does_not_change_the_host_set_costs_nothin
     join(&cluster, &node(5)).await;
     assert_eq!(hosts(&cloud, "s1", 2).await, ["n1", "n2", "n5"]);
     assert_eq!(cloud.about("s1").len(), 2);
-    assert_eq!(events(&cluster, "s1").iter().filter(|it| *it == UPDATED).count(), 1);
+    let events = told(&cluster, "s1", "UpdatedLoadBalancer", 1).await;
+    assert_eq!(events.iter().filter(|it| *it == UPDATED).count(), 1);
 }
 
 #[tokio::test]

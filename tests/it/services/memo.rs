@@ -96,6 +96,7 @@ async fn case_126_a_memo_survives_a_change_of_its_service_during_the_call() {
     let service = addressed(&cluster, "s1", "192.0.2.1").await;
     check_kept(&cluster, &cloud, "lb-1").await;
     assert!(service.metadata.labels.is_some_and(|it| it.contains_key("added")));
+    settled(&cluster).await;
     let failed = events(&cluster, "s1").into_iter().find(|it| it.starts_with("Warning Sync"));
     assert_eq!(failed, None);
 }
