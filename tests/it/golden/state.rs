@@ -64,8 +64,8 @@ pub(crate) fn recorded(scenario: &Scenario) -> History {
 
 /// An object as it was at some second of a recording. Null if it was not there.
 pub(crate) fn at(scenario: &Scenario, name: &str, t: f64) -> Value {
-    let changes = changes(scenario).into_iter().filter(|it| it.name == name && it.t <= t);
-    changes.last().map_or(Value::Null, |change| change.after)
+    let mut changes = changes(scenario).into_iter();
+    changes.rfind(|it| it.name == name && it.t <= t).map_or(Value::Null, |change| change.after)
 }
 
 /// An object that changed.
