@@ -10,6 +10,9 @@ use tests::kubelet;
 
 use crate::setup::{Setup, assert_waits, event, initialized, says};
 
+/// Within this a node is tried again that has changed while it was tried.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// What happens next to a node for which the cloud was at fault.
 enum Then {
     /// It is initialised once the cloud is well.
@@ -42,6 +45,10 @@ async fn check(faults: impl IntoIterator<Item = Fault>, parts: &[&str], then: Th
     };
     says(line["next"].as_str().unwrap(), &[next]);
     assert_waits(&cluster, "worker-2").await;
+    if let Then::Waits = then {
+        // The kubelet may have said that it is ready while the cloud was asked: then the cloud is asked once more.
+        while process.aerostat.wait_for("error syncing 'worker-2'", AGAIN).await.is_ok() {}
+    }
 
     cloud.clear_faults();
     match then {
