@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cloud_provider::State;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, Taint};
 
 /// The key of the taint that a node has while its machine is stopped.
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
@@ -121,8 +121,12 @@ impl Reason {
 
 /// Whether the node's kubelet says that all is well. A node that says nothing is not ready.
 pub(super) fn is_ready(node: &Node) -> bool {
-    let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
-    conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True")
+    ready(node).is_some_and(|it| it.status == "True")
+}
+
+/// Since when the node is ready or not, if it says so.
+pub(super) fn ready_since(node: &Node) -> Option<Timestamp> {
+    ready(node)?.last_transition_time.as_ref().map(|it| it.0)
 }
 
 /// Whether the node has the taint of a stopped machine.
@@ -187,6 +191,11 @@ pub(super) fn young(node: &Node, patience: Patience) -> Option<Duration> {
 /// Whether an operator wants the node deleted if its machine is gone, whatever asks for patience.
 pub(super) fn is_approved(node: &Node) -> bool {
     node.metadata.annotations.as_ref().and_then(|it| it.get(APPROVED)).is_some_and(|it| it == "true")
+}
+
+fn ready(node: &Node) -> Option<&NodeCondition> {
+    let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().find(|it| it.type_ == "Ready")
 }
 
 fn is_shutdown(taint: &Taint) -> bool {

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 
-use crate::node_lifecycle::plan::Reason;
+use crate::node_lifecycle::plan::{self, Reason};
 
 /// The longest pause between two looks at a node.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -32,6 +33,8 @@ pub(super) struct Watchlist {
 #[derive(Debug)]
 struct Watched {
     uid: Option<String>,
+    /// Since when it is not ready.
+    since: Option<Timestamp>,
     /// The pause before the next look.
     pause: Duration,
     due: Instant,
@@ -81,7 +84,14 @@ impl Watchlist {
         for node in not_ready {
             let name = node.name_any();
             let watched = known.remove(&name).filter(|it| it.uid == node.metadata.uid);
-            let watched = watched.unwrap_or_else(|| Watched::new(node, self.period, now));
+            let mut watched = watched.unwrap_or_else(|| Watched::new(node, self.period, now));
+            // It may have been ready between two passes: then looks at it are frequent again.
+            let since = plan::ready_since(node);
+            if watched.since != since {
+                watched.since = since;
+                watched.pause = self.period;
+                watched.due = watched.due.min(now);
+            }
             if !watched.busy {
                 if watched.due <= now { &mut taken.due } else { &mut taken.early }.push(node.clone());
             }
@@ -162,6 +172,7 @@ impl Watched {
     fn new(node: &Node, period: Duration, now: Instant) -> Self {
         Self {
             uid: node.metadata.uid.clone(),
+            since: plan::ready_since(node),
             pause: period,
             due: now,
             busy: false,

@@ -1,5 +1,8 @@
 use std::collections::HashSet;
 
+use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
 use super::*;
 
 const PERIOD: Duration = Duration::from_secs(5);
@@ -147,6 +150,33 @@ fn a_node_that_is_ready_again_or_another_one_begins_anew() {
     watchlist.take(std::slice::from_ref(&another), now);
     assert!(!watchlist.miss(&another), "it has the name, and is another node");
     assert!(!watchlist.miss(&them[0]), "it is not there any more");
+}
+
+#[test]
+fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
+    let start = Instant::now();
+    let not_ready_since = |second| {
+        let condition = NodeCondition {
+            type_: "Ready".into(),
+            status: "False".into(),
+            last_transition_time: Some(Time(Timestamp::from_second(second).unwrap())),
+            ..NodeCondition::default()
+        };
+        let mut node = Node::clone(&node("n0", "u0"));
+        node.status = Some(NodeStatus { conditions: Some(vec![condition]), ..NodeStatus::default() });
+        [Arc::new(node)]
+    };
+    let mut watchlist = Watchlist::new(PERIOD);
+    let mut looks = Vec::new();
+    for second in (0..200).step_by(5) {
+        let now = start + Duration::from_secs(second);
+        let node = not_ready_since(if second < 100 { 1000 } else { 1100 });
+        for node in watchlist.take(&node, now).due {
+            looks.push(second);
+            watchlist.settle(&node, Outcome::Present, now);
+        }
+    }
+    assert_eq!(looks, [0, 5, 15, 35, 75, 100, 105, 115, 135, 175]);
 }
 
 #[test]
