@@ -11,6 +11,8 @@
 //!                              └ controllers             nodes, and load balancers of Services
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod api_server;
 mod config;
 mod config_maps;
@@ -21,8 +23,11 @@ mod manager;
 mod networks;
 mod telemetry;
 
+use std::ffi::OsString;
 use std::fmt;
+use std::io::{stdin, stdout};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use kube::Client;
 
@@ -38,11 +43,13 @@ pub struct Overrides {
     pub client: Option<Client>,
     /// Where a checked address of the cloud really is. The identity, unless a test leads it to loopback.
     pub route: fn(SocketAddr) -> SocketAddr,
+    /// The program that compiles providers: the binary itself. Without one, they are compiled in this process.
+    pub compiler: Option<PathBuf>,
 }
 
 impl Default for Overrides {
     fn default() -> Self {
-        Self { client: None, route: |it| it }
+        Self { client: None, route: |it| it, compiler: None }
     }
 }
 
@@ -71,4 +78,23 @@ impl From<anyhow::Error> for Failure {
 /// If it cannot start, loses its Lease, or if a part of it ends that should not.
 pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
     manager::run(settings, overrides, shutdown).await
+}
+
+/// What a program does that is called as the compiler of providers: `aerostat compile-provider BYTES`, with a component on
+/// its standard input. `None`: these arguments ask for something else.
+///
+/// # Errors
+///
+/// A sentence that says what is wrong with the component.
+pub fn compile(args: impl IntoIterator<Item = OsString>) -> Option<Result<(), String>> {
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != sandbox::COMPILE_COMMAND {
+        return None;
+    }
+    let memory = args.next().and_then(|it| it.to_str()?.parse().ok());
+    let Some(memory) = memory else {
+        return Some(Err(format!("{} takes the size of a linear memory in bytes", sandbox::COMPILE_COMMAND)));
+    };
+    let compiled = sandbox::compile_for_another(memory, stdin().lock(), stdout().lock());
+    Some(compiled.map_err(|error| controllers::chain(error.as_ref())))
 }

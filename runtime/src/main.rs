@@ -7,8 +7,22 @@ use aerostat::{FlagsError, Overrides, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::error;
 
+/// This program, also where its file has been replaced meanwhile.
+const MYSELF: &str = "/proc/self/exe";
+
+fn main() -> ExitCode {
+    match aerostat::compile(std::env::args_os()) {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(sentence)) => {
+            eprintln!("{sentence}");
+            ExitCode::FAILURE
+        }
+        None => run(),
+    }
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn run() -> ExitCode {
     // Some of our libraries would choose otherwise.
     rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
     let settings = match Settings::parse(std::env::args_os()) {
@@ -24,7 +38,8 @@ async fn main() -> ExitCode {
         }
     };
     aerostat::start_log(settings.log);
-    match aerostat::run(settings, Overrides::default(), asked_to_end()).await {
+    let overrides = Overrides { compiler: Some(MYSELF.into()), ..Overrides::default() };
+    match aerostat::run(settings, overrides, asked_to_end()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             error!("{failure}");

@@ -116,6 +116,7 @@ impl Process {
         let outside = cloud::Outside {
             client: unlimited,
             route: overrides.route,
+            compiler: overrides.compiler,
             fence: Arc::new(move || tenure.as_ref().is_none_or(leader::Tenure::may_write)),
             metrics: sandbox_metrics,
         };

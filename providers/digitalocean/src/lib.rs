@@ -1,5 +1,7 @@
 //! The DigitalOcean provider: droplets behind nodes, and load balancers before them.
 
+#![forbid(unsafe_code)]
+
 mod api;
 mod cluster;
 mod droplet;

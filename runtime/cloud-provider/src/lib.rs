@@ -2,6 +2,8 @@
 //!
 //! The same words stand in `wit/`, which is the contract towards providers.
 
+#![forbid(unsafe_code)]
+
 mod description;
 mod error;
 mod identity;

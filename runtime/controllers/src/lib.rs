@@ -11,6 +11,8 @@
 //! What is decided is plain functions in a `plan.rs`; what is done with it stands beside it. Nothing in here knows
 //! WebAssembly or reads the environment.
 
+#![forbid(unsafe_code)]
+
 mod account;
 mod error;
 mod events;

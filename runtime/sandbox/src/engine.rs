@@ -1,4 +1,6 @@
 use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
@@ -29,6 +31,8 @@ const OFF: WasmFeatures = WasmFeatures::THREADS
 #[derive(Clone)]
 pub struct Sandbox {
     engine: Engine,
+    memory: usize,
+    compiler: Option<Arc<Path>>,
 }
 
 impl Sandbox {
@@ -53,7 +57,24 @@ impl Sandbox {
                 }
             })
             .map_err(|it| LoadError::Engine(it.into()))?;
-        Ok(Self { engine })
+        Ok(Self { engine, memory, compiler: None })
+    }
+
+    /// Compiles providers in a process of its own, and not in this one, which would keep the memory that the compiler
+    /// needs. `program` must do what [`compile_for_another`](crate::compile_for_another) says.
+    #[must_use]
+    pub fn compiling_with(self, program: &Path) -> Self {
+        Self { compiler: Some(program.into()), ..self }
+    }
+
+    /// The program that compiles; `None` is this process.
+    pub(crate) fn compiler(&self) -> Option<&Path> {
+        self.compiler.as_deref()
+    }
+
+    /// How many bytes of address space one linear memory gets.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -66,7 +87,8 @@ fn tick() {
     std::thread::sleep(TICK);
 }
 
-fn config(memory: usize) -> wasmtime::Result<Config> {
+/// What a provider is compiled with and run in: both have to be the same.
+pub(crate) fn config(memory: usize) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     config
         .strategy(Strategy::Cranelift)

@@ -13,6 +13,7 @@
 
 mod bindings;
 mod call;
+mod compile;
 mod convert;
 mod credentials;
 mod engine;
@@ -24,6 +25,7 @@ mod source;
 mod untrusted;
 
 pub use crate::call::CallLimits;
+pub use crate::compile::{COMMAND as COMPILE_COMMAND, compile_for_another};
 pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings, Credentials};
 pub use crate::engine::Sandbox;
 pub use crate::gate::{

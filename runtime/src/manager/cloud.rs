@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -22,6 +23,8 @@ pub(super) struct Outside {
     pub(super) client: Client,
     /// See [`crate::Overrides`].
     pub(super) route: fn(SocketAddr) -> SocketAddr,
+    /// See [`crate::Overrides`].
+    pub(super) compiler: Option<PathBuf>,
     /// Whether this process leads.
     pub(super) fence: Fence,
     pub(super) metrics: Metrics,
@@ -49,7 +52,10 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     let gate = Gate::new(gate, outside.metrics.clone()).with_context(file)?;
 
     let begin = Instant::now();
-    let sandbox = Sandbox::new(limits.memory)?;
+    let sandbox = match &outside.compiler {
+        Some(program) => Sandbox::new(limits.memory)?.compiling_with(program),
+        None => Sandbox::new(limits.memory)?,
+    };
     let module = source.fetch(&ClusterConfigMaps(outside.client)).await?;
     let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
     let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;

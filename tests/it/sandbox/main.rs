@@ -4,6 +4,7 @@
 
 mod acme;
 mod answers;
+mod compiler;
 mod host;
 mod load;
 mod load_balancers;

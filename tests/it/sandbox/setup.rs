@@ -1,6 +1,7 @@
 //! A sandbox with one guest in it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -32,6 +33,8 @@ pub(crate) struct Guest {
     pub(crate) limits: CallLimits,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
+    /// The program that compiles; `None` is this process.
+    pub(crate) compiler: Option<PathBuf>,
 }
 
 /// A loaded guest.
@@ -58,6 +61,7 @@ impl Guest {
             limits: CallLimits::default(),
             endpoints: Vec::new(),
             route: |it| it,
+            compiler: None,
         }
     }
 
@@ -100,7 +104,10 @@ impl Guest {
     }
 
     pub(crate) async fn try_load(self, registry: &Registry) -> Result<Provider, LoadError> {
-        let sandbox = Sandbox::new(self.limits.memory)?;
+        let sandbox = match &self.compiler {
+            Some(program) => Sandbox::new(self.limits.memory)?.compiling_with(program),
+            None => Sandbox::new(self.limits.memory)?,
+        };
         let source = config_map(digest(&self.bytes));
         let module = source.fetch(&Held(self.bytes.clone())).await.unwrap();
         self.load_into(&sandbox, module, registry).await

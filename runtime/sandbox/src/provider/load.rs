@@ -15,6 +15,7 @@ use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Calls, Crash, Function, Permit, State, is_inert, linker};
+use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
 use crate::gate::Gate;
@@ -150,7 +151,7 @@ pub(super) async fn load(
     let name = module.name().to_owned();
     let digest = module.digest();
     let start = Instant::now();
-    let component = compile(engine.clone(), module).await?;
+    let component = compile(sandbox, module).await?;
     let compile_time = start.elapsed();
 
     check_imports(&engine, &component, &name)?;
@@ -187,22 +188,6 @@ pub(super) async fn load(
         writes_annotations: settings.writes_annotations,
         compile_time,
     })
-}
-
-async fn compile(engine: Engine, module: Module) -> Result<Component, LoadError> {
-    let name = module.name().to_owned();
-    let not = |what| LoadError::NotAComponent { module: name.clone(), what };
-    match module.bytes() {
-        // The magic number, then the version and the layer: 0 is a core module, 1 a component.
-        [0, b'a', b's', b'm', _, _, 1, 0, ..] => {}
-        [0, b'a', b's', b'm', ..] => return Err(not("a core WebAssembly module")),
-        [] => return Err(not("empty")),
-        _ => return Err(not("no WebAssembly")),
-    }
-    let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, module.bytes())).await;
-    compiled
-        .unwrap_or_else(|panic| Err(wasmtime::Error::msg(format!("the compiler panicked: {panic}"))))
-        .map_err(|source| LoadError::Compile { module: name, source })
 }
 
 fn check_imports(engine: &Engine, component: &Component, module: &str) -> Result<(), LoadError> {
