@@ -293,7 +293,7 @@ async fn play(seed: u64) {
     .await;
     let state = model.lock();
     assert!(state.violations.is_empty(), "seed {seed}: {:#?}", state.violations);
-    assert!(state.made > 10, "seed {seed}: {} load balancers make no story", state.made);
+    assert!(state.made >= 6, "seed {seed}: {} load balancers make no story", state.made);
 }
 
 #[tokio::test]
