@@ -6,6 +6,7 @@ mod hosts;
 mod lifecycle;
 mod nodes;
 mod services;
+mod writes;
 
 use std::collections::BTreeSet;
 
@@ -85,7 +86,7 @@ const TABLE: [Better; 21] = [
     },
     Better {
         reason: "an answer that came too late for a Service is not written on another one of its name",
-        adjust: services::leave_namesakes_alone,
+        adjust: writes::leave_namesakes_alone,
     },
     Better {
         reason: "there is no question whether a load balancer exists: when an update fails, it is told and tried again; \
@@ -95,17 +96,17 @@ const TABLE: [Better; 21] = [
     Better {
         reason: "the load balancer of a Service that vanishes without our finalizer is deleted from memory; upstream \
                  leaves it for ever",
-        adjust: services::remember_what_vanishes,
+        adjust: writes::remember_what_vanishes,
     },
     Better {
         reason: "there is no question whether a load balancer exists: its deletion is asked for in any case, and fails \
                  as the question would",
-        adjust: services::delete_without_asking,
+        adjust: writes::delete_without_asking,
     },
     Better {
         reason: "a load balancer is told to be ensured when its address is on the Service, and a conflict on the way is \
                  settled without the cloud; upstream tells it before, and begins again",
-        adjust: services::tell_what_is_written,
+        adjust: writes::tell_what_is_written,
     },
     Better {
         reason: "the beginning of the work on a wish, or of a deletion, is told once; upstream tells it at each attempt",
@@ -113,11 +114,11 @@ const TABLE: [Better; 21] = [
     },
     Better {
         reason: "finalizer and addresses go in one write when a load balancer is gone; upstream writes twice",
-        adjust: services::release_in_one_write,
+        adjust: writes::release_in_one_write,
     },
     Better {
         reason: "a provider says where a load balancer is reached, and not which of its ports are in order there",
-        adjust: services::leave_ports_out,
+        adjust: writes::leave_ports_out,
     },
 ];
 

@@ -3,20 +3,18 @@
 mod cloud;
 mod company;
 mod seen;
+mod start;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use aerostat::{Overrides, Settings};
 use anyhow::{Context, Result, bail};
 use http::Method;
 use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use serde_json::json;
-use tests::control_plane::{AEROSTAT, Cluster};
+use tests::control_plane::Cluster;
 use tests::faults::{Fault, Faults};
-use tests::guests::SCRIPTED;
 use tests::script::Script;
 use tests::wait;
 use tokio::sync::oneshot;
@@ -33,12 +31,6 @@ const NOTICED_AFTER: f64 = 1.43;
 const PARTS: [&str; 4] = ["routes", "clusterid", LOAD_BALANCERS, INSTANCES];
 const LOAD_BALANCERS: &str = "lb";
 const INSTANCES: &str = "instances";
-
-/// Upstream deletes every node at once. The pause after a failed call is upstream's 5 s at its longest: ours is
-/// lengthened by up to a tenth.
-const AS_UPSTREAM: [&str; 3] =
-    ["--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s", "--node-deletion-budget=100"];
-const FIRST_PAUSE: f64 = 5.0 / 1.1;
 
 /// A longer recording is played in so many seconds, but not faster than that, if nothing takes time in it but the pauses
 /// between attempts.
@@ -115,69 +107,6 @@ impl<'a> Play<'a> {
             Some(end) => end.context("aerostat panicked")?,
             None => Ok(()),
         }
-    }
-
-    async fn start(&mut self) -> Result<()> {
-        let folder = self.cluster.control_plane.folder();
-        let config = folder.join("golden-cloud-config.yaml");
-        let has = |part: &str| !self.scenario.cloud_without.iter().any(|it| it == part);
-        let module = match (has(INSTANCES), has(LOAD_BALANCERS)) {
-            (false, false) => cloud::only_described(folder)?,
-            _ => SCRIPTED.into(),
-        };
-        let annotations = cloud::annotations(self.scenario)?;
-        std::fs::write(&config, cloud::config(&self.script.base_url(), &module, &annotations).to_string())?;
-        let mut arguments = vec!["aerostat".to_owned()];
-        // What the module can do although the recorded cloud could not. The first word about a controller counts.
-        if module == Path::new(SCRIPTED) {
-            let nodes = ["cloud-node-controller", "cloud-node-lifecycle-controller"];
-            let nodes = nodes.iter().filter(|_| !has(INSTANCES));
-            let services = ["service-lb-controller"].iter().filter(|_| !has(LOAD_BALANCERS)).chain(nodes);
-            arguments.extend(services.map(|it| format!("--controllers=-{it}")));
-            if !self.scenario.flags.iter().any(|flag| flag.starts_with("--controllers=")) {
-                arguments.push("--controllers=*".to_owned());
-            }
-        }
-        // The module without either has a name of its own.
-        let fits = |flag: &&String| module == Path::new(SCRIPTED) || !flag.starts_with("--cloud-provider=");
-        arguments.extend(self.scenario.flags.iter().filter(fits).cloned());
-        arguments.extend(AS_UPSTREAM.map(str::to_owned));
-        let pause = Duration::try_from_secs_f64(FIRST_PAUSE / self.pace)?;
-        arguments.push(format!("--service-retry-base-delay={}ms", pause.as_millis()));
-        arguments.push("--secure-port=0".to_owned());
-        arguments.push(format!("--cloud-config={}", config.display()));
-        arguments.push(format!("--kubeconfig={}", self.cluster.kubeconfig.display()));
-        let settings = Settings::parse(arguments)?;
-
-        let overrides = Overrides { client: Some(self.cluster.faulty(&self.faults)), ..Overrides::default() };
-        let (shutdown, asked) = oneshot::channel::<()>();
-        self.shutdown = Some(shutdown);
-        self.aerostat.spawn(async move {
-            // An error means that nobody can ask any more, which is asking.
-            let asked = async { drop(asked.await) };
-            Ok(aerostat::run(settings, overrides, asked).await?)
-        });
-        let services = has(LOAD_BALANCERS) && self.scenario.given.iter().any(|it| it.object["kind"] == "Service");
-        let watches = [("nodes", has(INSTANCES)), ("services", services)];
-        let watches: Vec<_> = watches.into_iter().filter(|(_, needed)| *needed).map(|(name, _)| name).collect();
-        let mut ended = None;
-        let working = wait::within(wait::DEADLINE, async || {
-            ended = self.aerostat.try_join_next();
-            (ended.is_some() || self.works(&watches).unwrap_or_default()).then_some(())
-        });
-        match (working.await, ended) {
-            (Some(()), None) => Ok(()),
-            (None, None) => bail!("aerostat does not begin"),
-            (_, Some(end)) => bail!("aerostat ended at once: {end:?}"),
-        }
-    }
-
-    /// Whether aerostat has begun: it watches all of these, and has asked for anything at all.
-    fn works(&self, watches: &[&str]) -> Result<bool> {
-        let mut started = self.cluster.audit().started()?;
-        started.retain(|it| it.user.username == AEROSTAT);
-        let watched = |resource: &str| started.iter().any(|it| it.verb == "watch" && it.object.resource == resource);
-        Ok(!started.is_empty() && watches.iter().all(|it| watched(it)))
     }
 
     /// How long so many of the recording's seconds last.

@@ -1,19 +1,16 @@
-//! Services and their load balancers.
+//! What Services wish for, and what is done about it.
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use crate::scenario::{CloudCall, Event, Request, Scenario};
-use crate::state::{self, Change, list};
+use crate::scenario::{CloudCall, Event, Scenario};
+use crate::state::{self, Change};
 use crate::told::{self, Told};
 use crate::wish::wish;
 
-pub(super) const COMPONENT: &str = "service-controller";
-const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
+const COMPONENT: &str = "service-controller";
 
 /// The recorder wrote down the second of a change when it had the answer: what follows from it may be earlier by so much.
-const NOTED_LATE: f64 = 0.05;
+pub(super) const NOTED_LATE: f64 = 0.05;
 
 /// Changes at once, and the pause between further ones in seconds.
 const BURST: f64 = 10.0;
@@ -48,7 +45,7 @@ fn is_first(changes: &[Change], earlier: impl Iterator<Item = f64>, t: f64) -> b
     !earlier.into_iter().any(|it| it < t && it + NOTED_LATE >= since)
 }
 
-fn ensures(scenario: &Scenario) -> Vec<CloudCall> {
+pub(super) fn ensures(scenario: &Scenario) -> Vec<CloudCall> {
     let ensures = scenario.observed.cloud_calls.iter().filter(|it| it.function == "EnsureLoadBalancer");
     ensures.cloned().collect()
 }
@@ -129,119 +126,6 @@ pub(super) fn tell(told: &mut Vec<Told>, t: f64, object: &str, (severity, reason
     told.push(before.unwrap_or_else(|| Told::new(event)).again(t));
 }
 
-pub(super) fn leave_namesakes_alone(scenario: &mut Scenario) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for call in ensures(scenario) {
-        let (object, end) = (call.object(), call.t + call.took);
-        let is_namesake =
-            |it: &&crate::scenario::Given| state::name(&it.object) == object && it.t > call.t && it.t < end;
-        if scenario.given.iter().find(is_namesake).is_none() {
-            continue;
-        }
-        let follows = |t: f64| (end..end + NOTED_LATE).contains(&t);
-        // The write is tried, and refused.
-        let requests = scenario.observed.requests.iter_mut();
-        let writes = requests.filter(|it| it.object() == object && follows(it.t) && !it.patch["status"].is_null());
-        writes.for_each(|it| it.code = 409);
-        retell(scenario, |told| told.retain(|it| !it.is(&object, "EnsuredLoadBalancer") || !follows(it.t)));
-        names.insert(object);
-    }
-    names
-}
-
-pub(super) fn leave_ports_out(scenario: &mut Scenario) -> BTreeSet<String> {
-    let mut objects = BTreeSet::new();
-    let mut leave_out = |object: String, status: &mut Value| {
-        let ingress = status.pointer_mut("/loadBalancer/ingress").and_then(Value::as_array_mut);
-        let places = ingress.into_iter().flatten().filter_map(Value::as_object_mut);
-        // Every place loses them: nothing is short-circuited.
-        if places.filter_map(|place| place.remove("ports")).count() > 0 {
-            objects.insert(object);
-        }
-    };
-    for request in scenario.observed.requests.iter_mut().filter(|it| it.resource == "services") {
-        if let Some(status) = request.patch.get_mut("status") {
-            leave_out(request.name.clone(), status);
-        }
-    }
-    for (name, end) in &mut scenario.observed.end {
-        if let (Some(service), Some(status)) = (name.strip_prefix("Service "), end.get_mut("status")) {
-            leave_out(service.to_owned(), status);
-        }
-    }
-    objects.into_iter().map(|it| format!("Service {it}")).collect()
-}
-
-pub(super) fn remember_what_vanishes(scenario: &mut Scenario) -> BTreeSet<String> {
-    let all = state::changes(scenario);
-    let ensured = ensures(scenario);
-    let vanished = |change: &&Change| {
-        let deletes = |it: &CloudCall| it.function == "EnsureLoadBalancerDeleted" && it.object() == change.name;
-        let had = |it: &CloudCall| it.object() == change.name && it.t < change.t;
-        change.after.is_null()
-            && !change.by_upstream
-            && ensured.iter().any(had)
-            && !scenario.observed.cloud_calls.iter().any(|it| deletes(it) && it.t > change.t - NOTED_LATE)
-    };
-    let vanished: Vec<(f64, String)> = all.iter().filter(vanished).map(|it| (it.t, it.name.clone())).collect();
-    retell(scenario, |told| {
-        for (t, object) in &vanished {
-            tell(told, *t, object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
-            tell(told, t + NOTED_LATE, object, ("Normal", "DeletedLoadBalancer", "Deleted load balancer"));
-        }
-    });
-    for (t, object) in &vanished {
-        let last = ensured.iter().rfind(|it| it.object() == *object && it.t < *t).cloned();
-        let function = "EnsureLoadBalancerDeleted".to_owned();
-        scenario.observed.cloud_calls.extend(last.map(|call| CloudCall { t: *t, took: 0.0, function, ..call }));
-    }
-    vanished.into_iter().map(|(_, object)| object).collect()
-}
-
-/// The words of upstream for what its question before a deletion was answered, and ours.
-const QUESTION_FAILED: &str = "failed to check if load balancer exists before cleanup: ";
-const DELETION_FAILED: &str = "failed to delete load balancer: ";
-
-pub(super) fn delete_without_asking(scenario: &mut Scenario) -> BTreeSet<String> {
-    let gets = scenario.observed.cloud_calls.iter().filter(|it| it.function == "GetLoadBalancer");
-    let gets: Vec<CloudCall> = gets.filter(|it| it.result != "exists=true").cloned().collect();
-    let mut objects = BTreeSet::new();
-    retell(scenario, |told| {
-        for call in gets {
-            let object = call.object();
-            let deleted = |it: &&mut Told| {
-                it.tells_about(call.t)
-                    && (it.is(&object, "DeletedLoadBalancer") || it.is(&object, "SyncLoadBalancerFailed"))
-            };
-            // A question may also be about an update that failed.
-            let Some(next) = told.iter_mut().find(deleted) else { continue };
-            next.event.message = next.event.message.replace(QUESTION_FAILED, DELETION_FAILED);
-            tell(told, call.t, &object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
-            objects.insert(object);
-        }
-    });
-    objects
-}
-
-pub(super) fn tell_what_is_written(scenario: &mut Scenario) -> BTreeSet<String> {
-    let failed = |it: &&Request| it.resource == "services" && it.is_write() && it.code >= 400 && it.injected;
-    let failed = scenario.observed.requests.iter().filter(failed).filter(|it| !it.patch["status"].is_null());
-    let failed: Vec<Request> = failed.cloned().collect();
-    let objects = failed.iter().map(Request::object).collect();
-    retell(scenario, |told| {
-        for request in &failed {
-            let object = request.object();
-            let too_early =
-                told.iter().position(|it| it.is(&object, "EnsuredLoadBalancer") && it.tells_about(request.t));
-            too_early.map(|index| told.remove(index));
-            if request.code == 409 {
-                told.retain(|it| !it.is(&object, "SyncLoadBalancerFailed") || !it.tells_about(request.t));
-            }
-        }
-    });
-    objects
-}
-
 pub(super) fn tell_each_beginning_once(scenario: &mut Scenario) -> BTreeSet<String> {
     let all = state::changes(scenario);
     let mut objects = BTreeSet::new();
@@ -258,30 +142,5 @@ pub(super) fn tell_each_beginning_once(scenario: &mut Scenario) -> BTreeSet<Stri
             kept
         });
     });
-    objects
-}
-
-pub(super) fn release_in_one_write(scenario: &mut Scenario) -> BTreeSet<String> {
-    let all = state::changes(scenario);
-    let has_finalizer = |object: &Value| list(&object["metadata"]["finalizers"]).contains(&FINALIZER.into());
-    let mut objects = BTreeSet::new();
-    for change in all.iter().filter(|it| it.by_upstream && has_finalizer(&it.before) && !has_finalizer(&it.after)) {
-        let is_reached = |object: &Value| !list(&object["status"]["loadBalancer"]["ingress"]).is_empty();
-        let cleared = |it: &&Change| {
-            it.by_upstream
-                && it.name == change.name
-                && it.t > change.t
-                && is_reached(&it.before)
-                && !is_reached(&it.after)
-        };
-        let Some(cleared) = all.iter().find(cleared) else { continue };
-        let find = |t: f64| scenario.observed.requests.iter().position(|it| it.t == t && it.object() == change.name);
-        if let (Some(first), Some(second)) = (find(change.t), find(cleared.t)) {
-            scenario.observed.requests[first].patch["status"] =
-                scenario.observed.requests[second].patch["status"].clone();
-            scenario.observed.requests.remove(second);
-            objects.insert(change.name.clone());
-        }
-    }
     objects
 }
