@@ -224,7 +224,7 @@ impl<'a> Call<'a> {
     fn wait_until_built(&self, live: &Live) -> Progress {
         let standing = standing::owned(self.service, &live.listed());
         // A little later each time than the first: clouds like round numbers, and to look just before is to look twice.
-        let after = self.settings.poll_interval + self.settings.poll_interval / 15;
+        let after = self.settings.poll_interval + self.settings.poll_interval / 30;
         Progress::pending(standing, after, format_args!("the cloud builds {}", live.title()))
     }
 

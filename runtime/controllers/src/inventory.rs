@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Error, Instance, Instances, Machine, Notice, Reply, Result};
+use cloud_provider::{Cloud, Description, Error, Identity, Instance, Instances, Machine, Notice, Reply, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
@@ -46,6 +46,7 @@ const GATHER: Duration = Duration::from_millis(30);
 pub struct Inventory {
     description: Arc<Description>,
     instances: Arc<dyn Instances>,
+    identity: Arc<dyn Identity>,
     nodes: Nodes,
     recorder: Recorder,
     /// Held during a sweep: whoever comes meanwhile waits for its result.
@@ -80,6 +81,7 @@ impl Inventory {
         Some(Self {
             description: cloud.description.clone(),
             instances: cloud.instances.clone()?,
+            identity: cloud.identity.clone(),
             nodes,
             recorder,
             swept: tokio::sync::Mutex::default(),
@@ -88,6 +90,11 @@ impl Inventory {
             doubtful: Mutex::default(),
             notices: Mutex::default(),
         })
+    }
+
+    /// Another number whenever a credential has changed.
+    pub(crate) fn credentials(&self) -> u64 {
+        self.identity.version()
     }
 
     /// Whether a node can be one of this cloud's: it has no provider id, or one of its own.

@@ -32,6 +32,8 @@ use self::sync::Error;
 pub const COMPONENT: &str = "cloud-node-controller";
 /// The queue's name in metrics.
 const QUEUE: &str = "Nodes";
+/// How often it is looked whether the credentials have changed.
+const CREDENTIALS: Duration = Duration::from_secs(1);
 
 /// How much this controller does at once, and how often.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -78,6 +80,18 @@ pub async fn run(
     let standing = nodes.store().state();
     let mut background = JoinSet::new();
     background.spawn(refresh::run(controller.clone(), standing, options));
+    let (trying, known) = (queue.clone(), (controller.inventory.clone(), nodes.clone()));
+    background.spawn(async move {
+        let (inventory, nodes) = known;
+        let mut version = inventory.credentials();
+        loop {
+            tokio::time::sleep(CREDENTIALS).await;
+            // What was refused with the old one may be allowed with the new.
+            if std::mem::replace(&mut version, inventory.credentials()) != version {
+                nodes.waiting_names().iter().for_each(|it| trying.add(it));
+            }
+        }
+    });
 
     let listening = queue.clone();
     nodes.listen(move |before, node| {

@@ -32,6 +32,7 @@ struct Told {
     answers: BTreeMap<String, Answer>,
     unlisted: Vec<String>,
     calls: Vec<String>,
+    credentials: u64,
 }
 
 impl Default for Cloud {
@@ -49,6 +50,11 @@ impl Cloud {
     /// From now on these machines are the answers about the nodes with their names.
     pub(crate) fn has(&self, machines: impl IntoIterator<Item = Instance>) {
         machines.into_iter().for_each(|it| self.tell(&it.name.clone(), Answer::Machine(it)));
+    }
+
+    /// Is asked with another credential from now on.
+    pub(crate) fn gets_another_credential(&self) {
+        self.lock().credentials += 1;
     }
 
     /// Leaves a machine out of lists.
@@ -86,6 +92,10 @@ impl Cloud {
 impl Identity for Cloud {
     async fn identity(&self) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    fn version(&self) -> u64 {
+        self.lock().credentials
     }
 }
 

@@ -171,6 +171,19 @@ async fn what_a_person_has_to_mend_is_shown_on_the_node() {
 }
 
 #[tokio::test]
+async fn what_was_refused_is_tried_again_with_another_credential() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.tell("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
+    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
+    create(&cluster, &kubelet::node("n1")).await;
+    wait::until("an event", async || events(&cluster, "n1").await.pop()).await;
+    cloud.has([machine(1)]);
+    cloud.gets_another_credential();
+    synced(&cluster, "n1").await;
+}
+
+#[tokio::test]
 async fn a_provider_id_of_another_cloud_or_node_is_refused() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
