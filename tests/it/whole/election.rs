@@ -10,6 +10,9 @@ use tests::{kubelet, wait};
 
 use crate::setup::{Rig, service};
 
+/// How long a thousand nodes may take to join on a machine that is busy with other things.
+const JOIN: Duration = Duration::from_secs(240);
+
 #[tokio::test]
 async fn after_sigterm_another_replica_leads_within_five_seconds() {
     let mut rig = Rig::new(Options::default()).await;
@@ -40,7 +43,7 @@ async fn after_a_restart_a_thousand_nodes_cost_ten_requests_and_no_write() {
     let process = rig.start().await;
     rig.join(1_000).await;
     let nodes: Api<Node> = Api::all(rig.cluster.admin.clone());
-    let initialised = wait::within(Duration::from_secs(120), async || {
+    let initialised = wait::within(JOIN, async || {
         let all = nodes.list(&ListParams::default()).await.unwrap().items;
         (all.len() == 1_000 && !all.iter().any(kubelet::is_uninitialized)).then_some(())
     });
