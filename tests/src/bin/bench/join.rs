@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Event, Node};
 use kube::Client;
@@ -43,7 +43,8 @@ pub(crate) async fn measure(nodes: usize) -> Result<()> {
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(FLOOR).chain(BASELINE).collect();
     let mut rounds = Vec::new();
     for contender in &contenders {
-        rounds.push(round(*contender, &control_plane, simulator(nodes + 1).await?, nodes).await?);
+        let round = round(*contender, &control_plane, simulator(nodes + 1).await?, nodes).await;
+        rounds.push(round.with_context(|| contender.name())?);
     }
     control_plane.stop().await?;
     print(nodes, &contenders, &rounds)

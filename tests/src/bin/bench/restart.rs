@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kube::api::Api;
 use tests::control_plane::{ControlPlane, Options};
 use tests::digitalocean::{Recorded, Simulator};
@@ -42,7 +42,7 @@ pub(crate) async fn measure() -> Result<()> {
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
     let mut rounds = Vec::new();
     for contender in &contenders {
-        rounds.push(round(*contender, &control_plane, &cloud).await?);
+        rounds.push(round(*contender, &control_plane, &cloud).await.with_context(|| contender.name())?);
     }
     cloud.stop().await;
     control_plane.stop().await?;

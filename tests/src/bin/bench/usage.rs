@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 pub(crate) struct Usage {
     /// Now, in bytes.
     pub(crate) resident: u64,
-    /// At the most, in bytes.
+    /// At the most, in bytes. That of its children is not in it.
     pub(crate) peak: u64,
-    /// User and system time since its start.
+    /// User and system time since its start, with that of children that have ended.
     pub(crate) cpu: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Usage {
         Ok(Usage {
             resident: kilobytes("VmRSS:")?,
             peak: kilobytes("VmHWM:")?,
-            cpu: Duration::from_millis((ticks(11)? + ticks(12)?) * 1000 / per_second),
+            cpu: Duration::from_millis((ticks(11)? + ticks(12)? + ticks(13)? + ticks(14)?) * 1000 / per_second),
         })
     }
 }
