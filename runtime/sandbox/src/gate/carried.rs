@@ -1,8 +1,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::StatusCode;
-
 use super::policy::Denied;
 use super::wire::Answer;
 
@@ -28,11 +26,10 @@ pub(super) enum Failure {
 }
 
 impl Carried {
-    /// How many bytes an answer has that says something about a moment later, too: what there is, or that there is
-    /// nothing. A refusal or a fault may be over.
+    /// How many bytes an answer has that says something about a moment later, too. A refusal or a fault may be over; and
+    /// that something is not there is what deletions rest on, so that it has to be said each time anew.
     pub(super) fn lasting(&self) -> Option<usize> {
         let answer = self.answer.as_ref().ok()?;
-        let lasts = answer.status.is_success() || answer.status == StatusCode::NOT_FOUND;
-        lasts.then_some(answer.body.len())
+        answer.status.is_success().then_some(answer.body.len())
     }
 }
