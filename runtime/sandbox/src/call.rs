@@ -16,13 +16,14 @@ use cloud_provider::Reply;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
 use self::limiter::{Exceeded, Limiter};
 use self::log::{Log, Quota};
 pub(crate) use self::state::{State, linker};
 pub(crate) use self::wasi::is_inert;
+use crate::engine::Sandbox;
 use crate::gate::{Gate, Mode};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
@@ -123,7 +124,7 @@ pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is
 
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
-    engine: Engine,
+    sandbox: Sandbox,
     /// The provider's name; before it has told it, the module's.
     pub(crate) provider: Arc<str>,
     digest: Digest,
@@ -137,7 +138,7 @@ pub(crate) struct Calls {
 
 impl Calls {
     pub(crate) fn new(
-        engine: Engine,
+        sandbox: Sandbox,
         provider: Arc<str>,
         digest: Digest,
         settings: Arc<[(String, String)]>,
@@ -146,7 +147,7 @@ impl Calls {
         metrics: Metrics,
     ) -> Self {
         let permits = Semaphore::new(limits.concurrency.max(1));
-        Self { engine, provider, digest, settings, limits, gate, metrics, permits, quota: Arc::default() }
+        Self { sandbox, provider, digest, settings, limits, gate, metrics, permits, quota: Arc::default() }
     }
 
     /// Waits until one more call may run.
@@ -172,6 +173,7 @@ impl Calls {
             self.settings.clone(),
             Limiter::new(self.limits.memory),
             log.clone(),
+            self.sandbox.tick(),
         );
         let mut store = self.store(state, meter.clone());
 
@@ -230,7 +232,7 @@ impl Calls {
     }
 
     fn store(&self, state: State, meter: Arc<Meter>) -> Store<State> {
-        let mut store = Store::new(&self.engine, state);
+        let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(State::limiter);
         store.set_hostcall_fuel(HOSTCALL_BYTES);
         store.set_max_component_handles(COMPONENT_HANDLES);

@@ -1,14 +1,11 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
 
 use crate::provider::LoadError;
-
-/// How often the epoch advances: the longest time that a busy guest keeps a worker thread to itself.
-const TICK: Duration = Duration::from_millis(10);
+use crate::ticker::{Ticker, Ticking};
 
 /// What wasm32-wasip2 code does not need. Each of these has appeared in security advisories, or is young.
 const OFF: WasmFeatures = WasmFeatures::THREADS
@@ -27,17 +24,17 @@ const OFF: WasmFeatures = WasmFeatures::THREADS
 
 /// Where providers are compiled and run: one per process, so that all of them share one ticking epoch.
 ///
-/// The ticking ends when the sandbox and every provider loaded into it are gone.
+/// The thread that ticks ends when the sandbox and every provider loaded into it are gone.
 #[derive(Clone)]
 pub struct Sandbox {
     engine: Engine,
+    ticker: Ticker,
     memory: usize,
     compiler: Option<Arc<Path>>,
 }
 
 impl Sandbox {
-    /// Makes the engine and starts its ticker, a thread of its own: a task would starve together with the tasks that
-    /// it is there to interrupt.
+    /// Makes the engine and starts its ticker.
     ///
     /// `memory` is how many bytes of address space one linear memory gets, the same as the limit of one call.
     ///
@@ -46,18 +43,9 @@ impl Sandbox {
     /// If this machine cannot run WebAssembly, or gives no thread.
     pub fn new(memory: usize) -> Result<Self, LoadError> {
         let engine = config(memory).and_then(|it| Engine::new(&it)).map_err(LoadError::Engine)?;
-        let ticker = engine.weak();
-        std::thread::Builder::new()
-            .name("epoch".into())
-            .spawn(move || {
-                while let Some(engine) = ticker.upgrade() {
-                    engine.increment_epoch();
-                    drop(engine);
-                    tick();
-                }
-            })
-            .map_err(|it| LoadError::Engine(it.into()))?;
-        Ok(Self { engine, memory, compiler: None })
+        let ticked = engine.clone();
+        let ticker = Ticker::start(move || ticked.increment_epoch()).map_err(|it| LoadError::Engine(it.into()))?;
+        Ok(Self { engine, ticker, memory, compiler: None })
     }
 
     /// Compiles providers in a process of its own, and not in this one, which would keep the memory that the compiler
@@ -80,11 +68,11 @@ impl Sandbox {
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
-}
 
-#[expect(clippy::disallowed_methods, reason = "the ticker's thread does nothing but wait")]
-fn tick() {
-    std::thread::sleep(TICK);
+    /// Lets the epoch advance until what this returns is dropped.
+    pub(crate) fn tick(&self) -> Ticking {
+        self.ticker.tick()
+    }
 }
 
 /// What a provider is compiled with and run in: both have to be the same.

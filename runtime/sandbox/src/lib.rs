@@ -22,6 +22,7 @@ mod meter;
 mod metrics;
 mod provider;
 mod source;
+mod ticker;
 mod untrusted;
 
 pub use crate::call::CallLimits;

@@ -14,6 +14,7 @@ use crate::bindings::host::Host_;
 use crate::bindings::host::aerostat::cloud::{config, http, log, notices};
 use crate::convert;
 use crate::gate::GateCall;
+use crate::ticker::Ticking;
 
 const TABLE_CAPACITY: usize = 4096;
 
@@ -26,6 +27,8 @@ pub(crate) struct State {
     settings: Arc<[(String, String)]>,
     log: Arc<Mutex<Log>>,
     notices: Notices,
+    /// Without it, nothing would interrupt the guest.
+    _ticking: Ticking,
 }
 
 /// Links what a guest may import: our own interfaces, and the inert parts of WASI.
@@ -42,10 +45,12 @@ impl State {
         settings: Arc<[(String, String)]>,
         limiter: Limiter,
         log: Arc<Mutex<Log>>,
+        ticking: Ticking,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(TABLE_CAPACITY);
-        Self { wasi: wasi::context(&log), table, limiter, gate, settings, log, notices: Notices::default() }
+        let wasi = wasi::context(&log);
+        Self { wasi, table, limiter, gate, settings, log, notices: Notices::default(), _ticking: ticking }
     }
 
     pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {

@@ -164,8 +164,15 @@ pub(super) async fn load(
         exports.load_balancers.then(|| ProvidesLoadBalancersPre::new(pre)).transpose().map_err(contract)?;
 
     let given: Arc<[_]> = settings.settings.into();
-    let mut calls =
-        Calls::new(engine, name.as_str().into(), digest, given.clone(), settings.limits, gate.clone(), metrics.clone());
+    let mut calls = Calls::new(
+        sandbox.clone(),
+        name.as_str().into(),
+        digest,
+        given.clone(),
+        settings.limits,
+        gate.clone(),
+        metrics.clone(),
+    );
     let described = async {
         let answer = describe(&calls, &calls.permit().await, &provider).await;
         let answer = answer.map_err(|crash| calls.explain(Function::Describe, &crash))?;
