@@ -136,7 +136,7 @@ impl Protocol {
 
 impl Progress {
     /// More has to follow: where things stand, when to come back (the host keeps it between one second and five
-    /// minutes), and what is being waited for.
+    /// minutes, but for zero beside the first memo: as soon as that is kept), and what is being waited for.
     pub fn pending(standing: Standing, after: Duration, because: impl Display) -> Self {
         Self::Pending(Unfinished::new(standing, after, because))
     }

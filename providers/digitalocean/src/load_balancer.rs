@@ -33,8 +33,8 @@ use crate::api::load_balancers::{self as api, Change, Creation, Listed, LoadBala
 use crate::api::tags;
 use crate::settings::{Settings, uuid};
 
-/// How soon to come back where there is nothing to wait for but the memo. The host's least.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How soon to come back where there is nothing to wait for but the memo.
+const AT_ONCE: Duration = Duration::ZERO;
 
 impl LoadBalancers for DigitalOcean {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {

@@ -17,6 +17,7 @@ mod account;
 mod error;
 mod events;
 mod inventory;
+mod lean;
 mod metrics;
 pub mod node;
 pub mod node_lifecycle;

@@ -18,6 +18,7 @@ use tracing::warn;
 use crate::error::{self, BackOff, Pause, chain};
 use crate::events::{Recorder, Severity, reference};
 use crate::inventory::Inventory;
+use crate::lean::Lean;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
@@ -48,7 +49,7 @@ pub struct Options {
 
 /// What the parts of this controller share.
 struct Controller {
-    api: Api<Node>,
+    api: Api<Lean<Node>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
     recorder: Recorder,

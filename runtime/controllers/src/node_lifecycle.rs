@@ -33,6 +33,7 @@ use crate::account::Account;
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
+use crate::lean::Lean;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
@@ -65,7 +66,7 @@ pub struct Options {
 
 /// What the parts of this controller share.
 struct Controller {
-    api: Api<Node>,
+    api: Api<Lean<Node>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
     account: Account,

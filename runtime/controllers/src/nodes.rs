@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use k8s_openapi::api::core::v1::{Node, NodeStatus};
+use k8s_openapi::api::core::v1::Node;
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -21,8 +21,7 @@ use self::index::Index;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: managed fields, and of the status all but addresses, conditions
-/// and phase.
+/// What no controller reads is left out of the copies: they come from [`Lean`](crate::lean::Lean).
 #[derive(Clone)]
 pub struct Nodes {
     store: Store<Node>,
@@ -134,10 +133,7 @@ impl Nodes {
         let tell = |old: Option<&Node>, new: Option<&Node>| listeners.iter().for_each(|it| it(old, new));
         match event {
             Event::Init => writer.apply_watcher_event(&Event::Init),
-            Event::InitApply(mut node) => {
-                trim(&mut node);
-                writer.apply_watcher_event(&Event::InitApply(node));
-            }
+            Event::InitApply(node) => writer.apply_watcher_event(&Event::InitApply(node)),
             Event::InitDone => {
                 let before = self.store.state();
                 writer.apply_watcher_event(&Event::InitDone);
@@ -151,8 +147,7 @@ impl Nodes {
                     tell(Some(node), None);
                 }
             }
-            Event::Apply(mut node) => {
-                trim(&mut node);
+            Event::Apply(node) => {
                 let before = self.get(&node.name_any());
                 self.reindex(|index| index.apply(&node));
                 let event = Event::Apply(node);
@@ -193,19 +188,8 @@ pub(crate) fn provider_id(node: &Node) -> Option<&str> {
     node.spec.as_ref()?.provider_id.as_deref().filter(|it| !it.is_empty())
 }
 
-/// Leaves out what takes memory and is never read.
-pub(crate) fn trim(node: &mut Node) {
-    node.metadata.managed_fields = None;
-    if let Some(status) = node.status.take() {
-        let NodeStatus { addresses, conditions, phase, .. } = status;
-        node.status = Some(NodeStatus { addresses, conditions, phase, ..NodeStatus::default() });
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::ContainerImage;
-
     use super::*;
 
     type Heard = Arc<Mutex<Vec<String>>>;
@@ -242,18 +226,5 @@ mod tests {
         apply(list(vec![node("c", "6")]));
         let expected = ["a: - > 1", "a: 1 > 2", "b: - > 3", "a: 4 > -", "c: - > 6", "b: 3 > -"];
         assert_eq!(*heard.lock().unwrap(), expected);
-    }
-
-    #[test]
-    fn what_nobody_reads_is_left_out() {
-        let mut node = node("a", "1");
-        node.metadata.managed_fields = Some(vec![Default::default()]);
-        let images = Some(vec![ContainerImage::default()]);
-        node.status = Some(NodeStatus { images, phase: Some("Running".into()), ..NodeStatus::default() });
-        let nodes = Nodes::of([node]);
-        let known = nodes.get("a").unwrap();
-        assert_eq!(known.metadata.managed_fields, None);
-        let status = known.status.as_ref().unwrap();
-        assert_eq!((&status.images, status.phase.as_deref()), (&None, Some("Running")));
     }
 }

@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
-use kube::{Resource, ResourceExt};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, to_value};
 use tracing::debug;
+
+use crate::lean::{Lean, Read};
 
 /// How long the API server may take for one request.
 pub(crate) const REQUEST: Duration = Duration::from_secs(30);
@@ -74,13 +74,11 @@ pub(crate) enum Part {
 ///
 /// The patch holds what differs, and the resourceVersion of `current`: if the object has changed since, nothing is
 /// written and the error is a conflict.
-pub(crate) async fn update<K>(api: &Api<K>, current: &K, desired: &K, part: Part) -> Result<Option<K>, Error>
+pub(crate) async fn update<K>(api: &Api<Lean<K>>, current: &K, desired: &K, part: Part) -> Result<Option<K>, Error>
 where
-    K: Resource + Clone + Debug + DeserializeOwned + Serialize,
+    K: Read,
 {
-    let current_json = serde_json::to_value(current).map_err(Error::Unwritable)?;
-    let desired_json = serde_json::to_value(desired).map_err(Error::Unwritable)?;
-    let Some(patch) = guarded(&current_json, &desired_json, part) else { return Ok(None) };
+    let Some(patch) = difference_in(current, desired, part).map_err(Error::Unwritable)? else { return Ok(None) };
     let (name, params, patch) = (current.name_any(), PatchParams::default(), Patch::Merge(patch));
     let answer = within(async {
         match part {
@@ -88,33 +86,29 @@ where
             Part::Status | Part::StatusAndMetadata => api.patch_status(&name, &params, &patch).await,
         }
     });
-    answer.await.map(Some)
+    answer.await.map(|Lean(written)| Some(written))
 }
 
 /// Makes an object what `plan` makes of it. If others change it meanwhile, `plan` is asked again about the object as
 /// `latest` knows it by then. Returns the object as it is afterwards, or `None` if it is gone, or another one has its name.
 ///
-/// `trim` leaves out of an answer what is not kept; `jitter` is a number between 0 and 1, another one each time.
+/// `jitter` is a number between 0 and 1, another one each time.
 pub(crate) async fn update_latest<K, E>(
-    api: &Api<K>,
+    api: &Api<Lean<K>>,
     mut object: Arc<K>,
     part: Part,
     mut plan: impl FnMut(&K) -> Result<K, E>,
     latest: impl Fn() -> Option<Arc<K>>,
-    trim: fn(&mut K),
     jitter: fn() -> f64,
 ) -> Result<Option<Arc<K>>, E>
 where
-    K: Resource + Clone + Debug + DeserializeOwned + Serialize,
+    K: Read,
     E: From<Error>,
 {
     let mut tries = 1;
     loop {
         match update(api, &object, &plan(&object)?, part).await {
-            Ok(Some(mut written)) => {
-                trim(&mut written);
-                return Ok(Some(Arc::new(written)));
-            }
+            Ok(Some(written)) => return Ok(Some(Arc::new(written))),
             Ok(None) => return Ok(Some(object)),
             Err(error) if error.is_conflict() && tries < CONFLICTS => {
                 debug!(object = object.name_any(), "the object has changed meanwhile; looking at it again");
@@ -139,25 +133,20 @@ pub(crate) async fn within<T>(request: impl Future<Output = kube::Result<T>>) ->
 }
 
 /// The merge patch from one object to the other, with the version that it is good for.
-fn guarded(current: &Value, desired: &Value, part: Part) -> Option<Value> {
-    let mut patch = match part {
-        Part::Object => {
-            let mut patch = difference(current, desired)?;
-            patch.as_object_mut()?.remove("status");
-            patch
-        }
-        Part::Status => json!({ "status": difference(&current["status"], &desired["status"])? }),
+fn difference_in<K: Read>(current: &K, desired: &K, part: Part) -> serde_json::Result<Option<Value>> {
+    let Some(mut patch) = difference(&tree(current, part)?, &tree(desired, part)?) else { return Ok(None) };
+    patch["metadata"]["resourceVersion"] = current.meta().resource_version.clone().into();
+    Ok(Some(patch))
+}
+
+fn tree<K: Read>(object: &K, part: Part) -> serde_json::Result<Value> {
+    Ok(match part {
+        Part::Object => json!({ "metadata": to_value(object.meta())?, "spec": to_value(object.spec())? }),
+        Part::Status => json!({ "status": to_value(object.status())? }),
         Part::StatusAndMetadata => {
-            let mut patch = difference(current, desired)?;
-            patch.as_object_mut()?.retain(|key, _| key == "metadata" || key == "status");
-            patch
+            json!({ "metadata": to_value(object.meta())?, "status": to_value(object.status())? })
         }
-    };
-    if patch.as_object()?.is_empty() {
-        return None;
-    }
-    patch["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
-    Some(patch)
+    })
 }
 
 /// The JSON merge patch (RFC 7386) from one value to the other: lists as a whole, `null` for what is gone.
@@ -194,17 +183,24 @@ fn cause(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Node;
+
     use super::*;
 
-    fn check(part: Part, desired: Value, expected: Option<Value>) {
+    fn check(part: Part, change: Value, expected: Option<Value>) {
         let current = json!({
             "metadata": { "name": "n1", "resourceVersion": "7", "labels": { "a": "1", "b": "2" } },
-            "spec": { "taints": [{ "key": "x" }, { "key": "y" }] },
+            "spec": { "taints": [{ "key": "x", "effect": "NoExecute" }, { "key": "y", "effect": "NoExecute" }] },
             "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }], "phase": "Running" },
         });
-        let mut merged = current.clone();
-        json_patch(&mut merged, &desired);
-        assert_eq!(guarded(&current, &merged, part), expected);
+        check_from(current, part, change, expected);
+    }
+
+    fn check_from(current: Value, part: Part, change: Value, expected: Option<Value>) {
+        let mut desired = current.clone();
+        json_patch(&mut desired, &change);
+        let [current, desired] = [current, desired].map(|it| serde_json::from_value::<Node>(it).unwrap());
+        assert_eq!(difference_in(&current, &desired, part).unwrap(), expected);
     }
 
     /// What the API server does with a merge patch.
@@ -248,8 +244,11 @@ mod tests {
     fn lists_are_replaced_as_a_whole() {
         check(
             Part::Object,
-            json!({ "spec": { "taints": [{ "key": "y" }] } }),
-            Some(json!({ "metadata": { "resourceVersion": "7" }, "spec": { "taints": [{ "key": "y" }] } })),
+            json!({ "spec": { "taints": [{ "key": "y", "effect": "NoExecute" }] } }),
+            Some(json!({
+                "metadata": { "resourceVersion": "7" },
+                "spec": { "taints": [{ "key": "y", "effect": "NoExecute" }] },
+            })),
         );
     }
 
@@ -268,7 +267,7 @@ mod tests {
         );
         check(
             Part::StatusAndMetadata,
-            json!({ "metadata": { "labels": { "a": "9" } }, "spec": { "x": 1 }, "status": { "phase": "Failed" } }),
+            json!({ "metadata": { "labels": { "a": "9" } }, "spec": { "unschedulable": true }, "status": { "phase": "Failed" } }),
             Some(json!({
                 "metadata": { "labels": { "a": "9" }, "resourceVersion": "7" },
                 "status": { "phase": "Failed" },
@@ -281,8 +280,9 @@ mod tests {
 
     #[test]
     fn an_object_without_a_status_gets_one() {
-        let (current, desired) = (json!({ "metadata": { "resourceVersion": "1" } }), json!({ "status": { "a": 1 } }));
-        let expected = json!({ "metadata": { "resourceVersion": "1" }, "status": { "a": 1 } });
-        assert_eq!(guarded(&current, &desired, Part::Status), Some(expected));
+        let current = json!({ "metadata": { "resourceVersion": "1" } });
+        let change = json!({ "status": { "phase": "Running" } });
+        let expected = json!({ "metadata": { "resourceVersion": "1" }, "status": { "phase": "Running" } });
+        check_from(current, Part::Status, change, Some(expected));
     }
 }

@@ -39,6 +39,7 @@ use tracing::warn;
 use crate::account::Account;
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{Recorder, Severity};
+use crate::lean::Lean;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::notices::Notices;
@@ -135,7 +136,7 @@ pub async fn run(
     let watching = controller.clone();
     background.spawn(async move {
         let apply = |event| watching.services.apply(event, &mut writer, |key, service| watching.heard(key, service));
-        match watch::follow(Api::<Service>::all(client), "Services", "the API server", apply).await {}
+        match watch::follow(Api::all(client), "Services", "the API server", apply).await {}
     });
     let mut shutdown = std::pin::pin!(shutdown);
     tokio::select! {
@@ -235,7 +236,7 @@ impl Controller {
         }
     }
 
-    fn api(&self, service: &Service) -> Api<Service> {
+    fn api(&self, service: &Service) -> Api<Lean<Service>> {
         Api::namespaced(self.client.clone(), &service.namespace().unwrap_or_default())
     }
 

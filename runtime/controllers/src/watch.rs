@@ -2,29 +2,29 @@
 
 use std::convert::Infallible;
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::pin::pin;
 
 use futures::{Stream, StreamExt};
-use kube::Resource;
 use kube::api::Api;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
-use serde::de::DeserializeOwned;
 use tracing::{info, warn};
 
+use crate::lean::{Lean, Read};
 use crate::object;
 
 /// Hands every event of a watch to `apply`. It never ends.
 ///
 /// `kind` and `api_server` are what the log calls the objects and the API server.
 pub(crate) async fn follow<K>(
-    api: Api<K>,
+    api: Api<Lean<K>>,
     kind: &str,
     api_server: &str,
     mut apply: impl FnMut(Event<K>) + Send,
 ) -> Infallible
 where
-    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    K: Read<DynamicType: Clone + Debug + Default + Eq + Hash>,
 {
     let streaming = watcher::Config::default().streaming_lists();
     pump(watch(api.clone(), streaming), kind, api_server, &mut apply, is_refusal).await;
@@ -36,7 +36,7 @@ where
 
 /// Follows a watch until it ends, or until `ends` says so of an error.
 async fn pump<K>(
-    events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send,
+    events: impl Stream<Item = Result<Event<Lean<K>>, watcher::Error>> + Send,
     kind: &str,
     api_server: &str,
     apply: &mut impl FnMut(Event<K>),
@@ -51,7 +51,7 @@ async fn pump<K>(
                 if !matches!(event, Event::Init) && std::mem::take(&mut warned) {
                     info!(api_server, "{kind} are watched again");
                 }
-                apply(event);
+                apply(whole(event));
             }
             Err(error) if ends(&error) => return,
             Err(error) => {
@@ -60,6 +60,17 @@ async fn pump<K>(
                 warn!(api_server, "cannot watch {kind}: {cause}; what is known of them may be old; trying again");
             }
         }
+    }
+}
+
+/// The event of the object that was read.
+fn whole<K>(event: Event<Lean<K>>) -> Event<K> {
+    match event {
+        Event::Apply(Lean(object)) => Event::Apply(object),
+        Event::Delete(Lean(object)) => Event::Delete(object),
+        Event::Init => Event::Init,
+        Event::InitApply(Lean(object)) => Event::InitApply(object),
+        Event::InitDone => Event::InitDone,
     }
 }
 

@@ -121,10 +121,25 @@ async fn addresses_stay_while_a_change_is_pending() {
 }
 
 #[tokio::test]
-async fn a_pause_shorter_than_a_second_is_a_second() {
+async fn a_pause_shorter_than_a_second_is_a_second_but_for_the_first_memo() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures_next("s1", [building("lb-1", Duration::ZERO)]);
+    cloud.ensures_next("s1", [building("lb-1", Duration::ZERO), building("lb-1", Duration::ZERO)]);
+    cloud.ensures_next("s1", [building("lb-2", Duration::ZERO)]);
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    let calls = cloud.about("s1");
+    let at_once: Vec<_> = calls.windows(2).map(|it| it[1].began - it[0].began < SECOND).collect();
+    assert_eq!(at_once, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_pause_beside_the_first_memo_is_obeyed() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [building("lb-1", Duration::from_millis(1))]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;

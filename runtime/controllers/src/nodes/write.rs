@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::Api;
 
-use crate::nodes::{Nodes, trim};
+use crate::lean::Lean;
+use crate::nodes::Nodes;
 use crate::object::{self, Part};
 use crate::worker::random;
 
@@ -14,7 +15,7 @@ impl Nodes {
     /// As [`object::update_latest`], with the node as the watch knows it.
     pub(crate) async fn write<E>(
         &self,
-        api: &Api<Node>,
+        api: &Api<Lean<Node>>,
         node: Arc<Node>,
         part: Part,
         plan: impl FnMut(&Node) -> Result<Node, E>,
@@ -23,6 +24,6 @@ impl Nodes {
         E: From<object::Error>,
     {
         let name = node.name_any();
-        object::update_latest(api, node, part, plan, || self.get(&name), trim, random).await
+        object::update_latest(api, node, part, plan, || self.get(&name), random).await
     }
 }

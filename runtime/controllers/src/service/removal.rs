@@ -16,7 +16,6 @@ use crate::service::error::Error;
 use crate::service::memory::Then;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
-use crate::service::services::trim;
 use crate::service::status;
 use crate::service::sync::{Step, held};
 use crate::service::wish::unclaimed;
@@ -99,7 +98,7 @@ impl Controller {
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
         let (api, part) = (self.api(&service), Part::StatusAndMetadata);
-        match update_latest(&api, service, part, plan, latest, trim, random).await {
+        match update_latest(&api, service, part, plan, latest, random).await {
             Ok(Some(written)) => {
                 let mut memory = self.memory();
                 let entry = memory.entry(key, &written, Instant::now());

@@ -9,10 +9,7 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
 
-/// What `kubectl apply` keeps for itself.
-const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// The cluster's Services as this process knows them. Managed fields and what `kubectl apply` keeps are left out.
+/// The cluster's Services as this process knows them.
 #[derive(Clone)]
 pub(super) struct Services {
     store: Store<Service>,
@@ -52,10 +49,7 @@ impl Services {
     ) {
         match event {
             Event::Init => writer.apply_watcher_event(&Event::Init),
-            Event::InitApply(mut service) => {
-                trim(&mut service);
-                writer.apply_watcher_event(&Event::InitApply(service));
-            }
+            Event::InitApply(service) => writer.apply_watcher_event(&Event::InitApply(service)),
             Event::InitDone => {
                 let mut gone: HashSet<_> = self.all().iter().map(|it| key(it)).collect();
                 writer.apply_watcher_event(&Event::InitDone);
@@ -66,8 +60,7 @@ impl Services {
                 }
                 gone.iter().for_each(|it| heard(it, None));
             }
-            Event::Apply(mut service) => {
-                trim(&mut service);
+            Event::Apply(service) => {
                 let event = Event::Apply(service);
                 writer.apply_watcher_event(&event);
                 if let Event::Apply(service) = &event {
@@ -91,12 +84,4 @@ pub(super) fn key(service: &Service) -> String {
 /// Namespace and name.
 pub(super) fn parts(key: &str) -> (&str, &str) {
     key.split_once('/').unwrap_or(("", key))
-}
-
-/// Leaves out what takes memory and is never read.
-pub(super) fn trim(service: &mut Service) {
-    service.metadata.managed_fields = None;
-    if let Some(annotations) = &mut service.metadata.annotations {
-        annotations.remove(APPLIED);
-    }
 }

@@ -17,7 +17,6 @@ use crate::service::hosts::Hosts;
 use crate::service::memory::{Cause, State, Then, Turn, Unwritten};
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
-use crate::service::services::trim;
 use crate::service::status;
 use crate::service::wish::essence;
 use crate::service::write::Written;
@@ -163,7 +162,9 @@ impl Controller {
             }
             Progress::Ready(standing) => (standing, Then::Served, None),
             Progress::Pending(it) => {
-                let after = held(it.after);
+                // There is nothing to wait for but our own write. A Service has its first memo once.
+                let announces = it.after.is_zero() && status::memo(&service).is_none() && it.standing.memo.is_some();
+                let after = if announces { Duration::ZERO } else { held(it.after) };
                 debug!(service = key, ?after, "the load balancer is not ready: {}", it.because);
                 (it.standing, Then::Pending(Instant::now() + after), Some(after))
             }
@@ -217,7 +218,7 @@ impl Controller {
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == *uid);
         let (api, part) = (self.api(service), Part::StatusAndMetadata);
-        let written = update_latest(&api, service.clone(), part, plan, latest, trim, random).await;
+        let written = update_latest(&api, service.clone(), part, plan, latest, random).await;
         match written {
             Ok(Some(written)) => {
                 self.memory().entry(key, &written, Instant::now()).wrote(&written);

@@ -14,7 +14,6 @@ use crate::service::error::Error;
 use crate::service::memory::{Cause, Then, Unwritten};
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
-use crate::service::services::trim;
 use crate::service::status::{self, memo};
 use crate::service::wish::essence;
 use crate::worker::random;
@@ -85,7 +84,7 @@ impl Controller {
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
         let (api, part) = (self.api(&service), Part::StatusAndMetadata);
-        match update_latest(&api, service, part, plan, latest, trim, random).await {
+        match update_latest(&api, service, part, plan, latest, random).await {
             Ok(Some(written)) => {
                 let wishes = self.wishes(&written);
                 let cause = {

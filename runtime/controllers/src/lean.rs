@@ -1,0 +1,218 @@
+//! Reading objects without what nobody reads: it is skipped in the JSON, where it would be most of the work.
+//!
+//! The API server has no way to leave managed fields out of an answer. Decoded, they are trees of maps, larger than the
+//! rest of a Node; so are the images of a machine.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use k8s_openapi::api::core::v1::{
+    Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Service, ServiceSpec, ServiceStatus,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use kube::Resource;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Where client-side apply keeps a copy of what was applied.
+const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// An object as an answer of the API server holds it, without what no controller reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Lean<K>(pub(crate) K);
+
+/// A kind of object that controllers read.
+pub(crate) trait Read: Resource + Clone + Debug + Send + 'static {
+    /// What is read of it.
+    type Wire: DeserializeOwned + Into<Self>;
+
+    fn spec(&self) -> Option<&impl Serialize>;
+    fn status(&self) -> Option<&impl Serialize>;
+}
+
+impl Read for Node {
+    type Wire = Wire<NodeSpec, Health>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        self.spec.as_ref()
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        self.status.as_ref()
+    }
+}
+
+impl Read for Service {
+    type Wire = Wire<ServiceSpec, ServiceStatus>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        self.spec.as_ref()
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        self.status.as_ref()
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Wire<Spec, Status> {
+    metadata: Metadata,
+    spec: Option<Spec>,
+    status: Option<Status>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    annotations: Option<BTreeMap<String, String>>,
+    creation_timestamp: Option<Time>,
+    deletion_timestamp: Option<Time>,
+    finalizers: Option<Vec<String>>,
+    labels: Option<BTreeMap<String, String>>,
+    name: Option<String>,
+    namespace: Option<String>,
+    resource_version: Option<String>,
+    uid: Option<String>,
+}
+
+/// What is read of a node's status.
+#[derive(Deserialize)]
+pub(crate) struct Health {
+    addresses: Option<Vec<NodeAddress>>,
+    conditions: Option<Vec<NodeCondition>>,
+    phase: Option<String>,
+}
+
+impl<'de, K: Read> Deserialize<'de> for Lean<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        K::Wire::deserialize(deserializer).map(|it| Self(it.into()))
+    }
+}
+
+impl<K: Read> Resource for Lean<K> {
+    type DynamicType = K::DynamicType;
+    type Scope = K::Scope;
+
+    fn kind(of: &K::DynamicType) -> Cow<'_, str> {
+        K::kind(of)
+    }
+
+    fn group(of: &K::DynamicType) -> Cow<'_, str> {
+        K::group(of)
+    }
+
+    fn version(of: &K::DynamicType) -> Cow<'_, str> {
+        K::version(of)
+    }
+
+    fn plural(of: &K::DynamicType) -> Cow<'_, str> {
+        K::plural(of)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.0.meta()
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.0.meta_mut()
+    }
+}
+
+impl From<Wire<NodeSpec, Health>> for Node {
+    fn from(wire: Wire<NodeSpec, Health>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec, status: wire.status.map(NodeStatus::from) }
+    }
+}
+
+impl From<Wire<ServiceSpec, ServiceStatus>> for Service {
+    fn from(wire: Wire<ServiceSpec, ServiceStatus>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec, status: wire.status }
+    }
+}
+
+impl From<Health> for NodeStatus {
+    fn from(Health { addresses, conditions, phase }: Health) -> Self {
+        Self { addresses, conditions, phase, ..Self::default() }
+    }
+}
+
+impl From<Metadata> for ObjectMeta {
+    fn from(mut it: Metadata) -> Self {
+        if let Some(annotations) = &mut it.annotations {
+            annotations.remove(APPLIED);
+        }
+        Self {
+            annotations: it.annotations,
+            creation_timestamp: it.creation_timestamp,
+            deletion_timestamp: it.deletion_timestamp,
+            finalizers: it.finalizers,
+            labels: it.labels,
+            name: it.name,
+            namespace: it.namespace,
+            resource_version: it.resource_version,
+            uid: it.uid,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// An object as the API server sends it, with what is to be left out.
+    fn sent(kind: &str, mut rest: Value) -> Value {
+        rest["apiVersion"] = json!("v1");
+        rest["kind"] = json!(kind);
+        rest["metadata"] = json!({
+            "name": "a", "namespace": "default", "uid": "1", "resourceVersion": "7", "generation": 3,
+            "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T03:04:06Z",
+            "labels": { "zone": "z" }, "annotations": { "is": "kept", APPLIED: "{}" }, "finalizers": ["f"],
+            "managedFields": [{ "manager": "m", "fieldsV1": { "f:metadata": { "f:labels": {} } } }],
+        });
+        rest
+    }
+
+    /// Checks that reading leaves out what `drop` takes away, and nothing else.
+    fn check<K: Read + DeserializeOwned + PartialEq>(sent: Value, drop: fn(&mut K)) {
+        let Lean(read) = serde_json::from_value::<Lean<K>>(sent.clone()).unwrap();
+        let mut expected: K = serde_json::from_value(sent).unwrap();
+        let metadata = expected.meta_mut();
+        (metadata.managed_fields, metadata.generation) = (None, None);
+        metadata.annotations.as_mut().unwrap().remove(APPLIED);
+        drop(&mut expected);
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn of_a_node_spec_addresses_conditions_and_phase_are_read() {
+        let node = json!({
+            "spec": { "providerID": "cloud://1", "podCIDR": "10.0.0.0/24", "taints": [{ "key": "k", "effect": "NoSchedule" }] },
+            "status": {
+                "phase": "Running", "images": [{ "names": ["i"] }], "nodeInfo": null,
+                "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }],
+                "conditions": [{ "type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T03:04:05Z" }],
+            },
+        });
+        check::<Node>(sent("Node", node), |it| it.status.as_mut().unwrap().images = None);
+        check::<Node>(sent("Node", json!({})), |_| {});
+    }
+
+    #[test]
+    fn of_a_service_spec_and_status_are_read() {
+        let service = json!({
+            "spec": { "type": "LoadBalancer", "ports": [{ "port": 80, "nodePort": 30080 }] },
+            "status": { "conditions": [], "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } },
+        });
+        check::<Service>(sent("Service", service), |_| {});
+        check::<Service>(sent("Service", json!({ "spec": null })), |_| {});
+    }
+
+    #[test]
+    fn what_is_no_object_is_an_error() {
+        serde_json::from_value::<Lean<Node>>(json!({})).unwrap_err();
+    }
+}
