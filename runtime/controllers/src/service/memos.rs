@@ -15,8 +15,8 @@ pub(super) fn elder(service: &Service, memo: &str, all: &[Arc<Service>]) -> Opti
         let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
         (created, it.metadata.uid.clone())
     };
-    let mut others = all.iter().filter(|it| it.metadata.uid != service.metadata.uid && age(it) < age(service));
-    others.find(|it| status::memo(it) == Some(memo)).map(|it| key(it))
+    let mut same = all.iter().filter(|it| status::memo(it) == Some(memo));
+    same.find(|it| it.metadata.uid != service.metadata.uid && age(it) < age(service)).map(|it| key(it))
 }
 
 /// Another Service than the one with this UID that has a memo, or is about to have it.
