@@ -239,11 +239,13 @@ impl Inner {
         let _turn = lane.budget.turn().await.map_err(Failure::Paused)?;
         // The turn may have taken a while, and the Lease may be gone.
         policy::may_write((self.fence)(), permitted.method()).map_err(Failure::Denied)?;
-        if permitted.method().writes() {
+        let writes = permitted.method().writes();
+        let again = (!writes).then(|| permitted.clone());
+        let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
+        // After the credential was taken: one that came in between has not been approved yet.
+        if writes {
             self.credentials.check_approval().map_err(Failure::Unreachable)?;
         }
-        let again = (!permitted.method().writes()).then(|| permitted.clone());
-        let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
         let used = authenticated.used();
         let answer = self.attempt(lane, authenticated, address).await?;
         let Some(used) = used.filter(|_| answer.status == http::StatusCode::UNAUTHORIZED) else { return Ok(answer) };

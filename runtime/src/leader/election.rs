@@ -121,7 +121,11 @@ impl Election {
             // What newer servers keep in the spec is theirs.
             preferred_holder: held.and_then(|it| it.preferred_holder.clone()),
             strategy: held.and_then(|it| it.strategy.clone()),
-            ..self.spec(if is_ours { transitions } else { transitions + 1 }, acquired.unwrap_or(now.wall), now.wall)
+            ..self.spec(
+                if is_ours { transitions } else { transitions.saturating_add(1) },
+                acquired.unwrap_or(now.wall),
+                now.wall,
+            )
         });
         claim
     }
