@@ -115,6 +115,22 @@ impl Account {
         verdict
     }
 
+    /// An answer of the cloud, unless a credential has changed meanwhile and its account is another one: then the answer
+    /// may be about that one's machines.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub(crate) async fn believed<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
+        let version = || self.guard.as_ref().map(|it| it.identity.version());
+        let asked = version();
+        let answer = answer.await;
+        if version() != asked {
+            self.check().await?;
+        }
+        Ok(answer)
+    }
+
     /// `instances` that answer only for the cluster's own account.
     #[must_use]
     pub fn guard(&self, instances: Arc<dyn Instances>) -> Arc<dyn Instances> {
@@ -128,8 +144,9 @@ impl Account {
 impl Guard {
     async fn ask(&self, known: &mut Known) -> Result<()> {
         let found = self.identity.identity().await?;
+        // This process may be a new one, and know nothing yet.
         if let Some(ledger) = &self.ledger
-            && judge(known.remembered.as_deref(), found.as_deref()) != Judgement::Same
+            && (known.remembered.is_none() || judge(known.remembered.as_deref(), found.as_deref()) != Judgement::Same)
         {
             known.remembered = ledger.read().await?;
         }
@@ -242,17 +259,18 @@ struct Guarded {
 #[async_trait]
 impl Instances for Guarded {
     async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let (check, reply) = tokio::join!(self.account.check(), self.instances.get(nodes));
-        match check {
-            Ok(()) => reply,
+        let (check, reply) = tokio::join!(self.account.check(), self.account.believed(self.instances.get(nodes)));
+        match check.and(reply) {
+            Ok(reply) => reply,
             Err(error) => Reply { answer: vec![Err(error); nodes.len()], notices: Vec::new() },
         }
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        let (check, reply) = tokio::join!(self.account.check(), self.instances.list(cursor, limit));
-        match check {
-            Ok(()) => reply,
+        let reply = self.account.believed(self.instances.list(cursor, limit));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        match check.and(reply) {
+            Ok(reply) => reply,
             Err(error) => Reply { answer: Err(error), notices: Vec::new() },
         }
     }

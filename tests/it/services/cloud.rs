@@ -135,6 +135,13 @@ impl Cloud {
         told.credential += 1;
     }
 
+    /// From now on the credential is another one, that does not tell its account.
+    pub(crate) fn tells_no_account(&self) {
+        let mut told = self.lock();
+        told.account = None;
+        told.credential += 1;
+    }
+
     /// Holds answers about a Service back. Which answer it is has been decided when the call came.
     pub(crate) fn hold(&self, service: &str) {
         self.held.send_if_modified(|it| it.insert(service.to_owned()));

@@ -82,7 +82,8 @@ impl Controller {
     }
 
     async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Removal, CloudError> {
-        let reply = tokio::time::timeout(CALL, self.load_balancers.delete(unwanted)).await.map_err(|_| late())?;
+        let call = tokio::time::timeout(CALL, self.load_balancers.delete(unwanted));
+        let reply = self.account.believed(call).await?.map_err(|_| late())?;
         self.tell(about, reply.notices);
         reply.answer
     }

@@ -146,7 +146,8 @@ impl Controller {
             entry.may_stand = true;
             entry.about.clone()
         };
-        let reply = tokio::time::timeout(CALL, self.load_balancers.ensure(&wish)).await.map_err(|_| late())?;
+        let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&wish));
+        let reply = self.account.believed(call).await?.map_err(|_| late())?;
         self.tell(&about, reply.notices);
         reply.answer
     }
