@@ -26,7 +26,6 @@ async fn check(faults: impl IntoIterator<Item = Fault>, parts: &[&str], then: Th
     let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.droplets().insert(Droplet::new(1, "worker-1"));
-    cloud.droplets().insert(Droplet::new(2, "worker-2"));
     let setup = Setup::digitalocean(&cluster, &cloud);
     let mut process = setup.started().await;
     // One that is there already shall not be touched.
@@ -36,6 +35,8 @@ async fn check(faults: impl IntoIterator<Item = Fault>, parts: &[&str], then: Th
     for fault in faults {
         cloud.inject(fault);
     }
+    // Not before: an answer that is still fresh must not know it.
+    cloud.droplets().insert(Droplet::new(2, "worker-2"));
     kubelet::join(&cluster.admin, "worker-2").await.unwrap();
     let line = process.says("error syncing 'worker-2'").await;
     says(message(&line), parts);
