@@ -271,6 +271,7 @@ impl Process {
             warm_up: settings.warm_up,
             grace: settings.grace_period,
             budget: node_lifecycle::Budget { percent: settings.budget, window: settings.budget_window },
+            ..node_lifecycle::Options::default()
         };
         let recorder = self.recorder(node_lifecycle::COMPONENT);
         let (client, nodes, inventory, metrics) =

@@ -7,8 +7,8 @@
 //!                                                                                 └ none ► budget ► Event ► DELETE
 //! ```
 //!
-//! A node is deleted only if a complete sweep and a question about it alone, made after the sweep, have both missed its
-//! machine, twice in a row. Errors prove nothing.
+//! A node is deleted only if its machine was missing in two looks in a row, each an answer of its own to a question about
+//! it alone, the last one after a complete sweep that lacks it too. Errors prove nothing.
 
 mod budget;
 mod confirm;
@@ -56,6 +56,9 @@ pub struct Options {
     /// The pause between two passes over all nodes, and the first between two looks at one that is not ready:
     /// `--node-monitor-period`.
     pub monitor_period: Duration,
+    /// The least pause between two looks that both have to miss a machine: longer than one answer of the cloud may serve
+    /// two questions.
+    pub apart: Duration,
     /// No node is deleted in the first time of leadership.
     pub warm_up: Duration,
     /// No node is deleted that is younger.
@@ -88,6 +91,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             monitor_period: Duration::from_secs(5),
+            apart: Duration::from_secs(3),
             warm_up: Duration::from_secs(60),
             grace: Duration::from_secs(300),
             budget: Budget { percent: 10, window: Duration::from_secs(600) },
@@ -126,7 +130,7 @@ pub async fn run(
         metrics,
         options,
         began: Instant::now(),
-        watchlist: Mutex::new(Watchlist::new(options.monitor_period)),
+        watchlist: Mutex::new(Watchlist::new(options.monitor_period, options.apart)),
         spent: Mutex::default(),
         questions: Semaphore::new(SIDE_BY_SIDE),
         untainting: tokio::sync::Mutex::default(),
@@ -168,7 +172,7 @@ impl Controller {
         let taken = self.watchlist().take(&not_ready, Instant::now());
         if !taken.due.is_empty() {
             let controller = self.clone();
-            rounds.spawn(async move { controller.round(taken).await });
+            rounds.spawn(async move { controller.contained_round(taken).await });
         }
     }
 

@@ -25,6 +25,7 @@ pub(crate) const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 /// Passes that come fast, and nothing that asks for patience.
 pub(crate) const OPTIONS: Options = Options {
     monitor_period: Duration::from_millis(100),
+    apart: Duration::ZERO,
     warm_up: Duration::ZERO,
     grace: Duration::ZERO,
     budget: Budget { percent: 100, window: Duration::from_secs(600) },

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::events::{Severity, reference};
@@ -22,8 +22,17 @@ use crate::object::{self, Error as ObjectError};
 use crate::worker::contained;
 
 impl Controller {
+    /// Makes a round. A panic in it has shown nothing of any node.
+    pub(super) async fn contained_round(&self, taken: Taken) {
+        let nodes: Vec<_> = taken.due.iter().chain(&taken.early).cloned().collect();
+        if let Err(panic) = contained(self.round(taken)).await {
+            error!(panic, "a look at the nodes panicked");
+            nodes.iter().for_each(|it| self.settle(it, Outcome::Failed(None)));
+        }
+    }
+
     /// Looks at nodes: with one sweep for all, or, where that is cheaper, at each alone.
-    pub(super) async fn round(&self, taken: Taken) {
+    async fn round(&self, taken: Taken) {
         let began = Instant::now();
         let by_sweep = self.is_sweep_due(&taken);
         let Taken { due, early } = taken;
@@ -40,7 +49,12 @@ impl Controller {
             Ok(sweep) => sweep.as_deref(),
             Err(error) => {
                 early.iter().for_each(|it| self.settle(it, Outcome::Early));
-                due.iter().for_each(|it| self.fail(it, error));
+                for node in &due {
+                    if self.watchlist().is_missing(node) {
+                        self.tell(node, &Reason::Incomplete(error.to_string()));
+                    }
+                    self.fail(node, error);
+                }
                 return;
             }
         };
@@ -57,7 +71,7 @@ impl Controller {
         let nodes = taken.due.len() + taken.early.len();
         nodes >= self.inventory.pages().max(2)
             || taken.due.iter().any(|it| provider_id(it).is_none())
-            || self.watchlist().is_any_missing(&taken.due)
+            || taken.due.iter().any(|it| self.watchlist().is_missing(it))
     }
 
     /// All machines as they are now; if all of the nodes' machines are there, as they were a period ago.
@@ -113,7 +127,10 @@ impl Controller {
     async fn absent(&self, node: Arc<Node>, sweep: Option<&Machines>) {
         let enough = self.watchlist().miss(&node);
         let current = self.nodes.get(&node.name_any()).filter(|it| {
-            it.metadata.uid == node.metadata.uid && it.metadata.deletion_timestamp.is_none() && !plan::is_ready(it)
+            it.metadata.uid == node.metadata.uid
+                && it.metadata.deletion_timestamp.is_none()
+                && provider_id(it) == provider_id(&node)
+                && !plan::is_ready(it)
         });
         let (Some(sweep), Some(current), true) = (sweep, current, enough) else {
             return self.settle(&node, Outcome::Absent);
@@ -148,7 +165,8 @@ impl Controller {
             Ok(_) => info!(node = name, provider_id = provider_id(node), "the node is deleted: its machine is gone"),
             Err(error) if error.is_gone() => info!(node = name, "the node is gone already"),
             Err(error) => {
-                if counts && matches!(error, ObjectError::Refused(_)) {
+                // A server that failed may have deleted it all the same.
+                if counts && matches!(&error, ObjectError::Refused(status) if status.code < 500) {
                     self.spent().put_back();
                 }
                 let message = format!("Failed deleting node {name}: {error}");
@@ -215,7 +233,8 @@ impl Controller {
     }
 
     fn nodes_with_provider_id(&self) -> usize {
-        self.nodes.store().state().iter().filter(|it| provider_id(it).is_some()).count()
+        let ours = |it: &&Arc<Node>| self.inventory.covers(it) && provider_id(it).is_some();
+        self.nodes.store().state().iter().filter(ours).count()
     }
 }
 

@@ -26,6 +26,8 @@ const QUIET: Duration = Duration::from_secs(600);
 pub(super) struct Watchlist {
     /// The first pause between two looks.
     period: Duration,
+    /// The pause after a look that missed a machine.
+    apart: Duration,
     nodes: HashMap<String, Watched>,
 }
 
@@ -73,8 +75,8 @@ pub(super) enum Outcome {
 }
 
 impl Watchlist {
-    pub(super) fn new(period: Duration) -> Self {
-        Self { period, nodes: HashMap::new() }
+    pub(super) fn new(period: Duration, apart: Duration) -> Self {
+        Self { period, apart: apart.max(period), nodes: HashMap::new() }
     }
 
     /// Takes those of `not_ready` that are to be looked at, and forgets all nodes that are not among them.
@@ -89,6 +91,7 @@ impl Watchlist {
             let since = plan::ready_since(node);
             if watched.since != since {
                 watched.since = since;
+                watched.absences = 0;
                 watched.pause = self.period;
                 watched.due = watched.due.min(now);
             }
@@ -109,9 +112,9 @@ impl Watchlist {
         taken
     }
 
-    /// Whether the machine of any of these nodes was missing when it was last looked for.
-    pub(super) fn is_any_missing(&self, nodes: &[Arc<Node>]) -> bool {
-        nodes.iter().any(|it| self.nodes.get(&it.name_any()).is_some_and(|it| it.absences > 0))
+    /// Whether the machine of a node was missing when it was last looked for.
+    pub(super) fn is_missing(&self, node: &Node) -> bool {
+        self.nodes.get(&node.name_any()).is_some_and(|it| it.absences > 0)
     }
 
     /// Counts that a node's machine is missing. Returns whether it has been missing often enough in a row.
@@ -127,7 +130,7 @@ impl Watchlist {
 
     /// Ends a look at a node.
     pub(super) fn settle(&mut self, node: &Node, outcome: Outcome, now: Instant) {
-        let period = self.period;
+        let (period, apart) = (self.period, self.apart);
         let Some(watched) = self.of(node) else { return };
         watched.busy = false;
         let was_due = watched.due <= now;
@@ -141,7 +144,7 @@ impl Watchlist {
                 now + pause
             }
             Outcome::Absent => {
-                watched.due = now + period;
+                watched.due = now + apart;
                 return;
             }
             Outcome::Withheld(ends) => now + ends.map_or(pause, |it| it.min(pause)).max(period),

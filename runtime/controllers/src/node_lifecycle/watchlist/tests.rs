@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::*;
 
 const PERIOD: Duration = Duration::from_secs(5);
+const APART: Duration = Duration::from_secs(3);
 
 fn node(name: &str, uid: &str) -> Arc<Node> {
     let mut node = Node::default();
@@ -25,7 +26,7 @@ fn names(nodes: &[Arc<Node>]) -> Vec<String> {
 /// Seconds after which one node is looked at, if each look has this outcome.
 fn looks(outcome: Outcome, seconds: u64) -> Vec<u64> {
     let (start, them) = (Instant::now(), nodes(1));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     let mut looks = Vec::new();
     for second in (0..seconds).step_by(5) {
         let now = start + Duration::from_secs(second);
@@ -60,7 +61,7 @@ fn a_node_is_looked_at_when_what_holds_it_back_ends() {
 #[test]
 fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
     let (start, them) = (Instant::now(), nodes(50));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     let mut rounds = Vec::new();
     for second in (0..7200_u64).step_by(5) {
         let now = start + Duration::from_secs(second);
@@ -81,7 +82,7 @@ fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
 #[test]
 fn a_node_is_looked_at_once_at_a_time() {
     let (now, them) = (Instant::now(), nodes(2));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     assert_eq!(names(&watchlist.take(&them, now).due), ["n0", "n1"]);
     watchlist.settle(&them[1], Outcome::Present, now);
     let later = now + PERIOD;
@@ -91,7 +92,7 @@ fn a_node_is_looked_at_once_at_a_time() {
 #[test]
 fn nodes_whose_time_has_not_come_are_taken_only_beside_others() {
     let (now, them) = (Instant::now(), nodes(2));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     let taken = watchlist.take(&them[..1], now);
     watchlist.settle(&taken.due[0], Outcome::Present, now);
     let taken = watchlist.take(&them, now);
@@ -106,10 +107,10 @@ fn nodes_whose_time_has_not_come_are_taken_only_beside_others() {
 #[test]
 fn a_missing_machine_is_missed_twice() {
     let (now, them) = (Instant::now(), nodes(1));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, now);
     assert!(!watchlist.miss(&them[0]));
-    assert!(watchlist.is_any_missing(&them));
+    assert!(watchlist.is_missing(&them[0]));
     watchlist.settle(&them[0], Outcome::Absent, now);
     assert!(watchlist.take(&them, now + PERIOD - Duration::from_millis(1)).due.is_empty());
     assert_eq!(watchlist.take(&them, now + PERIOD).due.len(), 1);
@@ -117,9 +118,21 @@ fn a_missing_machine_is_missed_twice() {
 }
 
 #[test]
+fn two_looks_that_miss_a_machine_are_two_answers_however_short_the_period() {
+    let (now, them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(Duration::from_millis(100), APART);
+    watchlist.take(&them, now);
+    watchlist.miss(&them[0]);
+    watchlist.settle(&them[0], Outcome::Absent, now);
+    let kept_by_the_gate = Duration::from_secs(2);
+    assert!(watchlist.take(&them, now + kept_by_the_gate).due.is_empty());
+    assert_eq!(watchlist.take(&them, now + APART).due.len(), 1);
+}
+
+#[test]
 fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
     let (now, them) = (Instant::now(), nodes(1));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, now);
     for needed in [2, 4, 8, 16, 16] {
         let missed = (1..).take_while(|_| !watchlist.miss(&them[0])).count();
@@ -127,7 +140,7 @@ fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
         watchlist.settle(&them[0], Outcome::Present, now);
     }
     // One that is there every other time is never missed for long enough.
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, now);
     for _ in 0..1000 {
         assert!(!watchlist.miss(&them[0]));
@@ -136,9 +149,27 @@ fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
 }
 
 #[test]
+fn a_node_whose_readiness_has_changed_between_two_passes_begins_anew() {
+    let (now, mut them) = (Instant::now(), nodes(1));
+    let mut watchlist = Watchlist::new(PERIOD, APART);
+    watchlist.take(&them, now);
+    watchlist.miss(&them[0]);
+    watchlist.settle(&them[0], Outcome::Absent, now);
+    let changed = serde_json::json!({
+        "metadata": { "name": "n0", "uid": "u0" },
+        "status": { "conditions": [
+            { "type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-02T03:04:05Z" },
+        ] },
+    });
+    them[0] = Arc::new(serde_json::from_value(changed).unwrap());
+    assert_eq!(watchlist.take(&them, now).due.len(), 1);
+    assert!(!watchlist.miss(&them[0]), "it may have been ready in between");
+}
+
+#[test]
 fn a_node_that_is_ready_again_or_another_one_begins_anew() {
     let (now, them) = (Instant::now(), nodes(1));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, now);
     watchlist.miss(&them[0]);
     watchlist.settle(&them[0], Outcome::Absent, now);
@@ -166,7 +197,7 @@ fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
         node.status = Some(NodeStatus { conditions: Some(vec![condition]), ..NodeStatus::default() });
         [Arc::new(node)]
     };
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     let mut looks = Vec::new();
     for second in (0..200).step_by(5) {
         let now = start + Duration::from_secs(second);
@@ -182,7 +213,7 @@ fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
 #[test]
 fn a_reason_is_told_once_in_ten_minutes() {
     let (now, them) = (Instant::now(), nodes(1));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, now);
     let grace = |seconds| Reason::Grace(Duration::from_secs(seconds));
     assert!(watchlist.is_news(&them[0], &grace(9), now));
@@ -196,7 +227,7 @@ fn a_reason_is_told_once_in_ten_minutes() {
 #[test]
 fn every_node_is_taken_once() {
     let (now, them) = (Instant::now(), nodes(100));
-    let mut watchlist = Watchlist::new(PERIOD);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
     let taken = watchlist.take(&them, now);
     assert_eq!(names(&taken.due).into_iter().collect::<HashSet<_>>().len(), 100);
 }
