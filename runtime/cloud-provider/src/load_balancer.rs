@@ -100,7 +100,7 @@ impl IpMode {
     }
 }
 
-/// Everything that a Service says about its load balancer. Lists are sorted, so that equal wishes are equal.
+/// Everything that a Service says about its load balancer. Lists are sorted, but for `ports`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LoadBalancer {
     /// Upstream's default name: "a" and the Service's UID without dashes, 32 characters at most.
@@ -113,7 +113,7 @@ pub struct LoadBalancer {
     pub current: Vec<Ingress>,
     /// `spec.loadBalancerClass`.
     pub class: Option<String>,
-    /// `spec.ports`.
+    /// `spec.ports`, in its order: to some clouds the first one is particular.
     pub ports: Vec<Port>,
     /// Those that traffic may be sent to. Empty for `delete`.
     pub nodes: Vec<Machine>,

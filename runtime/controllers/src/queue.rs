@@ -130,6 +130,11 @@ impl Queue {
         Some(Taken { key, waited: now - since })
     }
 
+    /// Whether a worker has a key.
+    pub(crate) fn is_taken(&self, key: &str) -> bool {
+        self.processing.contains_key(key)
+    }
+
     /// Takes a key back from its worker. Returns how long it was worked on.
     pub(crate) fn done(&mut self, key: &str, now: Instant) -> Duration {
         let since = self.processing.remove(key).unwrap_or(now);

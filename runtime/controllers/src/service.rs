@@ -206,11 +206,14 @@ impl Controller {
         let pass = Pass::begin(self.metrics.host_pass.clone());
         for service in self.services.all().iter().filter(|it| is_wanted(it)) {
             let key = key(service);
-            if let Some(entry) = self.memory().get(&key)
-                && entry.lacks(&hosts.essence)
-            {
+            let mut memory = self.memory();
+            let Some(entry) = memory.get(&key).filter(|it| it.hosts != hosts.essence) else { continue };
+            if entry.lacks(&hosts.essence) {
                 entry.pass = Some(pass.clone());
                 self.queue.add(&key);
+            } else {
+                // A call in flight has the nodes as they were.
+                self.queue.add_if_taken(&key);
             }
         }
         self.changes.worked(began.elapsed());

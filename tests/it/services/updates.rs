@@ -114,6 +114,26 @@ async fn case_174_an_update_waits_for_the_call_before_it() {
 }
 
 #[tokio::test]
+async fn a_node_that_joins_during_a_call_is_not_forgotten() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    join(&cluster, &node(1)).await;
+    let _controller = Controller::start(&cluster, &cloud, workers(4));
+    cloud.hold("s1");
+    create(&cluster, &service("s1")).await;
+    create(&cluster, &service("s2")).await;
+    called(&cloud, "s1", 1).await;
+    called(&cloud, "s2", 1).await;
+    join(&cluster, &node(2)).await;
+    // The other one shows that the pass was made, in which this one had a call in flight.
+    assert_eq!(hosts(&cloud, "s2", 2).await, ["n1", "n2"]);
+    cloud.release("s1");
+    assert_eq!(hosts(&cloud, "s1", 2).await, ["n1", "n2"]);
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 2);
+}
+
+#[tokio::test]
 async fn case_176_updates_that_fail_back_off_for_each_service() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();

@@ -48,6 +48,11 @@ impl WorkQueue {
         self.add_if(key, |queue| !queue.is_paused(key));
     }
 
+    /// Makes a key ready once more, if a worker has it now.
+    pub(crate) fn add_if_taken(&self, key: &str) {
+        self.add_if(key, |queue| queue.is_taken(key));
+    }
+
     /// Waits for a key. Returns `None` once the queue is closed.
     ///
     /// Keys that are ready or delayed then are left: whoever comes next finds them in the cluster.

@@ -50,7 +50,7 @@ impl Controller {
                 }
             }
         }
-        Ok(Next::After(LOOK_PAUSE))
+        Ok(Next::After(SHORTEST_PENDING))
     }
 
     async fn look(&self, key: &str) -> Result<Step<Next>, Error> {

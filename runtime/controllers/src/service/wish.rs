@@ -78,11 +78,12 @@ pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBa
     unwanted
 }
 
-/// What makes two wishes of one Service different: all but what we write ourselves.
+/// What makes two wishes of one Service different: all but what we write ourselves, and the order of its ports.
 pub(super) fn essence(mut wish: LoadBalancer) -> LoadBalancer {
     wish.memo = None;
     wish.current.clear();
     wish.nodes.clear();
+    wish.ports.sort_by(|a, b| (a.port, a.protocol, &a.name).cmp(&(b.port, b.protocol, &b.name)));
     wish
 }
 
@@ -94,9 +95,7 @@ fn annotations(service: &Service, description: &Description) -> Vec<(String, Str
 }
 
 fn ports(ports: &[ServicePort]) -> Result<Vec<Port>, Invalid> {
-    let mut ports = ports.iter().map(port).collect::<Result<Vec<_>, _>>()?;
-    ports.sort_by(|a, b| (a.port, a.protocol, &a.name).cmp(&(b.port, b.protocol, &b.name)));
-    Ok(ports)
+    ports.iter().map(port).collect()
 }
 
 fn port(port: &ServicePort) -> Result<Port, Invalid> {
@@ -216,9 +215,9 @@ mod tests {
             current: vec![Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: Some(IpMode::Vip) }],
             class: None,
             ports: vec![
-                port("http", Protocol::Tcp, 80, None, None),
-                port("https", Protocol::Tcp, 443, Some(30443), Some("kubernetes.io/h2c")),
                 port("quic", Protocol::Udp, 443, Some(30444), None),
+                port("https", Protocol::Tcp, 443, Some(30443), Some("kubernetes.io/h2c")),
+                port("http", Protocol::Tcp, 80, None, None),
             ],
             nodes: Vec::new(),
             annotations: vec![(SIZE.to_owned(), "2".to_owned())],

@@ -15,8 +15,7 @@ const MEMO_BYTES: usize = 1 << 10;
 const ANNOTATIONS: usize = 64;
 const ANNOTATION_BYTES: usize = 4 << 10;
 const TEXT_BYTES: usize = 1 << 10;
-/// Sooner would be a busy loop; later would be an outage.
-const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+/// Later would be an outage.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// Which annotation keys pass between a Service and its provider.
@@ -108,7 +107,7 @@ fn unfinished(it: wit::Unfinished, keys: &Keys<'_>) -> Result<Unfinished, String
     let after = Duration::from_millis(it.after_milliseconds.into());
     Ok(Unfinished {
         standing: standing(it.standing, keys)?,
-        after: after.clamp(SHORTEST_WAIT, LONGEST_WAIT),
+        after: after.min(LONGEST_WAIT),
         because: printable(&it.because, TEXT_BYTES),
     })
 }
