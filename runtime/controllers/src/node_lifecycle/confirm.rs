@@ -165,8 +165,7 @@ impl Controller {
             Ok(_) => info!(node = name, provider_id = provider_id(node), "the node is deleted: its machine is gone"),
             Err(error) if error.is_gone() => info!(node = name, "the node is gone already"),
             Err(error) => {
-                // A server that failed may have deleted it all the same.
-                if counts && matches!(&error, ObjectError::Refused(status) if status.code < 500) {
+                if counts && matches!(error, ObjectError::Refused(_)) {
                     self.spent().put_back();
                 }
                 let message = format!("Failed deleting node {name}: {error}");
