@@ -54,10 +54,10 @@ async fn an_address_that_kubernetes_would_not_take_is_refused() {
 }
 
 #[tokio::test]
-async fn a_wait_is_held_between_a_second_and_five_minutes() {
+async fn a_wait_is_five_minutes_at_most() {
     let lab = Guest::hostile().load().await;
     for (crime, after, because) in
-        [("impatient", 1, "now\\nnow".to_owned()), ("patient", 300, format!("{}…", "x".repeat(1021)))]
+        [("impatient", 0, "now\\nnow".to_owned()), ("patient", 300, format!("{}…", "x".repeat(1021)))]
     {
         let unfinished = Unfinished { standing: standing(), after: Duration::from_secs(after), because };
         let answer = lab.load_balancers.ensure(&service(crime)).await.answer;
