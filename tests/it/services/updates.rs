@@ -1,9 +1,11 @@
 //! Load balancers that are told of other nodes: how often, when, and what happens when it fails.
 
+use std::sync::Arc;
+
 use cloud_provider::Error;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::{Cluster, any_cluster};
 use tests::kubelet;
 
 use crate::cloud::{Answer, Cloud, unavailable};
@@ -90,20 +92,26 @@ async fn case_172_a_node_that_joins_is_taken_in_once_when_it_is_initialised() {
     assert_eq!(cloud.about("s1").len(), 3);
 }
 
+/// A node joins, and the pass for it is made, while a call about `s1` is in flight.
+async fn joined_during_a_call(cluster: &Cluster, cloud: &Arc<Cloud>) -> Controller {
+    join(cluster, &node(1)).await;
+    let controller = Controller::start(cluster, cloud, workers(4));
+    cloud.hold("s1");
+    for name in ["s1", "s2"] {
+        create(cluster, &service(name)).await;
+        called(cloud, name, 1).await;
+    }
+    join(cluster, &node(2)).await;
+    // The other one shows that the pass was made.
+    assert_eq!(hosts(cloud, "s2", 2).await, ["n1", "n2"]);
+    controller
+}
+
 #[tokio::test]
 async fn case_174_an_update_waits_for_the_call_before_it() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    join(&cluster, &node(1)).await;
-    let _controller = Controller::start(&cluster, &cloud, workers(4));
-    cloud.hold("s1");
-    create(&cluster, &service("s1")).await;
-    create(&cluster, &service("s2")).await;
-    called(&cloud, "s1", 1).await;
-    called(&cloud, "s2", 1).await;
-    join(&cluster, &node(2)).await;
-    // The other one shows that the update is due.
-    assert_eq!(hosts(&cloud, "s2", 2).await, ["n1", "n2"]);
+    let _controller = joined_during_a_call(&cluster, &cloud).await;
     resize(&cluster, "s1", "2").await;
     settled(&cluster).await;
     assert_eq!(cloud.about("s1").len(), 1, "one call at a time");
@@ -117,16 +125,7 @@ async fn case_174_an_update_waits_for_the_call_before_it() {
 async fn a_node_that_joins_during_a_call_is_not_forgotten() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    join(&cluster, &node(1)).await;
-    let _controller = Controller::start(&cluster, &cloud, workers(4));
-    cloud.hold("s1");
-    create(&cluster, &service("s1")).await;
-    create(&cluster, &service("s2")).await;
-    called(&cloud, "s1", 1).await;
-    called(&cloud, "s2", 1).await;
-    join(&cluster, &node(2)).await;
-    // The other one shows that the pass was made, in which this one had a call in flight.
-    assert_eq!(hosts(&cloud, "s2", 2).await, ["n1", "n2"]);
+    let _controller = joined_during_a_call(&cluster, &cloud).await;
     cloud.release("s1");
     assert_eq!(hosts(&cloud, "s1", 2).await, ["n1", "n2"]);
     settled(&cluster).await;
