@@ -34,4 +34,4 @@ pub use crate::error::chain;
 pub use crate::events::{Recorder, Severity, reference};
 pub use crate::inventory::Inventory;
 pub use crate::metrics::Metrics;
-pub use crate::nodes::Nodes;
+pub use crate::nodes::{Confirmed, Nodes};

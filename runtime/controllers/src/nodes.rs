@@ -1,5 +1,6 @@
 //! The cluster's nodes, from one watch that every controller shares.
 
+mod confirmed;
 mod index;
 mod write;
 
@@ -17,6 +18,7 @@ use kube::{Client, ResourceExt};
 
 use crate::watch;
 
+pub use self::confirmed::Confirmed;
 use self::index::Index;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
@@ -32,6 +34,7 @@ struct Shared {
     /// Held while an event is dealt with, so that a new listener misses none and hears none twice.
     listeners: Mutex<Vec<Listener>>,
     index: Mutex<Index>,
+    confirmed: Mutex<confirmed::Instances>,
     /// How many nodes wait to be initialised.
     waiting: AtomicUsize,
 }
@@ -53,6 +56,7 @@ impl Nodes {
         let shared = Shared {
             listeners: Mutex::new(Vec::new()),
             index: Mutex::new(Index::default()),
+            confirmed: Mutex::default(),
             waiting: AtomicUsize::new(0),
         };
         (Self { store: writer.as_reader(), shared: Arc::new(shared) }, writer)
@@ -113,6 +117,17 @@ impl Nodes {
         if !has_it {
             self.index().release(provider_id, name);
         }
+    }
+
+    /// What the cloud said of the instance behind this node; `None` until it has said anything.
+    #[must_use]
+    pub fn confirmed(&self, node: &Node) -> Option<Arc<Confirmed>> {
+        self.confirmed_instances().get(provider_id(node)?)
+    }
+
+    /// Takes note of the instance that the cloud named for the node with this provider id.
+    pub(crate) fn confirm(&self, provider_id: &str, instance: &cloud_provider::Instance) {
+        self.confirmed_instances().confirm(provider_id, instance);
     }
 
     /// Calls `listener` for every node that is known, and from then on for every change. It must be quick.
@@ -176,6 +191,11 @@ impl Nodes {
     fn index(&self) -> MutexGuard<'_, Index> {
         // Its operations do not panic; and if one did, the next full listing would repair it.
         self.shared.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn confirmed_instances(&self) -> MutexGuard<'_, confirmed::Instances> {
+        // Its operations do not panic; and if one did, the cloud would confirm the instance once more.
+        self.shared.confirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
