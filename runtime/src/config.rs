@@ -6,16 +6,20 @@ mod text;
 use std::path::Path;
 
 use sandbox::{
-    Addresses, CallLimits, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, ProviderSettings, Rule, Source,
+    Addresses, CallLimits, CompileLimits, CredentialKind, CredentialSettings, Endpoint, EndpointLimits,
+    ProviderSettings, Rule, Source,
 };
 
 use self::file::File;
+use self::text::{Bytes, Text};
 
 /// What the operator wrote, in the sandbox's words.
 #[derive(Debug)]
 pub(crate) struct CloudConfig {
     /// Where the provider is.
     pub(crate) source: Source,
+    /// What the provider may cost to compile.
+    pub(crate) compile: CompileLimits,
     /// What the provider is told, and what a call may use.
     pub(crate) provider: ProviderSettings,
     /// What the provider may reach.
@@ -62,6 +66,7 @@ impl TryFrom<File> for CloudConfig {
         let default = CallLimits::default();
         Ok(Self {
             source: source(module)?,
+            compile: compile(limits.compile.unwrap_or_default()),
             provider: ProviderSettings {
                 settings: settings.into_iter().collect(),
                 node_labels,
@@ -103,6 +108,42 @@ fn source(module: file::Module) -> Result<Source, String> {
         file::Module { config_map: None, file: None } => Err("provider.module names nothing to load; write \
             configMap: { name: …, key: …, sha256: … } or file: { path: …, sha256: … }"
             .to_owned()),
+    }
+}
+
+fn compile(limits: file::CompileLimits) -> CompileLimits {
+    let file::CompileLimits {
+        memory,
+        cpu,
+        output,
+        modules,
+        nesting,
+        types,
+        definitions,
+        custom_bytes,
+        functions,
+        function_bytes,
+        locals,
+        blocks,
+        branch_targets,
+    } = limits;
+    let default = CompileLimits::default();
+    let bytes = |it: Option<Text<Bytes>>, default| it.map_or(default, |it| it.0.0 as u64);
+    CompileLimits {
+        memory: bytes(memory, default.memory),
+        // The kernel counts whole seconds.
+        cpu: cpu.map_or(default.cpu, |it| it.0.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX)),
+        output: bytes(output, default.output),
+        modules: modules.unwrap_or(default.modules),
+        nesting: nesting.unwrap_or(default.nesting),
+        types: types.unwrap_or(default.types),
+        definitions: definitions.unwrap_or(default.definitions),
+        custom_bytes: bytes(custom_bytes, default.custom_bytes),
+        functions: functions.unwrap_or(default.functions),
+        function_bytes: bytes(function_bytes, default.function_bytes),
+        locals: locals.unwrap_or(default.locals),
+        blocks: blocks.unwrap_or(default.blocks),
+        branch_targets: branch_targets.unwrap_or(default.branch_targets),
     }
 }
 

@@ -25,7 +25,7 @@ mod telemetry;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{stdin, stdout};
+use std::io::{stderr, stdin, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -80,8 +80,10 @@ pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future
     manager::run(settings, overrides, shutdown).await
 }
 
-/// What a program does that is called as the compiler of providers: `aerostat compile-provider BYTES`, with a component on
-/// its standard input. `None`: these arguments ask for something else.
+/// What a program does that is called as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with
+/// a component on its standard input. `None`: these arguments ask for something else.
+///
+/// It takes every right from the process, which must have no other thread and must end then.
 ///
 /// # Errors
 ///
@@ -91,10 +93,7 @@ pub fn compile(args: impl IntoIterator<Item = OsString>) -> Option<Result<(), St
     if args.next()? != sandbox::COMPILE_COMMAND {
         return None;
     }
-    let memory = args.next().and_then(|it| it.to_str()?.parse().ok());
-    let Some(memory) = memory else {
-        return Some(Err(format!("{} takes the size of a linear memory in bytes", sandbox::COMPILE_COMMAND)));
-    };
-    let compiled = sandbox::compile_for_another(memory, stdin().lock(), stdout().lock());
+    let args = args.map(|it| it.to_string_lossy().into_owned());
+    let compiled = sandbox::compile_for_another(args, stdin(), stdout(), stderr());
     Some(compiled.map_err(|error| controllers::chain(error.as_ref())))
 }

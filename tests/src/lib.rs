@@ -9,6 +9,7 @@ pub mod capture;
 mod cases;
 pub mod component;
 pub mod control_plane;
+pub mod costly;
 pub mod digitalocean;
 pub mod faults;
 pub mod guests;

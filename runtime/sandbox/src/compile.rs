@@ -1,42 +1,26 @@
 //! From WebAssembly to machine code.
 //!
-//! The compiler needs several times the memory that a running host does, and an allocator gives little of it back. So
-//! the binary compiles in a process of its own, which is the same program, and takes over what comes out of it.
+//! The compiler needs several times the memory that a running host does, and an allocator gives little of it back. And
+//! it is a large program that reads what a stranger wrote. So the binary compiles in a process of its own, which is the
+//! same program with limits and without rights, and takes over what comes out of it.
 
-use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Output, Stdio};
-use std::time::Duration;
+mod child;
+mod confine;
+mod limits;
+mod process;
+mod scan;
 
-use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
 use wasmtime::component::Component;
 use wasmtime::{Engine, Error};
 
-use crate::engine::{Sandbox, config};
+pub use self::child::compile_for_another;
+pub use self::limits::CompileLimits;
+use crate::engine::Sandbox;
 use crate::provider::LoadError;
 use crate::source::Module;
 
-/// The word with which a program is asked to be the compiler; the size of a linear memory in bytes follows.
+/// The word with which a program is asked to be the compiler; what [`compile_for_another`] reads follows.
 pub const COMMAND: &str = "compile-provider";
-
-/// How long the compiler may take: many times what the largest module needs on a busy machine.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// What a program does that is called with [`COMMAND`] and `memory`: reads a component from `input`, and writes machine
-/// code for this machine to `output`.
-///
-/// # Errors
-///
-/// If it cannot read or write, or if this is no component that Aerostat can run.
-pub fn compile_for_another(memory: usize, mut input: impl Read, mut output: impl Write) -> Result<(), Error> {
-    let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes)?;
-    let compiled = Engine::new(&config(memory)?)?.precompile_component(&bytes)?;
-    output.write_all(&compiled)?;
-    output.flush()?;
-    Ok(())
-}
 
 /// Compiles a module, after a look at what it is.
 pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Component, LoadError> {
@@ -49,48 +33,25 @@ pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Compone
         [] => return Err(not("empty")),
         _ => return Err(not("no WebAssembly")),
     }
-    let engine = sandbox.engine().clone();
+    let (engine, limits) = (sandbox.engine().clone(), *sandbox.compile_limits());
     let compiled = match sandbox.compiler() {
-        Some(program) => outside(program, sandbox.memory(), module.bytes()).await.and_then(|it| load(&engine, &it)),
-        None => inside(engine, module).await,
+        Some(program) => {
+            let compiled = process::run(program, sandbox.memory(), &limits, module.bytes()).await;
+            compiled.and_then(|it| load(&engine, &it))
+        }
+        None => inside(engine, limits, module).await,
     };
     compiled.map_err(|source| LoadError::Compile { module: name, source })
 }
 
-async fn inside(engine: Engine, module: Module) -> Result<Component, Error> {
-    let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, module.bytes())).await;
+/// Compiles in this process, which no limit of the kernel protects.
+async fn inside(engine: Engine, limits: CompileLimits, module: Module) -> Result<Component, Error> {
+    let compile = move || {
+        scan::scan(module.bytes(), &limits)?;
+        Component::from_binary(&engine, module.bytes()).map_err(child::not_compiled)
+    };
+    let compiled = tokio::task::spawn_blocking(compile).await;
     compiled.unwrap_or_else(|panic| Err(Error::msg(format!("the compiler panicked: {panic}"))))
-}
-
-/// Compiles in a process of its own, and returns the machine code.
-async fn outside(program: &Path, memory: usize, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut child = Command::new(program)
-        .arg(COMMAND)
-        .arg(memory.to_string())
-        .env_clear()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| Error::msg(format!("{} cannot be started as the compiler: {error}", program.display())))?;
-    let mut input = child.stdin.take();
-    let write = async move {
-        // A compiler that stops reading says why on its standard error.
-        if let Some(input) = &mut input {
-            let _ = input.write_all(bytes).await;
-        }
-    };
-    let both = async { tokio::join!(write, child.wait_with_output()).1 };
-    let Ok(output) = tokio::time::timeout(LIMIT, both).await else {
-        return Err(Error::msg(format!("the compiler was stopped after {} s", LIMIT.as_secs())));
-    };
-    let Output { status, stdout, stderr } = output?;
-    if status.success() {
-        return Ok(stdout);
-    }
-    let said = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Err(Error::msg(if said.is_empty() { format!("the compiler ended with {status}") } else { said }))
 }
 
 #[expect(unsafe_code, reason = "the one place that takes over machine code")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
 
+use crate::compile::CompileLimits;
 use crate::provider::LoadError;
 use crate::ticker::{Ticker, Ticking};
 
@@ -31,6 +32,7 @@ pub struct Sandbox {
     ticker: Ticker,
     memory: usize,
     compiler: Option<Arc<Path>>,
+    compile_limits: CompileLimits,
 }
 
 impl Sandbox {
@@ -45,7 +47,7 @@ impl Sandbox {
         let engine = config(memory).and_then(|it| Engine::new(&it)).map_err(LoadError::Engine)?;
         let ticked = engine.clone();
         let ticker = Ticker::start(move || ticked.increment_epoch()).map_err(|it| LoadError::Engine(it.into()))?;
-        Ok(Self { engine, ticker, memory, compiler: None })
+        Ok(Self { engine, ticker, memory, compiler: None, compile_limits: CompileLimits::default() })
     }
 
     /// Compiles providers in a process of its own, and not in this one, which would keep the memory that the compiler
@@ -53,6 +55,17 @@ impl Sandbox {
     #[must_use]
     pub fn compiling_with(self, program: &Path) -> Self {
         Self { compiler: Some(program.into()), ..self }
+    }
+
+    /// Lets a module cost this much to compile, and not the default.
+    #[must_use]
+    pub fn with_compile_limits(self, compile_limits: CompileLimits) -> Self {
+        Self { compile_limits, ..self }
+    }
+
+    /// What a module may cost to compile.
+    pub(crate) fn compile_limits(&self) -> &CompileLimits {
+        &self.compile_limits
     }
 
     /// The program that compiles; `None` is this process.

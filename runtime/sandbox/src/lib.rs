@@ -26,7 +26,7 @@ mod ticker;
 mod untrusted;
 
 pub use crate::call::CallLimits;
-pub use crate::compile::{COMMAND as COMPILE_COMMAND, compile_for_another};
+pub use crate::compile::{COMMAND as COMPILE_COMMAND, CompileLimits, compile_for_another};
 pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings, Credentials};
 pub use crate::engine::Sandbox;
 pub use crate::gate::{

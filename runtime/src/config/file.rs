@@ -83,6 +83,25 @@ pub(super) struct CallLimits {
     /// 0 forbids them.
     pub(super) deletes_per_ensure: Option<u32>,
     pub(super) deletes_per_delete: Option<u32>,
+    pub(super) compile: Option<CompileLimits>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct CompileLimits {
+    pub(super) memory: Option<Text<Bytes>>,
+    pub(super) cpu: Option<Text<Duration>>,
+    pub(super) output: Option<Text<Bytes>>,
+    pub(super) modules: Option<u64>,
+    pub(super) nesting: Option<u64>,
+    pub(super) types: Option<u64>,
+    pub(super) definitions: Option<u64>,
+    pub(super) custom_bytes: Option<Text<Bytes>>,
+    pub(super) functions: Option<u64>,
+    pub(super) function_bytes: Option<Text<Bytes>>,
+    pub(super) locals: Option<u64>,
+    pub(super) blocks: Option<u64>,
+    pub(super) branch_targets: Option<u64>,
 }
 
 #[derive(Deserialize)]

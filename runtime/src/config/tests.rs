@@ -93,11 +93,35 @@ fn little_is_required() {
         "apiVersion: aerostat.dev/v1alpha1\nkind: CloudConfig\nprovider:\n  module:\n    file: {{ path: /p.wasm, sha256: sha256:{SHA256} }}\n"
     );
     let config = CloudConfig::parse(&text).unwrap();
+    assert_eq!(config.compile, CompileLimits::default());
     assert!(matches!(config.source, Source::File { path, .. } if path.as_os_str() == "/p.wasm"));
     assert_eq!(config.provider.limits.memory, 64 << 20);
     assert_eq!(config.provider.limits.deletes_per_ensure, 10);
     assert_eq!(config.provider.limits.deletes_per_delete, 20);
     assert!(config.endpoints.is_empty() && config.credentials.is_empty());
+}
+
+#[test]
+fn every_limit_of_the_compiler_can_be_set() {
+    let keys = "memory: 1Gi, cpu: 1500ms, output: 9Mi, modules: 1, nesting: 2, types: 3, definitions: 4, customBytes: 5, \
+        functions: 6, functionBytes: 7, locals: 8, blocks: 9, branchTargets: 10";
+    let text = example().replacen("limits: {", &format!("limits: {{ compile: {{ {keys} }},"), 1);
+    let expected = CompileLimits {
+        memory: 1 << 30,
+        cpu: 2,
+        output: 9 << 20,
+        modules: 1,
+        nesting: 2,
+        types: 3,
+        definitions: 4,
+        custom_bytes: 5,
+        functions: 6,
+        function_bytes: 7,
+        locals: 8,
+        blocks: 9,
+        branch_targets: 10,
+    };
+    assert_eq!(CloudConfig::parse(&text).unwrap().compile, expected);
 }
 
 #[test]

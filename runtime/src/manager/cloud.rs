@@ -41,7 +41,7 @@ pub(super) struct Loaded {
 
 /// Loads the provider, and says at length what was loaded and what it may do.
 pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
-    let CloudConfig { source, provider: provider_settings, endpoints, credentials } = config;
+    let CloudConfig { source, compile, provider: provider_settings, endpoints, credentials } = config;
     let writes_annotations = provider_settings.writes_annotations.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = provider_settings.limits;
@@ -56,6 +56,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         Some(program) => Sandbox::new(limits.memory)?.compiling_with(program),
         None => Sandbox::new(limits.memory)?,
     };
+    let sandbox = sandbox.with_compile_limits(compile);
     let module = source.fetch(&ClusterConfigMaps(outside.client)).await?;
     let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
     let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;

@@ -53,8 +53,8 @@ pub enum LoadError {
         /// What it seems to be.
         what: &'static str,
     },
-    /// A component that does not compile.
-    #[error("{module} cannot be compiled; it is damaged, or uses WebAssembly features that Aerostat does not enable")]
+    /// A component that is damaged, or does not compile within its limits.
+    #[error("{module} cannot be compiled")]
     Compile {
         /// Which module.
         module: String,
