@@ -30,7 +30,7 @@ async fn a_damaged_component_is_refused() {
     let mut bytes = component::only_provider();
     bytes.truncate(bytes.len() / 2);
     let text = Guest::of(bytes).refusal().await;
-    let expected = "cannot be compiled; it is damaged, or uses WebAssembly features that Aerostat does not enable: ";
+    let expected = "cannot be compiled: it is damaged, or uses WebAssembly features that Aerostat does not enable: ";
     assert!(text.starts_with(&format!("{MODULE} {expected}")), "{text}");
 }
 
