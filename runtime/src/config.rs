@@ -5,6 +5,7 @@ mod text;
 
 use std::path::Path;
 
+use ipnet::IpNet;
 use sandbox::{
     Addresses, CallLimits, CompileLimits, CredentialKind, CredentialSettings, Endpoint, EndpointLimits,
     ProviderSettings, Rule, Source,
@@ -26,6 +27,15 @@ pub(crate) struct CloudConfig {
     pub(crate) endpoints: Vec<Endpoint>,
     /// Where the secrets are.
     pub(crate) credentials: Vec<CredentialSettings>,
+    /// Where the cluster is.
+    pub(crate) cluster_networks: ClusterNetworks,
+}
+
+/// The operator's word on where pods and nodes are. It counts whatever Nodes say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClusterNetworks {
+    pub(crate) pods: Vec<IpNet>,
+    pub(crate) nodes: Vec<IpNet>,
 }
 
 /// The file cannot be used: its name, the cause with its place, and the next step.
@@ -60,7 +70,8 @@ impl TryFrom<File> for CloudConfig {
 
     fn try_from(file: File) -> Result<Self, String> {
         // What was not destructured here would be a key without effect.
-        let File { api_version: _, kind: _, provider, endpoints, credentials } = file;
+        let File { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
+        let file::ClusterNetworks { pods, nodes } = cluster_networks;
         let file::Provider { module, settings, writes_annotations, node_labels, limits } = provider;
         let limits = limits.unwrap_or_default();
         let default = CallLimits::default();
@@ -89,8 +100,13 @@ impl TryFrom<File> for CloudConfig {
                     kind: CredentialKind::Bearer { file },
                 })
                 .collect(),
+            cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
         })
     }
+}
+
+fn networks(networks: Vec<file::Network>) -> Vec<IpNet> {
+    networks.into_iter().map(|it| it.0).collect()
 }
 
 fn source(module: file::Module) -> Result<Source, String> {

@@ -28,6 +28,7 @@ use std::fmt;
 use std::io::{stderr, stdin, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kube::Client;
 
@@ -43,13 +44,15 @@ pub struct Overrides {
     pub client: Option<Client>,
     /// Where a checked address of the cloud really is. The identity, unless a test leads it to loopback.
     pub route: fn(SocketAddr) -> SocketAddr,
+    /// What the names of the cloud resolve to, instead of the system's resolver. It is checked like the system's answers.
+    pub names: Option<Arc<dyn sandbox::Resolve>>,
     /// The program that compiles providers: the binary itself. Without one, they are compiled in this process.
     pub compiler: Option<PathBuf>,
 }
 
 impl Default for Overrides {
     fn default() -> Self {
-        Self { client: None, route: |it| it, compiler: None }
+        Self { client: None, route: |it| it, names: None, compiler: None }
     }
 }
 

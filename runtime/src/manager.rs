@@ -116,6 +116,7 @@ impl Process {
         let outside = cloud::Outside {
             client: unlimited,
             route: overrides.route,
+            names: overrides.names,
             compiler: overrides.compiler,
             fence: Arc::new(move || tenure.as_ref().is_none_or(leader::Tenure::may_write)),
             metrics: sandbox_metrics,
@@ -155,8 +156,8 @@ impl Process {
         let url = self.api_server.url().clone();
         let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
         self.tasks.spawn(async move { match watch.await {} });
-        let watcher =
-            Watcher { client: self.client.clone(), url, nodes: nodes.clone(), gate: self.loaded.gate.clone() };
+        let (networks, gate) = (self.loaded.cluster_networks.clone(), self.loaded.gate.clone());
+        let watcher = Watcher { client: self.client.clone(), url, nodes: nodes.clone(), networks, gate };
         let learned = tokio::select! {
             Some(ended) = self.tasks.join_next() => return ended_early(ended),
             lost = hold(&mut self.leader) => return lost,

@@ -1,6 +1,8 @@
 //! What the cluster is, for the gate: no provider reaches the API server, and Services, pods and nodes only if the
 //! operator names them.
 
+mod of_nodes;
+
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +11,7 @@ use std::time::Duration;
 use controllers::Nodes;
 use http::Uri;
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::ServiceCIDR;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
@@ -17,6 +19,9 @@ use sandbox::{ApiServer, Gate, Networks};
 use tokio::net::lookup_host;
 use tokio::time::sleep;
 use tracing::warn;
+
+use self::of_nodes::{Told, of_nodes};
+use crate::config::ClusterNetworks;
 
 /// How often the API server's Service and the Services' networks are read again.
 const CLUSTER: Duration = Duration::from_secs(300);
@@ -30,8 +35,13 @@ pub(crate) struct Watcher {
     /// The API server's address as aerostat itself uses it.
     pub(crate) url: Uri,
     pub(crate) nodes: Nodes,
+    /// What the operator says.
+    pub(crate) networks: ClusterNetworks,
     pub(crate) gate: Gate,
 }
+
+/// The most sentences about Nodes that are not believed, at one look through the nodes.
+const WARNINGS: usize = 16;
 
 /// What changes rarely.
 #[derive(Clone, Default)]
@@ -49,8 +59,8 @@ impl Watcher {
             match self.read().await {
                 Ok(cluster) => {
                     self.nodes.synced().await;
-                    self.tell(&cluster);
-                    return Learned(cluster);
+                    let refused = self.tell(&cluster, &BTreeSet::new());
+                    return Learned { cluster, refused };
                 }
                 Err(cause) => warn!("cannot find out what providers must not reach: {cause}; trying again"),
             }
@@ -59,12 +69,12 @@ impl Watcher {
     }
 
     /// Keeps the gate's knowledge up to date.
-    pub(crate) async fn follow(self, Learned(mut cluster): Learned) -> Infallible {
+    pub(crate) async fn follow(self, Learned { mut cluster, mut refused }: Learned) -> Infallible {
         let looks = CLUSTER.as_secs() / NODES.as_secs();
         loop {
             for _ in 0..looks {
                 sleep(NODES).await;
-                self.tell(&cluster);
+                refused = self.tell(&cluster, &refused);
             }
             match self.read().await {
                 Ok(now) => cluster = now,
@@ -73,10 +83,17 @@ impl Watcher {
         }
     }
 
-    fn tell(&self, cluster: &Cluster) {
-        let (pods, nodes) = of_nodes(self.nodes.store().state().iter().map(AsRef::as_ref));
+    /// Tells the gate. Returns what was not believed, and warns about what of it was not among `before`.
+    fn tell(&self, cluster: &Cluster, before: &BTreeSet<String>) -> BTreeSet<String> {
+        let nodes = self.nodes.store().state();
+        let nodes: Vec<_> = nodes.into_iter().map(|node| (self.nodes.confirmed(&node), node)).collect();
+        let Told { networks: of_nodes, refused } =
+            of_nodes(nodes.iter().map(|(confirmed, node)| (node.as_ref(), confirmed.as_deref())));
+        refused.difference(before).take(WARNINGS).for_each(|it| warn!("{it}"));
         let Cluster { api_servers, services } = cluster.clone();
-        self.gate.set_networks(Networks { api_servers, services, pods, nodes });
+        let ClusterNetworks { pods, nodes } = self.networks.clone();
+        self.gate.set_networks(Networks { api_servers, services, pods, nodes, of_nodes });
+        refused
     }
 
     async fn read(&self) -> Result<Cluster, String> {
@@ -98,7 +115,11 @@ impl Watcher {
 }
 
 /// What [`Watcher::learn`] found out, and [`Watcher::follow`] begins with.
-pub(crate) struct Learned(Cluster);
+pub(crate) struct Learned {
+    cluster: Cluster,
+    /// What of Nodes is not believed, and was told.
+    refused: BTreeSet<String>,
+}
 
 fn needs(right: &str, error: &kube::Error) -> String {
     format!("{}; aerostat's identity needs the right to {right}", controllers::chain(error))
@@ -135,21 +156,6 @@ fn networks(cidr: &ServiceCIDR) -> Vec<IpNet> {
         .collect()
 }
 
-/// The pods' networks and the nodes' addresses.
-fn of_nodes<'a>(nodes: impl Iterator<Item = &'a Node>) -> (Vec<IpNet>, Vec<IpAddr>) {
-    let (mut pods, mut addresses) = (BTreeSet::new(), BTreeSet::new());
-    for node in nodes {
-        if let Some(spec) = &node.spec {
-            pods.extend(
-                spec.pod_cidrs.iter().flatten().chain(&spec.pod_cidr).filter_map(|it| it.parse::<IpNet>().ok()),
-            );
-        }
-        let listed = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
-        addresses.extend(listed.iter().filter_map(|it| it.address.parse::<IpAddr>().ok()));
-    }
-    (pods.into_iter().collect(), addresses.into_iter().collect())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{from_value, json};
@@ -162,21 +168,6 @@ mod tests {
         assert_eq!(resolve(&"https://127.0.0.1:6443".parse().unwrap()).await, Ok(vec![ApiServer::Socket(socket)]));
         let address = "fd00::1".parse().unwrap();
         assert_eq!(resolve(&"https://[fd00::1]".parse().unwrap()).await, Ok(vec![ApiServer::Address(address)]));
-    }
-
-    #[test]
-    fn nodes_tell_of_pods_and_of_themselves() {
-        let node: Node = from_value(json!({
-            "spec": { "podCIDR": "10.244.1.0/24", "podCIDRs": ["10.244.1.0/24", "fd00:1::/64"] },
-            "status": { "addresses": [
-                { "type": "Hostname", "address": "worker-1" },
-                { "type": "InternalIP", "address": "10.0.0.7" },
-            ] },
-        }))
-        .unwrap();
-        let (pods, nodes) = of_nodes([&node, &node].into_iter());
-        assert_eq!(pods, ["10.244.1.0/24".parse().unwrap(), "fd00:1::/64".parse().unwrap()]);
-        assert_eq!(nodes, ["10.0.0.7".parse::<IpAddr>().unwrap()]);
     }
 
     #[test]

@@ -156,6 +156,19 @@ impl ControlPlane {
         Ok(Client::try_from(config)?)
     }
 
+    /// A client that is the kubelet of this node for the API server: kept to its own Node by authorization and
+    /// admission. It belongs to the runtime that it is made on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kubeconfig cannot be used.
+    pub async fn kubelet(&self, node: &str) -> Result<Client> {
+        let mut config = access::config(&self.admin_kubeconfig()).await?;
+        config.auth_info.impersonate = Some(format!("system:node:{node}"));
+        config.auth_info.impersonate_groups = Some(vec!["system:nodes".to_owned(), "system:authenticated".to_owned()]);
+        Ok(Client::try_from(config)?)
+    }
+
     /// Applies `deploy/rbac.yaml` and writes a kubeconfig with a token of aerostat's ServiceAccount.
     ///
     /// # Errors

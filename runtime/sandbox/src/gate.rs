@@ -36,7 +36,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures::FutureExt as _;
 
-pub use self::address::{ApiServer, Networks};
+pub use self::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 pub use self::base_url::{BaseUrl, Origin};
 pub use self::canonical::PathPattern;
 pub use self::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};

@@ -31,7 +31,7 @@ pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings
 pub use crate::engine::Sandbox;
 pub use crate::gate::{
     Addresses, ApiServer, BaseUrl, Endpoint, EndpointLimits, Fence, Gate, GateError, GateSettings, Method, Networks,
-    Origin, PathPattern, Resolve, Rule,
+    NodeNetwork, NodeNetworkKind, Origin, PathPattern, Resolve, Rule,
 };
 pub use crate::metrics::Metrics;
 pub use crate::provider::{LoadError, Provider, ProviderSettings};

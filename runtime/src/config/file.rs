@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use sandbox::{BaseUrl, Digest, Method, PathPattern};
 use serde::Deserialize;
 
@@ -22,6 +23,8 @@ pub(super) struct File {
     pub(super) endpoints: Vec<Endpoint>,
     #[serde(default)]
     pub(super) credentials: Vec<Credential>,
+    #[serde(default)]
+    pub(super) cluster_networks: ClusterNetworks,
 }
 
 pub(super) struct ApiVersion;
@@ -152,3 +155,14 @@ pub(super) struct Credential {
 pub(super) struct Bearer {
     pub(super) file: PathBuf,
 }
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClusterNetworks {
+    #[serde(default)]
+    pub(super) pods: Vec<Network>,
+    #[serde(default)]
+    pub(super) nodes: Vec<Network>,
+}
+
+pub(super) type Network = Text<IpNet>;

@@ -38,6 +38,7 @@ endpoints:
     headers: [x-project]
 credentials:
   - {{ name: token, bearer: {{ file: /etc/aerostat/token }} }}
+clusterNetworks: {{ pods: [77.1.0.0/16, 2001:db8:1::/56], nodes: [88.1.2.0/24] }}
 "
     )
 }
@@ -85,6 +86,8 @@ fn the_example_is_read() {
     assert_eq!(private.ca_file, Some(PathBuf::from("/etc/aerostat/ca.crt")));
     assert_eq!(private.limits.requests_per_second, 20.0);
     assert_eq!(config.credentials[0].name, "token");
+    assert_eq!(config.cluster_networks.pods, ["77.1.0.0/16".parse().unwrap(), "2001:db8:1::/56".parse().unwrap()]);
+    assert_eq!(config.cluster_networks.nodes, ["88.1.2.0/24".parse().unwrap()]);
 }
 
 #[test]
@@ -99,6 +102,7 @@ fn little_is_required() {
     assert_eq!(config.provider.limits.deletes_per_ensure, 10);
     assert_eq!(config.provider.limits.deletes_per_delete, 20);
     assert!(config.endpoints.is_empty() && config.credentials.is_empty());
+    assert!(config.cluster_networks.pods.is_empty() && config.cluster_networks.nodes.is_empty());
 }
 
 #[test]

@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cloud_provider::{Cloud, Description};
 use kube::Client;
-use sandbox::{Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, Sandbox};
+use sandbox::{Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, Resolve, Sandbox};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::config::CloudConfig;
+use crate::config::{CloudConfig, ClusterNetworks};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::Settings;
 
@@ -23,6 +24,8 @@ pub(super) struct Outside {
     pub(super) client: Client,
     /// See [`crate::Overrides`].
     pub(super) route: fn(SocketAddr) -> SocketAddr,
+    /// See [`crate::Overrides`].
+    pub(super) names: Option<Arc<dyn Resolve>>,
     /// See [`crate::Overrides`].
     pub(super) compiler: Option<PathBuf>,
     /// Whether this process leads.
@@ -35,13 +38,15 @@ pub(super) struct Loaded {
     pub(super) cloud: Cloud,
     pub(super) gate: Gate,
     pub(super) credentials: Credentials,
+    /// What the operator says of the cluster.
+    pub(super) cluster_networks: ClusterNetworks,
     /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
     pub(super) quarantine: watch::Receiver<Option<String>>,
 }
 
 /// Loads the provider, and says at length what was loaded and what it may do.
 pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
-    let CloudConfig { source, compile, provider: provider_settings, endpoints, credentials } = config;
+    let CloudConfig { source, compile, provider: provider_settings, endpoints, credentials, cluster_networks } = config;
     let writes_annotations = provider_settings.writes_annotations.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = provider_settings.limits;
@@ -49,7 +54,11 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
 
     let credentials = Credentials::load(credentials).with_context(file)?;
     let gate = GateSettings { endpoints, credentials: credentials.clone(), fence: outside.fence, route: outside.route };
-    let gate = Gate::new(gate, outside.metrics.clone()).with_context(file)?;
+    let gate = match outside.names {
+        Some(names) => Gate::with_resolver(gate, outside.metrics.clone(), names),
+        None => Gate::new(gate, outside.metrics.clone()),
+    }
+    .with_context(file)?;
 
     let begin = Instant::now();
     let sandbox = match &outside.compiler {
@@ -75,7 +84,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     for endpoint in gate.endpoints() {
         say_endpoint(endpoint, description);
     }
-    Ok(Loaded { cloud: provider.cloud(), gate, credentials, quarantine: provider.quarantine() })
+    Ok(Loaded { cloud: provider.cloud(), gate, credentials, cluster_networks, quarantine: provider.quarantine() })
 }
 
 /// `--cloud-provider`, if it is given, is what the operator expects to run.

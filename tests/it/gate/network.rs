@@ -199,7 +199,7 @@ async fn adv_45_the_cluster_is_no_endpoint_and_no_address() {
             ApiServer::Socket(SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port)),
         ],
         services: vec![format!("{service}/32").parse().unwrap()],
-        nodes: vec![node.parse().unwrap()],
+        nodes: vec![format!("{node}/32").parse().unwrap()],
         ..Networks::default()
     };
     let inside = [api_server, node, service];

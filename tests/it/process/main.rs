@@ -10,6 +10,7 @@ mod election;
 mod flags;
 mod http;
 mod metrics;
+mod networks;
 mod quarantine;
 mod recording;
 mod rights;

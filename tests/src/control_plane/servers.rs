@@ -38,7 +38,9 @@ impl ControlPlane {
             format!("--tls-cert-file={}", file("kube-apiserver.crt")),
             format!("--tls-private-key-file={}", file("kube-apiserver.key")),
             format!("--client-ca-file={}", file("ca.crt")),
-            "--authorization-mode=RBAC".to_owned(),
+            // As in every cluster: a kubelet is kept to its own Node.
+            "--authorization-mode=Node,RBAC".to_owned(),
+            "--enable-admission-plugins=NodeRestriction".to_owned(),
             "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
             format!("--service-account-issuer={}/", self.url()),
             format!("--service-account-key-file={}", file("sa.pub")),

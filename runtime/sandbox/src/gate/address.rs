@@ -1,62 +1,28 @@
 //! Which addresses may be dialled. Pure.
 
+mod networks;
 mod ranges;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 
+pub use self::networks::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 use self::ranges::{embedded, never};
 use super::endpoint::{Addresses, Endpoint};
 
 const API_SERVER: &str = "the API server";
-
-/// What the gate knows of the cluster, so that no provider reaches into it.
-#[derive(Clone, Debug, Default)]
-pub struct Networks {
-    /// Where the API server is. No config opens these.
-    pub api_servers: Vec<ApiServer>,
-    /// The Services' networks.
-    pub services: Vec<IpNet>,
-    /// The pods' networks.
-    pub pods: Vec<IpNet>,
-    /// The nodes' addresses.
-    pub nodes: Vec<IpAddr>,
-}
-
-/// One way to the API server.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum ApiServer {
-    /// This address, on every port.
-    Address(IpAddr),
-    /// On loopback, where other things live too: this address and port.
-    Socket(SocketAddr),
-}
-
-impl Networks {
-    fn api_server(&self, ip: IpAddr, port: u16) -> Option<&'static str> {
-        self.api_servers.iter().any(|it| it.is(ip, port)).then_some(API_SERVER)
-    }
-}
-
-impl ApiServer {
-    fn is(self, ip: IpAddr, port: u16) -> bool {
-        match self {
-            Self::Address(own) => own.to_canonical() == ip.to_canonical(),
-            Self::Socket(own) => own.ip().to_canonical() == ip.to_canonical() && own.port() == port,
-        }
-    }
-}
 
 /// Decides whether `address` may be dialled for `endpoint`.
 ///
 /// The error continues a sentence that ends in the address: "…, which is loopback; no config can allow it".
 pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networks) -> Result<(), String> {
     let ip = address.ip();
-    let never = |ip| networks.api_server(ip, address.port()).or_else(|| never(ip));
+    let never = |ip| networks.is_api_server(ip, address.port()).then_some(API_SERVER).or_else(|| never(ip));
+    let is_literal = endpoint.base_url.origin().is_literal(ip);
     match never(ip) {
         // A literal is what the operator wrote; the API server is the one thing on loopback that it cannot mean.
-        Some(kind) if kind != API_SERVER && ip.is_loopback() && endpoint.base_url.origin().is_literal(ip) => {
+        Some(kind) if kind != API_SERVER && ip.is_loopback() && is_literal => {
             return Ok(());
         }
         Some(kind) => return Err(refused(kind)),
@@ -68,26 +34,37 @@ pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networ
             return Err(format!("which embeds {inner}, {kind}; no config can allow it"));
         }
     }
+    // No network is narrower than an address that the operator wrote out.
+    let literal = is_literal.then(|| IpNet::from(ip).prefix_len());
     let kind = match &endpoint.addresses {
         Addresses::Networks(named) => {
-            let is_named = |ip: IpAddr| named.iter().any(|it| it.contains(&ip));
-            // An embedded address is reached as well, so it is judged as if it had been written down alone.
-            let inner_is_open = |it: &Ipv4Addr| is_named((*it).into()) || closed((*it).into(), networks).is_none();
-            if is_named(ip) && embedded.iter().all(inner_is_open) {
-                return Ok(());
+            let Some(length) = longest(named, ip).map(|it| literal.unwrap_or(it)) else {
+                return Err(closed_until_named("outside of what `addresses` names", endpoint));
+            };
+            if let Some(kind) = networks.narrower(ip, length) {
+                return Err(closed_until_named_alone(&kind, ip, endpoint));
             }
-            "outside of what `addresses` names"
+            // An embedded address is reached as well, so it is judged as if it had been written down alone.
+            let inner = embedded.iter().find_map(|inner| {
+                let ip = IpAddr::from(*inner);
+                let kind = match longest(named, ip) {
+                    Some(length) => networks.narrower(ip, length),
+                    None => closed(ip, None, networks),
+                };
+                kind.map(|it| format!("an address with {inner} inside, {it}"))
+            });
+            match inner {
+                None => return Ok(()),
+                Some(kind) => kind,
+            }
         }
-        Addresses::Public if !embedded.is_empty() => "an IPv6 address with an IPv4 address inside",
-        Addresses::Public => match closed(ip, networks) {
+        Addresses::Public if !embedded.is_empty() => "an IPv6 address with an IPv4 address inside".to_owned(),
+        Addresses::Public => match closed(ip, literal, networks) {
             None => return Ok(()),
             Some(kind) => kind,
         },
     };
-    Err(format!(
-        "which is {kind}; the operator would have to name its network in `addresses` of endpoint {}",
-        endpoint.name
-    ))
+    Err(closed_until_named(&kind, endpoint))
 }
 
 /// Refuses an address literal that no config can open, before anything is known of the cluster.
@@ -103,18 +80,36 @@ fn refused(kind: &str) -> String {
     format!("which is {kind}; no config can allow it")
 }
 
-/// What the address is, if it takes an operator's word to open it.
-fn closed(ip: IpAddr, networks: &Networks) -> Option<&'static str> {
+fn closed_until_named(kind: &str, endpoint: &Endpoint) -> String {
+    format!("which is {kind}; the operator would have to name its network in `addresses` of endpoint {}", endpoint.name)
+}
+
+/// Of an address in a network that `addresses` names, which is too wide to mean what is there.
+fn closed_until_named_alone(kind: &str, ip: IpAddr, endpoint: &Endpoint) -> String {
+    format!(
+        "which is {kind}; the operator would have to name {} in `addresses` of endpoint {}, beside the wider network \
+         that is there",
+        IpNet::from(ip),
+        endpoint.name
+    )
+}
+
+/// How long the narrowest of these prefixes is that holds the address.
+fn longest(named: &[IpNet], ip: IpAddr) -> Option<u8> {
+    named.iter().filter(|it| it.contains(&ip)).map(IpNet::prefix_len).max()
+}
+
+/// What the address is, if it takes an operator's word in `addresses` to open it. `literal` is its length in bits, if
+/// it is written out in the base URL.
+fn closed(ip: IpAddr, literal: Option<u8>, networks: &Networks) -> Option<String> {
     if networks.services.iter().any(|it| it.contains(&ip)) {
-        return Some("in the cluster's Service network");
+        return Some("in the cluster's Service network".to_owned());
     }
-    if networks.pods.iter().any(|it| it.contains(&ip)) {
-        return Some("in the cluster's pod network");
-    }
-    if networks.nodes.contains(&ip) {
-        return Some("a node of the cluster");
-    }
-    ranges::is_private(ip).then_some("a private address")
+    let in_cluster = match literal {
+        Some(length) => networks.narrower(ip, length),
+        None => networks.any(ip),
+    };
+    in_cluster.or_else(|| ranges::is_private(ip).then(|| "a private address".to_owned()))
 }
 
 #[cfg(test)]
@@ -131,7 +126,19 @@ mod tests {
             ],
             services: vec!["10.96.0.0/12".parse().unwrap(), "fd12::/108".parse().unwrap()],
             pods: vec!["77.1.0.0/16".parse().unwrap()],
-            nodes: vec!["88.1.2.3".parse().unwrap()],
+            nodes: vec!["88.1.2.3/32".parse().unwrap()],
+            of_nodes: [
+                ("10.0.7.1/32", NodeNetworkKind::ConfirmedAddress),
+                ("99.1.2.3/32", NodeNetworkKind::ConfirmedAddress),
+                ("10.0.8.1/32", NodeNetworkKind::Address),
+                ("10.244.1.0/24", NodeNetworkKind::Pods),
+                // What no caller passes on, and would close nothing if one did.
+                ("0.0.0.0/0", NodeNetworkKind::Pods),
+                ("::/0", NodeNetworkKind::Pods),
+                ("1.1.1.1/32", NodeNetworkKind::Address),
+            ]
+            .map(|(network, kind)| NodeNetwork { network: network.parse().unwrap(), kind, node: "worker-1".to_owned() })
+            .into(),
         }
     }
 
@@ -210,6 +217,10 @@ mod tests {
     fn the_cluster_and_private_ranges_are_closed_until_an_operator_names_them() {
         for (ip, net, because) in [
             ("10.0.0.7", "10.0.0.0/24", "a private address"),
+            ("10.0.7.1", "10.0.7.1/32", "an address of node worker-1, as the cloud says"),
+            ("99.1.2.3", "99.1.2.3/32", "an address of node worker-1, as the cloud says"),
+            ("10.0.8.1", "10.0.8.0/24", "a private address, of node worker-1"),
+            ("10.244.1.7", "10.0.0.0/8", "a private address, in the pod network 10.244.1.0/24 of node worker-1"),
             ("172.31.255.255", "172.16.0.0/12", "a private address"),
             ("192.168.0.1", "192.168.0.0/16", "a private address"),
             ("100.64.0.1", "100.64.0.0/10", "a private address"),
@@ -235,6 +246,36 @@ mod tests {
         for ip in ["169.254.169.254", "10.96.0.1", "127.0.0.1", "::ffff:10.1.2.3", "192.168.0.1", "1.1.1.1"] {
             judge(ip).expect_err(ip);
         }
+    }
+
+    #[test]
+    fn adv_101_the_narrower_word_counts_and_a_nodes_is_none() {
+        let named = |net, ip| judge("https://api.example.com", &[net], ip);
+        // What a Node alone says.
+        for ip in ["10.0.8.1", "10.244.1.7", "10.0.0.7"] {
+            assert_eq!(named("10.0.0.0/8", ip), Ok(()), "{ip}");
+        }
+        // What the operator and the cloud say.
+        for (wide, ip, alone) in [
+            ("10.0.0.0/8", "10.0.7.1", "10.0.7.1/32"),
+            ("99.0.0.0/8", "99.1.2.3", "99.1.2.3/32"),
+            ("77.0.0.0/8", "77.1.0.9", "77.1.0.9/32"),
+            ("88.0.0.0/8", "88.1.2.3", "88.1.2.3/32"),
+        ] {
+            let error = named(wide, ip).expect_err(ip);
+            assert!(error.contains(&format!("name {alone} in `addresses` of endpoint api")), "{ip}: {error}");
+            assert_eq!(named(alone, ip), Ok(()), "{ip}");
+            assert_eq!(judge("https://api.example.com", &[wide, alone], ip), Ok(()), "{ip}");
+            assert_eq!(judge(&format!("https://{ip}"), &[wide], ip), Ok(()), "{ip} is written out");
+            judge(&format!("https://{ip}"), &["192.168.0.0/16"], ip).expect_err(ip);
+            // Reached through a translator it is no other address.
+            let embedding = format!("64:ff9b::{ip}");
+            judge("https://api.example.com", &["64:ff9b::/96", wide], &embedding).expect_err(ip);
+            assert_eq!(judge("https://api.example.com", &["64:ff9b::/96", alone], &embedding), Ok(()), "{ip}");
+        }
+        // An address that is written out stays private.
+        judge("https://10.0.8.1", &[], "10.0.8.1").expect_err("private");
+        assert_eq!(judge("https://99.1.2.3", &[], "99.1.2.3"), Ok(()));
     }
 
     #[test]
