@@ -2,6 +2,7 @@
 
 mod blackhole;
 mod http2;
+mod raw;
 mod tls;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use tokio_rustls::TlsAcceptor;
 
 pub use self::blackhole::Blackhole;
 pub use self::http2::Http2;
+pub use self::raw::{Bytes, Raw};
 
 /// A server on loopback. It stops when it is dropped.
 pub struct Capture {

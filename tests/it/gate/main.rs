@@ -5,6 +5,7 @@
 mod answers;
 mod audit;
 mod credentials;
+mod floods;
 mod http2;
 mod limits;
 mod network;

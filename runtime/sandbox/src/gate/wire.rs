@@ -4,7 +4,9 @@
 //! connection except [`dial::Dialer`].
 
 mod dial;
+mod frames;
 mod tls;
+mod usage;
 
 use std::error::Error;
 use std::io;
@@ -23,7 +25,8 @@ use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection}
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::timeout;
 
-use self::dial::{DialError, Dialed, Dialer};
+use self::dial::{DialError, Dialer};
+use self::usage::Tracked;
 use super::address::Networks;
 use super::budget::Budget;
 use super::carried::Failure;
@@ -37,6 +40,13 @@ use crate::credentials::{Authenticated, Used};
 const HEADERS: usize = 100;
 /// The largest head of an answer.
 const HEAD_BYTES: usize = 64 << 10;
+/// What a server may send over HTTP/2 before it was read: for one answer, and for all on a connection.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 2 << 20;
+/// What of a request's body waits to be sent over HTTP/2, beside the body itself.
+const SEND_BUFFER: usize = 256 << 10;
+/// How many streams of one HTTP/2 connection may be remembered as reset.
+const RESETS: usize = 16;
 /// How long an unused connection is kept. Shorter than load balancers keep theirs.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 const USER_AGENT_VALUE: HeaderValue = HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
@@ -89,17 +99,11 @@ impl Wire {
         let client = self.client(authenticated.generation());
         let used = authenticated.used();
         let mut request = self.request(authenticated);
-        let mut connection = capture_connection(&mut request);
+        let connection = capture_connection(&mut request);
         let total = self.endpoint.limits.total;
         let exchange = self.exchange(client, request, connection.clone(), used.as_ref());
         let result = timeout(total, exchange).await.unwrap_or_else(|_| Err(self.too_late(&connection, total)));
-        if matches!(result, Err(Failure::Interrupted(_))) {
-            // Nothing else may wait for what did not come here.
-            if let Some(connected) = &*connection.connection_metadata() {
-                connected.poison();
-            }
-        }
-        Exchange { address: dialed(&mut connection), result }
+        Exchange { address: usage::dialed(&connection).map(|it| it.address), result }
     }
 
     async fn exchange(
@@ -110,6 +114,8 @@ impl Wire {
         used: Option<&Used>,
     ) -> Result<Answer, Failure> {
         let limits = &self.endpoint.limits;
+        // Nothing else may wait for what did not come here: whatever ends this early, ends the connection.
+        let mut tracked = Tracked::new(connection.clone());
         let answer = client.request(request);
         tokio::pin!(answer);
         // The clock for the first byte starts when there is a connection; until then the dialer's clocks run.
@@ -118,6 +124,7 @@ impl Wire {
             answer = &mut answer => Some(answer),
             _ = connection.wait_for_connection_metadata() => None,
         };
+        tracked.look();
         let response = match early {
             Some(answer) => answer,
             None => timeout(limits.first_byte, answer).await.map_err(|_| {
@@ -125,7 +132,9 @@ impl Wire {
             })?,
         };
         let response = response.map_err(|error| self.failed(&error))?;
-        self.read(response, used).await
+        let answer = self.read(response, used).await?;
+        tracked.ended_well();
+        Ok(answer)
     }
 
     /// Reads an answer, as far as it may be read.
@@ -239,6 +248,13 @@ fn client(endpoint: &Endpoint, dialer: Dialer) -> Client<Dialer, Full<Bytes>> {
         .http1_max_headers(HEADERS)
         .http1_max_buf_size(HEAD_BYTES)
         .http2_max_header_list_size(HEAD_BYTES as u32)
+        // What a server may leave unread in our memory, and how often it may err.
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_max_send_buf_size(SEND_BUFFER)
+        .http2_max_concurrent_reset_streams(RESETS)
+        .http2_max_pending_accept_reset_streams(RESETS)
+        .http2_max_local_error_reset_streams(RESETS)
         // A connection whose other end is gone is noticed before a request has waited for its whole time.
         .http2_keep_alive_interval(endpoint.limits.idle)
         .http2_keep_alive_timeout(endpoint.limits.idle)
@@ -256,12 +272,6 @@ fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {
         return Err("answered with two lengths");
     }
     Ok(())
-}
-
-fn dialed(connection: &mut CaptureConnection) -> Option<SocketAddr> {
-    let mut extensions = http::Extensions::new();
-    connection.connection_metadata().as_ref()?.get_extras(&mut extensions);
-    extensions.get::<Dialed>().map(|it| it.0)
 }
 
 /// An error with its causes, on one line.

@@ -18,7 +18,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+use super::frames::Metered;
 use super::tls;
+use super::usage::Usage;
 use crate::gate::address::{self, Networks};
 use crate::gate::base_url::{Host, Scheme};
 use crate::gate::budget::Budget;
@@ -41,9 +43,13 @@ pub(super) struct Dialer {
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// The checked address behind a connection.
-#[derive(Clone, Copy)]
-pub(super) struct Dialed(pub(super) SocketAddr);
+/// What is known of a connection.
+#[derive(Clone)]
+pub(super) struct Dialed {
+    /// The checked address behind it.
+    pub(super) address: SocketAddr,
+    pub(super) usage: Usage,
+}
 
 /// Why there is no connection, or nothing may begin on the one that there is.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -131,15 +137,18 @@ impl Dialer {
             .await
             .map_err(|_| late("connection", limits.connect))??;
         tcp.set_nodelay(true)?;
+        let dialed = Dialed { address, usage: Usage::default() };
         let Some((tls, name)) = &self.tls else {
-            return Ok(Stream::new(tcp, address, Some(self.budget.clone())));
+            return Ok(Stream::new(tcp, dialed, Some(self.budget.clone())));
         };
         let stream = timeout(limits.tls, tls.connect(name.clone(), tcp))
             .await
             .map_err(|_| late("TLS handshake", limits.tls))??;
-        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            return Ok(Stream::new(stream, dialed, Some(self.budget.clone())));
+        }
         // Over HTTP/2 a request leaves as soon as it has its turn, and what else is written concerns its neighbours.
-        Ok(Stream::new(stream, address, (!is_http2).then(|| self.budget.clone())))
+        Ok(Stream::new(Metered::new(stream, dialed.usage.clone()), dialed, None))
     }
 
     fn unreachable(&self, what: impl fmt::Display) -> DialError {
@@ -165,7 +174,7 @@ impl tower::Service<http::Uri> for Dialer {
 /// A connection to a checked address.
 pub(super) struct Stream {
     io: TokioIo<Box<dyn Bytes>>,
-    address: SocketAddr,
+    dialed: Dialed,
     /// Of HTTP/1: asked before a request begins, which may have waited for this connection since before a pause.
     budget: Option<Arc<Budget>>,
     /// What is written next begins a request.
@@ -176,20 +185,32 @@ trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
 impl Stream {
-    fn new(io: impl Bytes + 'static, address: SocketAddr, budget: Option<Arc<Budget>>) -> Self {
-        Self { io: TokioIo::new(Box::new(io)), address, budget, is_at_rest: true }
+    fn new(io: impl Bytes + 'static, dialed: Dialed, budget: Option<Arc<Budget>>) -> Self {
+        Self { io: TokioIo::new(Box::new(io)), dialed, budget, is_at_rest: true }
     }
+
+    /// An error once the connection is to be closed. Until then, `context` is woken when it is.
+    fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
+        if self.dialed.usage.is_closed_for_writing(context) { Err(over()) } else { Ok(()) }
+    }
+}
+
+fn over() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, "it was closed after a request that failed")
 }
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
-        let connected = Connected::new().extra(Dialed(self.address));
+        let connected = Connected::new().extra(self.dialed.clone());
         if self.budget.is_none() { connected.negotiated_h2() } else { connected }
     }
 }
 
 impl Read for Stream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        if self.dialed.usage.is_closed_for_reading(context) {
+            return Poll::Ready(Err(over()));
+        }
         let poll = Pin::new(&mut self.io).poll_read(context, into);
         self.is_at_rest |= poll.is_ready();
         poll
@@ -198,6 +219,7 @@ impl Read for Stream {
 
 impl Write for Stream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        self.check_writing(context)?;
         if self.is_at_rest
             && let Some(Err(after)) = self.budget.as_ref().map(|it| it.paused())
         {
@@ -208,10 +230,12 @@ impl Write for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_writing(context)?;
         Pin::new(&mut self.io).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_writing(context)?;
         Pin::new(&mut self.io).poll_shutdown(context)
     }
 }
