@@ -1,8 +1,11 @@
 //! One spelling for each path and query. Pure.
 
 mod headers;
+mod parameters;
 mod pattern;
 
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(crate) use self::headers::{headers, is_forbidden_header};
@@ -17,56 +20,6 @@ const IN_PATH: &AsciiSet = &IN_QUERY.remove(b':');
 const TARGET_BYTES: usize = 8 << 10;
 /// The most pairs of a query, and the most headers.
 const PAIRS: usize = 64;
-
-/// Query keys that authenticate, or that change the request's method or headers behind the policy's back. Compared in
-/// lower case without `-`, `_` and `.`.
-const FORBIDDEN_QUERY_KEYS: [&str; 45] = [
-    "accesskey",
-    "accesskeyid",
-    "accesstoken",
-    "apikey",
-    "apitoken",
-    "assertion",
-    "auth",
-    "authorization",
-    "authtoken",
-    "awsaccesskeyid",
-    "bearer",
-    "bearertoken",
-    "clientassertion",
-    "clientsecret",
-    "credential",
-    "googleaccessid",
-    "httpheaders",
-    "httpmethod",
-    "idtoken",
-    "jwt",
-    "key",
-    "oauthtoken",
-    "ossaccesskeyid",
-    "passwd",
-    "password",
-    "privatekey",
-    "privatetoken",
-    "refreshtoken",
-    "secret",
-    "secretkey",
-    "securitytoken",
-    "sessiontoken",
-    "sig",
-    "signature",
-    "subscriptionkey",
-    "token",
-    "xamzalgorithm",
-    "xamzcredential",
-    "xamzsecuritytoken",
-    "xamzsignature",
-    "xgoogcredential",
-    "xgoogsignature",
-    "xhttpmethod",
-    "xhttpmethodoverride",
-    "xosssignature",
-];
 
 /// Checks one unescaped segment of a path. The error continues a sentence that begins with "a segment that".
 pub(crate) fn segment(segment: &str) -> Result<(), &'static str> {
@@ -112,7 +65,7 @@ pub(crate) fn query(pairs: &[(String, String)]) -> Result<String, String> {
         if key.chars().chain(value.chars()).any(char::is_control) {
             return Err(format!("the query's {shown} holds a control character"));
         }
-        if is_forbidden_query_key(key) {
+        if parameters::is_forbidden(key) {
             return Err(format!(
                 "the query key {shown} could carry a credential or change the request's meaning; the host attaches \
                  credentials, and no config can allow it"
@@ -128,13 +81,21 @@ pub(crate) fn query(pairs: &[(String, String)]) -> Result<String, String> {
     if query.len() > TARGET_BYTES { Err(format!("the query is longer than {TARGET_BYTES} bytes")) } else { Ok(query) }
 }
 
-fn is_forbidden_query_key(key: &str) -> bool {
-    // A key such as `auth[token]` or `$httpHeaders` is read in parts by some servers.
-    key.eq_ignore_ascii_case("_method")
-        || key.split(['[', ']', '$']).any(|word| {
-            let plain = word.replace(['-', '_', '.', ' '], "").to_ascii_lowercase();
-            FORBIDDEN_QUERY_KEYS.contains(&plain.as_str())
-        })
+/// Checks the body of a form, which is a query in another place. The error is a sentence without its full stop.
+pub(crate) fn form(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
+    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let media_type = content_type.split(|it| *it == b';').next().unwrap_or_default().trim_ascii();
+    if !media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") {
+        return Ok(());
+    }
+    match parameters::forbidden_in_form(body) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "the form's key {} could carry a credential or change the request's meaning; the host attaches \
+             credentials, and no config can allow it",
+            shown(&name)
+        )),
+    }
 }
 
 /// A guest's word in a message: quoted, escaped and short.

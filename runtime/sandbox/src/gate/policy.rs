@@ -148,6 +148,7 @@ pub(super) fn permit(
     let headers = canonical::headers(&headers, &endpoint.headers)
         .map_err(|because| Denied::new(Code::Header, format!("endpoint {}: {because}", endpoint.name)))?;
     let query = canonical::query(&query)
+        .and_then(|query| canonical::form(&headers, body.as_deref().unwrap_or_default()).map(|()| query))
         .map_err(|because| Denied::new(Code::Query, format!("endpoint {}: {because}", endpoint.name)))?;
     within_budgets(standing, method, body.as_deref())?;
     let target = if query.is_empty() { target } else { format!("{target}?{query}") };

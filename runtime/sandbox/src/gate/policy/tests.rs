@@ -134,6 +134,25 @@ fn a_query_cannot_authenticate() {
 }
 
 #[test]
+fn adv_a_form_cannot_authenticate() {
+    let form = |content_type: &str, body: &str| GuestRequest {
+        headers: vec![("Content-Type".to_owned(), content_type.to_owned())],
+        body: Some(body.as_bytes().to_vec()),
+        ..request(Method::Post, &["v2", "load_balancers"])
+    };
+    let sent = Ok(("api.allow[1] POST /v2/load_balancers/**", "/v2/load_balancers"));
+    for content_type in [
+        "application/x-www-form-urlencoded",
+        "Application/X-WWW-Form-URLEncoded; charset=utf-8",
+        " application/x-www-form-urlencoded ;",
+    ] {
+        check(WRITES, form(content_type, "Action=Describe&User-Token=x"), Err("E-EGRESS-QUERY"));
+        check(WRITES, form(content_type, "Action=Describe&NextToken=x&ClientToken=y"), sent);
+    }
+    check(WRITES, form("application/json", "user_token=x"), sent);
+}
+
+#[test]
 fn budgets_are_of_one_call() {
     check(Standing { requests: 99, ..READS }, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
     check(Standing { requests: 100, ..READS }, get(&["v2"]), Err("E-EGRESS-BUDGET"));
