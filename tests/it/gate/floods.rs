@@ -162,3 +162,14 @@ async fn adv_110_windows_of_one_byte_end_the_call() {
     assert!(matches!(outcome, Outcome::Interrupted(_)), "{outcome:?}");
     closed(&server, "a window of nothing").await;
 }
+
+#[tokio::test]
+async fn adv_110_interim_answers_over_http1_end_the_call() {
+    let flood = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(64);
+    given_up("interim answers", Raw::http1(Bytes { flood, ..Bytes::default() }).await, get(&["v2"])).await;
+    // A few are honest.
+    let answer =
+        [&b"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(16)[..], b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx"];
+    let server = Raw::http1(Bytes { answer: answer.concat(), ..Bytes::default() }).await;
+    assert_eq!(lab(&server, patient()).await.body(&get(&["v2"])).await, "x");
+}

@@ -11,6 +11,7 @@ mod usage;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 2 << 20;
 /// What of a request's body waits to be sent over HTTP/2, beside the body itself.
 const SEND_BUFFER: usize = 256 << 10;
+/// The most interim answers (1xx) to one request over HTTP/1.
+const INTERIM_ANSWERS: u32 = 16;
 /// How many streams of one HTTP/2 connection may be remembered as reset.
 const RESETS: usize = 16;
 /// How long an unused connection is kept. Shorter than load balancers keep theirs.
@@ -100,6 +103,7 @@ impl Wire {
         let used = authenticated.used();
         let mut request = self.request(authenticated);
         let connection = capture_connection(&mut request);
+        limit_interim_answers(&mut request, &connection);
         let total = self.endpoint.limits.total;
         let exchange = self.exchange(client, request, connection.clone(), used.as_ref());
         let result = timeout(total, exchange).await.unwrap_or_else(|_| Err(self.too_late(&connection, total)));
@@ -259,6 +263,18 @@ fn client(endpoint: &Endpoint, dialer: Dialer) -> Client<Dialer, Full<Bytes>> {
         .http2_keep_alive_interval(endpoint.limits.idle)
         .http2_keep_alive_timeout(endpoint.limits.idle)
         .build(dialer)
+}
+
+/// Over HTTP/1 the library reads interim answers (1xx) for as long as they come. Over HTTP/2 they are frames, and counted.
+fn limit_interim_answers(request: &mut Request<Full<Bytes>>, connection: &CaptureConnection) {
+    let (connection, seen) = (connection.clone(), AtomicU32::new(0));
+    hyper::ext::on_informational(request, move |_| {
+        if seen.fetch_add(1, Relaxed) >= INTERIM_ANSWERS
+            && let Some(dialed) = usage::dialed(&connection)
+        {
+            dialed.usage.close("it sends interim answers without end");
+        }
+    });
 }
 
 fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {

@@ -188,15 +188,6 @@ impl Stream {
     fn new(io: impl Bytes + 'static, dialed: Dialed, budget: Option<Arc<Budget>>) -> Self {
         Self { io: TokioIo::new(Box::new(io)), dialed, budget, is_at_rest: true }
     }
-
-    /// An error once the connection is to be closed. Until then, `context` is woken when it is.
-    fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
-        if self.dialed.usage.is_closed_for_writing(context) { Err(over()) } else { Ok(()) }
-    }
-}
-
-fn over() -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, "it was closed after a request that failed")
 }
 
 impl Connection for Stream {
@@ -208,9 +199,7 @@ impl Connection for Stream {
 
 impl Read for Stream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        if self.dialed.usage.is_closed_for_reading(context) {
-            return Poll::Ready(Err(over()));
-        }
+        self.dialed.usage.check_reading(context)?;
         let poll = Pin::new(&mut self.io).poll_read(context, into);
         self.is_at_rest |= poll.is_ready();
         poll
@@ -219,7 +208,7 @@ impl Read for Stream {
 
 impl Write for Stream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
-        self.check_writing(context)?;
+        self.dialed.usage.check_writing(context)?;
         if self.is_at_rest
             && let Some(Err(after)) = self.budget.as_ref().map(|it| it.paused())
         {
@@ -230,12 +219,12 @@ impl Write for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.check_writing(context)?;
+        self.dialed.usage.check_writing(context)?;
         Pin::new(&mut self.io).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.check_writing(context)?;
+        self.dialed.usage.check_writing(context)?;
         Pin::new(&mut self.io).poll_shutdown(context)
     }
 }

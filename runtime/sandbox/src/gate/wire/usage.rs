@@ -3,6 +3,7 @@
 //! The client's pool only stops using a connection that it is told to: the socket stays open as long as the other end
 //! likes, which then goes on sending. Here it is closed, once nobody waits for anything on it.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
@@ -25,29 +26,36 @@ struct State {
     frames: u32,
     /// A request has failed: no further one begins.
     has_failed: bool,
-    is_closed: bool,
+    /// Why the connection is over.
+    over: Option<&'static str>,
     /// Of the task that drives the connection.
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
 impl Usage {
-    /// Whether the socket is to be closed. If not, the reading task is woken once it is.
-    pub(super) fn is_closed_for_reading(&self, context: &Context<'_>) -> bool {
+    /// An error once the connection is over. Until then, the reading task is woken when it is.
+    pub(super) fn check_reading(&self, context: &Context<'_>) -> io::Result<()> {
         let mut state = self.state();
-        if !state.is_closed {
-            remember(&mut state.reader, context);
-        }
-        state.is_closed
+        remember(&mut state.reader, context);
+        state.check()
     }
 
-    /// As [`Usage::is_closed_for_reading`], of the writing task.
-    pub(super) fn is_closed_for_writing(&self, context: &Context<'_>) -> bool {
+    /// As [`Usage::check_reading`], of the writing task.
+    pub(super) fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
         let mut state = self.state();
-        if !state.is_closed {
-            remember(&mut state.writer, context);
-        }
-        state.is_closed
+        remember(&mut state.writer, context);
+        state.check()
+    }
+
+    /// Closes the connection now, whatever goes on on it.
+    pub(super) fn close(&self, because: &'static str) {
+        let mut state = self.state();
+        state.over.get_or_insert(because);
+        let wakers = [state.reader.take(), state.writer.take()];
+        // Whoever is woken asks again.
+        drop(state);
+        wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
     /// Counts frames that have arrived. `false`: these are more than the requests can have caused.
@@ -67,18 +75,22 @@ impl Usage {
         let mut state = self.state();
         state.requests = state.requests.saturating_sub(1);
         state.has_failed |= failed;
-        if !(state.has_failed && state.requests == 0) {
-            return;
-        }
-        state.is_closed = true;
-        let wakers = [state.reader.take(), state.writer.take()];
+        let is_over = state.has_failed && state.requests == 0;
         drop(state);
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        if is_over {
+            self.close("a request on it has failed");
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn check(&self) -> io::Result<()> {
+        self.over.map_or(Ok(()), |because| Err(io::Error::new(io::ErrorKind::ConnectionAborted, because)))
     }
 }
 
@@ -141,7 +153,7 @@ mod tests {
     use super::*;
 
     fn is_closed(usage: &Usage) -> bool {
-        usage.is_closed_for_reading(&Context::from_waker(Waker::noop()))
+        usage.check_reading(&Context::from_waker(Waker::noop())).is_err()
     }
 
     #[test]
@@ -158,7 +170,7 @@ mod tests {
         assert!(!is_closed(&usage), "another request waits for its answer");
         usage.end(false);
         assert!(is_closed(&usage));
-        assert!(usage.is_closed_for_writing(&Context::from_waker(Waker::noop())));
+        assert!(usage.check_writing(&Context::from_waker(Waker::noop())).is_err());
     }
 
     #[test]
