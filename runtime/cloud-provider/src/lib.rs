@@ -10,6 +10,7 @@ mod identity;
 mod instance;
 mod load_balancer;
 mod notice;
+mod text;
 
 pub use crate::description::{Annotation, Description, Endpoint, Permission, Setting};
 pub use crate::error::{Error, Result};
@@ -19,7 +20,8 @@ pub use crate::load_balancer::{
     Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancers, Owner, Port, Progress, Protocol, Removal, Standing,
     Traffic, Unfinished,
 };
-pub use crate::notice::{Notice, Reply, Severity};
+pub use crate::notice::{Notice, NoticeList, Reply, Severity};
+pub use crate::text::{is_printable, is_visible, printable};
 
 use std::sync::Arc;
 

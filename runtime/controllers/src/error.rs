@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use cloud_provider::Error as CloudError;
+use cloud_provider::{Error as CloudError, printable};
 
 /// Upstream's back-off for nodes.
 pub(crate) const NODES: BackOff = BackOff { first: Duration::from_millis(5), longest: Duration::from_secs(1000) };
@@ -56,7 +56,11 @@ pub(crate) fn pause(failures: u32, error: &CloudError) -> Pause {
     NODES.pause(failures, error)
 }
 
-/// An error and what caused it, in one line.
+/// How much of an error is told, in bytes: the API server may answer with pages.
+const CHAIN: usize = 8 << 10;
+
+/// An error and what caused it, in one printable line of at most 8 KiB: parts of it may be the words of the API server,
+/// of a file or of a module.
 #[must_use]
 pub fn chain(error: &dyn StdError) -> String {
     let mut line = error.to_string();
@@ -69,7 +73,7 @@ pub fn chain(error: &dyn StdError) -> String {
         }
         source = cause.source();
     }
-    line
+    printable(&line, CHAIN)
 }
 
 #[cfg(test)]
@@ -105,5 +109,13 @@ mod tests {
         struct Outer(#[source] std::io::Error);
         let error = Outer(std::io::Error::other("disk full"));
         assert_eq!(chain(&error), "cannot write: disk full");
+    }
+
+    #[test]
+    fn a_chain_is_one_printable_line() {
+        let said = format!("Forbidden\n2026-01-01 INFO audit: \u{202e}{}", "x".repeat(1 << 20));
+        let line = chain(&std::io::Error::other(said));
+        assert!(line.starts_with("Forbidden\\n2026-01-01 INFO audit: \\u{202e}xxx"), "{}", &line[..80]);
+        assert!(line.len() <= CHAIN);
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use tracing::warn;
 
 pub use cloud_provider::Severity;
+use cloud_provider::printable;
 
 /// Events that may wait to be sent; further ones are dropped.
 const QUEUE: usize = 1000;
@@ -58,8 +59,8 @@ impl Recorder {
         let (reason, message) = (reason.to_owned(), message.to_owned());
         let recorded = Recorded { about, severity, reason, message, at: Timestamp::now() };
         if let Err(TrySendError::Full(it) | TrySendError::Closed(it)) = self.queue.try_send(recorded) {
-            let (object, reason, message) = (it.about.name, it.reason, it.message);
-            warn!(object, reason, message, "an event was dropped: too many wait to be sent");
+            let (object, reason, says) = (it.about.name, it.reason, it.message);
+            warn!(object, reason, says, "an event was dropped: too many wait to be sent");
         }
     }
 }
@@ -85,7 +86,7 @@ impl Recorded {
             involved_object: about,
             type_: Some(severity.to_owned()),
             reason: Some(reason),
-            message: Some(short(message)),
+            message: Some(short(&message)),
             source: Some(EventSource { component: Some(component.to_owned()), host: None }),
             reporting_component: Some(component.to_owned()),
             reporting_instance: Some(String::new()),
@@ -97,14 +98,9 @@ impl Recorded {
     }
 }
 
-/// What an event may say of a message.
-fn short(mut message: String) -> String {
-    const CUT: char = '…';
-    if message.len() > MESSAGE {
-        message.truncate(message.floor_char_boundary(MESSAGE - CUT.len_utf8()));
-        message.push(CUT);
-    }
-    message
+/// What an event may say of a message: parts of it may be the words of a kubelet, of a Service's author or of a cloud.
+fn short(message: &str) -> String {
+    printable(message, MESSAGE)
 }
 
 #[cfg(test)]
@@ -117,9 +113,14 @@ mod tests {
 
     #[test]
     fn a_message_has_a_kibibyte_at_most() {
-        assert_eq!(short("x".repeat(1024)), "x".repeat(1024));
-        let cut = short("ä".repeat(600));
+        assert_eq!(short(&"x".repeat(1024)), "x".repeat(1024));
+        let cut = short(&"ä".repeat(600));
         assert_eq!((cut.len(), cut.ends_with("ä…")), (1023, true));
+    }
+
+    #[test]
+    fn a_message_is_one_printable_line() {
+        assert_eq!(short("node \"a\n\u{202e}b\""), "node \"a\\n\\u{202e}b\"");
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! Between the words of `wit/` and our own. What comes from a guest is checked here, and nowhere taken on trust.
+//!
+//! Here text becomes trusted. Each record of a guest is taken apart field by field, without `..`: a new field does not
+//! compile until it is decided whether its text is made printable or refused.
 
 pub(crate) mod description;
+#[cfg(test)]
+mod forged;
 pub(crate) mod http;
 pub(crate) mod instance;
 mod label;
@@ -27,13 +32,14 @@ pub(crate) fn error(it: wit::Error) -> Error {
         wit::Error::Denied(text) => Error::Denied(printable(&text, TEXT_BYTES)),
         wit::Error::Unavailable(text) => Error::Unavailable(printable(&text, TEXT_BYTES)),
         wit::Error::RetryAfter(pause) => {
-            let asked = Duration::from_millis(pause.milliseconds.into());
+            let wit::Pause { milliseconds, because } = pause;
+            let asked = Duration::from_millis(milliseconds.into());
             if asked > LONGEST_PAUSE {
                 tracing::warn!(?asked, "a pause of more than an hour is cut to an hour");
             }
             Error::RetryAfter {
                 after: asked.clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
-                because: printable(&pause.because, TEXT_BYTES),
+                because: printable(&because, TEXT_BYTES),
             }
         }
     }

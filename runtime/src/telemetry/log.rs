@@ -1,23 +1,39 @@
 //! The log: one stream, standard error, as lines for people or as JSON.
 
-use std::io::{IsTerminal, stderr};
+mod lines;
 
+use std::io::{IsTerminal, stderr};
+use std::panic;
+
+use tracing::error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
+use self::lines::{Lines, Syntax};
 use crate::flags::{Log, LogFormat};
 
 /// Begins to write the log. A process does this once; later calls change nothing.
 pub fn start(settings: Log) {
+    let is_terminal = stderr().is_terminal();
+    let lines = |syntax| move || Lines::new(stderr(), syntax);
     let layer = match settings.format {
-        LogFormat::Text => fmt::layer().with_writer(stderr).with_ansi(stderr().is_terminal()).boxed(),
-        LogFormat::Json => fmt::layer().with_writer(stderr).json().flatten_event(true).boxed(),
+        LogFormat::Text => {
+            let syntax = if is_terminal { Syntax::Terminal } else { Syntax::Text };
+            fmt::layer().with_writer(lines(syntax)).with_ansi(is_terminal).boxed()
+        }
+        LogFormat::Json => fmt::layer().with_writer(lines(Syntax::Json)).json().flatten_event(true).boxed(),
     };
     // An error means that a log is being written already.
-    let _ = registry().with(layer.with_filter(filter(settings.verbosity))).try_init();
+    if registry().with(layer.with_filter(filter(settings.verbosity))).try_init().is_ok() {
+        panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string);
+            // What was to be cut or read may be somebody else's text, and is in the message.
+            error!(place, "panic: {}", panic.payload_as_str().unwrap_or("of an unknown kind"));
+        }));
+    }
 }
 
 /// What is written at which `-v`.

@@ -14,30 +14,44 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use crate::setup::Guest;
 
 /// A line of the log.
-struct Line {
+pub(crate) struct Line {
     level: Level,
-    fields: BTreeMap<&'static str, String>,
+    pub(crate) fields: BTreeMap<&'static str, String>,
 }
 
-/// Writes down what providers log on this thread.
+/// Writes down what is logged on this thread.
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<Line>>>);
+pub(crate) struct Paper {
+    lines: Arc<Mutex<Vec<Line>>>,
+    /// Whether also what the host itself says.
+    everything: bool,
+}
 
 impl Paper {
+    /// What providers log.
     fn unroll() -> (Self, DefaultGuard) {
-        let paper = Self::default();
+        Self::default().held()
+    }
+
+    /// What anybody logs.
+    pub(crate) fn of_everything() -> (Self, DefaultGuard) {
+        Self { everything: true, ..Self::default() }.held()
+    }
+
+    fn held(self) -> (Self, DefaultGuard) {
+        let paper = self;
         let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(paper.clone()));
         (paper, guard)
     }
 
-    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<Line>> {
-        self.0.lock().unwrap()
+    pub(crate) fn lines(&self) -> std::sync::MutexGuard<'_, Vec<Line>> {
+        self.lines.lock().unwrap()
     }
 }
 
 impl<S: Subscriber> Layer<S> for Paper {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "provider" {
+        if self.everything || event.metadata().target() == "provider" {
             let mut line = Line { level: *event.metadata().level(), fields: BTreeMap::new() };
             event.record(&mut line);
             self.lines().push(line);

@@ -14,4 +14,5 @@ mod quarantine;
 mod setup;
 mod source;
 mod surroundings;
+mod text;
 mod time;

@@ -3,7 +3,9 @@
 //! An event that came before becomes a higher count of the first one. More than ten with different messages, but alike
 //! in everything else, within ten minutes become one. An object that has had 25 gets one more every five minutes.
 
+use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -43,6 +45,7 @@ pub(super) struct Correlator {
     similar: Cache<Similar>,
     written: Cache<Written>,
     spam: Cache<Bucket>,
+    hasher: RandomState,
 }
 
 /// The event that later ones of its kind are counted on.
@@ -55,7 +58,8 @@ struct Written {
 
 #[derive(Clone, Debug)]
 struct Similar {
-    messages: HashSet<String>,
+    /// Their hashes: of thousands of kinds of events, each with ten messages of a kibibyte, the texts would be 40 MiB.
+    messages: HashSet<u64>,
     last: Timestamp,
 }
 
@@ -82,14 +86,15 @@ impl Correlator {
         }
         similar.last = now;
         let message = event.message.clone().unwrap_or_default();
-        similar.messages.insert(message.clone());
+        let hash = self.hasher.hash_one(&message);
+        similar.messages.insert(hash);
         if similar.messages.len() < SIMILAR {
             let key = same(&event);
             return (event, key);
         }
         // The ones that came before stay themselves.
-        similar.messages.remove(&message);
-        event.message = Some(short(format!("(combined from similar events): {}", event.message.unwrap_or_default())));
+        similar.messages.remove(&hash);
+        event.message = Some(short(&format!("(combined from similar events): {message}")));
         (event, group)
     }
 

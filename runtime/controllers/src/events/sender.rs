@@ -29,8 +29,8 @@ pub(super) async fn send(client: Client, component: &str, mut queue: Receiver<Re
                 Ok(()) => break,
                 Err(Error::Refused(status)) => {
                     if status.reason != "AlreadyExists" {
-                        let message = status.message;
-                        warn!(message, event = ?verdict, "the API server refused an event; it is not sent again");
+                        let because = status.message;
+                        warn!(because, event = ?verdict, "the API server refused an event; it is not sent again");
                     }
                     break;
                 }

@@ -20,8 +20,12 @@ impl Notices {
         if !is_reason(&notice.reason) {
             return Err("its reason is not one UpperCamelCase word");
         }
-        if notice.about.as_ref().is_some_and(|it| it.len() > PROVIDER_ID_BYTES) {
-            return Err("what it is about is longer than a provider id may be");
+        if notice
+            .about
+            .as_ref()
+            .is_some_and(|it| it.len() > PROVIDER_ID_BYTES || !it.bytes().all(|it| it.is_ascii_graphic()))
+        {
+            return Err("what it is about is no provider id: one is visible ASCII, at most 1024 bytes");
         }
         notice.about.take_if(|it| it.is_empty());
         notice.message = printable(&notice.message, MESSAGE_BYTES);
@@ -68,6 +72,14 @@ mod tests {
             (0..10_000).filter(|it| notices.add(notice("Note", &format!("{it} {}", "x".repeat(1 << 20)))).is_ok());
         assert_eq!(kept.take(65).count(), 64);
         assert!(notices.into_vec().iter().all(|it| it.message.len() <= 1024));
+    }
+
+    #[test]
+    fn what_a_notice_is_about_is_a_provider_id() {
+        for wrong in ["acme://1\n2", "acme://\u{202e}1", &"x".repeat(1025)] {
+            let about = Notice { about: Some(wrong.to_owned()), ..notice("Note", "text") };
+            assert!(Notices::default().add(about).is_err(), "{wrong:?} was taken");
+        }
     }
 
     #[test]

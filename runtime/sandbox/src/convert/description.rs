@@ -2,79 +2,128 @@ use cloud_provider::{Annotation, Description, Endpoint, Permission, Setting};
 
 use super::label;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
-use crate::untrusted::printable;
+use crate::untrusted::{is_printable, printable};
 
 /// More of anything than this is no description.
 const ITEMS: usize = 256;
 const PREFIX_BYTES: usize = 128;
+/// The longest name of an endpoint or a setting, method, path or action.
+const NAME_BYTES: usize = 253;
+/// The longest of the texts that are there for people.
+const TEXT_BYTES: usize = 1 << 10;
+const VERSION_BYTES: usize = 128;
 const LARGEST_BATCH: u32 = 1_000;
 
 /// What a provider says of itself, or a sentence on what is wrong with it.
+///
+/// What is compared or looked up is refused unless it is printable; what is only shown is made printable. Each record is
+/// taken apart field by field, so that a new field cannot be forgotten here.
 pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
-    let description = Description {
-        name: it.name,
-        version: it.version,
-        provider_id_prefixes: it.provider_id_prefixes,
-        endpoints: it.endpoints.into_iter().map(endpoint).collect(),
-        settings: it.settings.into_iter().map(setting).collect(),
-        annotations: it.annotations.into_iter().map(annotation).collect(),
-        writes_annotations: it.writes_annotations,
-        get_batch: it.get_batch.clamp(1, LARGEST_BATCH),
-        list_page: it.list_page.clamp(1, LARGEST_BATCH),
+    let wit::Description {
+        name,
+        version,
+        provider_id_prefixes,
+        endpoints,
+        settings,
+        annotations,
+        writes_annotations,
+        get_batch,
+        list_page,
+        // Nothing of it is known to this host.
+        extra: _,
+    } = it;
+    if name.is_empty() || !label::is_value(&name) {
+        let name = printable(&name, 128);
+        return Err(format!("its name {name:?} is not up to 63 letters, digits, '-', '_' and '.'"));
+    }
+    let prefixes = few("provider id prefixes", provider_id_prefixes)?;
+    let endpoints = few("endpoints", endpoints)?;
+    let settings = few("settings", settings)?;
+    let annotations = few("annotations", annotations)?;
+    let writes_annotations = few("annotations to write", writes_annotations)?;
+    Ok(Description {
+        name,
+        version: printable(&version, VERSION_BYTES),
+        provider_id_prefixes: prefixes.into_iter().map(prefix).collect::<Result<_, _>>()?,
+        endpoints: endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?,
+        settings: settings.into_iter().map(setting).collect::<Result<_, _>>()?,
+        annotations: annotations.into_iter().map(annotation).collect::<Result<_, _>>()?,
+        writes_annotations: writes_annotations.into_iter().map(key).collect::<Result<_, _>>()?,
+        get_batch: get_batch.clamp(1, LARGEST_BATCH),
+        list_page: list_page.clamp(1, LARGEST_BATCH),
+    })
+}
+
+fn few<T>(what: &str, list: Vec<T>) -> Result<Vec<T>, String> {
+    match list.len() {
+        0..=ITEMS => Ok(list),
+        length => Err(format!("it has {length} {what}, more than {ITEMS}")),
+    }
+}
+
+fn prefix(text: String) -> Result<String, String> {
+    if text.is_empty() || text.len() > PREFIX_BYTES || !text.bytes().all(|it| it.is_ascii_graphic()) {
+        let text = printable(&text, 128);
+        return Err(format!("its provider id prefix {text:?} is not up to {PREFIX_BYTES} visible ASCII characters"));
+    }
+    Ok(text)
+}
+
+fn endpoint(it: wit::Endpoint) -> Result<Endpoint, String> {
+    let wit::Endpoint { name, purpose, example_base_url, allow } = it;
+    Ok(Endpoint {
+        name: self::name("an endpoint", name)?,
+        purpose: printable(&purpose, TEXT_BYTES),
+        example_base_url: printable(&example_base_url, TEXT_BYTES),
+        allow: few("permissions on an endpoint", allow)?.into_iter().map(permission).collect::<Result<_, _>>()?,
+    })
+}
+
+fn permission(it: wit::Permission) -> Result<Permission, String> {
+    let wit::Permission { methods, paths, actions } = it;
+    let names = |what: &str, names: Vec<String>| {
+        few(what, names)?.into_iter().map(|it| name("a permission", it)).collect::<Result<Vec<_>, _>>()
     };
-    check(&description)?;
-    Ok(description)
+    Ok(Permission {
+        methods: names("methods in a permission", methods)?,
+        paths: names("paths in a permission", paths)?,
+        actions: few("actions in a permission", actions)?.iter().map(|it| printable(it, TEXT_BYTES)).collect(),
+    })
 }
 
-fn check(it: &Description) -> Result<(), String> {
-    if it.name.is_empty() || !label::is_value(&it.name) {
-        return Err(format!("its name {:?} is not up to 63 letters, digits, '-', '_' and '.'", it.name));
+fn setting(it: wit::Setting) -> Result<Setting, String> {
+    let wit::Setting { name, required, default, doc } = it;
+    Ok(Setting {
+        name: self::name("a setting", name)?,
+        required,
+        default: default.map(|it| printable(&it, TEXT_BYTES)),
+        doc: printable(&doc, TEXT_BYTES),
+    })
+}
+
+fn annotation(it: wit::Annotation) -> Result<Annotation, String> {
+    let wit::Annotation { key, values, default, doc } = it;
+    Ok(Annotation {
+        key: self::key(key)?,
+        values: printable(&values, TEXT_BYTES),
+        default: default.map(|it| printable(&it, TEXT_BYTES)),
+        doc: printable(&doc, TEXT_BYTES),
+    })
+}
+
+/// A word that is compared with what the operator wrote.
+fn name(whose: &str, name: String) -> Result<String, String> {
+    if name.is_empty() || name.len() > NAME_BYTES || !is_printable(&name) {
+        let name = printable(&name, 128);
+        return Err(format!("{whose} is called {name:?}, and not by 1 to {NAME_BYTES} bytes of printable text"));
     }
-    for (what, length) in [
-        ("provider id prefixes", it.provider_id_prefixes.len()),
-        ("endpoints", it.endpoints.len()),
-        ("settings", it.settings.len()),
-        ("annotations", it.annotations.len()),
-        ("annotations to write", it.writes_annotations.len()),
-    ] {
-        if length > ITEMS {
-            return Err(format!("it has {length} {what}, more than {ITEMS}"));
-        }
-    }
-    for prefix in &it.provider_id_prefixes {
-        if prefix.is_empty() || prefix.len() > PREFIX_BYTES || !prefix.bytes().all(|it| it.is_ascii_graphic()) {
-            return Err(format!(
-                "its provider id prefix {prefix:?} is not up to {PREFIX_BYTES} visible ASCII characters"
-            ));
-        }
-    }
-    let keys = it.annotations.iter().map(|it| &it.key).chain(&it.writes_annotations);
+    Ok(name)
+}
+
+fn key(key: String) -> Result<String, String> {
     // A prefix in upper case is fine for Kubernetes here, and only here.
-    if let Some(key) = keys.into_iter().find(|it| !label::is_key(&it.to_lowercase())) {
-        return Err(format!("{:?} is no annotation key", printable(key, 128)));
+    if !label::is_key(&key.to_lowercase()) {
+        return Err(format!("{:?} is no annotation key", printable(&key, 128)));
     }
-    if let Some(name) =
-        it.endpoints.iter().map(|it| &it.name).chain(it.settings.iter().map(|it| &it.name)).find(|it| it.is_empty())
-    {
-        return Err(format!("an endpoint or a setting is called {name:?}"));
-    }
-    Ok(())
-}
-
-fn endpoint(it: wit::Endpoint) -> Endpoint {
-    let permission = |it: wit::Permission| Permission { methods: it.methods, paths: it.paths, actions: it.actions };
-    Endpoint {
-        name: it.name,
-        purpose: it.purpose,
-        example_base_url: it.example_base_url,
-        allow: it.allow.into_iter().map(permission).collect(),
-    }
-}
-
-fn setting(it: wit::Setting) -> Setting {
-    Setting { name: it.name, required: it.required, default: it.default, doc: it.doc }
-}
-
-fn annotation(it: wit::Annotation) -> Annotation {
-    Annotation { key: it.key, values: it.values, default: it.default, doc: it.doc }
+    Ok(key)
 }

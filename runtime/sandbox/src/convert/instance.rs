@@ -46,20 +46,22 @@ pub(crate) fn instance(it: WitInstance, description: &Description) -> Result<Ins
 /// A machine that is unusable is left out, and makes the page incomplete: one strange machine in an account must not
 /// hide all others.
 pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &Description) -> Result<Page, String> {
-    if it.instances.len() > limit as usize {
-        return Err(format!("a page has {} machines, and {limit} were asked for", it.instances.len()));
+    let WitPage { instances: machines, next, incomplete } = it;
+    if machines.len() > limit as usize {
+        return Err(format!("a page has {} machines, and {limit} were asked for", machines.len()));
     }
-    let next = nonempty(it.next);
+    // Its text goes back to the provider and nowhere else.
+    let next = nonempty(next);
     if next.as_ref().is_some_and(|it| it.len() > CURSOR_BYTES) {
         return Err(format!("a cursor is longer than {CURSOR_BYTES} bytes"));
     }
     if next.is_some() && next.as_deref() == cursor {
         return Err("a page names itself as the next one".into());
     }
-    let mut reasons: Vec<String> = nonempty(it.incomplete).map(|it| printable(&it, TEXT_BYTES)).into_iter().collect();
+    let mut reasons: Vec<String> = nonempty(incomplete).map(|it| printable(&it, TEXT_BYTES)).into_iter().collect();
     let mut unusable = 0;
-    let mut instances = Vec::with_capacity(it.instances.len());
-    for it in it.instances {
+    let mut instances = Vec::with_capacity(machines.len());
+    for it in machines {
         match instance(it, description) {
             Ok(instance) => instances.push(instance),
             Err(because) => {
@@ -77,33 +79,48 @@ pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &
 }
 
 fn checked(it: WitInstance, description: &Description) -> Result<Instance, String> {
-    if it.name.len() > NAME_BYTES || it.name.chars().any(char::is_control) {
+    let WitInstance {
+        name,
+        provider_id: id,
+        state,
+        machine_type,
+        zone,
+        region,
+        addresses,
+        labels,
+        // For a controller that this release does not have.
+        pod_cidrs: _,
+        // Nothing of it is known to this host.
+        extra: _,
+    } = it;
+    if name.len() > NAME_BYTES || name.chars().any(char::is_control) {
         return Err(format!("its name is longer than {NAME_BYTES} bytes, or has control characters"));
     }
-    if it.addresses.len() > ADDRESSES {
-        return Err(format!("it has {} addresses, more than {ADDRESSES}", it.addresses.len()));
+    if addresses.len() > ADDRESSES {
+        return Err(format!("it has {} addresses, more than {ADDRESSES}", addresses.len()));
     }
-    if it.labels.len() > LABELS {
-        return Err(format!("it has {} labels, more than {LABELS}", it.labels.len()));
+    if labels.len() > LABELS {
+        return Err(format!("it has {} labels, more than {LABELS}", labels.len()));
     }
-    for (key, value) in &it.labels {
+    for (key, value) in &labels {
         if !label::is_key(key) || !label::is_value(value) {
             let (key, value) = (printable(key, 128), printable(value, 128));
             return Err(format!("{key:?}={value:?} is no label"));
         }
     }
     Ok(Instance {
-        provider_id: nonempty(Some(it.provider_id)).map(|it| provider_id(it, description)).transpose()?,
-        state: match it.state {
+        // A name with an escape in it is the name of no node. The machine still is there, and found by its provider id.
+        name: printable(&name, NAME_BYTES),
+        provider_id: nonempty(Some(id)).map(|it| provider_id(it, description)).transpose()?,
+        state: match state {
             WitState::Running => State::Running,
             WitState::Stopped => State::Stopped,
         },
-        machine_type: label_value("machine type", it.machine_type)?,
-        zone: label_value("zone", it.zone)?,
-        region: label_value("region", it.region)?,
-        addresses: it.addresses.into_iter().map(address).collect::<Result<_, _>>()?,
-        labels: it.labels,
-        name: it.name,
+        machine_type: label_value("machine type", machine_type)?,
+        zone: label_value("zone", zone)?,
+        region: label_value("region", region)?,
+        addresses: addresses.into_iter().map(address).collect::<Result<_, _>>()?,
+        labels,
     })
 }
 
@@ -131,20 +148,21 @@ fn label_value(what: &str, text: Option<String>) -> Result<Option<String>, Strin
 }
 
 fn address(it: wit::Address) -> Result<Address, String> {
-    let kind = from_wit(it.kind);
+    let wit::Address { kind, value } = it;
+    let kind = from_wit(kind);
     let is_name = |it: &str| {
         !it.is_empty()
             && it.len() <= NAME_BYTES
             && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
     };
     let is_fine = match kind {
-        AddressKind::InternalIp | AddressKind::ExternalIp => it.value.parse::<IpAddr>().is_ok(),
-        AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => is_name(&it.value),
+        AddressKind::InternalIp | AddressKind::ExternalIp => value.parse::<IpAddr>().is_ok(),
+        AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => is_name(&value),
     };
     if is_fine {
-        Ok(Address { kind, value: it.value })
+        Ok(Address { kind, value })
     } else {
-        Err(format!("its address {:?} is no {}", printable(&it.value, 128), kind.as_str()))
+        Err(format!("its address {:?} is no {}", printable(&value, 128), kind.as_str()))
     }
 }
 

@@ -8,7 +8,7 @@ use cloud_provider::{
 use super::{instance, label, nonempty};
 use crate::bindings::description::aerostat::cloud::types as shared;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
-use crate::untrusted::printable;
+use crate::untrusted::{is_printable, printable};
 
 const INGRESS: usize = 64;
 const MEMO_BYTES: usize = 1 << 10;
@@ -104,33 +104,45 @@ fn ingress_to_wit(it: &Ingress) -> wit::Ingress {
 }
 
 fn unfinished(it: wit::Unfinished, keys: &Keys<'_>) -> Result<Unfinished, String> {
-    let after = Duration::from_millis(it.after_milliseconds.into());
+    let wit::Unfinished { standing, after_milliseconds, because } = it;
+    let after = Duration::from_millis(after_milliseconds.into());
     Ok(Unfinished {
-        standing: standing(it.standing, keys)?,
+        standing: self::standing(standing, keys)?,
         after: after.min(LONGEST_WAIT),
-        because: printable(&it.because, TEXT_BYTES),
+        because: printable(&because, TEXT_BYTES),
     })
 }
 
 fn standing(it: wit::Standing, keys: &Keys<'_>) -> Result<Standing, String> {
-    if it.ingress.len() > INGRESS {
-        return Err(format!("the load balancer has {} addresses, more than {INGRESS}", it.ingress.len()));
+    let wit::Standing { ingress: places, memo, annotations: wanted } = it;
+    if places.len() > INGRESS {
+        return Err(format!("the load balancer has {} addresses, more than {INGRESS}", places.len()));
     }
-    let memo = nonempty(it.memo);
+    let memo = nonempty(memo);
     if let Some(memo) = memo.as_ref().filter(|it| it.len() > MEMO_BYTES) {
         return Err(format!("its memo has {} bytes, more than {MEMO_BYTES}", memo.len()));
     }
-    if it.annotations.len() > ANNOTATIONS {
-        return Err(format!("it wants to write {} annotations, more than {ANNOTATIONS}", it.annotations.len()));
+    // It is compared byte for byte, and shown to whoever reads the Service: it cannot be escaped.
+    if let Some(memo) = memo.as_ref().filter(|it| !is_printable(it)) {
+        return Err(format!("its memo {:?} is not printable text", printable(memo, 128)));
     }
-    let mut annotations: Vec<(String, String)> = Vec::with_capacity(it.annotations.len());
-    for (key, value) in it.annotations {
+    if wanted.len() > ANNOTATIONS {
+        return Err(format!("it wants to write {} annotations, more than {ANNOTATIONS}", wanted.len()));
+    }
+    let mut annotations: Vec<(String, String)> = Vec::with_capacity(wanted.len());
+    for (key, value) in wanted {
         let shown = printable(&key, 128);
         if !keys.described.contains(&key) {
             return Err(format!("it wants to write the annotation {shown:?}, which it does not describe"));
         }
         if value.len() > ANNOTATION_BYTES {
             return Err(format!("the annotation {shown:?} has {} bytes, more than {ANNOTATION_BYTES}", value.len()));
+        }
+        if !is_printable(&value) {
+            let value = printable(&value, 128);
+            return Err(format!(
+                "it wants to write the annotation {shown:?} with {value:?}, which is not printable text"
+            ));
         }
         if annotations.iter().any(|(it, _)| *it == key) {
             return Err(format!("it wants to write the annotation {shown:?} twice"));
@@ -140,12 +152,13 @@ fn standing(it: wit::Standing, keys: &Keys<'_>) -> Result<Standing, String> {
             annotations.push((key, value));
         }
     }
-    Ok(Standing { ingress: it.ingress.into_iter().map(ingress).collect::<Result<_, _>>()?, memo, annotations })
+    Ok(Standing { ingress: places.into_iter().map(ingress).collect::<Result<_, _>>()?, memo, annotations })
 }
 
 /// Kubernetes would refuse anything else, and with it the whole status.
 fn ingress(it: wit::Ingress) -> Result<Ingress, String> {
-    let (ip, hostname) = (nonempty(it.ip), nonempty(it.hostname));
+    let wit::Ingress { ip, hostname, ip_mode } = it;
+    let (ip, hostname) = (nonempty(ip), nonempty(hostname));
     if let Some(ip) = ip.as_ref().filter(|it| it.parse::<IpAddr>().is_err()) {
         return Err(format!("the load balancer's address {:?} is no IP address", printable(ip, 128)));
     }
@@ -155,7 +168,7 @@ fn ingress(it: wit::Ingress) -> Result<Ingress, String> {
     if ip.is_none() && hostname.is_none() {
         return Err("the load balancer is reached at neither an address nor a name".into());
     }
-    let ip_mode = it.ip_mode.map(|it| match it {
+    let ip_mode = ip_mode.map(|it| match it {
         wit::IpMode::Vip => IpMode::Vip,
         wit::IpMode::Proxy => IpMode::Proxy,
     });

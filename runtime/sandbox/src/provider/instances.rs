@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Instance, Instances, Machine, Page, Reply, Result};
+use cloud_provider::{Instance, Instances, Machine, NoticeList, Page, Reply, Result};
 use tokio::task::JoinSet;
 
 use super::Loaded;
@@ -28,12 +28,20 @@ impl Instances for Guest {
         }
         let mut replies = calls.join_all().await;
         replies.sort_unstable_by_key(|(position, _)| *position);
-        let mut all = Reply::from(Vec::with_capacity(nodes.len()));
+        let (mut answer, mut notices) = (Vec::with_capacity(nodes.len()), NoticeList::default());
         for (_, reply) in replies {
-            all.answer.extend(reply.answer);
-            all.notices.extend(reply.notices);
+            answer.extend(reply.answer);
+            notices.add(reply.notices);
         }
-        all
+        if notices.dropped() > 0 {
+            tracing::warn!(
+                provider = &*self.loaded.calls.provider,
+                dropped = notices.dropped(),
+                "events of the provider are left out: one question about many nodes may bring {} of them",
+                NoticeList::MOST
+            );
+        }
+        Reply { answer, notices: notices.into_vec() }
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {

@@ -2,6 +2,8 @@
 //! cursor of `list`, and the settings `describe` and `identity`. What a crime found out comes back as
 //! [`Error::Invalid`].
 
+mod endless;
+mod forged;
 mod load_balancers;
 mod named;
 mod network;
@@ -44,7 +46,12 @@ impl Provider for Hostile {
         if let Some(setting) = settings::find::<String>("requires")? {
             description = description.setting(Setting::required(setting, "Whatever it is."));
         }
-        Ok(description.get_batch(settings::find("get-batch")?.unwrap_or(1)))
+        let description = description.get_batch(settings::find("get-batch")?.unwrap_or(1));
+        match settings::find::<String>("describe")?.as_deref() {
+            Some("forged") => Ok(forged::description(description)),
+            Some("greedy") => Ok(description.provider_id_prefix("digitalocean://")),
+            _ => Ok(description),
+        }
     }
 
     fn identity() -> Result<Option<String>> {
@@ -70,6 +77,10 @@ impl Instances for Hostile {
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         match cursor {
+            None if settings::find::<String>("describe")?.as_deref() == Some("endless") => Ok(endless::page(0, limit)),
+            Some(page) if page.starts_with("endless-") => {
+                Ok(endless::page(page["endless-".len()..].parse().unwrap_or(0), limit))
+            }
             None => Ok(Page::new(vec![honest("honest-1"), honest("honest-2")], Some("honest-page-2".into()))),
             Some("honest-page-2") => Ok(Page::new(vec![honest("honest-3")], None)),
             Some("too-many") => Ok(Page::new((0..=limit).map(|it| honest(&format!("m{it}"))).collect(), None)),
@@ -96,6 +107,7 @@ impl LoadBalancers for Hostile {
 /// Commits the crime that `node` is named after; other nodes have an honest machine.
 fn commit(node: &Node) -> Answer {
     resources::run(node)
+        .or_else(|| forged::run(node))
         .or_else(|| named::run(node))
         .or_else(|| network::run(node))
         .unwrap_or_else(|| Ok(Some(honest(&node.name))))

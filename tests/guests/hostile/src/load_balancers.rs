@@ -16,6 +16,8 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         "annotations" => Ok(Progress::Ready(
             standing.annotation("hostile.example/id", "7").annotation("hostile.example/kind", "evil"),
         )),
+        "forged-memo" => Ok(Progress::Ready(standing.memo("lb-1\n\u{202e}"))),
+        "forged-annotation" => Ok(Progress::Ready(standing.annotation("hostile.example/id", "7\n\u{1b}[2J"))),
         "ip-that-is-none" => at(Ingress::ip("192.0.2.1\nevil")),
         "name-that-is-none" => at(Ingress::hostname("LB_1")),
         "nowhere" => at(Ingress { ip: None, hostname: None, ip_mode: Some(IpMode::Vip) }),

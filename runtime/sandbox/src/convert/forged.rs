@@ -1,0 +1,267 @@
+//! Forged text in every field of the contract: it is made printable and short, or refused in words that are.
+//!
+//! The records are written out in full, without `..`: a new field in `wit/` does not compile here until it is tried.
+
+use cloud_provider::{Description, Error, Instance, Page, Progress, Standing, Unfinished};
+
+use super::{description, error, identity, instance, load_balancer};
+use crate::bindings::description::aerostat::cloud::types as shared;
+use crate::bindings::description::exports::aerostat::cloud::provider;
+use crate::bindings::instances::exports::aerostat::cloud::instances as machines;
+use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as balancers;
+use crate::untrusted::is_printable;
+
+/// The longest text that any field may become, of what is shown.
+const LONGEST: usize = 4 << 10;
+
+/// Line ends, a terminal's escapes in 7 and 8 bits, and what hides text or turns its direction.
+const SHORT: &str = "a\n1999-01-01T00:00:00Z  INFO audit: forged=1\r\u{1b}[2J\0\u{7f}\u{85}\u{9b}\u{202e}\u{2028}\u{2029}\
+    \u{200b}\u{200d}\u{feff}\u{ad}\u{61c}\u{2066}\u{e0041}\u{fffb}";
+
+/// The same, and too long.
+fn forged() -> [String; 2] {
+    [SHORT.to_owned(), format!("{SHORT}{}", "x".repeat(1 << 16))]
+}
+
+#[track_caller]
+fn assert_clean<'a>(field: &str, texts: impl IntoIterator<Item = &'a str>) {
+    for text in texts {
+        assert!(is_printable(text) && text.len() <= LONGEST, "{field}: {text:?}");
+    }
+}
+
+fn word(text: &str) -> String {
+    text.to_owned()
+}
+
+fn plain_description() -> provider::Description {
+    provider::Description {
+        name: word("acme"),
+        version: word("1"),
+        provider_id_prefixes: vec![word("acme://")],
+        endpoints: vec![provider::Endpoint {
+            name: word("api"),
+            purpose: word("all"),
+            example_base_url: word("https://api.acme.example"),
+            allow: vec![provider::Permission {
+                methods: vec![word("GET")],
+                paths: vec![word("/v1")],
+                actions: vec![word("read")],
+            }],
+        }],
+        settings: vec![provider::Setting {
+            name: word("region"),
+            required: true,
+            default: Some(word("r1")),
+            doc: word("where"),
+        }],
+        annotations: vec![provider::Annotation {
+            key: word("acme.example/size"),
+            values: word("a number"),
+            default: Some(word("1")),
+            doc: word("how large"),
+        }],
+        writes_annotations: vec![word("acme.example/id")],
+        get_batch: 1,
+        list_page: 1,
+        extra: vec![(word("key"), word("value"))],
+    }
+}
+
+fn texts_of(it: &Description) -> Vec<&str> {
+    let Description {
+        name,
+        version,
+        provider_id_prefixes,
+        endpoints,
+        settings,
+        annotations,
+        writes_annotations,
+        get_batch: _,
+        list_page: _,
+    } = it;
+    let mut texts = vec![name, version];
+    texts.extend(provider_id_prefixes.iter().chain(writes_annotations));
+    for cloud_provider::Endpoint { name, purpose, example_base_url, allow } in endpoints {
+        texts.extend([name, purpose, example_base_url]);
+        for cloud_provider::Permission { methods, paths, actions } in allow {
+            texts.extend(methods.iter().chain(paths).chain(actions));
+        }
+    }
+    for cloud_provider::Setting { name, required: _, default, doc } in settings {
+        texts.extend([name, doc].into_iter().chain(default));
+    }
+    for cloud_provider::Annotation { key, values, default, doc } in annotations {
+        texts.extend([key, values, doc].into_iter().chain(default));
+    }
+    texts.into_iter().map(String::as_str).collect()
+}
+
+#[test]
+fn adv_109_every_text_of_a_description_is_printable() {
+    type Field = fn(&mut provider::Description) -> &mut String;
+    let fields: [(&str, Field); 18] = [
+        ("name", |it| &mut it.name),
+        ("version", |it| &mut it.version),
+        ("provider-id-prefixes", |it| &mut it.provider_id_prefixes[0]),
+        ("endpoint name", |it| &mut it.endpoints[0].name),
+        ("purpose", |it| &mut it.endpoints[0].purpose),
+        ("example-base-url", |it| &mut it.endpoints[0].example_base_url),
+        ("method", |it| &mut it.endpoints[0].allow[0].methods[0]),
+        ("path", |it| &mut it.endpoints[0].allow[0].paths[0]),
+        ("action", |it| &mut it.endpoints[0].allow[0].actions[0]),
+        ("setting name", |it| &mut it.settings[0].name),
+        ("setting default", |it| it.settings[0].default.as_mut().unwrap()),
+        ("setting doc", |it| &mut it.settings[0].doc),
+        ("annotation key", |it| &mut it.annotations[0].key),
+        ("annotation values", |it| &mut it.annotations[0].values),
+        ("annotation default", |it| it.annotations[0].default.as_mut().unwrap()),
+        ("annotation doc", |it| &mut it.annotations[0].doc),
+        ("writes-annotations", |it| &mut it.writes_annotations[0]),
+        ("extra", |it| &mut it.extra[0].1),
+    ];
+    for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
+        let mut described = plain_description();
+        *field(&mut described) = text;
+        match description::description(described) {
+            Ok(it) => assert_clean(name, texts_of(&it)),
+            Err(because) => assert_clean(name, [because.as_str()]),
+        }
+    }
+}
+
+fn known() -> Description {
+    description::description(plain_description()).unwrap()
+}
+
+fn plain_machine() -> machines::Instance {
+    machines::Instance {
+        name: word("n1"),
+        provider_id: word("acme://1"),
+        state: machines::State::Running,
+        machine_type: Some(word("small")),
+        zone: Some(word("z1")),
+        region: Some(word("r1")),
+        addresses: vec![
+            shared::Address { kind: shared::AddressKind::InternalIp, value: word("192.0.2.1") },
+            shared::Address { kind: shared::AddressKind::Hostname, value: word("n1") },
+        ],
+        labels: vec![(word("acme.example/rack"), word("1"))],
+        pod_cidrs: vec![word("10.0.0.0/24")],
+        extra: vec![(word("key"), word("value"))],
+    }
+}
+
+fn texts_of_machine(it: &Instance) -> Vec<&str> {
+    let Instance { name, provider_id, state: _, machine_type, zone, region, addresses, labels } = it;
+    let mut texts = vec![name];
+    texts.extend([provider_id, machine_type, zone, region].into_iter().flatten());
+    texts.extend(addresses.iter().map(|cloud_provider::Address { kind: _, value }| value));
+    texts.extend(labels.iter().flat_map(|(key, value)| [key, value]));
+    texts.into_iter().map(String::as_str).collect()
+}
+
+#[test]
+fn adv_109_every_text_of_a_machine_and_a_page_is_printable() {
+    type Field = fn(&mut machines::Instance) -> &mut String;
+    let fields: [(&str, Field); 11] = [
+        ("name", |it| &mut it.name),
+        ("provider-id", |it| &mut it.provider_id),
+        ("machine-type", |it| it.machine_type.as_mut().unwrap()),
+        ("zone", |it| it.zone.as_mut().unwrap()),
+        ("region", |it| it.region.as_mut().unwrap()),
+        ("address", |it| &mut it.addresses[0].value),
+        ("hostname", |it| &mut it.addresses[1].value),
+        ("label key", |it| &mut it.labels[0].0),
+        ("label value", |it| &mut it.labels[0].1),
+        ("pod-cidrs", |it| &mut it.pod_cidrs[0]),
+        ("extra", |it| &mut it.extra[0].1),
+    ];
+    let known = known();
+    for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
+        let mut machine = plain_machine();
+        // What begins as the provider's ids do is looked at further.
+        *field(&mut machine) = if *name == "provider-id" { format!("acme://{text}") } else { text };
+        match instance::instance(machine.clone(), &known) {
+            Ok(it) => assert_clean(name, texts_of_machine(&it)),
+            Err(because) => assert_clean(name, [because.as_str()]),
+        }
+        let page = machines::Page { instances: vec![machine; 8], next: None, incomplete: Some(forged()[1].clone()) };
+        let Page { instances, next: _, incomplete } = instance::page(page, None, 8, &known).unwrap();
+        instances.iter().for_each(|it| assert_clean(name, texts_of_machine(it)));
+        assert_clean(name, incomplete.as_deref());
+    }
+    for next in forged() {
+        let page = machines::Page { instances: Vec::new(), next: Some(next.clone()), incomplete: None };
+        match instance::page(page, None, 8, &known) {
+            // It goes back to the provider and nowhere else.
+            Ok(it) => assert_eq!(it.next, Some(next)),
+            Err(because) => assert_clean("cursor", [because.as_str()]),
+        }
+    }
+}
+
+fn plain_standing() -> balancers::Standing {
+    balancers::Standing {
+        ingress: vec![balancers::Ingress { ip: Some(word("192.0.2.1")), hostname: Some(word("lb")), ip_mode: None }],
+        memo: Some(word("lb-1")),
+        annotations: vec![(word("acme.example/id"), word("1"))],
+    }
+}
+
+fn texts_of_standing(it: &Standing) -> Vec<&str> {
+    let Standing { ingress, memo, annotations } = it;
+    let mut texts: Vec<&String> = memo.iter().collect();
+    for cloud_provider::Ingress { ip, hostname, ip_mode: _ } in ingress {
+        texts.extend(ip.iter().chain(hostname));
+    }
+    texts.extend(annotations.iter().flat_map(|(key, value)| [key, value]));
+    texts.into_iter().map(String::as_str).collect()
+}
+
+#[test]
+fn adv_109_every_text_about_a_load_balancer_is_printable() {
+    type Field = fn(&mut balancers::Unfinished) -> &mut String;
+    let fields: [(&str, Field); 6] = [
+        ("ip", |it| it.standing.ingress[0].ip.as_mut().unwrap()),
+        ("hostname", |it| it.standing.ingress[0].hostname.as_mut().unwrap()),
+        ("memo", |it| it.standing.memo.as_mut().unwrap()),
+        ("annotation key", |it| &mut it.standing.annotations[0].0),
+        ("annotation value", |it| &mut it.standing.annotations[0].1),
+        ("because", |it| &mut it.because),
+    ];
+    let keys =
+        load_balancer::Keys { read: &[], described: &[word("acme.example/id")], allowed: &[word("acme.example/id")] };
+    for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
+        let mut unfinished =
+            balancers::Unfinished { standing: plain_standing(), after_milliseconds: 1, because: word("it boots") };
+        *field(&mut unfinished) = text;
+        match load_balancer::progress(balancers::Progress::Pending(unfinished), &keys) {
+            Ok(Progress::Pending(Unfinished { standing, after: _, because })) => {
+                assert_clean(name, texts_of_standing(&standing).into_iter().chain([because.as_str()]));
+            }
+            Ok(other) => panic!("{name}: {other:?}"),
+            Err(because) => assert_clean(name, [because.as_str()]),
+        }
+    }
+}
+
+#[test]
+fn adv_109_every_text_of_an_error_and_an_account_is_printable() {
+    for text in forged() {
+        let pause = shared::Pause { milliseconds: 1, because: text.clone() };
+        for it in [
+            shared::Error::Invalid(text.clone()),
+            shared::Error::Denied(text.clone()),
+            shared::Error::Unavailable(text.clone()),
+            shared::Error::RetryAfter(pause),
+        ] {
+            let it = match error(it) {
+                Error::Invalid(it) | Error::Denied(it) | Error::Unavailable(it) => it,
+                Error::RetryAfter { after: _, because } => because,
+            };
+            assert_clean("error", [it.as_str()]);
+        }
+        assert_clean("identity", [identity(Some(text)).unwrap_err().as_str()]);
+    }
+}
