@@ -14,11 +14,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Error, Identity, Instance, Instances, Machine, Notice, Reply, Result};
+use cloud_provider::{
+    Cloud, Description, Error, Identity, Instance, Instances, Machine, Notice, NoticeList, Reply, Result,
+};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use crate::events::{Recorder, reference};
 use crate::node::plan;
@@ -293,23 +295,32 @@ impl Inventory {
         }
         let Sweep { machines, notices, limit } = sweep(self.instances.as_ref(), self.page_size.at(now)).await;
         self.page_size.ended(limit, machines.is_ok(), Instant::now());
-        self.tell(notices, None);
+        if notices.dropped() > 0 {
+            warn!(
+                dropped = notices.dropped(),
+                "events of the provider are left out: a list of machines may bring {} of them",
+                NoticeList::MOST
+            );
+        }
+        self.tell(notices.into_vec(), None);
         let machines = swept.end(machines, now, Instant::now())?;
         debug!(incomplete = machines.incomplete, "all machines were read");
         Ok(Sight { machines, new: true })
     }
 
-    /// Turns notices into events on the nodes that they are about.
+    /// Turns notices into events on the nodes that they are about, and into log lines if that is no node of the cluster.
     fn tell(&self, notices: Vec<Notice>, asked: Option<&Node>) {
         for notice in notices {
             let about = notice.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
-            let Some(node) = about.as_deref().or(asked) else {
-                info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message);
-                continue;
-            };
+            let node = about.as_deref().or(asked);
+            let name = node.map(ResourceExt::name_any).unwrap_or_default();
             let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-            if heard.is_news(&node.name_any(), &notice, Instant::now()) {
-                self.recorder.record(reference(node), notice.severity, &notice.reason, &notice.message);
+            if !heard.is_news(&name, &notice, Instant::now()) {
+                continue;
+            }
+            match node {
+                Some(node) => self.recorder.record(reference(node), notice.severity, &notice.reason, &notice.message),
+                None => info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message),
             }
         }
     }
