@@ -23,6 +23,8 @@ pub(crate) struct CloudConfig {
     pub(crate) compile: CompileLimits,
     /// What the provider is told, and what a call may use.
     pub(crate) provider: ProviderSettings,
+    /// What the provider's provider ids may begin with; empty if the operator has not said.
+    pub(crate) provider_id_prefixes: Vec<String>,
     /// What the provider may reach.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Where the secrets are.
@@ -72,7 +74,13 @@ impl TryFrom<File> for CloudConfig {
         // What was not destructured here would be a key without effect.
         let File { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
         let file::ClusterNetworks { pods, nodes } = cluster_networks;
-        let file::Provider { module, settings, writes_annotations, node_labels, limits } = provider;
+        let file::Provider { module, settings, provider_id_prefixes, writes_annotations, node_labels, limits } =
+            provider;
+        if provider_id_prefixes.iter().any(String::is_empty) {
+            return Err("provider.providerIDPrefixes names \"\", with which every provider id begins; remove it, or \
+                write the prefix, as in digitalocean://"
+                .to_owned());
+        }
         let limits = limits.unwrap_or_default();
         let default = CallLimits::default();
         Ok(Self {
@@ -92,6 +100,7 @@ impl TryFrom<File> for CloudConfig {
                 },
                 writes_annotations,
             },
+            provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect(),
             credentials: credentials
                 .into_iter()

@@ -1,5 +1,6 @@
 //! What runs: one line per task. Whatever ends, ends the process with its reason.
 
+mod claims;
 mod cloud;
 
 use std::pin::pin;

@@ -46,6 +46,8 @@ pub(super) struct Provider {
     /// As text, however it is written: `1.10` stays `1.10`.
     #[serde(default)]
     pub(super) settings: BTreeMap<String, String>,
+    #[serde(default, rename = "providerIDPrefixes")]
+    pub(super) provider_id_prefixes: Vec<String>,
     #[serde(default)]
     pub(super) writes_annotations: Vec<String>,
     #[serde(default)]

@@ -167,6 +167,15 @@ fn settings_are_flat() {
 }
 
 #[test]
+fn provider_id_prefixes_are_pinned() {
+    assert!(CloudConfig::parse(&example()).unwrap().provider_id_prefixes.is_empty());
+    let pinned = "  providerIDPrefixes: ['digitalocean://']\n  nodeLabels:";
+    let config = CloudConfig::parse(&example().replacen("  nodeLabels:", pinned, 1)).unwrap();
+    assert_eq!(config.provider_id_prefixes, ["digitalocean://"]);
+    check_refused("  nodeLabels:", "  providerIDPrefixes: ['']\n  nodeLabels:", &["providerIDPrefixes", "every"]);
+}
+
+#[test]
 fn one_module_is_loaded() {
     check_refused("    configMap:", "    file: { path: /p, sha256: 00 }\n    configMap:", &["is not a SHA-256"]);
     let file = format!("    file: {{ path: /p, sha256: {SHA256} }}\n    configMap:");

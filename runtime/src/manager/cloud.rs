@@ -1,6 +1,5 @@
 //! From the file to a provider that has said what it is.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use cloud_provider::{Cloud, Description};
 use kube::Client;
-use sandbox::{Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, Resolve, Sandbox};
+use sandbox::{
+    Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, ProviderSettings, Resolve, Sandbox,
+};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -17,6 +18,7 @@ use tracing::{info, warn};
 use crate::config::{CloudConfig, ClusterNetworks};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::Settings;
+use crate::manager::claims;
 
 /// What a provider is put into.
 pub(super) struct Outside {
@@ -46,8 +48,16 @@ pub(super) struct Loaded {
 
 /// Loads the provider, and says at length what was loaded and what it may do.
 pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
-    let CloudConfig { source, compile, provider: provider_settings, endpoints, credentials, cluster_networks } = config;
-    let writes_annotations = provider_settings.writes_annotations.clone();
+    let CloudConfig {
+        source,
+        compile,
+        provider: provider_settings,
+        provider_id_prefixes,
+        endpoints,
+        credentials,
+        cluster_networks,
+    } = config;
+    let ProviderSettings { settings: given, node_labels, writes_annotations, .. } = provider_settings.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = provider_settings.limits;
     say_memory(limits.concurrency, limits.memory, &endpoints);
@@ -71,6 +81,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;
     let description = provider.description();
     check_name(settings.cloud_provider.as_deref(), description, &name)?;
+    claims::check_prefixes(description, &provider_id_prefixes).with_context(file)?;
     check_annotations(&writes_annotations, description).with_context(file)?;
 
     info!(
@@ -81,8 +92,18 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         milliseconds(provider.compile_time()),
         milliseconds(begin.elapsed()),
     );
-    for endpoint in gate.endpoints() {
-        say_endpoint(endpoint, description);
+    let allowed = claims::Config {
+        prefixes: &provider_id_prefixes,
+        endpoints: &gate.endpoints().collect::<Vec<_>>(),
+        settings: &given,
+        node_labels: &node_labels,
+        writes_annotations: &writes_annotations,
+    };
+    say_claims(&claims::table(description, &allowed));
+    for Endpoint { name, base_url, .. } in gate.endpoints().filter(|it| it.base_url.origin().is_loopback()) {
+        warn!(
+            "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
+        );
     }
     Ok(Loaded { cloud: provider.cloud(), gate, credentials, cluster_networks, quarantine: provider.quarantine() })
 }
@@ -128,27 +149,13 @@ fn say_memory(concurrency: usize, memory: usize, endpoints: &[Endpoint]) {
     );
 }
 
-fn say_endpoint(endpoint: &Endpoint, description: &Description) {
-    let Endpoint { name, base_url, .. } = endpoint;
-    let credential = endpoint.credential.as_deref().map_or("no credential".to_owned(), |it| format!("credential {it}"));
-    let rules: Vec<_> = endpoint
-        .allow
-        .iter()
-        .flat_map(|rule| {
-            rule.methods.iter().flat_map(|method| rule.paths.iter().map(move |it| format!("{method} {it}")))
-        })
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
-    let rules = if rules.is_empty() { "nothing".to_owned() } else { rules.join(", ") };
-    info!("endpoint {name} is {base_url}, with {credential}; allowed: {rules}");
-    if base_url.origin().is_loopback() {
-        warn!(
-            "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
-        );
-    }
-    if !description.endpoints.iter().any(|it| it.name == *name) {
-        warn!("endpoint {name} is not used: the provider {} does not describe it", description.name);
+/// One record for each line of the table; a warning where somebody should look.
+fn say_claims(rows: &[claims::Row]) {
+    for (line, is_odd) in claims::lines(rows) {
+        match is_odd {
+            true => warn!("{line}"),
+            false => info!("{line}"),
+        }
     }
 }
 

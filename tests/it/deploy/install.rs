@@ -67,8 +67,11 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let mut process = Aerostat::start(arguments).unwrap();
     let memory = process.wait_for("calls of the provider take at most", PATIENCE).await.unwrap();
     process.wait_for("provider digitalocean", PATIENCE).await.unwrap();
-    let endpoint = process.wait_for("endpoint api is https://api.digitalocean.com", PATIENCE).await.unwrap();
-    assert!(message(&endpoint).contains("with credential token; allowed: DELETE /v2/load_balancers/*, "));
+    let prefix = process.wait_for("digitalocean://", PATIENCE).await.unwrap();
+    assert!(message(&prefix).ends_with("yes, pinned"), "{prefix:?}");
+    process.wait_for("https://api.digitalocean.com, with credential token", PATIENCE).await.unwrap();
+    let request = process.wait_for("DELETE /v2/load_balancers/*", PATIENCE).await.unwrap();
+    assert!(message(&request).ends_with("  yes"), "{request:?}");
     process.wait_for("standing by: somebody holds lease", PATIENCE).await.unwrap();
     assert!(process.stop().await.unwrap().success());
 

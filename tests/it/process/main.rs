@@ -11,6 +11,7 @@ mod flags;
 mod http;
 mod metrics;
 mod networks;
+mod module;
 mod quarantine;
 mod recording;
 mod rights;

@@ -22,8 +22,9 @@ async fn a_provider_from_a_config_map_initialises_a_node() {
     let mut process = setup.start();
     process.says("calls of the provider take at most 640 MiB of memory").await;
     process.says("provider digitalocean").await;
-    let endpoint = process.says("endpoint api is https://127.0.0.1").await;
-    assert!(endpoint["message"].as_str().unwrap().contains("GET /v2/droplets/*"), "{endpoint:?}");
+    process.says("with credential token").await;
+    let request = process.says("GET /v2/droplets/*").await;
+    assert!(request["message"].as_str().unwrap().ends_with("  yes"), "{request:?}");
     process.says("is on this machine").await;
     process.says("successfully acquired lease kube-system/cloud-controller-manager").await;
     process.says("started cloud-node-controller").await;

@@ -72,6 +72,32 @@ impl PathPattern {
     }
 }
 
+impl PathPattern {
+    /// Whether every path that `other` stands for is one that this stands for. It is never said wrongly; of two spellings
+    /// of the same, as `/**/*` and `/*/**`, it may not be seen.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        // `rest[n]`: the parts after this one cover the parts of `other` from `n` on.
+        let length = other.parts.len();
+        let mut rest = vec![false; length + 1];
+        rest[length] = true;
+        for part in self.parts.iter().rev() {
+            let mut from = vec![false; length + 1];
+            for n in (0..=length).rev() {
+                from[n] = match (part, other.parts.get(n)) {
+                    (Part::Any, None) => rest[n],
+                    (Part::Any, Some(_)) => rest[n] || from[n + 1],
+                    (Part::One, Some(Part::One | Part::Literal(_))) => rest[n + 1],
+                    (Part::Literal(one), Some(Part::Literal(other))) => one == other && rest[n + 1],
+                    (Part::One, Some(Part::Any) | None) | (Part::Literal(_), _) => false,
+                };
+            }
+            rest = from;
+        }
+        rest[0]
+    }
+}
+
 impl fmt::Display for PathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.parts.is_empty() {
@@ -122,6 +148,27 @@ mod tests {
         for (pattern, path, expected) in cases {
             let matches = PathPattern::parse(pattern).unwrap().matches(&segments(path));
             assert_eq!(matches, expected, "{pattern} against {path:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_narrower_ones() {
+        for (wide, narrow, expected) in [
+            ("/v2", "/v2", true),
+            ("/v2/*", "/v2/droplets", true),
+            ("/v2/*", "/v2/*", true),
+            ("/v2/**", "/v2/*/actions", true),
+            ("/v2/**", "/v2/**/actions", true),
+            ("/**", "/", true),
+            ("/**/actions", "/v2/**/actions", true),
+            ("/v2/*", "/v2", false),
+            ("/v2/*", "/v2/**", false),
+            ("/v2/droplets", "/v2/*", false),
+            ("/v2/*", "/v2/*/actions", false),
+            ("/**/actions", "/v2/**", false),
+        ] {
+            let [wide, narrow] = [wide, narrow].map(|it| PathPattern::parse(it).unwrap());
+            assert_eq!(wide.covers(&narrow), expected, "{wide} over {narrow}");
         }
     }
 

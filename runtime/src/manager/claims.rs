@@ -1,0 +1,241 @@
+//! What a module asks for beside what the operator's config allows: decided here, and told as one table at the start.
+
+mod prefixes;
+
+use std::collections::BTreeSet;
+
+use cloud_provider::{Description, Permission, printable};
+use sandbox::{Endpoint, Method, PathPattern};
+
+pub(super) use self::prefixes::check as check_prefixes;
+
+/// Lines of the table, and kinds of requests that are looked at for one endpoint: a description may hold more than
+/// anybody reads.
+const ROWS: usize = 400;
+/// The widest that a column is made for the sake of one line.
+const WIDTH: usize = 64;
+
+/// What the operator's config allows.
+pub(super) struct Config<'a> {
+    /// `provider.providerIDPrefixes`.
+    pub(super) prefixes: &'a [String],
+    pub(super) endpoints: &'a [&'a Endpoint],
+    /// `provider.settings`.
+    pub(super) settings: &'a [(String, String)],
+    /// `provider.nodeLabels`.
+    pub(super) node_labels: &'a [String],
+    /// `provider.writesAnnotations`.
+    pub(super) writes_annotations: &'a [String],
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Row {
+    /// What it is about: `endpoint api`.
+    about: String,
+    /// What the module asks for: `GET /v2/droplets/*`.
+    asked: String,
+    /// What the config says to that.
+    answer: String,
+    /// Whether somebody should look.
+    pub(super) is_odd: bool,
+}
+
+/// The table, in the order in which a reader asks: which nodes, which requests, which writes, and the rest.
+pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for prefix in &description.provider_id_prefixes {
+        let is_pinned = config.prefixes.iter().any(|it| prefix.starts_with(it.as_str()));
+        let answer = if is_pinned { "yes, pinned" } else { "yes, not pinned (provider.providerIDPrefixes)" };
+        rows.push(row("provider id", prefix, answer));
+    }
+    for endpoint in config.endpoints {
+        rows.extend(endpoint_rows(description, endpoint));
+    }
+    for key in &description.writes_annotations {
+        let is_allowed = config.writes_annotations.contains(key);
+        let answer = if is_allowed { "yes" } else { "no: it is not in provider.writesAnnotations, and is left out" };
+        rows.push(row("Service annotation", &format!("write {key}"), answer));
+    }
+    for annotation in &description.annotations {
+        rows.push(row("Service annotation", &format!("read {}", annotation.key), "yes, what a provider describes"));
+    }
+    for label in config.node_labels {
+        rows.push(row("node label", &format!("read {label}"), "yes"));
+    }
+    for setting in &description.settings {
+        let is_given = config.settings.iter().any(|(name, _)| *name == setting.name);
+        let answer = match (is_given, &setting.default) {
+            (true, _) => "given".to_owned(),
+            (false, Some(default)) => format!("not given: {}", printable(default, WIDTH)),
+            (false, None) => "not given".to_owned(),
+        };
+        rows.push(row("setting", &setting.name, &answer));
+    }
+    if rows.len() > ROWS {
+        let left = rows.len() - ROWS;
+        rows.truncate(ROWS);
+        rows.push(odd("…", &format!("{left} more"), "not shown: the module describes more than anybody reads"));
+    }
+    rows
+}
+
+/// The table as text: a line for the columns' names, and one for each row. The columns are aligned.
+pub(super) fn lines(rows: &[Row]) -> impl Iterator<Item = (String, bool)> {
+    let head = Row { is_odd: false, ..row("ABOUT", "ASKED FOR BY THE MODULE", "ALLOWED BY THE CONFIG") };
+    let width = |of: fn(&Row) -> &String| {
+        rows.iter().chain([&head]).map(|it| of(it).chars().count()).max().unwrap_or_default().min(WIDTH)
+    };
+    let (about, asked) = (width(|it| &it.about), width(|it| &it.asked));
+    let line = move |it: &Row| (format!("{:about$}  {:asked$}  {}", it.about, it.asked, it.answer), it.is_odd);
+    [head].iter().chain(rows).map(line).collect::<Vec<_>>().into_iter()
+}
+
+fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
+    let about = format!("endpoint {}", endpoint.name);
+    let credential = endpoint.credential.as_deref().map_or("no credential".to_owned(), |it| format!("credential {it}"));
+    let place = format!("{}, with {credential}", endpoint.base_url);
+    let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else {
+        return vec![odd(&about, "nothing", &format!("{place}; the module does not use it: remove it"))];
+    };
+    let asked: BTreeSet<(&str, &str)> = described.allow.iter().flat_map(requests).take(ROWS).collect();
+    let mut rows = vec![row(&about, &printable(&described.purpose, WIDTH), &place)];
+    for (method, path) in &asked {
+        let request = format!("{method} {path}");
+        rows.push(match allowing(endpoint, method, path) {
+            Some(rule) if rule == request => row(&about, &request, "yes"),
+            Some(rule) => row(&about, &request, &format!("yes, by {rule}")),
+            None => odd(&about, &request, "no: requests of this kind are refused until a rule of allow covers them"),
+        });
+    }
+    for (method, path) in rules(endpoint) {
+        let is_asked = asked.iter().any(|(asked, pattern)| {
+            *asked == method.as_str() && PathPattern::parse(pattern).is_ok_and(|it| path.covers(&it) || it.covers(path))
+        });
+        if !is_asked {
+            rows.push(odd(&about, "nothing", &format!("{method} {path}, which the module does not ask for")));
+        }
+    }
+    rows
+}
+
+fn requests(it: &Permission) -> impl Iterator<Item = (&str, &str)> {
+    it.methods.iter().flat_map(|method| it.paths.iter().map(move |path| (method.as_str(), path.as_str())))
+}
+
+fn rules(endpoint: &Endpoint) -> impl Iterator<Item = (Method, &PathPattern)> {
+    endpoint
+        .allow
+        .iter()
+        .flat_map(|it| it.methods.iter().flat_map(|method| it.paths.iter().map(|path| (*method, path))))
+}
+
+/// The rule that allows all requests of a kind.
+fn allowing(endpoint: &Endpoint, method: &str, path: &str) -> Option<String> {
+    let wanted = PathPattern::parse(path).ok()?;
+    let mut rules = rules(endpoint).filter(|(it, rule)| it.as_str() == method && rule.covers(&wanted));
+    rules.next().map(|(method, rule)| format!("{method} {rule}"))
+}
+
+fn row(about: &str, asked: &str, answer: &str) -> Row {
+    Row { about: about.to_owned(), asked: asked.to_owned(), answer: answer.to_owned(), is_odd: false }
+}
+
+fn odd(about: &str, asked: &str, answer: &str) -> Row {
+    Row { is_odd: true, ..row(about, asked, answer) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use sandbox::{Addresses, BaseUrl, EndpointLimits, Rule};
+
+    use super::*;
+
+    fn endpoint(name: &str, allow: &[(Method, &str)]) -> Endpoint {
+        let rule = |(method, path): &(Method, &str)| Rule {
+            methods: vec![*method],
+            paths: vec![PathPattern::parse(path).unwrap()],
+        };
+        Endpoint {
+            name: name.to_owned(),
+            base_url: BaseUrl::parse("https://api.acme.example").unwrap(),
+            credential: Some("token".to_owned()),
+            allow: allow.iter().map(rule).collect(),
+            addresses: Addresses::Public,
+            ca_file: None::<PathBuf>,
+            headers: Vec::new(),
+            limits: EndpointLimits::default(),
+        }
+    }
+
+    fn description() -> Description {
+        let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let permission = |methods: &[&str], paths: &[&str]| Permission {
+            methods: words(methods),
+            paths: words(paths),
+            actions: Vec::new(),
+        };
+        Description {
+            name: "acme".to_owned(),
+            provider_id_prefixes: words(&["acme://"]),
+            endpoints: vec![cloud_provider::Endpoint {
+                name: "api".to_owned(),
+                purpose: "the cloud".to_owned(),
+                example_base_url: String::new(),
+                allow: vec![
+                    permission(&["GET"], &["/v1/machines/*"]),
+                    permission(&["GET", "POST"], &["/v1/balancers"]),
+                ],
+            }],
+            writes_annotations: words(&["acme.example/id"]),
+            ..Description::default()
+        }
+    }
+
+    #[test]
+    fn adv_130_a_description_without_end_is_a_short_table() {
+        let mut description = description();
+        let paths = (0..256).map(|it| format!("/v1/{it}")).collect::<Vec<_>>();
+        let permission = &mut description.endpoints[0].allow[0];
+        (permission.methods, permission.paths) = (vec!["GET".to_owned(), "POST".to_owned()], paths);
+        description.endpoints[0].purpose = "x".repeat(1 << 10);
+        let api = endpoint("api", &[]);
+        let config =
+            Config { prefixes: &[], endpoints: &[&api], settings: &[], node_labels: &[], writes_annotations: &[] };
+        let rows = table(&description, &config);
+        assert_eq!(rows.len(), ROWS + 1);
+        assert!(lines(&rows).all(|(line, _)| line.len() < 250));
+    }
+
+    #[test]
+    fn adv_130_what_is_asked_stands_beside_what_is_allowed() {
+        let api =
+            endpoint("api", &[(Method::Get, "/v1/**"), (Method::Delete, "/v1/balancers/*"), (Method::Post, "/v1/x")]);
+        let old = endpoint("old", &[]);
+        let config = Config {
+            prefixes: &["acme://".to_owned()],
+            endpoints: &[&api, &old],
+            settings: &[],
+            node_labels: &["rack".to_owned()],
+            writes_annotations: &[],
+        };
+        let rows = table(&description(), &config);
+        let text: Vec<_> =
+            lines(&rows).map(|(line, is_odd)| format!("{} {line}", if is_odd { "!" } else { " " })).collect();
+        expect_test::expect![[r#"
+              ABOUT               ASKED FOR BY THE MODULE  ALLOWED BY THE CONFIG
+              provider id         acme://                  yes, pinned
+              endpoint api        the cloud                https://api.acme.example, with credential token
+              endpoint api        GET /v1/balancers        yes, by GET /v1/**
+              endpoint api        GET /v1/machines/*       yes, by GET /v1/**
+            ! endpoint api        POST /v1/balancers       no: requests of this kind are refused until a rule of allow covers them
+            ! endpoint api        nothing                  DELETE /v1/balancers/*, which the module does not ask for
+            ! endpoint api        nothing                  POST /v1/x, which the module does not ask for
+            ! endpoint old        nothing                  https://api.acme.example, with credential token; the module does not use it: remove it
+              Service annotation  write acme.example/id    no: it is not in provider.writesAnnotations, and is left out
+              node label          read rack                yes
+        "#]].assert_eq(&(text.join("\n") + "\n"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Whose provider ids a module may claim: it is asked about the nodes that have them, and they are deleted on its word.
+
+use anyhow::{Result, bail};
+use cloud_provider::Description;
+
+/// Prefixes that are known in Kubernetes, and the names of the providers that they belong to. A prefix that is not here
+/// belongs to whoever describes it.
+const KNOWN: [(&str, &[&str]); 27] = [
+    ("alicloud://", &["alicloud", "alibabacloud"]),
+    ("aws://", &["aws"]),
+    ("azure://", &["azure"]),
+    ("baiducloud://", &["baiducloud"]),
+    ("brightbox://", &["brightbox"]),
+    ("civo://", &["civo"]),
+    ("cloudstack://", &["cloudstack"]),
+    ("digitalocean://", &["digitalocean"]),
+    ("equinixmetal://", &["equinixmetal"]),
+    ("exoscale://", &["exoscale"]),
+    ("external-cloudstack://", &["cloudstack"]),
+    ("gce://", &["gce", "gcp"]),
+    ("hcloud://", &["hcloud", "hetzner"]),
+    ("hrobot://", &["hcloud", "hetzner"]),
+    ("ibm://", &["ibm", "ibmcloud"]),
+    ("k3s://", &["k3s"]),
+    ("kind://", &["kind"]),
+    ("kubevirt://", &["kubevirt"]),
+    ("linode://", &["linode", "akamai"]),
+    ("nutanix://", &["nutanix"]),
+    ("openstack://", &["openstack"]),
+    ("proxmox://", &["proxmox"]),
+    ("qcloud://", &["tencentcloud", "qcloud"]),
+    ("scaleway://", &["scaleway"]),
+    ("vsphere://", &["vsphere"]),
+    ("vultr://", &["vultr"]),
+    ("yandex://", &["yandex"]),
+];
+
+/// Refuses a description that claims provider ids which are another provider's, or which the operator has not pinned.
+/// `pinned` is `provider.providerIDPrefixes`; empty means that the operator has not said.
+pub(in crate::manager) fn check(description: &Description, pinned: &[String]) -> Result<()> {
+    let name = &description.name;
+    for prefix in &description.provider_id_prefixes {
+        if pinned.iter().any(|it| prefix.starts_with(it.as_str())) {
+            continue;
+        }
+        if !pinned.is_empty() {
+            bail!(
+                "the provider {name} claims the provider ids that begin with {prefix}, and provider.providerIDPrefixes \
+                 allows only {}; load another module, or add the prefix if these nodes are this provider's",
+                pinned.join(", ")
+            );
+        }
+        if let Some((known, owners)) = KNOWN.iter().find(|(known, _)| overlap(prefix, known))
+            && !owners.contains(&name.as_str())
+        {
+            bail!(
+                "the provider {name} claims the provider ids that begin with {prefix}, and those that begin with {known} \
+                 belong to the provider {}; load another module, or set provider.providerIDPrefixes to [{prefix:?}] if \
+                 these nodes are this provider's",
+                owners[0]
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether a provider id can begin with both.
+fn overlap(one: &str, other: &str) -> bool {
+    one.starts_with(other) || other.starts_with(one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said to a provider that claims these prefixes.
+    fn refusal(name: &str, prefixes: &[&str], pinned: &[&str]) -> Option<String> {
+        let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let description =
+            Description { name: name.to_owned(), provider_id_prefixes: words(prefixes), ..Description::default() };
+        check(&description, &words(pinned)).err().map(|it| it.to_string())
+    }
+
+    #[test]
+    fn ones_own_prefix_and_one_that_nobody_knows_are_taken() {
+        assert_eq!(refusal("digitalocean", &["digitalocean://"], &[]), None);
+        assert_eq!(refusal("hetzner", &["hcloud://", "hrobot://"], &[]), None);
+        assert_eq!(refusal("acme", &["acme://", "acme-metal://"], &[]), None);
+        assert_eq!(refusal("aws", &["aws:///eu-central-1"], &[]), None);
+    }
+
+    #[test]
+    fn adv_130_a_prefix_of_another_provider_is_refused() {
+        for prefix in ["digitalocean://", "digitalocean://1", "d", "digital"] {
+            let text = refusal("acme", &["acme://", prefix], &[]).unwrap();
+            for part in ["provider acme", prefix, "digitalocean://", "provider.providerIDPrefixes"] {
+                assert!(text.contains(part), "{part:?} is not in {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn adv_130_pinned_prefixes_are_all_that_is_taken() {
+        assert_eq!(refusal("digitalocean", &["digitalocean://"], &["digitalocean://"]), None);
+        assert_eq!(refusal("fork", &["digitalocean://"], &["digitalocean://"]), None, "the operator says so");
+        assert_eq!(refusal("aws", &["aws:///eu/"], &["aws://"]), None, "narrower than what is pinned");
+        let text = refusal("digitalocean", &["digitalocean://", "aws://"], &["digitalocean://"]).unwrap();
+        assert!(text.contains("begin with aws://") && text.contains("allows only digitalocean://"), "{text}");
+        assert!(refusal("digitalocean", &["d"], &["digitalocean://"]).is_some(), "wider than what is pinned");
+    }
+}
