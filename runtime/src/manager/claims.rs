@@ -2,9 +2,9 @@
 
 mod prefixes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cloud_provider::{Description, Permission, printable};
+use cloud_provider::{Annotation, Description, Permission, printable};
 use sandbox::{Endpoint, Method, PathPattern};
 
 pub(super) use self::prefixes::check as check_prefixes;
@@ -57,8 +57,12 @@ pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> 
         let answer = if is_allowed { "yes" } else { "no: it is not in provider.writesAnnotations, and is left out" };
         rows.push(row("Service annotation", &format!("write {key}"), answer));
     }
-    for annotation in &description.annotations {
-        rows.push(row("Service annotation", &format!("read {}", annotation.key), "yes, what a provider describes"));
+    for (domain, keys) in domains(description) {
+        let asked = match keys.as_slice() {
+            [key] => format!("read {key}"),
+            keys => format!("read {} keys of {domain}", keys.len()),
+        };
+        rows.push(row("Service annotation", &asked, "yes, what a provider describes"));
     }
     for label in config.node_labels {
         rows.push(row("node label", &format!("read {label}"), "yes"));
@@ -89,6 +93,15 @@ pub(super) fn lines(rows: &[Row]) -> impl Iterator<Item = (String, bool)> {
     let (about, asked) = (width(|it| &it.about), width(|it| &it.asked));
     let line = move |it: &Row| (format!("{:about$}  {:asked$}  {}", it.about, it.asked, it.answer), it.is_odd);
     [head].iter().chain(rows).map(line).collect::<Vec<_>>().into_iter()
+}
+
+/// The annotation keys that a module reads, by the domain before the slash.
+fn domains(description: &Description) -> BTreeMap<&str, Vec<&str>> {
+    let mut domains: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Annotation { key, .. } in &description.annotations {
+        domains.entry(key.split_once('/').map_or(key, |(domain, _)| domain)).or_default().push(key);
+    }
+    domains
 }
 
 fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
@@ -189,6 +202,9 @@ mod tests {
                     permission(&["GET", "POST"], &["/v1/balancers"]),
                 ],
             }],
+            annotations: ["acme.example/size", "acme.example/kind", "other.example/name"]
+                .map(|key| Annotation { key: key.to_owned(), values: String::new(), default: None, doc: String::new() })
+                .into(),
             writes_annotations: words(&["acme.example/id"]),
             ..Description::default()
         }
@@ -225,17 +241,19 @@ mod tests {
         let text: Vec<_> =
             lines(&rows).map(|(line, is_odd)| format!("{} {line}", if is_odd { "!" } else { " " })).collect();
         expect_test::expect![[r#"
-              ABOUT               ASKED FOR BY THE MODULE  ALLOWED BY THE CONFIG
-              provider id         acme://                  yes, pinned
-              endpoint api        the cloud                https://api.acme.example, with credential token
-              endpoint api        GET /v1/balancers        yes, by GET /v1/**
-              endpoint api        GET /v1/machines/*       yes, by GET /v1/**
-            ! endpoint api        POST /v1/balancers       no: requests of this kind are refused until a rule of allow covers them
-            ! endpoint api        nothing                  DELETE /v1/balancers/*, which the module does not ask for
-            ! endpoint api        nothing                  POST /v1/x, which the module does not ask for
-            ! endpoint old        nothing                  https://api.acme.example, with credential token; the module does not use it: remove it
-              Service annotation  write acme.example/id    no: it is not in provider.writesAnnotations, and is left out
-              node label          read rack                yes
+              ABOUT               ASKED FOR BY THE MODULE      ALLOWED BY THE CONFIG
+              provider id         acme://                      yes, pinned
+              endpoint api        the cloud                    https://api.acme.example, with credential token
+              endpoint api        GET /v1/balancers            yes, by GET /v1/**
+              endpoint api        GET /v1/machines/*           yes, by GET /v1/**
+            ! endpoint api        POST /v1/balancers           no: requests of this kind are refused until a rule of allow covers them
+            ! endpoint api        nothing                      DELETE /v1/balancers/*, which the module does not ask for
+            ! endpoint api        nothing                      POST /v1/x, which the module does not ask for
+            ! endpoint old        nothing                      https://api.acme.example, with credential token; the module does not use it: remove it
+              Service annotation  write acme.example/id        no: it is not in provider.writesAnnotations, and is left out
+              Service annotation  read 2 keys of acme.example  yes, what a provider describes
+              Service annotation  read other.example/name      yes, what a provider describes
+              node label          read rack                    yes
         "#]].assert_eq(&(text.join("\n") + "\n"));
     }
 }
