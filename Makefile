@@ -35,10 +35,18 @@ lint: preflight ## Check format and lints, warnings denied.
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) doc --locked --workspace --no-deps --quiet
 
+# Pinned, so that the gate judges alike everywhere.
+DENY_VERSION := 0.20.2
+DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
+
 .PHONY: audit
-audit: preflight ## Check dependencies: bans, licences, sources, and who may import whom.
-	@test -x target/tools/bin/cargo-deny || { printf '==> Installing cargo-deny into target/tools (minutes)\n'; $(CARGO) install --locked --root target/tools --target-dir target/tools/build cargo-deny; rm -rf target/tools/build; }
-	@target/tools/bin/cargo-deny --workspace check bans licenses sources
+audit: preflight $(DENY) ## Check dependencies: bans, licences, sources, and who may import whom. ADVISORIES=1 for RustSec's too.
+	@$(DENY) --workspace check $(if $(ADVISORIES),advisories) bans licenses sources
+
+$(DENY):
+	@printf '==> Building cargo-deny into target/tools (2 minutes, once)\n'
+	@$(CARGO) install --locked --no-default-features --debug --root $(@D)/.. --target-dir target/tools/build cargo-deny@$(DENY_VERSION)
+	@rm -rf target/tools/build
 
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
