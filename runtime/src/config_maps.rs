@@ -19,7 +19,8 @@ impl ConfigMaps for ClusterConfigMaps {
                  --from-file={key}=FILE.wasm"
             )),
             Err(kube::Error::Api(status)) if status.code == 403 => Err(format!(
-                "{}. Allow it: a Role in {namespace} with the verb get on configmaps, bound to aerostat's identity",
+                "{}. Allow it: add {name} to the resourceNames of configmaps in the Role of aerostat's identity in \
+                 {namespace} (deploy/rbac.yaml)",
                 status.message
             )),
             Err(error) => Err(format!("{}. Look at the API server and start again", controllers::chain(&error))),

@@ -7,4 +7,5 @@ mod enough;
 mod install;
 mod manifests;
 mod pod;
+mod rights;
 mod setup;

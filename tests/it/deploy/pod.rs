@@ -1,12 +1,15 @@
 //! The Pod: where it may run, what it may do on its node, and what the binary gets from it.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Pod, PodTemplateSpec, Taint, Toleration};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Api, ObjectMeta, PostParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::kubelet;
 
-use crate::setup::{command_line, container, template};
+use crate::setup::{command_line, container, object, template};
 
 #[tokio::test]
 async fn the_pod_is_restricted_in_all_but_the_nodes_network() {
@@ -24,11 +27,17 @@ async fn the_pod_is_restricted_in_all_but_the_nodes_network() {
     };
     let violations = status.message.split_once(": ").map(|(_, it)| it);
     let expected = "violates PodSecurity \"restricted:latest\": host namespaces (hostNetwork=true), hostPort (container \
-        \"aerostat\" uses hostPort 10258)";
+        \"aerostat\" uses hostPort 10258), probe or lifecycle host (container \"aerostat\" uses probe or lifecycle host \
+        \"127.0.0.1\")";
     assert_eq!(violations, Some(expected), "and nothing else");
 
     let mut own_network = template();
-    own_network.spec.as_mut().unwrap().host_network = None;
+    let spec = own_network.spec.as_mut().unwrap();
+    spec.host_network = None;
+    let container = &mut spec.containers[0];
+    for probe in [&mut container.startup_probe, &mut container.liveness_probe, &mut container.readiness_probe] {
+        probe.as_mut().unwrap().http_get.as_mut().unwrap().host = None;
+    }
     let pod = create(&cluster, &namespace, own_network).await.unwrap().spec.unwrap();
     assert_eq!(pod.priority, Some(2_000_000_000), "system-cluster-critical");
     assert_eq!(pod.service_account_name.as_deref(), Some("cloud-controller-manager"));
@@ -88,9 +97,22 @@ fn the_binary_knows_every_flag() {
     let serving = settings.serving.unwrap();
     let port = &container.ports.as_ref().unwrap()[0];
     assert_eq!(port.container_port, i32::from(serving.address.port()));
-    assert!(serving.address.ip().is_unspecified(), "the kubelet asks at the node's address");
+    assert!(serving.address.ip().is_loopback(), "other machines do not reach it");
     for probe in [container.startup_probe, container.liveness_probe, container.readiness_probe] {
         let get = serde_json::to_value(probe.unwrap().http_get.unwrap()).unwrap();
-        assert_eq!(get, json!({ "path": "/healthz", "port": port.name, "scheme": "HTTPS" }));
+        let host = serving.address.ip().to_string();
+        assert_eq!(get, json!({ "host": host, "path": "/healthz", "port": port.name, "scheme": "HTTPS" }));
     }
+}
+
+#[test]
+fn one_pod_at_most_is_drained_at_a_time() {
+    let deployment = object::<Deployment>("deployment.yaml").spec.unwrap();
+    let budget = object::<PodDisruptionBudget>("poddisruptionbudget.yaml");
+    assert_eq!(budget.metadata.namespace, object::<Deployment>("deployment.yaml").metadata.namespace);
+    let budget = budget.spec.unwrap();
+    assert_eq!(budget.selector, Some(deployment.selector), "the Pods of the Deployment");
+    assert_eq!((budget.max_unavailable, budget.min_available), (Some(IntOrString::Int(1)), None));
+    assert!(deployment.replicas > Some(1), "another one works meanwhile");
+    assert_eq!(budget.unhealthy_pod_eviction_policy.as_deref(), Some("AlwaysAllow"), "broken Pods hold up no node");
 }

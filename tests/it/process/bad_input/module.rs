@@ -6,6 +6,9 @@ use tests::{component, guests, kubelet};
 
 use crate::setup::{Setup, assert_waits, says, write_config_map};
 
+/// The only ConfigMap that `deploy/rbac.yaml` lets aerostat read.
+const ALLOWED: &str = "digitalocean-provider";
+
 /// A setup whose module is these bytes, in a file.
 fn with_bytes(cluster: &Cluster, bytes: &[u8]) -> Setup {
     let setup = Setup::guest(cluster, guests::ACME);
@@ -100,14 +103,29 @@ async fn bad_input_module_with_only_provider_warns_and_idles() {
 #[tokio::test]
 async fn bad_input_config_map_missing() {
     let cluster = cluster().await;
-    let message = in_config_map(&cluster, "no-such-provider", "provider.wasm").refused().await;
-    says(&message, &["ConfigMap kube-system/no-such-provider", "no such ConfigMap", "kubectl -n kube-system create"]);
+    let message = in_config_map(&cluster, ALLOWED, "provider.wasm").refused().await;
+    says(
+        &message,
+        &["ConfigMap kube-system/digitalocean-provider", "no such ConfigMap", "kubectl -n kube-system create"],
+    );
+}
+
+#[tokio::test]
+async fn bad_input_config_map_that_may_not_be_read() {
+    let mut cluster = cluster().await;
+    cluster.forbids();
+    write_config_map(&cluster.admin, "acme-provider", "provider.wasm", guests::ACME).await;
+    let message = in_config_map(&cluster, "acme-provider", "provider.wasm").refused().await;
+    says(&message, &["ConfigMap kube-system/acme-provider", "forbidden", "add acme-provider to the resourceNames"]);
 }
 
 #[tokio::test]
 async fn bad_input_config_map_without_the_key() {
     let cluster = cluster().await;
-    write_config_map(&cluster.admin, "acme-provider", "acme.wasm", guests::ACME).await;
-    let message = in_config_map(&cluster, "acme-provider", "provider.wasm").refused().await;
-    says(&message, &["ConfigMap kube-system/acme-provider", "no key provider.wasm", "it has acme.wasm", "kubectl"]);
+    write_config_map(&cluster.admin, ALLOWED, "acme.wasm", guests::ACME).await;
+    let message = in_config_map(&cluster, ALLOWED, "provider.wasm").refused().await;
+    says(
+        &message,
+        &["ConfigMap kube-system/digitalocean-provider", "no key provider.wasm", "it has acme.wasm", "kubectl"],
+    );
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use kube::api::{Api, ObjectMeta, PostParams};
+use kube::api::{Api, ObjectMeta, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::aerostat::Aerostat;
 use tests::digitalocean::Simulator;
@@ -16,31 +16,32 @@ use tests::guests;
 /// For flags and settings that would let the demo take minutes.
 const HURRY: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
 
-/// The ConfigMap of the provider that is shown.
-pub(crate) const DIGITALOCEAN: &str = "digitalocean-provider";
+/// The ConfigMap of the provider that runs: the only one that `deploy/rbac.yaml` lets aerostat read.
+const CONFIG_MAP: &str = "digitalocean-provider";
 /// Where modules lie in ConfigMaps.
 const KEY: &str = "provider.wasm";
 
-/// Puts a module into a ConfigMap.
-pub(crate) async fn publish(admin: &Client, name: &str, path: &str) -> Result<()> {
+/// Puts a module into the ConfigMap, in the place of what was there.
+pub(crate) async fn publish(admin: &Client, path: &str) -> Result<()> {
     let config_map = ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        metadata: ObjectMeta { name: Some(CONFIG_MAP.to_owned()), ..ObjectMeta::default() },
         binary_data: Some([(KEY.to_owned(), ByteString(fs::read(path)?))].into()),
         ..ConfigMap::default()
     };
-    Api::namespaced(admin.clone(), "kube-system").create(&PostParams::default(), &config_map).await?;
+    let config_maps: Api<ConfigMap> = Api::namespaced(admin.clone(), "kube-system");
+    config_maps.patch(CONFIG_MAP, &PatchParams::apply("demo").force(), &Patch::Apply(config_map)).await?;
     Ok(())
 }
 
 /// What a cloud configuration says of a provider.
-pub(crate) fn provider(name: &str, path: &str, settings: &Value) -> Value {
-    let module = json!({ "configMap": { "name": name, "key": KEY, "sha256": guests::sha256(path) } });
+pub(crate) fn provider(path: &str, settings: &Value) -> Value {
+    let module = json!({ "configMap": { "name": CONFIG_MAP, "key": KEY, "sha256": guests::sha256(path) } });
     json!({ "module": module, "settings": settings })
 }
 
 /// What it says of the provider that is shown.
 pub(crate) fn digitalocean() -> Value {
-    let mut provider = provider(DIGITALOCEAN, guests::DIGITALOCEAN, &json!({ "pollInterval": "1s" }));
+    let mut provider = provider(guests::DIGITALOCEAN, &json!({ "pollInterval": "1s" }));
     provider["writesAnnotations"] =
         json!(["kubernetes.digitalocean.com/load-balancer-id", "service.beta.kubernetes.io/do-loadbalancer-type"]);
     provider

@@ -26,7 +26,7 @@ pub(crate) async fn prepare(mut screen: Screen, control_plane: &ControlPlane, ad
     ))?;
 
     screen.step("The provider: a WebAssembly component in a ConfigMap")?;
-    config::publish(admin, config::DIGITALOCEAN, guests::DIGITALOCEAN).await?;
+    config::publish(admin, guests::DIGITALOCEAN).await?;
     let size = fs::metadata(guests::DIGITALOCEAN)?.len() / 1000;
     screen.note(&format!("kube-system/digitalocean-provider, {size} KB"))?;
     screen.note(&format!("sha256 {}", guests::sha256(guests::DIGITALOCEAN)))?;
@@ -108,11 +108,11 @@ pub(crate) async fn service_is_deleted(stage: &mut Stage, admin: &Client) -> Res
 /// Another provider, in the place of ours.
 pub(crate) async fn attack(mut stage: Stage, control_plane: &ControlPlane, admin: &Client) -> Result<Stage> {
     stage.screen.step("A hostile provider, with the same rules: each of its calls is refused")?;
-    config::publish(admin, "hostile-provider", guests::HOSTILE).await?;
+    config::publish(admin, guests::HOSTILE).await?;
     stage.screen.note("It says that it is of the same account: another's answers would count for nothing.")?;
     let account = format!("account:{}", hostile::account(admin).await?);
     let settings = json!({ "identity": account });
-    let provider = config::provider("hostile-provider", guests::HOSTILE, &settings);
+    let provider = config::provider(guests::HOSTILE, &settings);
     let config = config::write(control_plane.folder(), &stage.cloud, &provider)?;
     let kubeconfig = control_plane.aerostat_kubeconfig().await?;
     let mut stage = stage.restart(|| config::start(&kubeconfig, &config)).await?;
