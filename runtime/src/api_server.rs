@@ -16,6 +16,7 @@ use tracing::warn;
 
 pub(crate) use self::layer::Metrics;
 use self::layer::RequestLayer;
+pub(crate) use self::limit::Bucket;
 use crate::flags::{Api, InCluster, RateLimit};
 
 /// How long to wait for the API server at start.

@@ -11,6 +11,10 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
+use tracing::debug;
+
+use crate::api_server::Bucket;
+use crate::flags::RateLimit;
 
 /// How long an answer of the API server counts.
 const FRESH: Duration = Duration::from_secs(10);
@@ -21,13 +25,38 @@ const KEPT: usize = 1024;
 /// How long the API server may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// How long a token that the API server has known counts as one that it may be asked about at any time.
+const MET: Duration = Duration::from_secs(3600);
+
+/// How often the API server is asked on behalf of strangers: whoever reaches the port could otherwise make it a load on
+/// the API server, with a new token or path each time.
+const STRANGERS: RateLimit = RateLimit { per_second: 5.0, burst: 100 };
+
+/// What scrapers ask for. All other pairs of a verb and a path are the caller's invention.
+const VERBS: [&str; 2] = ["get", "head"];
+const PATHS: [&str; 2] = ["/metrics", "/metrics/slis"];
+
 /// Asks the API server who callers are and what they may do, and remembers its answers for ten seconds.
+///
+/// What it asks on behalf of strangers has a limit.
 pub(crate) struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: Api<SubjectAccessReview>,
     // By digest: tokens of others are not kept.
     users: Mutex<Answers<[u8; 32], Option<User>>>,
     rights: Mutex<Answers<(User, String, String), bool>>,
+    /// Tokens that were somebody's in the last hour: scrapes go on while strangers use up their limit.
+    met: Mutex<Answers<[u8; 32], ()>>,
+    strangers: Mutex<Bucket>,
+}
+
+/// Why the API server's word is not there.
+#[derive(Debug)]
+pub(super) enum ReviewError {
+    /// Strangers have asked too much. They may come back after this time.
+    TooMany(Duration),
+    /// It did not answer, with the cause.
+    Failed(String),
 }
 
 /// A caller, as the API server knows it.
@@ -39,8 +68,12 @@ pub(super) struct User {
     extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Answers of the last ten seconds.
-struct Answers<K, V>(HashMap<K, (Instant, V)>);
+/// Answers of the last moments.
+struct Answers<K, V> {
+    /// How long an answer counts.
+    fresh: Duration,
+    answers: HashMap<K, (Instant, V)>,
+}
 
 impl Reviewer {
     /// `client` is aerostat's own; it needs the right to create both kinds of review.
@@ -48,16 +81,21 @@ impl Reviewer {
         Self {
             tokens: Api::all(client.clone()),
             accesses: Api::all(client),
-            users: Mutex::new(Answers::new()),
-            rights: Mutex::new(Answers::new()),
+            users: Mutex::new(Answers::new(FRESH)),
+            rights: Mutex::new(Answers::new(FRESH)),
+            met: Mutex::new(Answers::new(MET)),
+            strangers: Mutex::new(Bucket::new(STRANGERS, Instant::now())),
         }
     }
 
     /// Whose token this is; `None` if it is nobody's.
-    pub(super) async fn user(&self, token: &str) -> Result<Option<User>, String> {
+    pub(super) async fn user(&self, token: &str) -> Result<Option<User>, ReviewError> {
         let key: [u8; 32] = Sha256::digest(token).into();
         if let Some(user) = lock(&self.users).get(&key, Instant::now()) {
             return Ok(user);
+        }
+        if lock(&self.met).get(&key, Instant::now()).is_none() {
+            self.admit_stranger()?;
         }
         let spec = TokenReviewSpec { token: token.to_owned(), audiences: None };
         let review = TokenReview { spec, ..TokenReview::default() };
@@ -65,20 +103,34 @@ impl Reviewer {
         let status = review.status.unwrap_or_default();
         let user = status.user.filter(|_| status.authenticated == Some(true)).map(User::from);
         lock(&self.users).put(key, user.clone(), Instant::now());
+        if user.is_some() {
+            lock(&self.met).put(key, (), Instant::now());
+        }
         Ok(user)
     }
 
     /// Whether `user` may do `verb` (an HTTP method in lower case) to `path`.
-    pub(super) async fn allows(&self, user: &User, verb: &str, path: &str) -> Result<bool, String> {
+    pub(super) async fn allows(&self, user: &User, verb: &str, path: &str) -> Result<bool, ReviewError> {
         let key = (user.clone(), verb.to_owned(), path.to_owned());
         if let Some(allowed) = lock(&self.rights).get(&key, Instant::now()) {
             return Ok(allowed);
+        }
+        if !VERBS.contains(&verb) || !PATHS.contains(&path) {
+            self.admit_stranger()?;
         }
         let review = SubjectAccessReview { spec: question(user, verb, path), ..SubjectAccessReview::default() };
         let review = within(self.accesses.create(&PostParams::default(), &review)).await?;
         let allowed = review.status.is_some_and(|it| it.allowed);
         lock(&self.rights).put(key, allowed, Instant::now());
         Ok(allowed)
+    }
+
+    /// Counts a question on behalf of somebody who is not known.
+    fn admit_stranger(&self) -> Result<(), ReviewError> {
+        lock(&self.strangers).try_take(Instant::now()).map_err(|after| {
+            debug!("the API server was asked too often on behalf of strangers; they may come back in {after:?}");
+            ReviewError::TooMany(after)
+        })
     }
 }
 
@@ -119,10 +171,10 @@ fn question(user: &User, verb: &str, path: &str) -> SubjectAccessReviewSpec {
     }
 }
 
-async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
+async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ReviewError> {
     match timeout(LIMIT, request).await {
-        Ok(answer) => answer.map_err(|error| controllers::chain(&error)),
-        Err(_) => Err(format!("the API server did not answer within {LIMIT:?}")),
+        Ok(answer) => answer.map_err(|error| ReviewError::Failed(controllers::chain(&error))),
+        Err(_) => Err(ReviewError::Failed(format!("the API server did not answer within {LIMIT:?}"))),
     }
 }
 
@@ -132,21 +184,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<K: Eq + Hash, V: Clone> Answers<K, V> {
-    fn new() -> Self {
-        Self(HashMap::new())
+    fn new(fresh: Duration) -> Self {
+        Self { fresh, answers: HashMap::new() }
     }
 
     fn get(&self, key: &K, now: Instant) -> Option<V> {
-        self.0.get(key).filter(|(at, _)| now.saturating_duration_since(*at) < FRESH).map(|(_, value)| value.clone())
+        let (at, value) = self.answers.get(key)?;
+        (now.saturating_duration_since(*at) < self.fresh).then(|| value.clone())
     }
 
     /// Keeps an answer, if there is room beside the fresh ones.
     fn put(&mut self, key: K, value: V, now: Instant) {
-        if self.0.len() >= KEPT {
-            self.0.retain(|_, (at, _)| now.saturating_duration_since(*at) < FRESH);
+        if self.answers.len() >= KEPT {
+            self.answers.retain(|_, (at, _)| now.saturating_duration_since(*at) < self.fresh);
         }
-        if self.0.len() < KEPT {
-            self.0.insert(key, (now, value));
+        if self.answers.len() < KEPT {
+            self.answers.insert(key, (now, value));
         }
     }
 }
@@ -158,7 +211,7 @@ mod tests {
     #[test]
     fn answers_count_for_ten_seconds() {
         let begin = Instant::now();
-        let mut answers = Answers::new();
+        let mut answers = Answers::new(FRESH);
         answers.put("a", 1, begin);
         assert_eq!(answers.get(&"a", begin + Duration::from_secs(9)), Some(1));
         assert_eq!(answers.get(&"a", begin + Duration::from_secs(10)), None);
@@ -168,12 +221,12 @@ mod tests {
     #[test]
     fn callers_cannot_fill_the_memory() {
         let begin = Instant::now();
-        let mut answers = Answers::new();
+        let mut answers = Answers::new(FRESH);
         for key in 0..2 * KEPT {
             answers.put(key, (), begin);
         }
-        assert_eq!(answers.0.len(), KEPT);
+        assert_eq!(answers.answers.len(), KEPT);
         answers.put(usize::MAX, (), begin + FRESH);
-        assert_eq!(answers.0.len(), 1, "old answers make room");
+        assert_eq!(answers.answers.len(), 1, "old answers make room");
     }
 }

@@ -1,13 +1,16 @@
 //! The server on `--secure-port`: `/healthz` for everyone, `/metrics` for those who may read it.
 
+mod places;
+
 use std::convert::Infallible;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::server::conn::http1;
@@ -16,25 +19,28 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus::{Registry, TextEncoder};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
-use super::authz::{Reviewer, User};
+use self::places::{Place, Places, Stage};
+use super::authz::{ReviewError, Reviewer, User};
 use super::health::Health;
 use super::tls;
 use crate::flags::Serving;
 
-/// Connections at the same time; further ones wait.
-const CONNECTIONS: usize = 64;
+/// How long a connection may take to shake hands, and then to send the head of its request.
+const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a connection may take to shake hands, and to send the head of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The largest head of a request, and what is written ahead of a client that reads slowly, in bytes.
+const BUFFER: usize = 16 << 10;
 
-/// How long one connection may last: probes and scrapes are short, and nobody shall hold a place for ever.
-const CONNECTION: Duration = Duration::from_secs(300);
+/// The most headers of a request.
+const HEADERS: usize = 64;
+
+/// How long one connection may last: it has one request, and nobody shall hold a place for ever.
+const CONNECTION: Duration = Duration::from_secs(60);
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -83,21 +89,27 @@ impl Server {
 
     /// Answers, until it is dropped.
     pub(crate) async fn run(self) -> Infallible {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let places = Arc::new(Places::default());
         let mut connections = JoinSet::new();
         loop {
             while connections.try_join_next().is_some() {}
-            let place = places.clone().acquire_owned().await.expect("nobody closes the semaphore");
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, address)) => {
                     let (acceptor, answers) = (self.acceptor.clone(), self.answers.clone());
+                    let (place, ended) = places.take(address.ip());
                     connections.spawn(async move {
-                        let _place = place;
-                        if let Ok(Err(error)) = timeout(CONNECTION, serve(stream, acceptor, answers)).await {
-                            debug!("a connection to --secure-port failed: {error:#}");
+                        tokio::select! {
+                            () = ended => debug!("ended a connection of {address} to --secure-port: there are too many"),
+                            served = timeout(CONNECTION, serve(stream, acceptor, answers, place)) => {
+                                if let Ok(Err(error)) = served {
+                                    debug!("a connection of {address} to --secure-port failed: {error:#}");
+                                }
+                            }
                         }
                     });
                 }
+                // The client has gone before it was its turn. The next one is waiting.
+                Err(error) if is_clients(&error) => {}
                 Err(error) => {
                     warn!("cannot accept a connection on --secure-port: {error}; trying again");
                     // Such as too many open files: it passes, but not at once.
@@ -108,15 +120,30 @@ impl Server {
     }
 }
 
-async fn serve(stream: TcpStream, acceptor: TlsAcceptor, answers: Arc<Answers>) -> Result<()> {
+/// Whether an error of `accept` is about one connection only.
+fn is_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+async fn serve(stream: TcpStream, acceptor: TlsAcceptor, answers: Arc<Answers>, place: Place) -> Result<()> {
     let stream = timeout(PATIENCE, acceptor.accept(stream)).await.context("no TLS handshake")??;
+    place.reach(Stage::Encrypted);
+    let place = Arc::new(place);
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
-        let answers = answers.clone();
-        async move { Ok::<_, Infallible>(answers.answer(&request.map(drop)).await) }
+        let (answers, place) = (answers.clone(), place.clone());
+        async move {
+            place.reach(Stage::Asked);
+            Ok::<_, Infallible>(answers.answer(&request.map(drop), &place).await)
+        }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
+        // One request a connection: a few clients that send one after the other would take all the CPU time.
+        .keep_alive(false)
         .header_read_timeout(PATIENCE)
+        .max_buf_size(BUFFER)
+        .max_headers(HEADERS)
         .serve_connection(TokioIo::new(stream), service)
         .await?;
     Ok(())
@@ -124,14 +151,18 @@ async fn serve(stream: TcpStream, acceptor: TlsAcceptor, answers: Arc<Answers>) 
 
 impl Answers {
     /// Who is it, may they, and only then: is it there. As upstream, a bad token is refused on open paths too.
-    async fn answer(&self, request: &Request<()>) -> Answer {
+    async fn answer(&self, request: &Request<()>, place: &Place) -> Answer {
         let path = request.uri().path();
         let user = match token(request.headers()) {
             None => User::anonymous(),
             Some(token) => match self.reviewer.user(token).await {
-                Ok(Some(user)) => user,
+                Ok(Some(user)) => {
+                    place.reach(Stage::Authenticated);
+                    user
+                }
                 Ok(None) => return unauthorized(),
-                Err(cause) => {
+                Err(ReviewError::TooMany(after)) => return too_many(after),
+                Err(ReviewError::Failed(cause)) => {
                     warn!("cannot find out whose bearer token it is that asks for {path}: {cause}");
                     return unauthorized();
                 }
@@ -142,7 +173,8 @@ impl Answers {
             match self.reviewer.allows(&user, &verb, path).await {
                 Ok(true) => {}
                 Ok(false) => return forbidden(&user.name, &verb, path),
-                Err(cause) => {
+                Err(ReviewError::TooMany(after)) => return too_many(after),
+                Err(ReviewError::Failed(cause)) => {
                     warn!("cannot find out whether {} may {verb} {path}: {cause}", user.name);
                     return answer(
                         StatusCode::INTERNAL_SERVER_ERROR,
@@ -194,6 +226,19 @@ fn unauthorized() -> Answer {
 fn forbidden(user: &str, verb: &str, path: &str) -> Answer {
     let message = format!("forbidden: User {user:?} cannot {verb} path {path:?}");
     status(StatusCode::FORBIDDEN, &message, "Forbidden", r#""details":{},"#)
+}
+
+/// Who asks for more than the API server may be asked is told when to come back.
+fn too_many(after: Duration) -> Answer {
+    let mut answer = status(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too many callers are unknown, please try again later",
+        "TooManyRequests",
+        "",
+    );
+    // A part of a second counts as a whole one.
+    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(after.as_secs() + 1));
+    answer
 }
 
 /// A Kubernetes `Status`, in upstream's order of fields.

@@ -6,6 +6,7 @@ mod bad_input;
 mod compiler;
 mod controllers;
 mod crash;
+mod crowds;
 mod election;
 mod flags;
 mod http;

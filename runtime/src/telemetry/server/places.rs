@@ -1,0 +1,230 @@
+//! Places for the connections to `--secure-port`, and which connection goes when there are too many.
+//!
+//! Everybody who reaches the port may connect, so that nobody is refused: a newcomer always gets a place, and an older
+//! connection goes. Else those who connect and stay silent would keep the kubelet's probe out, and the kubelet would end
+//! the process.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// How far a connection has come. Each stage has places of its own: a crowd in one stage takes nothing from those who are
+/// past it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Stage {
+    /// A TCP connection, without a TLS handshake so far.
+    Connected,
+    /// It has TLS, and has sent no head of a request.
+    Encrypted,
+    /// It has sent the head of a request, as probes do.
+    Asked,
+    /// It has sent a token that the API server knows, as scrapers do.
+    Authenticated,
+}
+
+impl Stage {
+    /// How many connections may be in it. A connection costs an attacker the less the earlier its stage is, so that there
+    /// are most places where it has to hold out against most. All together stay far below 1024, a common limit of open
+    /// files.
+    fn places(self) -> usize {
+        match self {
+            Self::Connected => 256,
+            Self::Encrypted | Self::Asked | Self::Authenticated => 64,
+        }
+    }
+}
+
+/// What is known of a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Connection {
+    id: u64,
+    peer: IpAddr,
+    stage: Stage,
+}
+
+/// Which connection has to go, so that `stage` has no more than its places.
+///
+/// `connections` begin with the one that did nothing for longest. Of the peer with the most connections in this stage the
+/// first one goes: whoever opens many loses his own, and where all peers are equal, or one, the longest silent goes.
+fn surplus(connections: &[Connection], stage: Stage) -> Option<usize> {
+    let here = || connections.iter().enumerate().filter(|(_, it)| it.stage == stage);
+    if here().count() <= stage.places() {
+        return None;
+    }
+    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+    for (_, connection) in here() {
+        *counts.entry(connection.peer).or_default() += 1;
+    }
+    let most = counts.values().copied().max()?;
+    here().find(|(_, it)| counts[&it.peer] == most).map(|(index, _)| index)
+}
+
+/// Whom an address stands for: a network of 64 bits is one peer, as one machine has all of its addresses.
+fn peer(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(it) => Ipv6Addr::from_bits(it.to_bits() & !u128::from(u64::MAX)).into(),
+        it @ IpAddr::V4(_) => it,
+    }
+}
+
+/// The places of one server.
+#[derive(Default)]
+pub(super) struct Places(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    ids: u64,
+    /// The longest silent first. A connection goes when its sender is dropped.
+    connections: Vec<Connection>,
+    ends: HashMap<u64, oneshot::Sender<()>>,
+}
+
+/// A connection's place, until it is dropped.
+pub(super) struct Place {
+    places: Arc<Places>,
+    id: u64,
+}
+
+impl Places {
+    /// A place for a new connection, and what is ready when it has to go.
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> (Place, impl Future<Output = ()> + Send + use<>) {
+        let (end, ended) = oneshot::channel();
+        let mut held = self.held();
+        held.ids += 1;
+        let id = held.ids;
+        held.ends.insert(id, end);
+        held.connections.push(Connection { id, peer: peer(address), stage: Stage::Connected });
+        held.shed(Stage::Connected);
+        // Nothing is ever sent: the end is that the sender is gone.
+        let ended = async { drop(ended.await) };
+        (Place { places: self.clone(), id }, ended)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    fn remove(&mut self, id: u64) -> Option<Connection> {
+        let index = self.connections.iter().position(|it| it.id == id)?;
+        Some(self.connections.remove(index))
+    }
+
+    fn shed(&mut self, stage: Stage) {
+        if let Some(index) = surplus(&self.connections, stage) {
+            let Connection { id, .. } = self.connections.remove(index);
+            self.ends.remove(&id);
+        }
+    }
+}
+
+impl Place {
+    /// Says how far the connection has come, and that it did something now. It never falls back.
+    pub(super) fn reach(&self, stage: Stage) {
+        let mut held = self.places.held();
+        // None: it was shed a moment ago.
+        if let Some(connection) = held.remove(self.id) {
+            let stage = stage.max(connection.stage);
+            held.connections.push(Connection { stage, ..connection });
+            held.shed(stage);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.places.held();
+        held.remove(self.id);
+        held.ends.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    fn connections(parts: &[(&str, Stage, usize)]) -> Vec<Connection> {
+        let all =
+            parts.iter().flat_map(|&(it, stage, count)| std::iter::repeat_n((peer(it.parse().unwrap()), stage), count));
+        all.zip(0..).map(|((peer, stage), id)| Connection { id, peer, stage }).collect()
+    }
+
+    /// `parts` are the connections, the longest silent first: their address, their stage, and how many of them follow
+    /// each other.
+    fn check(parts: &[(&str, Stage, usize)], stage: Stage, goes: Option<usize>) {
+        assert_eq!(surplus(&connections(parts), stage), goes, "{parts:?}, {stage:?}");
+    }
+
+    #[test]
+    fn adv_102_the_connection_to_end_is_chosen() {
+        use Stage::{Asked, Authenticated, Connected, Encrypted};
+        const KUBELET: &str = "192.0.2.1";
+        const CROWD: &str = "198.51.100.7";
+        // There is room.
+        check(&[], Connected, None);
+        check(&[(CROWD, Connected, 256)], Connected, None);
+        check(&[(CROWD, Connected, 256), (KUBELET, Connected, 1)], Asked, None);
+        // A crowd at one address loses its own, whether the probe came before or after it.
+        check(&[(CROWD, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(0));
+        check(&[(KUBELET, Connected, 1), (CROWD, Connected, 256)], Connected, Some(1));
+        // At the probe's own address the longest silent goes, and the probe has come last.
+        check(&[(KUBELET, Connected, 257)], Connected, Some(0));
+        // Those in other stages are neither counted nor ended.
+        check(&[(CROWD, Encrypted, 64), (CROWD, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(64));
+        check(&[(CROWD, Connected, 256), (KUBELET, Encrypted, 1)], Encrypted, None);
+        check(&[(KUBELET, Asked, 1), (CROWD, Asked, 64), (CROWD, Authenticated, 1)], Asked, Some(1));
+        check(&[(KUBELET, Authenticated, 64), (CROWD, Asked, 65)], Asked, Some(64));
+        check(&[(KUBELET, Authenticated, 65)], Authenticated, Some(0));
+        // One machine with many addresses is one peer.
+        check(
+            &[(KUBELET, Encrypted, 1), ("2001:db8::1", Encrypted, 32), ("2001:db8::2", Encrypted, 32)],
+            Encrypted,
+            Some(1),
+        );
+        check(&[(KUBELET, Encrypted, 32), ("::ffff:192.0.2.1", Encrypted, 33)], Encrypted, Some(0));
+    }
+
+    #[test]
+    fn adv_102_among_many_equal_peers_the_longest_silent_goes() {
+        let peers: Vec<_> = (0..=256).map(|it: u32| IpAddr::from((0x7f00_0001 + it).to_be_bytes())).collect();
+        let connection = |(id, &peer): (u64, &IpAddr)| Connection { id, peer, stage: Stage::Connected };
+        let connections: Vec<_> = (0..).zip(&peers).map(connection).collect();
+        assert_eq!(surplus(&connections, Stage::Connected), Some(0));
+    }
+
+    #[test]
+    fn a_place_is_given_back_and_its_connection_told_to_go() {
+        let places = Arc::new(Places::default());
+        let address: IpAddr = "192.0.2.1".parse().unwrap();
+        let (first, first_ended) = places.take(address);
+        let (second, second_ended) = places.take(address);
+        // It did something, so that the second is now the longest silent.
+        first.reach(Stage::Connected);
+        let others: Vec<_> = (2..=Stage::Connected.places()).map(|_| places.take(address)).collect();
+        assert!(second_ended.now_or_never().is_some(), "it was the longest silent");
+        assert!(first_ended.now_or_never().is_none());
+        second.reach(Stage::Asked);
+        assert_eq!(places.held().connections.len(), Stage::Connected.places(), "whoever has gone stays away");
+        drop((first, second, others));
+        assert!(places.held().connections.is_empty() && places.held().ends.is_empty());
+    }
+
+    #[test]
+    fn no_stage_is_lost_again() {
+        let places = Arc::new(Places::default());
+        let (place, _ended) = places.take("192.0.2.1".parse().unwrap());
+        for (reached, stage) in [
+            (Stage::Encrypted, Stage::Encrypted),
+            (Stage::Authenticated, Stage::Authenticated),
+            (Stage::Asked, Stage::Authenticated),
+        ] {
+            place.reach(reached);
+            assert_eq!(places.held().connections[0].stage, stage);
+        }
+    }
+}
