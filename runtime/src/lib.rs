@@ -1,6 +1,6 @@
 //! aerostat: a Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.
 //!
-//! The binary is [`Settings::parse`], [`start_log`] and [`run`]. As a library, for tests and benchmarks:
+//! The binary is [`forbid_core_dumps`], [`Settings::parse`], [`start_log`] and [`run`]. As a library, for tests and benchmarks:
 //!
 //! ```text
 //! flags ─► Settings ─► run ─► manager: one line per task
@@ -16,6 +16,7 @@
 mod api_server;
 mod config;
 mod config_maps;
+mod core_dump;
 mod duration;
 mod flags;
 mod leader;
@@ -72,6 +73,17 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self(error)
     }
+}
+
+/// What a program does first that holds secrets: it leaves no core dump, and lets no other process read its memory.
+///
+/// # Errors
+///
+/// A sentence, if the kernel refuses.
+pub fn forbid_core_dumps() -> Result<(), String> {
+    core_dump::forbid().map_err(|error| {
+        format!("cannot forbid core dumps of this process: {error}. Allow the system calls prctl and setrlimit")
+    })
 }
 
 /// Runs aerostat until `shutdown` is ready.

@@ -11,6 +11,11 @@ use tracing::error;
 const MYSELF: &str = "/proc/self/exe";
 
 fn main() -> ExitCode {
+    // Before any secret is read, and in the process that compiles providers as well.
+    if let Err(sentence) = aerostat::forbid_core_dumps() {
+        eprintln!("{sentence}");
+        return ExitCode::FAILURE;
+    }
     match aerostat::compile(std::env::args_os()) {
         Some(Ok(())) => ExitCode::SUCCESS,
         Some(Err(sentence)) => {

@@ -16,6 +16,7 @@ mod module;
 mod quarantine;
 mod recording;
 mod rights;
+mod secrets;
 mod setup;
 mod spin;
 mod start;
