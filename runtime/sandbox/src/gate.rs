@@ -186,9 +186,10 @@ impl GateCall {
         entry.permitted(&permitted);
         let (carried, is_joined) = inner.carry(permitted).await;
         entry.carried(&carried, is_joined);
-        match &carried.answer {
+        // A large answer is not kept for others, and so not copied: a call holds one.
+        match Arc::try_unwrap(carried).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
             Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
-            Err(failure) => Err(entry.failed(failure)),
+            Err(failure) => Err(entry.failed(&failure)),
         }
     }
 }

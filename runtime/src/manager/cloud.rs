@@ -1,11 +1,13 @@
 //! From the file to a provider that has said what it is.
 
+mod memory;
+
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use cloud_provider::{Cloud, Description};
 use kube::Client;
 use sandbox::{
@@ -15,6 +17,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use self::memory::{Calls, mebibytes};
 use crate::config::{CloudConfig, ClusterNetworks};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::Settings;
@@ -51,7 +54,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     let CloudConfig {
         source,
         compile,
-        provider: provider_settings,
+        provider: mut provider_settings,
         provider_id_prefixes,
         endpoints,
         credentials,
@@ -59,8 +62,12 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     } = config;
     let ProviderSettings { settings: given, node_labels, writes_annotations, .. } = provider_settings.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
-    let limits = provider_settings.limits;
-    say_memory(limits.concurrency, limits.memory, &endpoints);
+    let limits = &mut provider_settings.limits;
+    let wanted = Calls::new(limits.concurrency, limits.memory, &endpoints);
+    let fitting = wanted.within(memory::limit(Path::new("/"))).map_err(Error::msg)?;
+    say_memory(wanted, fitting);
+    limits.concurrency = fitting.concurrency;
+    let memory = limits.memory;
 
     let credentials = Credentials::load(credentials).with_context(file)?;
     let gate = GateSettings { endpoints, credentials: credentials.clone(), fence: outside.fence, route: outside.route };
@@ -72,8 +79,8 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
 
     let begin = Instant::now();
     let sandbox = match &outside.compiler {
-        Some(program) => Sandbox::new(limits.memory)?.compiling_with(program),
-        None => Sandbox::new(limits.memory)?,
+        Some(program) => Sandbox::new(memory)?.compiling_with(program),
+        None => Sandbox::new(memory)?,
     };
     let sandbox = sandbox.with_compile_limits(compile);
     let module = source.fetch(&ClusterConfigMaps(outside.client)).await?;
@@ -138,14 +145,21 @@ fn check_annotations(allowed: &[String], description: &Description) -> Result<()
 }
 
 /// Guests and answers of the cloud are what can fill the memory.
-fn say_memory(concurrency: usize, memory: usize, endpoints: &[Endpoint]) {
-    let answer = endpoints.iter().map(|it| it.limits.response_bytes).max().unwrap_or(0);
-    let mebibytes = |bytes: usize| bytes.div_ceil(1 << 20);
+fn say_memory(wanted: Calls, fitting: Calls) {
+    if fitting.concurrency < wanted.concurrency {
+        warn!(
+            "{} calls of the provider run at once, and not {} as provider.limits.concurrency says: more could take more \
+             than the memory limit of this container; raise the limit, or lower provider.limits.memory",
+            fitting.concurrency, wanted.concurrency,
+        );
+    }
     info!(
-        "calls of the provider take at most {} MiB of memory: {concurrency} at once, each {} MiB and an answer of {} MiB",
-        mebibytes(concurrency.saturating_mul(memory.saturating_add(answer))),
-        mebibytes(memory),
-        mebibytes(answer),
+        "calls of the provider take at most {} MiB of memory: {} at once, each {} MiB, an answer of {} MiB and {} MiB beside",
+        mebibytes(fitting.all()),
+        fitting.concurrency,
+        mebibytes(fitting.guest),
+        mebibytes(fitting.answer),
+        mebibytes(fitting.one() - fitting.guest - fitting.answer),
     );
 }
 

@@ -10,6 +10,7 @@ mod crowds;
 mod election;
 mod flags;
 mod http;
+mod memory;
 mod metrics;
 mod networks;
 mod module;

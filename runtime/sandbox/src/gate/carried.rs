@@ -13,7 +13,7 @@ pub(super) struct Carried {
 }
 
 /// Why there is no answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// The Lease is gone, or the host has no address that may be dialled.
     Denied(Denied),

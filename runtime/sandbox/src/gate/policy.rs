@@ -86,7 +86,7 @@ impl Permitted {
 }
 
 /// Why the policy refuses.
-#[derive(Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Denied {
     pub(crate) code: Code,
     /// A sentence that says what the operator would have to allow, without its full stop.

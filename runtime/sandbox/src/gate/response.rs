@@ -39,9 +39,8 @@ pub(super) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) ->
 }
 
 /// The answer without the headers that do not concern a guest. `retry-after` comes in seconds, however it was written.
-pub(super) fn for_guest(answer: &Answer, now: SystemTime) -> GuestResponse {
-    let Answer { status, headers, body } = answer;
-    let mut headers = headers.clone();
+pub(super) fn for_guest(answer: Answer, now: SystemTime) -> GuestResponse {
+    let Answer { status, mut headers, body } = answer;
     let after = retry_after(&headers, now);
     headers.remove(RETRY_AFTER);
     if let Some(after) = after {
@@ -56,7 +55,7 @@ pub(super) fn for_guest(answer: &Answer, now: SystemTime) -> GuestResponse {
         .filter(|(name, _)| !is_stripped(name))
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?)))
         .collect();
-    GuestResponse { status: status.as_u16(), headers, body: body.clone() }
+    GuestResponse { status: status.as_u16(), headers, body }
 }
 
 fn is_stripped(name: &HeaderName) -> bool {
@@ -125,7 +124,7 @@ mod tests {
                 body: Vec::new(),
             };
             let seen: Vec<_> = seen.map(|it| ("retry-after".to_owned(), it.to_owned())).into_iter().collect();
-            assert_eq!(for_guest(&answer, now()).headers, seen, "{text}");
+            assert_eq!(for_guest(answer, now()).headers, seen, "{text}");
         }
     }
 
@@ -147,6 +146,6 @@ mod tests {
         };
         let seen = [("content-type", "application/json"), ("ratelimit-remaining", "7")];
         let seen: Vec<_> = seen.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        assert_eq!(for_guest(&answer, now()), GuestResponse { status: 200, headers: seen, body: b"{}".to_vec() });
+        assert_eq!(for_guest(answer, now()), GuestResponse { status: 200, headers: seen, body: b"{}".to_vec() });
     }
 }

@@ -76,7 +76,7 @@ pub(super) struct Exchange {
 }
 
 /// A complete answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,

@@ -23,6 +23,7 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
             report("slept")
         }
         ("eat-memory", _) => eat_memory(),
+        ("hold-memory", mebibytes) => hold_memory(mebibytes),
         ("recurse", _) => report(recurse(0)),
         ("recurse-and-log", _) => report(recurse_and_log(0)),
         ("panic", text) => panic!("{text}\n{{\"level\":\"ERROR\",\"fake\":1}}\u{1b}[2J\u{202e}{}", "x".repeat(1 << 20)),
@@ -74,6 +75,14 @@ fn eat_memory() -> Answer {
     loop {
         blocks.push(black_box(vec![1_u8; 1 << 20]));
     }
+}
+
+/// Takes as many mebibytes as the text begins with, and sleeps.
+fn hold_memory(mebibytes: &str) -> Answer {
+    let count: usize = mebibytes.split('.').next().and_then(|it| it.parse().ok()).unwrap_or(0);
+    let held = black_box(vec![1_u8; count << 20]);
+    thread::sleep(Duration::from_secs(3600));
+    report(held.len())
 }
 
 #[expect(unconditional_recursion, reason = "it is the crime")]
