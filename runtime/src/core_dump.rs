@@ -15,3 +15,18 @@ pub(crate) fn forbid() -> Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{dumpable_behavior, getrlimit};
+
+    use super::*;
+
+    #[test]
+    fn this_process_leaves_no_core_dump() {
+        forbid().unwrap();
+        assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
+        let limit = getrlimit(Resource::Core);
+        assert_eq!((limit.current, limit.maximum), (Some(0), Some(0)));
+    }
+}
