@@ -5,8 +5,9 @@ use std::path::Path;
 
 use sandbox::Endpoint;
 
-/// What is not a call, in bytes: the process itself, the cluster as it knows it, answers that serve several calls.
-const HOST: u64 = 128 << 20;
+/// What is not a call, in bytes: the process itself, the cluster as it knows it, answers that serve several calls; and two
+/// lists of machines at their limit of 80 MiB each, the last one and the one that is being read.
+const HOST: u64 = 224 << 20;
 
 /// What a call takes beside its guest's memory and an answer, in bytes: 8 MiB that guest and host hand to each other in
 /// one piece, and its stack of 2 MiB.
@@ -116,11 +117,11 @@ mod tests {
             (8, Some(u64::MAX), 8),
             // What deploy/ gives.
             (8, Some(1024 * MIB), 8),
-            (100, Some(1024 * MIB), 9),
-            (8, Some(512 * MIB), 4),
-            (8, Some((128 + 2 * 90) * MIB), 2),
-            (8, Some((128 + 2 * 90) * MIB - 1), 1),
-            (1, Some((128 + 90) * MIB), 1),
+            (100, Some(1024 * MIB), 8),
+            (8, Some(512 * MIB), 3),
+            (8, Some((224 + 2 * 90) * MIB), 2),
+            (8, Some((224 + 2 * 90) * MIB - 1), 1),
+            (1, Some((224 + 90) * MIB), 1),
         ] {
             let found = calls(concurrency).within(limit).unwrap();
             assert_eq!(found, calls(expected), "{concurrency} within {limit:?}");
@@ -130,10 +131,10 @@ mod tests {
 
     #[test]
     fn adv_122_memory_for_not_even_one_call_is_refused() {
-        for limit in [0, 64 * MIB, 128 * MIB, (128 + 90) * MIB - 1] {
+        for limit in [0, 64 * MIB, 224 * MIB, (224 + 90) * MIB - 1] {
             let refusal = calls(8).within(Some(limit)).unwrap_err();
             for part in
-                [&*format!("is {} MiB", limit / MIB), "90 MiB", "raise the limit to 218 MiB", "provider.limits.memory"]
+                [&*format!("is {} MiB", limit / MIB), "90 MiB", "raise the limit to 314 MiB", "provider.limits.memory"]
             {
                 assert!(refusal.contains(part), "{refusal}");
             }
