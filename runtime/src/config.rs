@@ -8,7 +8,7 @@ use std::path::Path;
 use ipnet::IpNet;
 use sandbox::{
     Addresses, CallLimits, CompileLimits, CredentialKind, CredentialSettings, Endpoint, EndpointLimits,
-    ProviderSettings, Rule, Source,
+    ProviderSettings, Rule, Source, WriteLimits,
 };
 
 use self::file::File;
@@ -102,13 +102,7 @@ impl TryFrom<File> for CloudConfig {
             },
             provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect(),
-            credentials: credentials
-                .into_iter()
-                .map(|file::Credential { name, bearer: file::Bearer { file } }| CredentialSettings {
-                    name,
-                    kind: CredentialKind::Bearer { file },
-                })
-                .collect(),
+            credentials: credentials.into_iter().map(credential).collect(),
             cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
         })
     }
@@ -196,6 +190,21 @@ fn endpoint(endpoint: file::Endpoint) -> Endpoint {
             response_bytes: limits.response_bytes.map_or(default.response_bytes, |it| it.0.0),
             total: limits.total.map_or(default.total, |it| it.0),
             ..default
+        },
+    }
+}
+
+fn credential(credential: file::Credential) -> CredentialSettings {
+    let file::Credential { name, bearer: file::Bearer { file }, limits } = credential;
+    let limits = limits.unwrap_or_default();
+    let default = WriteLimits::default();
+    CredentialSettings {
+        name,
+        kind: CredentialKind::Bearer { file },
+        limits: WriteLimits {
+            window: limits.window.map_or(default.window, |it| it.0.0),
+            deletions: limits.deletions.unwrap_or(default.deletions),
+            creations: limits.creations.unwrap_or(default.creations),
         },
     }
 }

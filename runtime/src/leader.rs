@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use controllers::{Recorder, Severity};
+use controllers::{Demands, Recorder, Severity};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -37,6 +37,8 @@ pub(crate) struct Leader {
     election: Election,
     tenure: Tenure,
     recorder: Recorder,
+    /// Where it is noted that a person has approved more writes.
+    demands: Demands,
     status: IntGauge,
     slow_path: IntCounter,
 }
@@ -49,6 +51,9 @@ pub(crate) struct Tenure {
     lease_duration: Duration,
     renew_deadline: Duration,
 }
+
+/// What is said when the annotation was found.
+const APPROVED: &str = "a person has approved it: for one window, writes to the cloud are not limited";
 
 /// How an attempt ended that got an answer.
 #[derive(Debug, Eq, PartialEq)]
@@ -87,6 +92,7 @@ impl Leader {
         settings: LeaderElection,
         host: &str,
         recorder: Recorder,
+        demands: Demands,
         metrics: &Metrics,
     ) -> Self {
         let identity = format!("{host}_{}", Uuid::new_v4());
@@ -101,6 +107,7 @@ impl Leader {
                 renew_deadline: settings.renew_deadline,
             },
             recorder,
+            demands,
             status,
             slow_path: metrics.slow_path.with_label_values(&[&settings.name]),
             settings,
@@ -226,8 +233,17 @@ impl Leader {
     }
 
     fn leads(&mut self, lease: Lease, begin: Now) -> Attempt {
+        // The write has taken the annotation away, and nobody else's can have: it counts once.
+        let is_approval = self.election.lease().is_some_and(election::approves_writes);
         self.election.wrote(lease, begin);
         *self.tenure.renewed() = Some(begin.local);
+        if is_approval {
+            self.demands.approve(tokio::time::Instant::now());
+            warn!("{APPROVED}");
+            if let Some(about) = self.about() {
+                self.recorder.record(about, Severity::Normal, "CloudWritesApproved", APPROVED);
+            }
+        }
         Attempt::Leads
     }
 

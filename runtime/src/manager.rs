@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use cloud_provider::Cloud;
-use controllers::{Account, Inventory, Nodes, Recorder, Severity, node, node_lifecycle, service};
+use controllers::{Account, Demands, Inventory, Nodes, Recorder, Severity, node, node_lifecycle, service};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 use self::cloud::Loaded;
@@ -44,6 +44,10 @@ struct Process {
     metrics: controllers::Metrics,
     /// `None` without leader election.
     leader: Option<Leader>,
+    /// What Services ask for.
+    demands: Demands,
+    /// What the gate says of writes that are withheld; taken by the task that tells of it.
+    withheld: mpsc::UnboundedReceiver<String>,
     /// Each ends with its name, when it should not.
     tasks: JoinSet<&'static str>,
     /// Each ends with its name, when it was told to.
@@ -96,11 +100,12 @@ impl Process {
         };
         api_server::wait(&unlimited, api_server.url()).await?;
 
-        let mut events = JoinSet::new();
+        let (mut events, demands) = (JoinSet::new(), Demands::default());
         let leader = settings.leader_election.clone().map(|election| {
             let (recorder, sender) = Recorder::new(unlimited.clone(), "cloud-controller-manager");
             events.spawn(sender);
-            Leader::new(unlimited.clone(), election, &uname().nodename().to_string_lossy(), recorder, &elections)
+            let host = uname().nodename().to_string_lossy().into_owned();
+            Leader::new(unlimited.clone(), election, &host, recorder, demands.clone(), &elections)
         });
         if let Some(tenure) = leader.as_ref().map(Leader::tenure) {
             health.add("leaderElection", move || !tenure.is_stuck());
@@ -114,12 +119,17 @@ impl Process {
         }
 
         let tenure = leader.as_ref().map(Leader::tenure);
+        let asked = demands.clone();
+        let (tell, withheld) = mpsc::unbounded_channel();
         let outside = cloud::Outside {
             client: unlimited,
             route: overrides.route,
             names: overrides.names,
             compiler: overrides.compiler,
             fence: Arc::new(move || tenure.as_ref().is_none_or(leader::Tenure::may_write)),
+            demands: Arc::new(move |window| asked.within(window, Instant::now())),
+            // Nobody listens where there is no Lease: the log has it.
+            withheld: Arc::new(move |message| drop(tell.send(message.to_owned()))),
             metrics: sandbox_metrics,
         };
         let loaded = cloud::load(&settings, config, outside).await?;
@@ -139,6 +149,8 @@ impl Process {
             running,
             metrics,
             leader,
+            demands,
+            withheld,
             tasks,
             controllers,
             stop,
@@ -166,6 +178,7 @@ impl Process {
         };
         self.tasks.spawn(async move { match watcher.follow(learned).await {} });
         self.watch_quarantine();
+        self.watch_withheld();
         self.start_controllers(&nodes);
         tokio::select! {
             Some(ended) = self.tasks.join_next() => ended_early(ended),
@@ -198,6 +211,29 @@ impl Process {
                 () = tell => {}
             }
             "the watch of the provider's quarantine"
+        });
+    }
+
+    /// Tells of writes to the cloud that are withheld, with an event on the Lease. Without leader election the log has to
+    /// do.
+    fn watch_withheld(&mut self) {
+        let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
+            return;
+        };
+        let (_, none) = mpsc::unbounded_channel();
+        let (mut withheld, stopped) = (std::mem::replace(&mut self.withheld, none), stopped(self.stop.subscribe()));
+        let tell = async move {
+            while let Some(message) = withheld.recv().await {
+                recorder.record(about.clone(), Severity::Warning, "CloudWritesWithheld", &message);
+            }
+        };
+        // Among the controllers, so that it gives its recorder back before the last events are sent.
+        self.controllers.spawn(async move {
+            tokio::select! {
+                () = stopped => {}
+                () = tell => {}
+            }
+            "the watch of writes that are withheld"
         });
     }
 
@@ -290,7 +326,9 @@ impl Process {
         };
         let recorder = self.recorder(service::COMPONENT);
         let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
-        let run = service::run(client, nodes, cloud, account, recorder, metrics, options, self.stopped());
+        let demands = self.demands.clone();
+        let stopped = self.stopped();
+        let run = service::run(client, nodes, cloud, account, demands, recorder, metrics, options, stopped);
         self.run(Controller::Service, run);
     }
 

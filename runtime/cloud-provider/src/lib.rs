@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod demand;
 mod description;
 mod error;
 mod identity;
@@ -12,6 +13,7 @@ mod load_balancer;
 mod notice;
 mod text;
 
+pub use crate::demand::Demand;
 pub use crate::description::{Annotation, Description, Endpoint, Permission, Setting};
 pub use crate::error::{Error, Result};
 pub use crate::identity::Identity;

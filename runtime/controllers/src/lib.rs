@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod demands;
 mod error;
 mod events;
 mod inventory;
@@ -30,6 +31,7 @@ mod watch;
 mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
+pub use crate::demands::{Demands, LONGEST_WINDOW};
 pub use crate::error::chain;
 pub use crate::events::{Recorder, Severity, reference};
 pub use crate::inventory::Inventory;

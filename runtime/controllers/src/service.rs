@@ -37,6 +37,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::account::Account;
+use crate::demands::Demands;
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{Recorder, Severity};
 use crate::lean::Lean;
@@ -50,7 +51,7 @@ use crate::worker::{self, Next, Reconcile, random};
 
 use self::changes::{Changes, Pass};
 use self::error::Error;
-use self::memory::{Memory, News};
+use self::memory::{Counted, Memory, News};
 use self::plan::{Plan, is_wanted, plan};
 use self::services::{Services, key};
 use self::wish::{Cluster, essence};
@@ -63,7 +64,7 @@ const SERVICES: &str = "service";
 const NODES: &str = "node";
 /// The longest pause of the back-off, in first pauses.
 const LONGEST: u32 = 60;
-/// How often it is looked whether the credentials have changed.
+/// How often it is looked whether what was refused may be allowed by now.
 const CREDENTIALS: Duration = Duration::from_secs(1);
 /// So many notices of one call become events.
 const NOTICES: usize = 10;
@@ -86,6 +87,7 @@ struct Controller {
     load_balancers: Arc<dyn LoadBalancers>,
     identity: Arc<dyn Identity>,
     account: Account,
+    demands: Demands,
     recorder: Recorder,
     metrics: Metrics,
     services: Services,
@@ -99,7 +101,7 @@ struct Controller {
 /// Runs the controller until `shutdown` is ready; then Services that are being worked on are finished. Returns at once if
 /// the cloud has no load balancers.
 ///
-/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are watched here.
+/// `recorder` writes as [`COMPONENT`]. What Services ask for is counted in `demands`. The watch of `nodes` has to run beside; Services are watched here.
 #[expect(
     clippy::too_many_arguments,
     reason = "what a controller needs is passed in, and nothing else holds it together"
@@ -109,6 +111,7 @@ pub async fn run(
     nodes: Nodes,
     cloud: Cloud,
     account: Account,
+    demands: Demands,
     recorder: Recorder,
     metrics: Metrics,
     options: Options,
@@ -117,17 +120,20 @@ pub async fn run(
     let Some(load_balancers) = cloud.load_balancers else { return };
     let (services, mut writer) = Services::new();
     let queue = Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random));
+    let counted =
+        Counted { demands: demands.clone(), provider_writes: cloud.description.writes_annotations.clone().into() };
     let controller = Arc::new(Controller {
         client: client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
         identity: cloud.identity,
         account,
+        demands,
         recorder,
         changes: Changes::new(nodes.clone(), metrics.queue(NODES)),
         metrics,
         services: services.clone(),
-        memory: Mutex::default(),
+        memory: Mutex::new(Memory::new(counted)),
         notices: Mutex::default(),
         queue: queue.clone(),
         back_off: BackOff { first: options.retry_base, longest: options.retry_base.saturating_mul(LONGEST) },
@@ -160,7 +166,7 @@ pub async fn run(
     background.spawn(async move {
         loop {
             tokio::time::sleep(CREDENTIALS).await;
-            let allowed = allowing.memory().allowed(allowing.identity.version());
+            let allowed = allowing.memory().allowed(allowing.rights());
             allowed.iter().for_each(|it| allowing.queue.add(it));
         }
     });
@@ -241,6 +247,11 @@ impl Controller {
 
     fn api(&self, service: &Service) -> Api<Lean<Service>> {
         Api::namespaced(self.client.clone(), &service.namespace().unwrap_or_default())
+    }
+
+    /// Another number whenever what was refused may be allowed: a credential has changed, or a person has approved.
+    fn rights(&self) -> u64 {
+        self.identity.version().wrapping_add(self.demands.approvals())
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {

@@ -13,7 +13,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use self::bearer::{Bearer, Token};
 pub use self::error::CredentialError;
-use crate::gate::{Endpoint, GateError, Permitted};
+use crate::gate::{Endpoint, GateError, Permitted, WriteLimits};
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(10);
@@ -25,6 +25,8 @@ pub struct CredentialSettings {
     pub name: String,
     /// What it is.
     pub kind: CredentialKind,
+    /// What may be written with it in any case.
+    pub limits: WriteLimits,
 }
 
 /// The kinds of credentials.
@@ -53,12 +55,12 @@ impl Credentials {
     /// If one cannot be read, holds no usable token, or if two credentials have one name.
     pub fn load(settings: Vec<CredentialSettings>) -> Result<Self, CredentialError> {
         let mut all: Vec<Bearer> = Vec::with_capacity(settings.len());
-        for CredentialSettings { name, kind } in settings {
+        for CredentialSettings { name, kind, limits } in settings {
             if all.iter().any(|it| it.name() == name) {
                 return Err(CredentialError::Twice { credential: name });
             }
             let CredentialKind::Bearer { file } = kind;
-            all.push(Bearer::load(name, file)?);
+            all.push(Bearer::load(name, file, limits)?);
         }
         Ok(Self { all: all.into(), approval: Arc::default() })
     }
@@ -92,6 +94,11 @@ impl Credentials {
             origin: origin.to_string(),
             file: bearer.origins_file(),
         })
+    }
+
+    /// What may be written with a credential in any case.
+    pub(crate) fn write_limits(&self, credential: &str) -> WriteLimits {
+        self.named(credential).map(Bearer::write_limits).unwrap_or_default()
     }
 
     /// Which version of its credential a request would carry now.

@@ -22,6 +22,7 @@ mod request;
 mod resolve;
 mod response;
 mod wire;
+mod writes;
 
 #[cfg(test)]
 mod fuzz;
@@ -30,6 +31,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -45,15 +47,17 @@ pub(crate) use self::policy::{Mode, Permitted};
 pub use self::request::Method;
 pub(crate) use self::request::{GuestRequest, GuestResponse, SendError};
 pub use self::resolve::Resolve;
+pub use self::writes::{APPROVAL, Demands, Withheld, WriteLimits};
 
 use self::audit::Entry;
 use self::budget::Budget;
 use self::carried::{Carried, Failure};
-use self::policy::Standing;
+use self::policy::{Denied, Standing};
 use self::reads::{Key, Reads};
 use self::wire::{Answer, Wire};
+use self::writes::{Kind, Place, Writes};
 use crate::call::CallId;
-use crate::credentials::Credentials;
+use crate::credentials::{Authenticated, Credentials};
 use crate::metrics::Metrics;
 
 /// Whether a request that is not GET or HEAD may leave now: whether this process leads, as far as it knows.
@@ -67,6 +71,10 @@ pub struct GateSettings {
     pub credentials: Credentials,
     /// Asked before every write.
     pub fence: Fence,
+    /// Asked before every write, too.
+    pub demands: Demands,
+    /// Who tells people of writes that are withheld.
+    pub withheld: Withheld,
     /// Where a checked address really is: the identity, except in tests, which lead public addresses to loopback.
     pub route: fn(SocketAddr) -> SocketAddr,
 }
@@ -92,6 +100,8 @@ struct Lane {
     budget: Arc<Budget>,
     wire: Wire,
     reads: Reads,
+    /// Shared by the endpoints with one credential.
+    writes: Arc<Writes>,
 }
 
 impl Gate {
@@ -114,16 +124,23 @@ impl Gate {
         metrics: Metrics,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, GateError> {
-        let GateSettings { endpoints, credentials, fence, route } = settings;
+        let GateSettings { endpoints, credentials, fence, demands, withheld, route } = settings;
         error::check(&endpoints, &credentials)?;
         let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
         let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
+        let mut writes: HashMap<String, Arc<Writes>> = HashMap::new();
         let lanes = endpoints
             .iter()
             .map(|endpoint| {
+                let (whose, limits) = match &endpoint.credential {
+                    Some(credential) => (format!("credential {credential}"), credentials.write_limits(credential)),
+                    None => (format!("endpoint {}", endpoint.name), WriteLimits::default()),
+                };
+                let make = || Arc::new(Writes::new(whose.clone(), limits, demands.clone(), withheld.clone()));
+                let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(Budget::new(&endpoint.limits));
                 let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route, budget.clone())?;
-                Ok(Lane { budget, wire, reads: Reads::new(endpoint.limits.reuse) })
+                Ok(Lane { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes })
             })
             .collect::<Result<_, GateError>>()?;
         Ok(Self { inner: Arc::new(Inner { endpoints, lanes, credentials, fence, networks, metrics }) })
@@ -248,7 +265,14 @@ impl Inner {
             self.credentials.check_approval().map_err(Failure::Unreachable)?;
         }
         let used = authenticated.used();
-        let answer = self.attempt(lane, authenticated, address).await?;
+        // The last thing before it leaves: what is refused before takes no place.
+        let kind = writes::kind_of(authenticated.permitted());
+        let place = kind.map(|it| self.place(lane, &authenticated, it)).transpose().map_err(Failure::Denied)?;
+        let answer = self.attempt(lane, authenticated, address).await;
+        if let Some(place) = place.filter(|_| was_not_carried_out(&answer)) {
+            place.give_back();
+        }
+        let answer = answer?;
         let Some(used) = used.filter(|_| answer.status == http::StatusCode::UNAUTHORIZED) else { return Ok(answer) };
         let is_new = self.credentials.refresh(&used, Instant::now()).await;
         match again {
@@ -260,10 +284,21 @@ impl Inner {
         }
     }
 
+    /// Counts a write among those of its credential.
+    fn place<'a>(&self, lane: &'a Lane, authenticated: &Authenticated, kind: Kind) -> Result<Place<'a>, Denied> {
+        let place = lane.writes.take(kind, Instant::now());
+        if place.is_err() {
+            let endpoint = authenticated.permitted().endpoint();
+            let credential = endpoint.credential.as_deref().unwrap_or_default();
+            self.metrics.writes_withheld.with_label_values(&[credential, &*endpoint.name, kind.as_str()]).inc();
+        }
+        place
+    }
+
     async fn attempt(
         &self,
         lane: &Lane,
-        authenticated: crate::credentials::Authenticated,
+        authenticated: Authenticated,
         address: &mut Option<SocketAddr>,
     ) -> Result<Answer, Failure> {
         let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
@@ -273,6 +308,15 @@ impl Inner {
         let status = exchange.result.as_ref().ok().map(|it| it.status);
         audit::attempted(&self.metrics, &endpoint.name, method, status, start.elapsed());
         exchange.result
+    }
+}
+
+/// Whether a write has certainly changed nothing: it did not leave, or the cloud has refused it.
+fn was_not_carried_out(answer: &Result<Answer, Failure>) -> bool {
+    match answer {
+        Ok(answer) => writes::was_refused(answer.status),
+        Err(Failure::Denied(_) | Failure::Paused(_) | Failure::Unreachable(_)) => true,
+        Err(Failure::Interrupted(_)) => false,
     }
 }
 

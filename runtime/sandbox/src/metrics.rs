@@ -13,6 +13,8 @@ pub struct Metrics {
     pub(crate) provider_calls: IntCounterVec,
     /// `aerostat_egress_denied_total{code}`.
     pub(crate) egress_denied: IntCounterVec,
+    /// `aerostat_cloud_writes_withheld_total{credential,endpoint,kind}`: `credential` is empty where there is none.
+    pub(crate) writes_withheld: IntCounterVec,
     /// `aerostat_provider_log_dropped_total{function}`: log lines over a call's limits.
     pub(crate) log_dropped: IntCounterVec,
     /// `aerostat_provider_quarantined`: 1 while the provider crashes again and again, and is left alone.
@@ -59,6 +61,11 @@ impl Metrics {
                 "aerostat_egress_denied_total",
                 "Requests of the provider that the gate refused, by code.",
                 &["code"],
+            )?,
+            writes_withheld: counter(
+                "aerostat_cloud_writes_withheld_total",
+                "Writes of the provider that were over the limits of their credential, by kind.",
+                &["credential", "endpoint", "kind"],
             )?,
             log_dropped: counter(
                 "aerostat_provider_log_dropped_total",

@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use sandbox::{BaseUrl, Digest, Method, PathPattern};
 use serde::Deserialize;
 
-use super::text::{AddressList, Bytes, Constant, Count, Only, Rate, Text};
+use super::text::{AddressList, Bytes, Constant, Count, Only, Rate, Text, Window};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -150,6 +150,16 @@ pub(super) struct EndpointLimits {
 pub(super) struct Credential {
     pub(super) name: String,
     pub(super) bearer: Bearer,
+    pub(super) limits: Option<WriteLimits>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteLimits {
+    pub(super) window: Option<Text<Window>>,
+    /// 0 forbids those that Kubernetes does not ask for; so it is with creations.
+    pub(super) deletions: Option<u32>,
+    pub(super) creations: Option<u32>,
 }
 
 #[derive(Deserialize)]

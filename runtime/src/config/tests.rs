@@ -37,7 +37,7 @@ endpoints:
     tls: {{ caFile: /etc/aerostat/ca.crt }}
     headers: [x-project]
 credentials:
-  - {{ name: token, bearer: {{ file: /etc/aerostat/token }} }}
+  - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9 }} }}
 clusterNetworks: {{ pods: [77.1.0.0/16, 2001:db8:1::/56], nodes: [88.1.2.0/24] }}
 "
     )
@@ -88,6 +88,8 @@ fn the_example_is_read() {
     assert_eq!(config.credentials[0].name, "token");
     assert_eq!(config.cluster_networks.pods, ["77.1.0.0/16".parse().unwrap(), "2001:db8:1::/56".parse().unwrap()]);
     assert_eq!(config.cluster_networks.nodes, ["88.1.2.0/24".parse().unwrap()]);
+    let limits = WriteLimits { window: Duration::from_secs(300), deletions: 7, creations: 9 };
+    assert_eq!(config.credentials[0].limits, limits);
 }
 
 #[test]

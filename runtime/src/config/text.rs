@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::time::Duration;
 
+use controllers::LONGEST_WINDOW;
 use ipnet::IpNet;
 use sandbox::{Addresses, BaseUrl, Digest, Method, PathPattern};
 use serde::Deserialize;
@@ -31,6 +32,19 @@ impl FromText for Duration {
         match duration::parse(text)? {
             Self::ZERO => Err("the duration must be longer than nothing".to_owned()),
             duration => Ok(duration),
+        }
+    }
+}
+
+/// A time over which something is counted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Window(pub(super) Duration);
+
+impl FromText for Window {
+    fn from_text(text: &str) -> Result<Self, String> {
+        match Duration::from_text(text)? {
+            it if it > LONGEST_WINDOW => Err(format!("\"{text}\" is longer than {LONGEST_WINDOW:?}; write 1h or less")),
+            it => Ok(Self(it)),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use sandbox::APPROVAL;
 
 /// One candidate's view of the Lease.
 pub(super) struct Election {
@@ -117,6 +118,12 @@ impl Election {
         let transitions = held.and_then(|it| it.lease_transitions).unwrap_or(0);
         let acquired = held.and_then(|it| it.acquire_time.as_ref()).map(|it| it.0).filter(|_| is_ours);
         let mut claim = lease.clone();
+        // An approval counts once: whoever holds the Lease takes it away, and knows by that that it is his.
+        if approves_writes(lease)
+            && let Some(annotations) = &mut claim.metadata.annotations
+        {
+            annotations.remove(APPROVAL);
+        }
         claim.spec = Some(LeaseSpec {
             // What newer servers keep in the spec is theirs.
             preferred_holder: held.and_then(|it| it.preferred_holder.clone()),
@@ -140,6 +147,12 @@ impl Election {
             ..LeaseSpec::default()
         }
     }
+}
+
+/// Whether a person has approved on the Lease that more is written to the cloud than its limits allow.
+pub(super) fn approves_writes(lease: &Lease) -> bool {
+    let annotations = lease.metadata.annotations.as_ref();
+    annotations.and_then(|it| it.get(APPROVAL)).is_some_and(|it| it == "true")
 }
 
 impl Observed {
@@ -194,6 +207,24 @@ mod tests {
 
     fn candidate(name: &str) -> Election {
         Election::new(name.to_owned(), Duration::from_secs(15))
+    }
+
+    #[test]
+    fn adv_104_an_approval_is_taken_off_the_lease_once() {
+        let (mut world, mut first) = (World::new(), candidate("first"));
+        assert!(world.attempt(&mut first));
+        let lease = world.lease.as_mut().unwrap();
+        let annotations = lease.metadata.annotations.get_or_insert_default();
+        annotations.insert(APPROVAL.to_owned(), "true".to_owned());
+        annotations.insert("other".to_owned(), "kept".to_owned());
+        let found = world.lease.clone().unwrap();
+        assert!(approves_writes(&found));
+        let Next::Replace(claim) = first.next(Some(found), world.now()) else { panic!("it is ours") };
+        assert!(!approves_writes(&claim));
+        assert_eq!(claim.metadata.annotations, Some([("other".to_owned(), "kept".to_owned())].into()));
+        assert!(first.lease().is_some_and(approves_writes), "what is replaced is remembered until it is written");
+        first.wrote(claim, world.now());
+        assert!(!first.lease().is_some_and(approves_writes));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use anyhow::{Context, Error, Result, bail};
 use cloud_provider::{Cloud, Description};
 use kube::Client;
 use sandbox::{
-    Credentials, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, ProviderSettings, Resolve, Sandbox,
+    Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, ProviderSettings, Resolve, Sandbox,
+    Withheld,
 };
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -35,6 +36,10 @@ pub(super) struct Outside {
     pub(super) compiler: Option<PathBuf>,
     /// Whether this process leads.
     pub(super) fence: Fence,
+    /// What Kubernetes asks for.
+    pub(super) demands: Demands,
+    /// Who tells people of writes that are withheld.
+    pub(super) withheld: Withheld,
     pub(super) metrics: Metrics,
 }
 
@@ -70,7 +75,14 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
     let memory = limits.memory;
 
     let credentials = Credentials::load(credentials).with_context(file)?;
-    let gate = GateSettings { endpoints, credentials: credentials.clone(), fence: outside.fence, route: outside.route };
+    let gate = GateSettings {
+        endpoints,
+        credentials: credentials.clone(),
+        fence: outside.fence,
+        demands: outside.demands,
+        withheld: outside.withheld,
+        route: outside.route,
+    };
     let gate = match outside.names {
         Some(names) => Gate::with_resolver(gate, outside.metrics.clone(), names),
         None => Gate::new(gate, outside.metrics.clone()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::Description;
+use cloud_provider::{Demand, Description};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use prometheus::Registry;
 use sandbox::{
@@ -94,7 +94,14 @@ async fn describe() -> Description {
         limits: EndpointLimits::default(),
     };
     let credentials = Credentials::load(Vec::new()).unwrap();
-    let settings = GateSettings { endpoints: vec![api], credentials, fence: Arc::new(|| true), route: |it| it };
+    let settings = GateSettings {
+        endpoints: vec![api],
+        credentials,
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        withheld: Arc::new(|_| ()),
+        route: |it| it,
+    };
     let gate = Gate::new(settings, metrics.clone()).unwrap();
     let sandbox = Sandbox::new(64 << 20).unwrap();
     let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();

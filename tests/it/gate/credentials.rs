@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use sandbox::{
     BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateError, GateSettings, Metrics,
+    WriteLimits,
 };
 use tests::capture::{Capture, Step};
 use tests::wait;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::setup::{Folder, Lab, Outcome, Setup, bearer, endpoint, get};
+use crate::setup::{Folder, Lab, Outcome, Setup, any, bearer, endpoint, get};
 
 fn with_token(base_url: &str) -> Endpoint {
     Endpoint { credential: Some("token".to_owned()), ..endpoint(base_url) }
@@ -30,7 +31,14 @@ fn tokens(server: &Capture) -> Vec<String> {
 }
 
 fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError> {
-    let settings = GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
+    let settings = GateSettings {
+        endpoints: vec![endpoint],
+        credentials,
+        fence: Arc::new(|| true),
+        demands: any(),
+        withheld: Arc::new(|_| ()),
+        route: |it| it,
+    };
     Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap())
 }
 
@@ -39,7 +47,10 @@ fn unusable(text: &str) -> String {
     let folder = Folder::new();
     let file = folder.write("token", text);
     let kind = CredentialKind::Bearer { file: file.clone() };
-    let error = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).err().expect(text);
+    let error =
+        Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind, limits: WriteLimits::default() }])
+            .err()
+            .expect(text);
     error.to_string().replace(&file.display().to_string(), "FILE")
 }
 
@@ -202,7 +213,10 @@ fn a_token_is_one_line_of_visible_characters() {
 fn an_unreadable_token_is_an_error_with_the_next_step() {
     let file = Folder::new().write("token", "").with_file_name("gone");
     let kind = CredentialKind::Bearer { file: file.clone() };
-    let error = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).err().unwrap();
+    let error =
+        Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind, limits: WriteLimits::default() }])
+            .err()
+            .unwrap();
     let expected = format!(
         "credential token: cannot read {}; mount the Secret there, readable for this process, or correct `bearer.file`",
         file.display()

@@ -6,7 +6,7 @@ use sandbox::{Addresses, ApiServer, BaseUrl, CallLimits, Endpoint, Gate, GateSet
 use tests::capture::{Blackhole, Capture, Step};
 
 use crate::audit;
-use crate::setup::{Folder, Lab, Names, Outcome, Setup, endpoint, get, lead, load, named, route};
+use crate::setup::{Folder, Lab, Names, Outcome, Setup, any, endpoint, get, lead, load, named, route};
 
 const NAME: &str = "api.example.com";
 
@@ -44,6 +44,8 @@ fn refusal(base_url: &str) -> String {
         endpoints: vec![endpoint(base_url)],
         credentials: sandbox::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
+        demands: any(),
+        withheld: std::sync::Arc::new(|_| ()),
         route: |it| it,
     };
     let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
@@ -230,6 +232,8 @@ async fn a_name_for_loopback_is_refused_with_the_systems_resolver_too() {
         endpoints: vec![endpoint(&base_url)],
         credentials: sandbox::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
+        demands: any(),
+        withheld: std::sync::Arc::new(|_| ()),
         route: |it| it,
     };
     let lab = load(CallLimits::default(), |metrics| Gate::new(settings, metrics).unwrap()).await;

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Error, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Traffic};
+use cloud_provider::{Demand, Error, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Traffic};
 use prometheus::Registry;
 use sandbox::{
-    Addresses, BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint,
-    EndpointLimits, Gate, GateSettings, Method, Metrics, Networks, PathPattern, Provider, ProviderSettings, Resolve,
-    Rule, Sandbox, Source,
+    Addresses, BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Demands, Digest,
+    Endpoint, EndpointLimits, Gate, GateSettings, Method, Metrics, Networks, PathPattern, Provider, ProviderSettings,
+    Resolve, Rule, Sandbox, Source, WriteLimits,
 };
 use serde::{Deserialize, Serialize};
 use tests::capture::Capture;
@@ -68,7 +68,14 @@ impl Setup {
 
     pub(crate) async fn load(self) -> Lab {
         let Self { endpoints, credentials, networks, names, limits, route } = self;
-        let settings = GateSettings { endpoints, credentials, fence: Arc::new(|| true), route };
+        let settings = GateSettings {
+            endpoints,
+            credentials,
+            fence: Arc::new(|| true),
+            demands: any(),
+            withheld: Arc::new(|_| ()),
+            route,
+        };
         load(limits, |metrics| {
             let gate = Gate::with_resolver(settings, metrics, names).unwrap_or_else(|error| panic!("{error}"));
             gate.set_networks(networks);
@@ -92,6 +99,11 @@ pub(crate) async fn load(limits: CallLimits, gate: impl FnOnce(Metrics) -> Gate)
     let provider = Provider::load(sandbox(), module, settings, gate, metrics).await.unwrap();
     let cloud = provider.cloud();
     Lab { instances: cloud.instances.unwrap(), load_balancers: cloud.load_balancers.unwrap(), registry }
+}
+
+/// Lets any number of writes leave: no test here is about how many there are.
+pub(crate) fn any() -> Demands {
+    Arc::new(|_| Demand { is_approved: true, ..Demand::default() })
 }
 
 /// One sandbox for all tests: what it costs is the ticking thread.
@@ -133,8 +145,8 @@ pub(crate) fn named(base_url: &str, capture: &Capture, folder: &Folder) -> Endpo
 /// A bearer credential `token` in a file `token`.
 pub(crate) fn bearer(folder: &Folder, token: &str) -> Credentials {
     let file = folder.write("token", token);
-    Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind: CredentialKind::Bearer { file } }])
-        .unwrap()
+    let (name, kind) = ("token".to_owned(), CredentialKind::Bearer { file });
+    Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
 }
 
 /// A gate with a hostile guest behind it.

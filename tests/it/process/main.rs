@@ -21,3 +21,4 @@ mod secrets;
 mod setup;
 mod spin;
 mod start;
+mod writes;

@@ -5,11 +5,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Instance, Instances, LoadBalancers, Machine, Reply, Result};
+use cloud_provider::{Demand, Instance, Instances, LoadBalancers, Machine, Reply, Result};
 use prometheus::Registry;
 use sandbox::{
     Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
-    Gate, GateSettings, Method, Metrics, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source,
+    Gate, GateSettings, Method, Metrics, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source, WriteLimits,
 };
 use tests::digitalocean::{Authorization, Droplet, Options, Simulator};
 use tests::guests;
@@ -74,7 +74,12 @@ impl Rig {
             ..endpoint(&cloud.base_url(), &[])
         };
         let kind = CredentialKind::Bearer { file: token.0.clone() };
-        let credentials = Credentials::load(vec![CredentialSettings { name: "token".to_owned(), kind }]).unwrap();
+        let credentials = Credentials::load(vec![CredentialSettings {
+            name: "token".to_owned(),
+            kind,
+            limits: WriteLimits::default(),
+        }])
+        .unwrap();
         let provider = load(guests::DIGITALOCEAN, setup.settings, api, credentials).await;
         let abilities = provider.cloud();
         let (instances, load_balancers) = (abilities.instances.unwrap(), abilities.load_balancers.unwrap());
@@ -171,7 +176,14 @@ pub(crate) async fn load(
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let writes_annotations = WRITTEN.map(str::to_owned).to_vec();
     let settings = ProviderSettings { settings, writes_annotations, ..ProviderSettings::default() };
-    let gate = GateSettings { endpoints: vec![endpoint], credentials, fence: Arc::new(|| true), route: |it| it };
+    let gate = GateSettings {
+        endpoints: vec![endpoint],
+        credentials,
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        withheld: Arc::new(|_| ()),
+        route: |it| it,
+    };
     let gate = Gate::new(gate, metrics.clone()).unwrap();
     Provider::load(&SANDBOX, module, settings, gate, metrics).await.unwrap_or_else(|error| panic!("{error:?}"))
 }

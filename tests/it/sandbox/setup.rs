@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Reply, Traffic,
+    Demand, Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Reply, Traffic,
 };
 use prometheus::Registry;
 use sandbox::{
@@ -125,6 +125,8 @@ impl Guest {
             endpoints: self.endpoints,
             credentials: Credentials::load(Vec::new()).unwrap(),
             fence: Arc::new(|| true),
+            demands: Arc::new(|_| Demand::default()),
+            withheld: Arc::new(|_| ()),
             route: self.route,
         };
         let gate = Gate::new(gate, metrics.clone()).unwrap();

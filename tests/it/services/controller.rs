@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::service::{self, COMPONENT, Options};
-use controllers::{Account, Metrics, Nodes, Recorder};
+use controllers::{Account, Demands, Metrics, Nodes, Recorder};
 use k8s_openapi::api::core::v1::{Node, NodeAddress, Service, ServicePort, ServiceSpec};
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -65,6 +65,7 @@ impl Controller {
         let metrics = Metrics::register(&registry).expect("nothing is registered yet");
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
         let (recorder, sender) = Recorder::new(client.clone(), COMPONENT);
+        let demands = Demands::default();
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {
             let _ = stopped.await;
@@ -75,7 +76,7 @@ impl Controller {
         });
         beside.spawn(sender);
         let mut run = JoinSet::new();
-        run.spawn(service::run(client, nodes.clone(), cloud, account, recorder, metrics, options, shutdown));
+        run.spawn(service::run(client, nodes.clone(), cloud, account, demands, recorder, metrics, options, shutdown));
         Controller { registry, nodes, run, beside, stop }
     }
 

@@ -79,6 +79,11 @@ impl Host {
     }
 }
 
+/// Whether these are the same nodes, wherever they are reached. Both are sorted by name.
+pub(super) fn have_same_names(one: &[Host], other: &[Host]) -> bool {
+    one.iter().map(|it| &it.name).eq(other.iter().map(|it| &it.name))
+}
+
 /// The first names of hosts, as upstream's messages list them: `[n1 n2 <3 more>]`.
 pub(super) fn names(hosts: &[Host]) -> String {
     let mut names: Vec<_> = hosts.iter().take(NAMED).map(|it| it.name.clone()).collect();

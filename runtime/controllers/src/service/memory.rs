@@ -9,18 +9,28 @@ use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::ResourceExt;
 use tokio::time::Instant;
 
+use crate::demands::{Demands, Waiting};
 use crate::events::reference;
 use crate::service::burst::Burst;
 use crate::service::changes::Pass;
 use crate::service::error::Obstacle;
-use crate::service::hosts::Host;
+use crate::service::hosts::{Host, have_same_names};
 use crate::service::status;
-use crate::service::wish::essence;
+use crate::service::wish::{asked, essence};
 
 /// What is remembered of Services, by key.
 #[derive(Default)]
 pub(super) struct Memory {
     entries: HashMap<String, Entry>,
+    counted: Counted,
+}
+
+/// Where it is counted what Kubernetes asks for.
+#[derive(Clone, Default)]
+pub(super) struct Counted {
+    pub(super) demands: Demands,
+    /// The annotations that the provider writes: what it says itself is not asked for.
+    pub(super) provider_writes: Arc<[String]>,
 }
 
 /// What is remembered of one Service.
@@ -47,6 +57,11 @@ pub(super) struct Entry {
     /// What the provider answered, and could not be written.
     pub(super) unwritten: Option<Unwritten>,
     burst: Burst,
+    counted: Counted,
+    /// Which of its changes count: a Service or a node that flaps must not let a provider write without end.
+    counted_burst: Burst,
+    /// There while it waits for its first load balancer.
+    waiting: Option<Waiting>,
     /// Whether the beginning of the present work was told.
     told: bool,
     /// The failure that was shown last.
@@ -135,6 +150,11 @@ pub(super) enum News {
 }
 
 impl Memory {
+    /// Nothing is remembered yet.
+    pub(super) fn new(counted: Counted) -> Self {
+        Self { entries: HashMap::new(), counted }
+    }
+
     /// What is remembered under a key.
     pub(super) fn get(&mut self, key: &str) -> Option<&mut Entry> {
         self.entries.get_mut(key)
@@ -146,7 +166,7 @@ impl Memory {
         if self.entries.get(key).is_some_and(|it| it.uid != uid) {
             self.entries.remove(key);
         }
-        self.entries.entry(key.to_owned()).or_insert_with(|| Entry::new(service, now))
+        self.entries.entry(key.to_owned()).or_insert_with(|| Entry::new(service, &self.counted, now))
     }
 
     /// As [`Memory::get`], to look at.
@@ -171,7 +191,8 @@ impl Memory {
 }
 
 impl Entry {
-    fn new(service: &Service, now: Instant) -> Self {
+    fn new(service: &Service, counted: &Counted, now: Instant) -> Self {
+        let current = status::current(service);
         Self {
             uid: service.metadata.uid.clone().unwrap_or_default(),
             about: reference(service),
@@ -181,10 +202,13 @@ impl Entry {
             cause: Cause::Service,
             may_stand: false,
             memo: status::memo(service).map(str::to_owned),
-            current: status::current(service),
+            waiting: None,
+            current,
             written: None,
             unwritten: None,
             burst: Burst::new(now),
+            counted: counted.clone(),
+            counted_burst: Burst::new(now),
             told: false,
             shown: None,
             obstacle: Obstacle::Time,
@@ -201,25 +225,50 @@ impl Entry {
                 return Turn::Wait(pause);
             }
             let new_hosts = self.wish.is_none() || other_hosts;
-            self.wish = Some(wish.clone());
             self.shown = None;
             self.told = false;
-            return self.ask(Cause::Service, hosts, new_hosts);
+            return self.ask(Cause::Service, wish, hosts, new_hosts, now);
         }
         match self.state {
-            State::Settled if other_hosts => self.ask(Cause::Hosts, hosts, true),
+            State::Settled if other_hosts => self.ask(Cause::Hosts, wish, hosts, true, now),
             State::Settled => Turn::Rest,
             State::Pending(until) if until > now => Turn::Wait(until - now),
-            State::Pending(_) => self.ask(self.cause, hosts, false),
-            State::Open | State::Deleting(_) | State::Released => self.ask(Cause::Service, hosts, other_hosts),
+            State::Pending(_) => self.ask(self.cause, wish, hosts, false, now),
+            State::Open | State::Deleting(_) | State::Released => {
+                self.ask(Cause::Service, wish, hosts, other_hosts, now)
+            }
         }
     }
 
-    fn ask(&mut self, cause: Cause, hosts: &Arc<[Host]>, new_hosts: bool) -> Turn {
+    fn ask(&mut self, cause: Cause, wish: &LoadBalancer, hosts: &Arc<[Host]>, new_hosts: bool, now: Instant) -> Turn {
+        self.count(wish, hosts, now);
+        self.wish = Some(wish.clone());
         self.hosts = hosts.clone();
         self.cause = cause;
         self.state = State::Open;
         Turn::Ask { cause, new_hosts }
+    }
+
+    /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
+    /// annotations that it writes, and the addresses of machines.
+    fn count(&mut self, wish: &LoadBalancer, hosts: &[Host], now: Instant) {
+        let written = &self.counted.provider_writes;
+        match &self.wish {
+            None => {
+                self.counted.demands.add_new(now);
+                self.waiting = self.current.is_empty().then(|| self.counted.demands.wait());
+            }
+            Some(before) if asked(before, written) != asked(wish, written) || !have_same_names(&self.hosts, hosts) => {
+                self.count_change(now);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn count_change(&mut self, now: Instant) {
+        if self.counted_burst.take(now).is_ok() {
+            self.counted.demands.add_change(now);
+        }
     }
 
     /// Whether the work that begins is still to be told of. It is told once for each wish.
@@ -236,9 +285,11 @@ impl Entry {
     }
 
     /// Begins or goes on to delete what was wished for. Returns whether it begins.
-    pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer) -> bool {
+    pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
         let begins = !matches!(self.state, State::Deleting(_));
         if begins {
+            self.count_change(now);
+            self.waiting = None;
             self.wish = Some(essence(unwanted.clone()));
             self.may_stand = true;
             self.shown = None;
@@ -291,6 +342,7 @@ impl Entry {
     /// There is nothing left to do for the present wish.
     pub(super) fn settle(&mut self) {
         self.state = State::Settled;
+        self.waiting = None;
         self.shown = None;
     }
 

@@ -36,7 +36,7 @@ impl Controller {
         }
         self.account.check().await.map_err(Error::Delete)?;
         let about = reference(service.as_ref());
-        if self.memory().entry(key, &service, now).begin_deletion(&unwanted) {
+        if self.memory().entry(key, &service, now).begin_deletion(&unwanted, now) {
             self.tell_of_deletion(&about);
         }
         if let Some((memo, elder)) = self.elder(&service) {
@@ -143,7 +143,7 @@ impl Controller {
             return Ok(None);
         }
         self.account.check().await.map_err(Error::Vanished)?;
-        if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted)) {
+        if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
             self.tell_of_deletion(&about);
         }
         match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {

@@ -55,7 +55,7 @@ impl Controller {
 
     async fn look(&self, key: &str) -> Result<Step<Next>, Error> {
         let service = self.latest(key);
-        let credentials = self.identity.version();
+        let credentials = self.rights();
         if let Some(entry) = self.memory().get(key) {
             entry.begin(credentials);
         }

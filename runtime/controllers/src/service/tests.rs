@@ -70,6 +70,7 @@ impl Rig {
             load_balancers: cloud.clone(),
             identity: cloud.clone(),
             account: Account::any(),
+            demands: Demands::default(),
             recorder,
             changes: Changes::new(Nodes::of([]), metrics.queue(NODES)),
             services: known,

@@ -87,6 +87,13 @@ pub(super) fn essence(mut wish: LoadBalancer) -> LoadBalancer {
     wish
 }
 
+/// What a Service asks for, without the annotations in which its provider notes something.
+pub(super) fn asked(wish: &LoadBalancer, provider_writes: &[String]) -> LoadBalancer {
+    let mut asked = essence(wish.clone());
+    asked.annotations.retain(|(key, _)| !provider_writes.contains(key));
+    asked
+}
+
 /// Those that the provider describes: a change of any other is no change of the wish.
 fn annotations(service: &Service, description: &Description) -> Vec<(String, String)> {
     let is_read = |key: &str| description.annotations.iter().any(|it| it.key == key);

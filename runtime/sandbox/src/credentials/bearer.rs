@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::error::CredentialError;
 use super::secret::Secret;
-use crate::gate::Origin;
+use crate::gate::{Origin, WriteLimits};
 
 /// The longest token or list of origins.
 const FILE_BYTES: u64 = 16 << 10;
@@ -19,6 +19,7 @@ const FILE_BYTES: u64 = 16 << 10;
 /// A bearer token, as its file has it now.
 pub(super) struct Bearer {
     files: Arc<Files>,
+    limits: WriteLimits,
     current: Mutex<Arc<Token>>,
     /// One look at a time.
     looks: tokio::sync::Mutex<Looks>,
@@ -46,12 +47,17 @@ pub(super) struct Token {
 }
 
 impl Bearer {
-    pub(super) fn load(credential: String, file: PathBuf) -> Result<Self, CredentialError> {
+    pub(super) fn load(credential: String, file: PathBuf, limits: WriteLimits) -> Result<Self, CredentialError> {
         let mut origins = file.clone().into_os_string();
         origins.push(".origins");
         let files = Files { credential, token: file, origins: origins.into() };
         let token = files.read(1)?;
-        Ok(Self { files: Arc::new(files), current: Mutex::new(Arc::new(token)), looks: tokio::sync::Mutex::default() })
+        let current = Mutex::new(Arc::new(token));
+        Ok(Self { files: Arc::new(files), limits, current, looks: tokio::sync::Mutex::default() })
+    }
+
+    pub(super) fn write_limits(&self) -> WriteLimits {
+        self.limits
     }
 
     pub(super) fn name(&self) -> &str {

@@ -145,6 +145,8 @@ mod tests {
             endpoints: vec![changed],
             credentials: Credentials::default(),
             fence: std::sync::Arc::new(|| true),
+            demands: std::sync::Arc::new(|_| cloud_provider::Demand::default()),
+            withheld: std::sync::Arc::new(|_| ()),
             route: |it| it,
         };
         let error = Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap()).err()?;

@@ -116,6 +116,7 @@ pub(crate) enum Code {
     Header,
     Query,
     Budget,
+    Writes,
     Ip,
 }
 
@@ -130,6 +131,7 @@ impl Code {
             Self::Header => "E-EGRESS-HEADER",
             Self::Query => "E-EGRESS-QUERY",
             Self::Budget => "E-EGRESS-BUDGET",
+            Self::Writes => "E-EGRESS-WRITES",
             Self::Ip => "E-EGRESS-IP",
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
+use cloud_provider::Demand;
 use prometheus::Registry;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -63,12 +64,18 @@ fn gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static, token
     let mut endpoint = endpoint(&server.url);
     let credentials = token.map(|file| {
         endpoint.credential = Some("token".to_owned());
-        CredentialSettings { name: "token".to_owned(), kind: CredentialKind::Bearer { file: file.clone() } }
+        CredentialSettings {
+            name: "token".to_owned(),
+            kind: CredentialKind::Bearer { file: file.clone() },
+            limits: WriteLimits::default(),
+        }
     });
     let settings = GateSettings {
         endpoints: vec![endpoint],
         credentials: Credentials::load(credentials.into_iter().collect()).unwrap(),
         fence: Arc::new(fence),
+        demands: Arc::new(|_| Demand::default()),
+        withheld: Arc::new(|_| ()),
         route: |it| it,
     };
     Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|error| panic!("{error}"))
@@ -169,4 +176,36 @@ async fn after_a_new_credential_writes_wait_until_it_is_approved() {
     gate.approve(gate.version());
     assert!(call.send(post()).await.is_ok());
     assert_eq!(server.requests().iter().filter(|it| it.starts_with("POST")).count(), 2);
+}
+
+/// How many of thirty DELETEs leave, each in a call of its own.
+async fn deletions_that_leave(status: &'static str) -> usize {
+    let server = Server::start(status).await;
+    let gate = gate(&server, || true, None);
+    for sent in 0..30 {
+        let mut call = open(&gate, Mode::Write { deletes: 1 });
+        match call.send(request(Method::Delete, &["v2", "load_balancers", "1"])).await {
+            Ok(_) => {}
+            denied => {
+                assert_denied(denied, "E-EGRESS-WRITES");
+                assert_eq!(server.requests().len(), sent);
+                let metric = gate.inner.metrics.writes_withheld.with_label_values(&["", "api", "deletion"]);
+                assert_eq!(metric.get(), 1);
+                return sent;
+            }
+        }
+    }
+    30
+}
+
+#[tokio::test]
+async fn adv_104_twenty_deletions_leave_over_all_calls() {
+    assert_eq!(deletions_that_leave("204 No Content").await, 20);
+    assert_eq!(deletions_that_leave("503 Service Unavailable").await, 20, "they may have been carried out");
+}
+
+#[tokio::test]
+async fn adv_104_refused_deletions_give_their_places_back() {
+    assert_eq!(deletions_that_leave("404 Not Found").await, 30);
+    assert_eq!(deletions_that_leave("422 Unprocessable Entity").await, 30);
 }

@@ -9,6 +9,7 @@ mod named;
 mod network;
 mod resources;
 mod wasi;
+mod writes;
 
 use aerostat_sdk::{
     Address, Annotation, Description, Endpoint, Error, Instance, Instances, LoadBalancer, LoadBalancers, Node, Page,
@@ -96,7 +97,7 @@ impl Instances for Hostile {
 
 impl LoadBalancers for Hostile {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        load_balancers::ensure(desired)
+        writes::ensure(desired).unwrap_or_else(|| load_balancers::ensure(desired))
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Removal> {

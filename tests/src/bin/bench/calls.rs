@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cloud_provider::{Error, Machine};
+use cloud_provider::{Demand, Error, Machine};
 use sandbox::{
     Addresses, BaseUrl, CallLimits, Credentials, Digest, Endpoint, EndpointLimits, Gate, GateSettings, Metrics,
     Provider, ProviderSettings, Sandbox, Source,
@@ -52,6 +52,8 @@ async fn load() -> Result<Provider> {
         endpoints: vec![endpoint],
         credentials: Credentials::load(Vec::new())?,
         fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        withheld: Arc::new(|_| ()),
         route: |it| it,
     };
     let source = Source::File {

@@ -1,3 +1,5 @@
+mod counts;
+
 use cloud_provider::Standing;
 use serde_json::{Value, json};
 
@@ -255,8 +257,8 @@ fn a_deletion_begins_once_and_ends_everything() {
     let (now, wish) = (story.now, wished(&service));
     let entry = story.entry(&service);
     assert_eq!(entry.news(&service, None, true), News::Different);
-    assert!(entry.begin_deletion(&wish));
-    assert!(!entry.begin_deletion(&wish));
+    assert!(entry.begin_deletion(&wish, now));
+    assert!(!entry.begin_deletion(&wish, now));
     entry.follow(Then::Deleting(now + 5 * SECOND));
     assert_eq!(entry.deleting(now), Some(5 * SECOND));
     assert_eq!(entry.deleting(now + 5 * SECOND), None);

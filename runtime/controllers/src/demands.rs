@@ -1,0 +1,146 @@
+//! How much Kubernetes asks to have changed in the cloud, counted over the last minutes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cloud_provider::Demand;
+use tokio::time::Instant;
+
+/// The longest time that can be asked about.
+pub const LONGEST_WINDOW: Duration = Duration::from_secs(3600);
+/// What was counted within this time is kept as one entry.
+const STEP: Duration = Duration::from_secs(1);
+
+/// What Kubernetes asks to have changed in the cloud. Clones share the counts.
+#[derive(Clone, Default)]
+pub struct Demands(Arc<Mutex<Counts>>);
+
+#[derive(Default)]
+struct Counts {
+    waiting: u32,
+    new: Window,
+    changes: Window,
+    approved: Option<Instant>,
+    approvals: u64,
+}
+
+/// A Service that waits for its first load balancer, until this is dropped.
+pub(crate) struct Waiting(Demands);
+
+impl Demands {
+    /// What was asked for in the `window` that ends now. The window is at most [`LONGEST_WINDOW`].
+    #[must_use]
+    pub fn within(&self, window: Duration, now: Instant) -> Demand {
+        let counts = self.counts();
+        Demand {
+            waiting: counts.waiting,
+            new: counts.new.within(window, now),
+            changes: counts.changes.within(window, now),
+            is_approved: counts.approved.is_some_and(|it| now.saturating_duration_since(it) < window),
+        }
+    }
+
+    /// A person approves that more is written, for one window from now on.
+    pub fn approve(&self, now: Instant) {
+        let mut counts = self.counts();
+        counts.approved = Some(now);
+        counts.approvals += 1;
+    }
+
+    /// How often a person has approved.
+    pub(crate) fn approvals(&self) -> u64 {
+        self.counts().approvals
+    }
+
+    /// A Service was seen for the first time.
+    pub(crate) fn add_new(&self, now: Instant) {
+        self.counts().new.add(now);
+    }
+
+    /// A Service asks for something else than before, has nodes with other names, or is deleted.
+    pub(crate) fn add_change(&self, now: Instant) {
+        self.counts().changes.add(now);
+    }
+
+    /// A Service waits for its first load balancer from now on.
+    pub(crate) fn wait(&self) -> Waiting {
+        self.counts().waiting += 1;
+        Waiting(self.clone())
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        // Nothing panics while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.counts().waiting -= 1;
+    }
+}
+
+/// A count over the last minutes. Its clock is an argument.
+#[derive(Default)]
+struct Window(VecDeque<(Instant, u32)>);
+
+impl Window {
+    fn add(&mut self, now: Instant) {
+        while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) > LONGEST_WINDOW + STEP) {
+            self.0.pop_front();
+        }
+        match self.0.back_mut() {
+            Some((at, count)) if now.saturating_duration_since(*at) < STEP => *count = count.saturating_add(1),
+            Some(_) | None => self.0.push_back((now, 1)),
+        }
+    }
+
+    fn within(&self, window: Duration, now: Instant) -> u32 {
+        let recent = self.0.iter().rev().take_while(|(at, _)| now.saturating_duration_since(*at) < window);
+        recent.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_secs(600);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn changes_count_for_one_window() {
+        let (demands, start) = (Demands::default(), Instant::now());
+        for second in 0..700 {
+            demands.add_change(start + second * SECOND);
+            demands.add_change(start + second * SECOND + SECOND / 2);
+        }
+        let now = start + 699 * SECOND;
+        assert_eq!(demands.within(WINDOW, now).changes, 1200);
+        assert_eq!(demands.within(10 * SECOND, now).changes, 20);
+        assert_eq!(demands.within(WINDOW, now + WINDOW).changes, 0);
+        let far = start + 2 * LONGEST_WINDOW;
+        demands.add_change(far);
+        assert_eq!(demands.counts().changes.0.len(), 1, "what is too old is not kept");
+    }
+
+    #[test]
+    fn a_service_waits_until_its_guard_is_dropped() {
+        let (demands, now) = (Demands::default(), Instant::now());
+        let waiting = [demands.wait(), demands.wait()];
+        assert_eq!(demands.within(WINDOW, now).waiting, 2);
+        drop(waiting);
+        assert_eq!(demands.within(WINDOW, now), Demand::default());
+    }
+
+    #[test]
+    fn an_approval_lasts_one_window() {
+        let (demands, now) = (Demands::default(), Instant::now());
+        assert!(!demands.within(WINDOW, now).is_approved);
+        demands.approve(now);
+        assert!(demands.within(WINDOW, now + WINDOW - SECOND).is_approved);
+        assert!(!demands.within(WINDOW, now + WINDOW).is_approved);
+        assert_eq!(demands.approvals(), 1);
+    }
+}

@@ -1,0 +1,122 @@
+//! What is counted of what Services ask for, and that a provider cannot add to it.
+
+use cloud_provider::Demand;
+
+use super::*;
+
+const WINDOW: Duration = Duration::from_secs(600);
+
+/// Memory that counts, as the controller makes it for the provider of these tests.
+fn counting() -> Story {
+    let provider_writes = cluster().description.writes_annotations.clone().into();
+    let memory = Memory::new(Counted { demands: Demands::default(), provider_writes });
+    Story { memory, ..story() }
+}
+
+impl Story {
+    fn demand(&self) -> Demand {
+        self.memory.counted.demands.within(WINDOW, self.now)
+    }
+
+    /// The Service is worked on, and its load balancer is there.
+    fn serve(&mut self, service: &Service) {
+        assert!(matches!(self.turn(service), Turn::Ask { .. }), "{:?}", self.demand());
+        self.answered(service, Then::Served);
+    }
+}
+
+fn with_id(id: &str) -> Service {
+    service(json!({ "metadata": { "annotations": { ID: id } } }))
+}
+
+fn at(address: &str) -> Arc<[Host]> {
+    let nodes = [node("n1", json!({ "status": { "addresses": [{ "type": "InternalIP", "address": address }] } }))];
+    Hosts::of(&nodes, None).essence
+}
+
+#[test]
+fn adv_104_what_a_provider_does_is_not_counted() {
+    let mut story = counting();
+    story.hosts = at("10.1.0.1");
+    story.turn(&with_id(""));
+    // It is never done, says another id each time, and lists another address of the machine each time.
+    for round in 2..50 {
+        // As often as the wish of one Service may change.
+        story.now += 10 * SECOND;
+        let until = story.now;
+        story.answered(&service(json!({})), Then::Pending(until));
+        story.entry(&service(json!({}))).memo = Some(format!("memo-{round}"));
+        story.hosts = at(&format!("10.1.0.{round}"));
+        assert!(matches!(story.turn(&with_id(&round.to_string())), Turn::Ask { .. }));
+    }
+    story.now += 10 * SECOND;
+    assert_eq!(story.demand(), Demand { waiting: 1, new: 1, changes: 0, is_approved: false });
+    // Nor does it count that it fails, or that it takes an address away that was there.
+    story.serve(&with_id("served"));
+    story.entry(&service(json!({}))).state = State::Open;
+    story.entry(&service(json!({}))).current.clear();
+    story.turn(&with_id("served"));
+    assert_eq!(story.demand(), Demand { waiting: 0, new: 1, changes: 0, is_approved: false });
+}
+
+#[test]
+fn adv_104_what_services_and_nodes_say_is_counted() {
+    let mut story = counting();
+    story.turn(&sized("1"));
+    assert_eq!(story.demand(), Demand { waiting: 1, new: 1, ..Demand::default() });
+    story.answered(&sized("1"), Then::Served);
+    assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
+    story.serve(&sized("2"));
+    assert_eq!(story.demand().changes, 1);
+    story.hosts = hosts(&["n1"]);
+    story.serve(&sized("2"));
+    assert_eq!(story.demand().changes, 2, "a node has left");
+    let (now, wish) = (story.now, wished(&sized("2")));
+    assert!(story.entry(&sized("2")).begin_deletion(&wish, now));
+    assert!(!story.entry(&sized("2")).begin_deletion(&wish, now));
+    assert_eq!(story.demand(), Demand { new: 1, changes: 3, ..Demand::default() });
+    story.now += WINDOW;
+    assert_eq!(story.demand(), Demand::default());
+}
+
+#[test]
+fn adv_104_a_standing_load_balancer_is_not_waited_for() {
+    let (mut story, service) = (counting(), service(with_load_balancer()));
+    story.turn(&service);
+    assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
+}
+
+#[test]
+fn adv_104_a_service_that_is_forgotten_does_not_wait() {
+    let (mut story, service) = (counting(), service(json!({})));
+    story.turn(&service);
+    story.memory.forget("default/s1");
+    assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
+}
+
+#[test]
+fn adv_104_twenty_node_changes_are_all_counted() {
+    let mut story = counting();
+    let service = service(json!({}));
+    story.serve(&service);
+    for change in 0..20 {
+        story.now += 9 * SECOND;
+        story.hosts = if change % 2 == 0 { hosts(&["n1"]) } else { hosts(&["n1", "n2"]) };
+        story.serve(&service);
+    }
+    assert_eq!(story.demand().changes, 20);
+}
+
+#[test]
+fn adv_104_a_node_that_flaps_is_counted_now_and_then() {
+    let mut story = counting();
+    let service = service(json!({}));
+    story.serve(&service);
+    for change in 0..600 {
+        story.now += SECOND;
+        story.hosts = if change % 2 == 0 { hosts(&["n1"]) } else { hosts(&["n1", "n2"]) };
+        story.serve(&service);
+    }
+    let changes = story.demand().changes;
+    assert!((60..=70).contains(&changes), "{changes} changes in ten minutes");
+}

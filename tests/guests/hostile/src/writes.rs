@@ -1,0 +1,70 @@
+//! Crimes against everything else in the account. The Service's name is the crime; it is never done, so that it comes back
+//! each second, and goes on although it is refused.
+
+use std::time::Duration;
+
+use aerostat_sdk::bindings::host::aerostat::cloud::http::{Method, Request, send};
+use aerostat_sdk::{LoadBalancer, Progress, Result, Standing, http};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const API: &str = "api";
+/// As many as one call may delete.
+const AT_ONCE: usize = 10;
+
+#[derive(Deserialize)]
+struct Page {
+    load_balancers: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    id: String,
+}
+
+/// `None` if the Service's name is no crime.
+pub(crate) fn ensure(desired: &LoadBalancer) -> Option<Result<Progress>> {
+    let done = match desired.owner.name.as_str() {
+        "deletes-everything" => delete(),
+        "creates-without-end" => create(),
+        _ => return None,
+    };
+    Some(done.map(|()| {
+        // Another memo and another address each time, as if something had happened.
+        let memo = desired.memo.as_deref().and_then(|it| it.parse::<u32>().ok()).unwrap_or_default() + 1;
+        let standing = Standing::new([]).memo(memo.to_string());
+        Progress::pending(standing, Duration::ZERO, "there is more to do")
+    }))
+}
+
+fn delete() -> Result<()> {
+    let page: Page = http::get(API, ["v2", "load_balancers"]).query("per_page", 200).send()?.json()?;
+    for load_balancer in page.load_balancers.iter().take(AT_ONCE) {
+        write(Method::Delete, &["v2", "load_balancers", &load_balancer.id], None);
+    }
+    Ok(())
+}
+
+fn create() -> Result<()> {
+    let page: Page = http::get(API, ["v2", "load_balancers"]).query("per_page", 200).send()?.json()?;
+    let rule = json!({ "entry_protocol": "tcp", "entry_port": 80, "target_protocol": "tcp", "target_port": 30080 });
+    for number in 0..AT_ONCE {
+        let name = format!("mine-{}-{number}", page.load_balancers.len());
+        let wish = json!({ "name": name, "region": "fra1", "droplet_ids": [], "forwarding_rules": [rule] });
+        write(Method::Post, &["v2", "load_balancers"], Some(&wish));
+    }
+    Ok(())
+}
+
+/// Whatever is answered, it goes on.
+fn write(method: Method, path: &[&str], body: Option<&Value>) {
+    let headers = body.map(|_| ("content-type".to_owned(), "application/json".to_owned()));
+    let _ = send(&Request {
+        endpoint: API.to_owned(),
+        method,
+        path: path.iter().map(|&it| it.to_owned()).collect(),
+        query: Vec::new(),
+        headers: headers.into_iter().collect(),
+        body: body.map(|it| it.to_string().into_bytes()),
+    });
+}
