@@ -166,7 +166,7 @@ impl Calls {
     ) -> Reply<Result<T, Crash>> {
         let start = Instant::now();
         let id = self.next_id(function);
-        let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone())));
+        let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
         let meter = Arc::new(Meter::default());
         let state = State::new(
             self.gate.open(id.clone(), function.mode(&self.limits)),
@@ -251,18 +251,18 @@ impl Calls {
 }
 
 /// What a function answers.
-pub(crate) trait Answer: Send {
+pub(crate) trait Answer: Send + fmt::Debug {
     /// Whether the provider reports a failure in it.
     fn is_error(&self) -> bool;
 }
 
-impl<T: Send, E: Send> Answer for Result<T, E> {
+impl<T: Send + fmt::Debug, E: Send + fmt::Debug> Answer for Result<T, E> {
     fn is_error(&self) -> bool {
         self.is_err()
     }
 }
 
-impl<T: Send, E: Send> Answer for Vec<Result<T, E>> {
+impl<T: Send + fmt::Debug, E: Send + fmt::Debug> Answer for Vec<Result<T, E>> {
     fn is_error(&self) -> bool {
         self.iter().any(Result::is_err)
     }

@@ -1,6 +1,7 @@
 //! What proves to a cloud who asks. The host attaches it after the policy has decided; no guest ever sees it.
 
 mod bearer;
+mod decoded;
 mod error;
 mod secret;
 
@@ -139,8 +140,9 @@ impl Credentials {
     ///
     /// The error is a sentence without its full stop: the request cannot be sent.
     pub(crate) fn authenticate(&self, permitted: Permitted) -> Result<Authenticated, String> {
+        let secrets = self.secrets();
         let Some(name) = &permitted.endpoint().credential else {
-            return Ok(Authenticated { permitted, used: None });
+            return Ok(Authenticated { permitted, used: None, secrets });
         };
         let bearer = self.named(name).ok_or_else(|| format!("there is no credential {name}"))?;
         let token = bearer.current();
@@ -152,7 +154,7 @@ impl Credentials {
             ));
         }
         let used = Used { credential: name.clone(), token };
-        Ok(Authenticated { permitted, used: Some(used) })
+        Ok(Authenticated { permitted, used: Some(used), secrets })
     }
 
     /// Looks at the file of a credential that the cloud has refused, unless somebody has done so since `refused`.
@@ -165,6 +167,11 @@ impl Credentials {
         }
     }
 
+    /// All of them, as they are now.
+    pub(crate) fn secrets(&self) -> Secrets {
+        Secrets(self.all.iter().map(Bearer::current).collect())
+    }
+
     fn named(&self, name: &str) -> Option<&Bearer> {
         self.all.iter().find(|it| it.name() == name)
     }
@@ -174,6 +181,7 @@ impl Credentials {
 pub(crate) struct Authenticated {
     permitted: Permitted,
     used: Option<Used>,
+    secrets: Secrets,
 }
 
 /// The credential that a request carries.
@@ -194,6 +202,17 @@ impl Authenticated {
         self.used.as_ref().map_or(0, |it| it.token.generation())
     }
 
+    /// What its answer must not hold.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = self.secrets.clone();
+        if let Some(used) = &self.used
+            && !secrets.0.iter().any(|it| Arc::ptr_eq(it, &used.token))
+        {
+            secrets.0.push(used.token.clone());
+        }
+        secrets
+    }
+
     pub(crate) fn permitted(&self) -> &Permitted {
         &self.permitted
     }
@@ -210,9 +229,21 @@ impl Authenticated {
     }
 }
 
-impl Used {
-    /// Whether `text` holds the secret, as it is or in the encodings in which services echo what they were sent.
-    pub(crate) fn is_in(&self, text: &[u8]) -> bool {
-        self.token.is_in(text)
+/// All secrets, whichever a request carries: what one endpoint was sent may be shown by another.
+#[derive(Clone)]
+pub(crate) struct Secrets(Vec<Arc<Token>>);
+
+impl Secrets {
+    /// Whether `text` holds one of them, in one of the forms in which services echo what they were sent.
+    pub(crate) fn are_in(&self, text: &[u8]) -> bool {
+        self.0.iter().any(|it| it.is_in(text))
+    }
+
+    /// Whether an answer has one of them in its head: in the name or the value of a header.
+    pub(crate) fn are_in_head(&self, headers: &HeaderMap) -> bool {
+        let has = |token: &Token| {
+            headers.iter().any(|(name, value)| token.is_in(value.as_bytes()) || token.is_in_name(name.as_str()))
+        };
+        self.0.iter().any(|it| has(it))
     }
 }

@@ -166,6 +166,11 @@ impl Gate {
         self.inner.credentials.approve(version);
     }
 
+    /// Whether a text of a guest holds a secret. No guest was ever told one, in a form that is recognised in answers.
+    pub(crate) fn holds_secret(&self, text: &str) -> bool {
+        self.inner.credentials.secrets().are_in(text.as_bytes())
+    }
+
     /// Opens the gate for one call of a provider, which may do with it what `mode` says.
     pub(crate) fn open(&self, call: CallId, mode: Mode) -> GateCall {
         GateCall { gate: self.clone(), call, mode, requests: 0, deletes: 0 }

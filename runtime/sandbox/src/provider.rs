@@ -124,9 +124,15 @@ impl Loaded {
             return Err(error).into();
         }
         let Reply { answer, notices } = self.calls.run(&permit, function, body).await;
+        // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
+        let holds_secret = self.calls.gate.holds_secret(&format!("{answer:?}"));
         let answer = answer.map_err(|crash| self.crashed(function, crash));
         self.guard.ended(answer.as_ref().map(drop));
-        Reply { answer: answer.map_err(|it| self.failed(&it.text)), notices: self.about_ours(notices) }
+        let answer = match answer {
+            _ if holds_secret => Err(self.unusable(function, "it holds a credential, and is withheld")),
+            answer => answer.map_err(|it| self.failed(&it.text)),
+        };
+        Reply { answer, notices: self.about_ours(notices) }
     }
 
     fn crashed(&self, function: Function, crash: Crash) -> Crashed {
@@ -142,9 +148,12 @@ impl Loaded {
         Error::Unavailable(format!("provider {}: {because}", self.calls.provider))
     }
 
-    /// Leaves out what is about an object that cannot be the provider's.
+    /// Leaves out what is about an object that cannot be the provider's, and what holds a secret.
     fn about_ours(&self, mut notices: Vec<Notice>) -> Vec<Notice> {
-        notices.retain(|it| it.about.as_ref().is_none_or(|id| self.description.owns(id)));
+        notices.retain(|it| {
+            let is_ours = it.about.as_ref().is_none_or(|id| self.description.owns(id));
+            is_ours && !self.calls.gate.holds_secret(&format!("{it:?}"))
+        });
         notices
     }
 }

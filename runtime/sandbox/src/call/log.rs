@@ -7,6 +7,7 @@ use std::time::Instant;
 use tracing::Level;
 
 use super::CallId;
+use crate::gate::Gate;
 use crate::source::Digest;
 use crate::untrusted::printable;
 
@@ -19,6 +20,7 @@ pub(super) struct Log {
     call: CallId,
     digest: String,
     quota: Arc<Quota>,
+    gate: Gate,
     lines: u64,
     dropped: u64,
     printed: [Vec<u8>; 2],
@@ -32,10 +34,10 @@ pub(super) enum Stream {
 }
 
 impl Log {
-    pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>) -> Self {
+    pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>, gate: Gate) -> Self {
         let mut digest = digest.to_string();
         digest.truncate(12);
-        Self { call, digest, quota, lines: 0, dropped: 0, printed: Default::default() }
+        Self { call, digest, quota, gate, lines: 0, dropped: 0, printed: Default::default() }
     }
 
     /// Writes one line, or counts it as dropped.
@@ -56,6 +58,10 @@ impl Log {
                 .expect("a string takes any text");
         }
         let fields = printable(&text, LINE_BYTES.saturating_sub(message.len()).max(3));
+        if self.gate.holds_secret(&message) || self.gate.holds_secret(&fields) {
+            self.emit(Level::WARN, "a line is withheld: it holds a credential", "");
+            return;
+        }
         self.emit(level, &message, &fields);
     }
 

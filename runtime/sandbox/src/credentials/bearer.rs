@@ -52,6 +52,7 @@ impl Bearer {
         origins.push(".origins");
         let files = Files { credential, token: file, origins: origins.into() };
         let token = files.read(1)?;
+        token.warn(&files.credential);
         let current = Mutex::new(Arc::new(token));
         Ok(Self { files: Arc::new(files), limits, current, looks: tokio::sync::Mutex::default() })
     }
@@ -100,6 +101,7 @@ impl Bearer {
                         generation = token.generation,
                         "the credential has changed"
                     );
+                    token.warn(self.name());
                     *current = Arc::new(token);
                 }
             }
@@ -132,6 +134,17 @@ impl Token {
 
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
         self.secret.is_in(text)
+    }
+
+    pub(super) fn is_in_name(&self, name: &str) -> bool {
+        self.secret.is_in_name(name)
+    }
+
+    /// Tells an operator what is not protected.
+    fn warn(&self, credential: &str) {
+        if let Some(weakness) = self.secret.weakness() {
+            tracing::warn!(credential, "the token of credential {credential} {weakness}");
+        }
     }
 
     fn is_same(&self, other: &Self) -> bool {

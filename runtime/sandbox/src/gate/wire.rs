@@ -35,7 +35,7 @@ use super::endpoint::Endpoint;
 use super::error::GateError;
 use super::policy::Denied;
 use super::resolve::Resolve;
-use crate::credentials::{Authenticated, Used};
+use crate::credentials::{Authenticated, Secrets};
 
 /// The most headers of an answer.
 const HEADERS: usize = 100;
@@ -52,6 +52,8 @@ const INTERIM_ANSWERS: u32 = 16;
 const RESETS: usize = 16;
 /// How long an unused connection is kept. Shorter than load balancers keep theirs.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+/// The largest answer that is searched for secrets between two other tasks: that takes less than a millisecond.
+const SEARCHED_HERE: usize = 64 << 10;
 const USER_AGENT_VALUE: HeaderValue = HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
 
 /// The way to one endpoint.
@@ -100,13 +102,14 @@ impl Wire {
     /// Sends one request once.
     pub(super) async fn send(&self, authenticated: Authenticated) -> Exchange {
         let client = self.client(authenticated.generation());
-        let used = authenticated.used();
+        let secrets = authenticated.secrets();
         let mut request = self.request(authenticated);
         let connection = capture_connection(&mut request);
         limit_interim_answers(&mut request, &connection);
         let total = self.endpoint.limits.total;
-        let exchange = self.exchange(client, request, connection.clone(), used.as_ref());
+        let exchange = self.exchange(client, request, connection.clone(), &secrets);
         let result = timeout(total, exchange).await.unwrap_or_else(|_| Err(self.too_late(&connection, total)));
+        let result = result.map_err(|it| self.without_secrets(it, &secrets));
         Exchange { address: usage::dialed(&connection).map(|it| it.address), result }
     }
 
@@ -115,7 +118,7 @@ impl Wire {
         client: Client<Dialer, Full<Bytes>>,
         request: Request<Full<Bytes>>,
         mut connection: CaptureConnection,
-        used: Option<&Used>,
+        secrets: &Secrets,
     ) -> Result<Answer, Failure> {
         let limits = &self.endpoint.limits;
         // Nothing else may wait for what did not come here: whatever ends this early, ends the connection.
@@ -136,13 +139,13 @@ impl Wire {
             })?,
         };
         let response = response.map_err(|error| self.failed(&error))?;
-        let answer = self.read(response, used).await?;
+        let answer = self.read(response, secrets).await?;
         tracked.ended_well();
         Ok(answer)
     }
 
     /// Reads an answer, as far as it may be read.
-    async fn read(&self, response: Response<Incoming>, used: Option<&Used>) -> Result<Answer, Failure> {
+    async fn read(&self, response: Response<Incoming>, secrets: &Secrets) -> Result<Answer, Failure> {
         let limits = &self.endpoint.limits;
         let (head, mut body) = response.into_parts();
         check_head(&head.headers).map_err(|it| self.interrupted(it))?;
@@ -167,11 +170,11 @@ impl Wire {
             }
             bytes.extend_from_slice(&data);
         }
-        let leaks = |used: &Used| used.is_in(&bytes) || head.headers.values().any(|it| used.is_in(it.as_bytes()));
-        if used.is_some_and(leaks) {
+        let (body, leaks) = search(bytes, secrets.clone()).await;
+        if leaks || secrets.are_in_head(&head.headers) {
             return Err(self.interrupted("answered with the credential that it was sent; the answer is withheld"));
         }
-        Ok(Answer { status: head.status, headers: head.headers, body: bytes })
+        Ok(Answer { status: head.status, headers: head.headers, body })
     }
 
     fn request(&self, authenticated: Authenticated) -> Request<Full<Bytes>> {
@@ -226,6 +229,16 @@ impl Wire {
         self.interrupted(format_args!("broke the connection off: {}", Chain(error)))
     }
 
+    /// A failure whose text may hold something that the other end has said.
+    fn without_secrets(&self, failure: Failure, secrets: &Secrets) -> Failure {
+        let withheld = || format!("{} failed, with words that hold a credential and are withheld", self.name());
+        match failure {
+            Failure::Unreachable(text) if secrets.are_in(text.as_bytes()) => Failure::Unreachable(withheld()),
+            Failure::Interrupted(text) if secrets.are_in(text.as_bytes()) => Failure::Interrupted(withheld()),
+            failure => failure,
+        }
+    }
+
     fn too_late(&self, connection: &CaptureConnection, total: Duration) -> Failure {
         if connection.connection_metadata().is_none() {
             return Failure::Unreachable(format!("{} was not connected within {total:?}", self.name()));
@@ -275,6 +288,19 @@ fn limit_interim_answers(request: &mut Request<Full<Bytes>>, connection: &Captur
             dialed.usage.close("it sends interim answers without end");
         }
     });
+}
+
+/// The body, and whether it holds a secret. A large one is searched on another thread: this one serves other calls.
+async fn search(body: Vec<u8>, secrets: Secrets) -> (Vec<u8>, bool) {
+    if body.len() <= SEARCHED_HERE {
+        let leaks = secrets.are_in(&body);
+        return (body, leaks);
+    }
+    let search = move || {
+        let leaks = secrets.are_in(&body);
+        (body, leaks)
+    };
+    tokio::task::spawn_blocking(search).await.expect("the search does not panic")
 }
 
 fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {

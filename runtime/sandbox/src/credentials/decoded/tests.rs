@@ -1,0 +1,156 @@
+//! Other people's encoders, alone and within each other.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::*;
+
+/// What stands in a token that is escaped somewhere.
+const TOKENS: [&str; 4] = [
+    "dop_v1_ab+cd/ef~0123456789",
+    r#"q"u\o/t'e<&>%41%zz#{x}"#,
+    "short+/9",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.s5qKz_7-0Xh2mR8yWvTn4LpJcB1dFgHu6aEoIiQkUxY",
+];
+
+type Encoder = (&'static str, fn(&str) -> String);
+
+/// What a browser leaves alone in a path.
+const PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'?').add(b'{').add(b'}');
+
+fn percent(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+fn json(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+/// Every character as `before`, its number, and `after`.
+fn each(text: &str, form: impl Fn(u32) -> String) -> String {
+    text.chars().map(|it| form(u32::from(it))).collect()
+}
+
+/// Only what is no letter or digit.
+fn odd(text: &str, form: impl Fn(u32) -> String) -> String {
+    text.chars().map(|it| if it.is_ascii_alphanumeric() { it.to_string() } else { form(u32::from(it)) }).collect()
+}
+
+const ENCODERS: [Encoder; 24] = [
+    ("as it is", str::to_owned),
+    ("percent", percent),
+    ("percent in lower case", |it| odd(it, |it| format!("%{it:02x}"))),
+    ("percent of a path", |it| utf8_percent_encode(&it.replace('%', "%25"), PATH).to_string()),
+    ("percent of everything", |it| each(it, |it| format!("%{it:02X}"))),
+    ("form", |it| url::form_urlencoded::byte_serialize(it.as_bytes()).collect()),
+    ("JSON", json),
+    ("JSON with \\/", |it| json(it).replace('/', "\\/")),
+    ("JSON with \\u002b", |it| json(&odd(it, |it| format!("\\u{it:04x}"))).replace("\\\\u", "\\u")),
+    ("JSON with \\u002B of everything", |it| each(it, |it| format!("\\u{it:04X}"))),
+    ("C", |it| odd(it, |it| format!("\\x{it:02x}"))),
+    ("octal", |it| odd(it, |it| format!("\\{it:03o}"))),
+    ("Rust", |it| it.escape_unicode().to_string()),
+    ("HTML in decimal", |it| odd(it, |it| format!("&#{it};"))),
+    ("HTML in hexadecimal", |it| odd(it, |it| format!("&#x{it:X};"))),
+    ("HTML by name", |it| it.replace('&', "&amp;").replace('<', "&lt;").replace('+', "&plus;").replace('/', "&sol;")),
+    ("base64", |it| STANDARD.encode(it)),
+    ("base64 without padding", |it| STANDARD_NO_PAD.encode(it)),
+    ("base64 for URLs", |it| URL_SAFE.encode(it)),
+    ("base64 for URLs without padding", |it| URL_SAFE_NO_PAD.encode(it)),
+    ("base64 in lines", |it| {
+        let encoded = STANDARD.encode(it);
+        encoded.as_bytes().chunks(16).map(|it| str::from_utf8(it).unwrap()).collect::<Vec<_>>().join("\r\n")
+    }),
+    ("hexadecimal", |it| hex::encode(it)),
+    ("hexadecimal in upper case", |it| hex::encode_upper(it)),
+    ("UTF-16", |it| it.chars().flat_map(|it| ['\0', it]).collect()),
+];
+
+fn assert_found(token: &str, form: &str, how: &str) {
+    assert!(Needle::new(token.as_bytes()).is_in(form.as_bytes()), "{token} as {how}: {form}");
+}
+
+#[test]
+fn adv_108_a_token_is_found_in_every_form() {
+    for token in TOKENS {
+        for (how, encode) in ENCODERS {
+            // At all three offsets of base64, and beside text that is of the same kind.
+            for before in ["", "a", "ab", "abc", "Bearer ", "/v1/echo/", "100%", "\\", "user:"] {
+                for after in ["", "b", "bc", "%", "/x", "\""] {
+                    assert_found(token, &encode(&format!("{before}{token}{after}")), how);
+                    if !before.ends_with(['%', '\\']) {
+                        assert_found(token, &format!("{{\"echo\": \"{before} {}.{after}\"}}", encode(token)), how);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn adv_108_a_token_is_found_in_two_forms_at_once() {
+    for token in &TOKENS[..3] {
+        for (inner, first) in ENCODERS {
+            for (outer, second) in ENCODERS {
+                assert_found(token, &second(&format!("x={};", first(token))), &format!("{inner} in {outer}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn adv_108_the_encoders_hide_the_token_from_a_plain_search() {
+    let token = TOKENS[1];
+    for (how, encode) in ENCODERS.iter().skip(1) {
+        assert!(!encode(token).contains(token), "{how} changes nothing");
+    }
+}
+
+#[test]
+fn adv_108_other_texts_are_not_taken_for_the_token() {
+    for token in TOKENS {
+        let needle = Needle::new(token.as_bytes());
+        for index in [SWALLOWED, token.len() / 2, token.len() - SWALLOWED - 1] {
+            let mut other = token.to_owned().into_bytes();
+            other[index] ^= 1;
+            let other = String::from_utf8(other).unwrap();
+            for (how, encode) in ENCODERS {
+                assert!(!needle.is_in(encode(&other).as_bytes()), "{how} of {other}");
+            }
+        }
+        for part in ["", &token[..token.len() / 2], &token[token.len() / 2..], &token.to_uppercase()] {
+            assert!(!needle.is_in(part.as_bytes()), "{part}");
+        }
+    }
+}
+
+#[test]
+fn adv_108_broken_escapes_are_left_as_they_are() {
+    for text in ["%", "%4", "%zz", "\\", "\\u12", "\\u{}", "\\x+1", "\\9", "&", "&#;", "&#x;", "&nothing;", "&amp"] {
+        assert_eq!(unescape(text.as_bytes()), None, "{text}");
+    }
+    assert_eq!(unescape(b"50%25\\u00e9&#8364;"), Some(b"50%\xff\xff".to_vec()));
+}
+
+#[test]
+fn adv_108_the_work_grows_with_the_text_and_no_faster() {
+    let needle = Needle::new(TOKENS[0].as_bytes());
+    // What has to be undone again and again: each kind of escape, and long runs of digits.
+    let texts =
+        [("%25", 3), ("\\\\", 2), ("&amp;", 5), ("QUJD", 4), ("4142", 4), ("VFVGQlRVRT0", 11), ("{\"a\": 1}", 8)];
+    for (piece, length) in texts {
+        let time = |bytes: usize| {
+            let text = piece.repeat(bytes / length);
+            let took = (0..3).map(|_| {
+                let start = std::time::Instant::now();
+                assert!(!needle.is_in(text.as_bytes()));
+                start.elapsed()
+            });
+            took.min().unwrap()
+        };
+        let (small, large) = (time(64 << 10), time(512 << 10));
+        // Eight times the text; quadratic work would be 64 times as much.
+        assert!(large < small * 32 + std::time::Duration::from_millis(50), "{piece}: {small:?}, then {large:?}");
+    }
+}
