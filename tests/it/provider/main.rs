@@ -7,6 +7,7 @@ mod answers;
 mod changes;
 mod creations;
 mod deletions;
+mod large;
 mod lookups;
 mod lost;
 mod machines;

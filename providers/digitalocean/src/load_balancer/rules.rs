@@ -15,6 +15,9 @@ use crate::api::load_balancers::{Kind, Protocol, Rule};
 /// Ports that the load balancer keeps for itself.
 const RESERVED: std::ops::RangeInclusive<u16> = 50_053..=50_055;
 
+/// The most ports that one message names.
+const NAMED: usize = 10;
+
 /// Annotations that mean nothing where packets are passed through.
 const PROXY_ONLY: [&str; 8] =
     [PROTOCOL, HTTP_PORTS, TLS_PORTS, HTTP2_PORTS, HTTP3_PORT, TLS_PASSTHROUGH, CERTIFICATE_ID, CERTIFICATE_NAME];
@@ -146,7 +149,7 @@ impl Protocols {
             (HTTP_PORTS, &self.http, HTTP2_PORTS, &self.http2),
             (TLS_PORTS, &self.https, HTTP2_PORTS, &self.http2),
         ] {
-            let both: Vec<_> = its.intersection(others).map(u16::to_string).collect();
+            let both: Vec<_> = its.intersection(others).take(NAMED).map(u16::to_string).collect();
             if !both.is_empty() {
                 let ports = both.join(",");
                 return Err(Error::invalid(format_args!(
@@ -159,10 +162,11 @@ impl Protocols {
 
     /// Ports that are listed and that the Service does not have: no harm, and probably an error.
     fn check(&self, service: &LoadBalancer, remarks: &mut Remarks) {
+        // A set: a Service may have thousands of ports, and an annotation may list as many.
+        let existing: BTreeSet<u16> = service.ports.iter().map(|it| it.port).collect();
         for (key, ports) in [(HTTP_PORTS, &self.http), (TLS_PORTS, &self.https), (HTTP2_PORTS, &self.http2)] {
             let is_the_implied_one = key == TLS_PORTS && ports.len() == 1 && ports.contains(&443);
-            let missing = ports.iter().find(|port| !service.ports.iter().any(|it| it.port == **port));
-            if let Some(port) = missing.filter(|_| !is_the_implied_one) {
+            if let Some(port) = ports.difference(&existing).next().filter(|_| !is_the_implied_one) {
                 remarks.tolerated(key, &port.to_string(), "has no effect: the Service has no such port");
             }
         }
