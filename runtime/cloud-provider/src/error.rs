@@ -23,6 +23,15 @@ pub enum Error {
         /// Who asked for the pause, and why.
         because: String,
     },
+    /// The provider crashed over this object, which alone is set aside. Shown on the object, and tried again after this
+    /// pause. The text stays the same from try to try, and says all of that.
+    #[error("{because}")]
+    Crashed {
+        /// How long the object is still set aside.
+        after: Duration,
+        /// What crashed and how, which object it was about, when it is tried again, and who can do something.
+        because: String,
+    },
     /// Anything else. Tried again with back-off.
     #[error("{0}")]
     Unavailable(String),

@@ -41,6 +41,9 @@ impl BackOff {
         match error {
             CloudError::Invalid(_) | CloudError::Denied(_) => Pause::AtLeast(SHOWN),
             CloudError::RetryAfter { after, .. } => Pause::Exactly((*after).min(LONGEST_RETRY_AFTER)),
+            // A change of the object may come first: the provider is not called before the pause is over, unless it is to
+            // delete what it was to build.
+            CloudError::Crashed { after, .. } => Pause::AtLeast(*after),
             CloudError::Unavailable(_) => Pause::AtLeast(self.after(failures)),
         }
     }

@@ -22,7 +22,7 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use crate::events::{Recorder, reference};
+use crate::events::{Recorder, Severity, reference};
 use crate::node::plan;
 use crate::nodes::{Nodes, provider_id};
 use crate::notices::Notices;
@@ -224,6 +224,9 @@ impl Inventory {
         self.tell(reply.notices, Some(node));
         let [answer] = <[_; 1]>::try_from(reply.answer)
             .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;
+        if let Err(Error::Crashed { because, .. }) = &answer {
+            self.warn(node, "ProviderCrashed", because.clone());
+        }
         let Some(instance) = answer? else { return self.missing(machine, sweep) };
         self.doubtful().remove(&machine.name);
         self.checked(machine, instance).map(Some)
@@ -323,6 +326,12 @@ impl Inventory {
                 None => info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message),
             }
         }
+    }
+
+    /// Warns about a node, unless that was told lately.
+    fn warn(&self, node: &Node, reason: &str, message: String) {
+        let severity = Severity::Warning;
+        self.tell(vec![Notice { about: None, severity, reason: reason.to_owned(), message }], Some(node));
     }
 
     fn is_doubtful(&self, machine: &Machine) -> bool {

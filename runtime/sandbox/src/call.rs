@@ -49,7 +49,8 @@ pub struct CallLimits {
     pub deletes_per_ensure: u32,
     /// The most DELETEs of one `delete`.
     pub deletes_per_delete: u32,
-    /// How long a provider is left alone after five crashes in a row. It doubles up to twenty times as long.
+    /// How long the provider is left alone once it is in quarantine, and how long an object is set aside over which it
+    /// crashed. It doubles up to twenty times as long.
     pub quarantine: Duration,
 }
 
@@ -68,7 +69,7 @@ impl Default for CallLimits {
 }
 
 /// A function that a provider exports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Function {
     Describe,
     Identity,

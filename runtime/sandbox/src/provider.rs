@@ -5,6 +5,8 @@ mod identity;
 mod instances;
 mod load;
 mod load_balancers;
+mod object;
+mod probe;
 mod quarantine;
 
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 use wasmtime::Store;
 
-use self::guard::{Crashed, Guard};
+use self::guard::{Crashed, Guard, Subject};
 pub use self::load::LoadError;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
@@ -53,6 +55,13 @@ struct Loaded {
     node_labels: Vec<String>,
     writes_annotations: Vec<String>,
     compile_time: Duration,
+}
+
+/// Why a call did not return.
+struct Stopped {
+    error: Error,
+    /// Whether the guest itself was the reason: it trapped, or was out of CPU time or memory.
+    crashed: bool,
 }
 
 impl Provider {
@@ -94,8 +103,11 @@ impl Provider {
 
     /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
     ///
-    /// A provider whose calls crash five times in a row is left alone for a while that doubles from 30 s to 10 min, and
-    /// is then probed by the next call. Until it answers, calls do not run: they answer when to come back.
+    /// A provider is left alone for a while, that doubles from 30 s to 10 min, once five calls about no object crashed in
+    /// a row; or once it crashed over five objects, nothing returned in between, and a probe crashed too. Then it is
+    /// probed by the next call. Until the probe returns, calls do not run: they answer when to come back.
+    ///
+    /// An object over which the provider crashes is set aside by itself, for as long: others are served.
     #[must_use]
     pub fn quarantine(&self) -> watch::Receiver<Option<String>> {
         self.0.guard.because()
@@ -113,26 +125,45 @@ impl Loaded {
     async fn call<T: Answer>(
         &self,
         function: Function,
+        subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
+        let Reply { answer, notices } = self.attempt(function, subject, body).await;
+        Reply { answer: answer.map_err(|it| it.error), notices }
+    }
+
+    /// As [`Loaded::call`], and says whether it crashed.
+    async fn attempt<T: Answer>(
+        &self,
+        function: Function,
+        subject: Subject<'_>,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T, Stopped>> {
         let permit = self.calls.permit().await;
-        let probe = async {
-            let probed = load::describe(&self.calls, &permit, &self.provider).await;
-            probed.map(drop).map_err(|crash| self.crashed(Function::Describe, crash))
-        };
-        if let Err(error) = self.guard.admit(probe).await {
-            return Err(error).into();
+        if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
+            return Err(Stopped { error, crashed: false }).into();
         }
         let Reply { answer, notices } = self.calls.run(&permit, function, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&format!("{answer:?}"));
-        let answer = answer.map_err(|crash| self.crashed(function, crash));
-        self.guard.ended(answer.as_ref().map(drop));
+        let notices = self.about_ours(notices);
         let answer = match answer {
-            _ if holds_secret => Err(self.unusable(function, "it holds a credential, and is withheld")),
-            answer => answer.map_err(|it| self.failed(&it.text)),
+            Ok(answer) => {
+                self.guard.returned(subject);
+                Ok(answer)
+            }
+            Err(crash) => {
+                let crashed = self.crashed(function, crash);
+                Err(self.guard.stopped(subject, &crashed, self.probe(&permit)).await)
+            }
         };
-        Reply { answer, notices: self.about_ours(notices) }
+        let answer = if holds_secret {
+            let error = self.unusable(function, "it holds a credential, and is withheld");
+            Err(Stopped { error, crashed: answer.is_err_and(|it| it.crashed) })
+        } else {
+            answer
+        };
+        Reply { answer, notices }
     }
 
     fn crashed(&self, function: Function, crash: Crash) -> Crashed {

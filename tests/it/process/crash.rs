@@ -1,7 +1,5 @@
 //! A provider call that crashes is an error of that call.
 
-use std::time::Duration;
-
 use tests::control_plane::cluster;
 use tests::{guests, kubelet};
 
@@ -20,8 +18,6 @@ async fn case_256_a_crash_in_a_provider_call_is_an_error_of_that_call() {
     for honest in ["honest-1", "honest-2"] {
         kubelet::join(&cluster.admin, honest).await.unwrap();
     }
-    // By now there were five crashes in a row: nobody is served before the first probe, which comes after 30 s.
-    process.says_after(Duration::from_secs(30), "the provider answers again").await;
     for honest in ["honest-1", "honest-2"] {
         initialized(&cluster, honest).await;
     }

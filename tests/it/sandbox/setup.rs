@@ -165,9 +165,11 @@ impl Lab {
         }
     }
 
-    /// Why the host ended a call.
+    /// Why the host ended a call; what becomes of the node then is left out.
     pub(crate) async fn end(&self, crime: &str) -> String {
         match self.get(crime).await {
+            Err(Error::Crashed { because, .. }) => because.split(". Only node ").next().unwrap().to_owned(),
+            // A slow cloud, or a fault of the host.
             Err(Error::Unavailable(text)) => text,
             other => panic!("{crime} was not stopped: {other:?}"),
         }

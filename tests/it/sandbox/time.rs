@@ -37,14 +37,16 @@ async fn adv_31_spinning_guests_do_not_starve_the_process() {
     });
     while let Some(answer) = spinners.join_next().await {
         let text = answer.unwrap().remove(0).unwrap_err().to_string();
-        assert_eq!(text, "provider hostile: get was stopped after 200ms of CPU time (provider.limits.cpu)");
+        let stopped =
+            "provider hostile: get was stopped after 200ms of CPU time (provider.limits.cpu). Only node spin is";
+        assert!(text.starts_with(stopped), "{text}");
     }
     if let Some(late) = heart.try_join_next() {
         panic!("a heartbeat came {:?} late", late.unwrap());
     }
     assert_eq!(lab.calls("cpu-budget"), 64);
-    // It has earned its quarantine.
-    assert!(matches!(lab.get("an-honest-node").await, Err(Error::RetryAfter { .. })));
+    // It is one node that makes it spin: another one is served.
+    lab.assert_alive().await;
 }
 
 #[tokio::test]

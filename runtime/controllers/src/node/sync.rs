@@ -76,6 +76,7 @@ impl Error {
                 "correct what the message names; tried again when the node changes, and every 5 minutes"
             }
             Self::Metadata { source: CloudError::RetryAfter { .. }, .. } => "tried again after the cloud's own pause",
+            Self::Metadata { source: CloudError::Crashed { .. }, .. } => "tried again as the message says",
             Self::Metadata { source: CloudError::Unavailable(_), .. }
             | Self::NotFound(_)
             | Self::Plan(_)

@@ -180,7 +180,9 @@ impl Controller {
     fn refused(&self, node: &Node, error: &Error) {
         match error {
             Error::Denied(why) => self.withhold(node, &Reason::Account(why.clone())),
-            Error::Invalid(_) | Error::RetryAfter { .. } | Error::Unavailable(_) => self.fail(node, error),
+            Error::Invalid(_) | Error::RetryAfter { .. } | Error::Crashed { .. } | Error::Unavailable(_) => {
+                self.fail(node, error);
+            }
         }
     }
 
@@ -203,7 +205,7 @@ impl Controller {
         let name = node.name_any();
         warn!(node = name, "error checking if node {name} exists: {error}; it is tried again with growing pauses");
         let after = match error {
-            Error::RetryAfter { after, .. } => Some((*after).min(LONGEST_RETRY_AFTER)),
+            Error::RetryAfter { after, .. } | Error::Crashed { after, .. } => Some((*after).min(LONGEST_RETRY_AFTER)),
             Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_) => None,
         };
         self.settle(node, Outcome::Failed(after));

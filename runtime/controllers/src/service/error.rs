@@ -95,7 +95,9 @@ impl Error {
         match self.cloud() {
             Some(CloudError::Invalid(_)) => Obstacle::Wish,
             Some(CloudError::Denied(_)) => Obstacle::Right,
-            Some(CloudError::RetryAfter { .. } | CloudError::Unavailable(_)) | None => Obstacle::Time,
+            Some(CloudError::RetryAfter { .. } | CloudError::Crashed { .. } | CloudError::Unavailable(_)) | None => {
+                Obstacle::Time
+            }
         }
     }
 
@@ -110,6 +112,7 @@ impl Error {
                 "correct what the message names; tried again when the Service changes, and every 5 minutes"
             }
             Some(CloudError::RetryAfter { .. }) => "tried again after the cloud's own pause",
+            Some(CloudError::Crashed { .. }) => "tried again as the message says",
             Some(CloudError::Unavailable(_)) | None => "tried again with growing pauses",
         }
     }

@@ -1,4 +1,5 @@
-//! Keeps a provider in quarantine from running, probes it when it is time, and tells whoever wants to know.
+//! Keeps what crashed from running: one object that is set aside, or the whole provider in quarantine. Probes the provider
+//! when it is time, and tells whoever wants to know.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,9 @@ use prometheus::IntGauge;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::quarantine::{Admission, End, Quarantine};
+use super::Stopped;
+use super::object::Object;
+use super::quarantine::{About, Admission, End, Quarantine, Verdict};
 use crate::call::Crash;
 
 /// Stands before the calls of one provider.
@@ -19,6 +22,16 @@ pub(super) struct Guard {
     because: watch::Sender<Option<String>>,
     /// 1 while the provider is in quarantine.
     gauge: IntGauge,
+}
+
+/// What a call is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject<'a> {
+    /// No object in the cluster.
+    Nothing,
+    One(&'a Object),
+    /// Nodes that are asked about together.
+    Several,
 }
 
 impl Guard {
@@ -33,14 +46,19 @@ impl Guard {
     }
 
     /// Lets a call pass, if need be after a probe. The error is for the caller: nothing ran.
-    pub(super) async fn admit(&self, probe: impl Future<Output = Result<(), Crashed>>) -> Result<(), Error> {
-        let admission = self.lock().admit(Instant::now());
-        let wait = match admission {
-            Admission::Run => return Ok(()),
-            Admission::Wait(wait) => wait,
-            Admission::Probe => {
+    pub(super) async fn admit(
+        &self,
+        subject: Subject<'_>,
+        probe: impl Future<Output = Result<(), Crashed>>,
+    ) -> Result<(), Error> {
+        let admission = self.lock().admit(Instant::now(), subject.about());
+        let wait = match (admission, subject) {
+            (Admission::Run, _) => return Ok(()),
+            (Admission::SetAside(_), Subject::One(object)) => return Err(self.set_aside(object)),
+            (Admission::Wait(wait) | Admission::SetAside(wait), _) => wait,
+            (Admission::Probe, _) => {
                 let probed = probe.await;
-                let left_alone = self.lock().probed(Instant::now(), end(probed.as_ref().copied()));
+                let left_alone = self.lock().probed(Instant::now(), end(&probed));
                 let Some(pause) = left_alone else {
                     tracing::info!(provider = &*self.provider, "the provider answers again, and may serve");
                     self.tell(None);
@@ -56,12 +74,68 @@ impl Guard {
         Err(Error::RetryAfter { after: wait, because: format!("provider {}: {because}", self.provider) })
     }
 
-    /// A call that passed has ended.
-    pub(super) fn ended(&self, call: Result<(), &Crashed>) {
-        let left_alone = self.lock().ended(Instant::now(), end(call));
-        if let (Some(pause), Err(Crashed { text, .. })) = (left_alone, call) {
+    /// A call that passed has returned.
+    pub(super) fn returned(&self, subject: Subject<'_>) {
+        self.lock().ended(Instant::now(), subject.about(), End::Returned);
+    }
+
+    /// A call that passed did not return. Where that may be the provider's fault and not an object's, `probe` is made.
+    /// Answers what to tell the caller.
+    pub(super) async fn stopped(
+        &self,
+        subject: Subject<'_>,
+        crashed: &Crashed,
+        probe: impl Future<Output = Result<(), Crashed>>,
+    ) -> Stopped {
+        let end = crashed.end();
+        let verdict = {
+            let mut quarantine = self.lock();
+            let verdict = quarantine.ended(Instant::now(), subject.about(), end);
+            if let (Verdict::SetAside { .. }, Subject::One(object)) = (verdict, subject) {
+                quarantine.note(&object.key, &crashed.text);
+            }
+            verdict
+        };
+        let error = match (verdict, subject) {
+            (Verdict::SetAside { .. }, Subject::One(object)) => self.set_aside(object),
+            _ => Error::Unavailable(format!("provider {}: {}", self.provider, crashed.text)),
+        };
+        match verdict {
+            Verdict::Nothing | Verdict::SetAside { probe: false } => {}
+            Verdict::SetAside { probe: true } => self.doubt(probe).await,
+            Verdict::LeftAlone(pause) => self.quarantined(pause, &crashed.text),
+        }
+        Stopped { error, crashed: end == End::Crashed }
+    }
+
+    /// The error about an object that is set aside now; `None` if a call about it may run.
+    pub(super) fn is_set_aside(&self, object: &Object) -> Option<Error> {
+        let waits = !self.lock().set_aside(Instant::now(), &object.key).0.is_zero();
+        waits.then(|| self.set_aside(object))
+    }
+
+    /// It crashed over several objects, and nothing returned in between.
+    async fn doubt(&self, probe: impl Future<Output = Result<(), Crashed>>) {
+        tracing::warn!(provider = &*self.provider, "the provider crashes over several objects, and is probed");
+        let probed = probe.await;
+        let verdict = self.lock().doubted(Instant::now(), end(&probed));
+        if let (Verdict::LeftAlone(pause), Err(Crashed { text, .. })) = (verdict, &probed) {
             self.quarantined(pause, text);
         }
+    }
+
+    /// The error about an object that is set aside. Its text is the same each time, so that it becomes one event.
+    fn set_aside(&self, object: &Object) -> Error {
+        let quarantine = self.lock();
+        let (after, text) = quarantine.set_aside(Instant::now(), &object.key);
+        let (first, longest) = (quarantine.first().as_secs_f64(), quarantine.longest().as_secs_f64());
+        let Object { name, next, .. } = object;
+        let because = format!(
+            "provider {}: {text}. Only {name} is set aside: tried again after {first} s, and if it crashes again after \
+             longer pauses of up to {longest} s. Next step: {next}",
+            self.provider
+        );
+        Error::Crashed { after, because }
     }
 
     fn quarantined(&self, pause: Duration, last: &str) {
@@ -84,6 +158,16 @@ impl Guard {
     }
 }
 
+impl<'a> Subject<'a> {
+    fn about(self) -> About<'a> {
+        match self {
+            Self::Nothing => About::Nothing,
+            Self::One(object) => About::One(&object.key),
+            Self::Several => About::Several,
+        }
+    }
+}
+
 /// A call that did not return.
 pub(super) struct Crashed {
     pub(super) crash: Crash,
@@ -91,10 +175,15 @@ pub(super) struct Crashed {
     pub(super) text: String,
 }
 
-fn end(call: Result<(), &Crashed>) -> End {
-    match call {
-        Ok(()) => End::Returned,
-        Err(Crashed { crash: Crash::Trap(_) | Crash::Cpu | Crash::Memory, .. }) => End::Crashed,
-        Err(Crashed { crash: Crash::Wall | Crash::Panic, .. }) => End::Neither,
+impl Crashed {
+    fn end(&self) -> End {
+        match self.crash {
+            Crash::Trap(_) | Crash::Cpu | Crash::Memory => End::Crashed,
+            Crash::Wall | Crash::Panic => End::Neither,
+        }
     }
+}
+
+fn end(probe: &Result<(), Crashed>) -> End {
+    probe.as_ref().map_or_else(Crashed::end, |()| End::Returned)
 }

@@ -2,9 +2,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Identity, Result};
+use futures::FutureExt as _;
+use wasmtime::Store;
 
 use super::Loaded;
+use super::guard::Subject;
 use crate::bindings::description::ProvidesDescriptionPre;
+use crate::bindings::description::aerostat::cloud::types::Error as WitError;
 use crate::call::{Function, State};
 use crate::convert;
 
@@ -18,15 +22,7 @@ pub(super) struct Guest {
 impl Identity for Guest {
     async fn identity(&self) -> Result<Option<String>> {
         let pre = self.pre.clone();
-        let reply = self
-            .loaded
-            .call(Function::Identity, |store| {
-                Box::pin(async move {
-                    let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_provider().call_identity(store).await
-                })
-            })
-            .await;
+        let reply = self.loaded.call(Function::Identity, Subject::Nothing, |store| ask(pre, store).boxed()).await;
         let identity = reply.answer?.map_err(convert::error)?;
         convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
     }
@@ -38,4 +34,13 @@ impl Identity for Guest {
     fn approve(&self, version: u64) {
         self.loaded.calls.gate.approve(version);
     }
+}
+
+/// One call of `identity`, as it answered.
+pub(super) async fn ask(
+    pre: ProvidesDescriptionPre<State>,
+    store: &mut Store<State>,
+) -> wasmtime::Result<Result<Option<String>, WitError>> {
+    let guest = pre.instantiate_async(&mut *store).await?;
+    guest.aerostat_cloud_provider().call_identity(store).await
 }

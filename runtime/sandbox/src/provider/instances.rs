@@ -2,12 +2,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Instance, Instances, Machine, NoticeList, Page, Reply, Result};
+use futures::FutureExt as _;
 use tokio::task::JoinSet;
+use wasmtime::Store;
 
-use super::Loaded;
+use super::guard::Subject;
+use super::object::Object;
+use super::{Loaded, Stopped};
+use crate::bindings::description::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
 use crate::call::{Function, State};
 use crate::convert;
+
+/// One answer for each node.
+type Answers = Vec<Result<Option<Instance>>>;
 
 /// The machines of a provider that exports `instances`.
 #[derive(Clone)]
@@ -18,30 +27,13 @@ pub(super) struct Guest {
 
 #[async_trait]
 impl Instances for Guest {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Answers> {
         let batch = self.loaded.description.get_batch as usize;
-        // A task for each call: they run on all threads, and a busy one holds up no other for longer than a tick.
-        let mut calls = JoinSet::new();
-        for (position, nodes) in nodes.chunks(batch).enumerate() {
+        let calls = nodes.chunks(batch).map(|nodes| {
             let (guest, nodes) = (self.clone(), nodes.to_vec());
-            calls.spawn(async move { (position, guest.get_batch(&nodes).await) });
-        }
-        let mut replies = calls.join_all().await;
-        replies.sort_unstable_by_key(|(position, _)| *position);
-        let (mut answer, mut notices) = (Vec::with_capacity(nodes.len()), NoticeList::default());
-        for (_, reply) in replies {
-            answer.extend(reply.answer);
-            notices.add(reply.notices);
-        }
-        if notices.dropped() > 0 {
-            tracing::warn!(
-                provider = &*self.loaded.calls.provider,
-                dropped = notices.dropped(),
-                "events of the provider are left out: one question about many nodes may bring {} of them",
-                NoticeList::MOST
-            );
-        }
-        Reply { answer, notices: notices.into_vec() }
+            async move { guest.get_batch(&nodes).await }
+        });
+        side_by_side(&self.loaded.calls.provider, calls).await
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
@@ -50,11 +42,8 @@ impl Instances for Guest {
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let Reply { answer, notices } = self
             .loaded
-            .call(Function::List, |store| {
-                Box::pin(async move {
-                    let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_instances().call_list(store, start.as_deref(), limit).await
-                })
+            .call(Function::List, Subject::Nothing, |store| {
+                async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
             })
             .await;
         let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|page| {
@@ -66,14 +55,59 @@ impl Instances for Guest {
 }
 
 impl Guest {
-    /// One call of `get`: one answer for each node, whatever happened.
-    async fn get_batch(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    /// One call of `get`, or more: one answer for each node, whatever happened.
+    ///
+    /// Nodes that are set aside are left out. If the call crashes, each node is asked about alone: one node over which the
+    /// provider crashes must not stand for the others.
+    async fn get_batch(&self, nodes: &[Machine]) -> Reply<Answers> {
+        if let [node] = nodes {
+            return self.get_one(node).await;
+        }
+        let errors: Vec<_> = nodes.iter().map(|it| self.loaded.guard.is_set_aside(&Object::node(it))).collect();
+        let asked: Vec<_> =
+            nodes.iter().zip(&errors).filter(|(_, error)| error.is_none()).map(|(node, _)| node.clone()).collect();
+        let Reply { answer, notices } = match &asked[..] {
+            [] => Reply::from(Vec::new()),
+            [node] => self.get_one(node).await,
+            several => self.get_several(several).await,
+        };
+        let mut answers = answer.into_iter();
+        let missing = || Err(self.loaded.unusable(Function::Get, "a node is missing"));
+        let answer = errors.into_iter().map(|it| it.map_or_else(|| answers.next().unwrap_or_else(missing), Err));
+        Reply { answer: answer.collect(), notices }
+    }
+
+    async fn get_one(&self, node: &Machine) -> Reply<Answers> {
+        let object = Object::node(node);
+        let Reply { answer, notices } = self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
+        Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), notices }
+    }
+
+    async fn get_several(&self, nodes: &[Machine]) -> Reply<Answers> {
+        let Reply { answer, mut notices } = self.ask_about(nodes, Subject::Several).await;
+        match answer {
+            Ok(answer) => Reply { answer, notices },
+            Err(Stopped { crashed: true, .. }) => {
+                let each = nodes.iter().cloned().map(|node| {
+                    let guest = self.clone();
+                    async move { guest.get_one(&node).await }
+                });
+                let each = side_by_side(&self.loaded.calls.provider, each).await;
+                notices.extend(each.notices);
+                Reply { answer: each.answer, notices }
+            }
+            Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); nodes.len()], notices },
+        }
+    }
+
+    /// One call of `get`.
+    async fn ask_about(&self, nodes: &[Machine], subject: Subject<'_>) -> Reply<Result<Answers, Stopped>> {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
         let Reply { answer, notices } = self
             .loaded
-            .call(Function::Get, |store| {
+            .attempt(Function::Get, subject, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_instances().call_get(store, &asked).await
@@ -81,22 +115,59 @@ impl Guest {
             })
             .await;
         let unusable = |because: &str| self.loaded.unusable(Function::Get, because);
-        let answer = match answer {
-            Ok(answers) if answers.len() == nodes.len() => answers
-                .into_iter()
-                .map(|it| match it {
-                    Ok(instance) => instance
-                        .map(|it| convert::instance::instance(it, description))
-                        .transpose()
-                        .map_err(|because| unusable(&because)),
-                    Err(error) => Err(convert::error(error)),
-                })
-                .collect(),
-            Ok(answers) => {
-                vec![Err(unusable(&format!("{} answers for {} nodes", answers.len(), nodes.len()))); nodes.len()]
+        let answer = answer.map(|answers| {
+            if answers.len() != nodes.len() {
+                let error = unusable(&format!("{} answers for {} nodes", answers.len(), nodes.len()));
+                return vec![Err(error); nodes.len()];
             }
-            Err(error) => vec![Err(error); nodes.len()],
-        };
+            let answers = answers.into_iter().map(|it| match it {
+                Ok(instance) => instance
+                    .map(|it| convert::instance::instance(it, description))
+                    .transpose()
+                    .map_err(|because| unusable(&because)),
+                Err(error) => Err(convert::error(error)),
+            });
+            answers.collect()
+        });
         Reply { answer, notices }
     }
+}
+
+/// One call of `list`, as it answered.
+pub(super) async fn ask(
+    pre: ProvidesInstancesPre<State>,
+    store: &mut Store<State>,
+    cursor: Option<&str>,
+    limit: u32,
+) -> wasmtime::Result<Result<WitPage, WitError>> {
+    let guest = pre.instantiate_async(&mut *store).await?;
+    guest.aerostat_cloud_instances().call_list(store, cursor, limit).await
+}
+
+/// All answers, in order. A task for each call: they run on all threads, and a busy one holds up no other for longer than
+/// a tick.
+async fn side_by_side<F>(provider: &str, calls: impl Iterator<Item = F>) -> Reply<Answers>
+where
+    F: Future<Output = Reply<Answers>> + Send + 'static,
+{
+    let mut tasks = JoinSet::new();
+    for (position, call) in calls.enumerate() {
+        tasks.spawn(async move { (position, call.await) });
+    }
+    let mut replies = tasks.join_all().await;
+    replies.sort_unstable_by_key(|(position, _)| *position);
+    let (mut answer, mut notices) = (Vec::new(), NoticeList::default());
+    for (_, reply) in replies {
+        answer.extend(reply.answer);
+        notices.add(reply.notices);
+    }
+    if notices.dropped() > 0 {
+        tracing::warn!(
+            provider,
+            dropped = notices.dropped(),
+            "events of the provider are left out: one question about many nodes may bring {} of them",
+            NoticeList::MOST
+        );
+    }
+    Reply { answer, notices: notices.into_vec() }
 }

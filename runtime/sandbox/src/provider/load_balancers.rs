@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use cloud_provider::{LoadBalancer, LoadBalancers, Progress, Removal, Reply, Result};
 
 use super::Loaded;
+use super::guard::Subject;
+use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Function, State};
 use crate::convert;
@@ -22,7 +24,7 @@ impl LoadBalancers for Guest {
         let (pre, wish) = (self.pre.clone(), convert::load_balancer::wish(desired, &self.loaded.node_labels, &keys));
         let Reply { answer, notices } = self
             .loaded
-            .call(Function::Ensure, |store| {
+            .call(Function::Ensure, Subject::One(&Object::ensured(desired)), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_load_balancers().call_ensure(store, &wish).await
@@ -41,7 +43,7 @@ impl LoadBalancers for Guest {
         let (pre, wish) = (self.pre.clone(), convert::load_balancer::wish(unwanted, &self.loaded.node_labels, &keys));
         let Reply { answer, notices } = self
             .loaded
-            .call(Function::Delete, |store| {
+            .call(Function::Delete, Subject::One(&Object::deleted(unwanted)), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_load_balancers().call_delete(store, &wish).await

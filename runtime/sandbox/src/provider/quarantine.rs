@@ -1,17 +1,45 @@
-//! When a provider that crashes again and again is left alone. No clock, no call: times are arguments.
+//! When an object is set aside over which the provider crashes, and when the provider is left alone. No clock, no call:
+//! times are arguments.
+//!
+//! ```text
+//! a crash over one object ► the object is set aside, longer each time
+//!   over five objects, and no call returned in between ► a probe ► it returns: the objects are to blame
+//!                                                              └ it crashes too: quarantine
+//! five crashes in a row of calls about no object ► quarantine
+//! ```
+//!
+//! Whoever may write Services can make any number of them that crash. That must stop nobody else, so that objects alone
+//! never lead to quarantine.
 
+mod objects;
+
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Crashes in a row that are enough.
-const CRASHES: u32 = 5;
+pub(crate) use self::objects::Key;
+use self::objects::Objects;
+
+/// Crashes in a row that are enough: of calls about no object, or over so many objects.
+const CRASHES: usize = 5;
 /// The longest pause, in first pauses: with the usual 30 s it is ten minutes.
 const LONGEST: u32 = 20;
 /// How long whoever comes during a probe is sent away.
 const PROBE: Duration = Duration::from_secs(1);
 /// A probe that has told nothing after this was broken off. Longer than any call may take by default.
 const LOST: Duration = Duration::from_secs(180);
+
+/// What a call is about, as far as a crash tells whose fault it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About<'a> {
+    /// No object: a crash is the provider's own.
+    Nothing,
+    /// One object, which may have made it crash.
+    One(&'a Key),
+    /// Several objects: a crash tells nothing until each was asked about alone.
+    Several,
+}
 
 /// How a call ended, as far as it matters here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,22 +59,41 @@ pub(crate) enum Admission {
     Run,
     /// The provider is probed first. How the probe ended has to be told, with [`Quarantine::probed`].
     Probe,
-    /// Not before this pause.
+    /// The provider is in quarantine: not before this pause.
     Wait(Duration),
+    /// The object is set aside: not before this pause.
+    SetAside(Duration),
+}
+
+/// What follows from how a call ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    /// Nothing.
+    Nothing,
+    /// The object is set aside. With `probe`, whoever made the call probes the provider, and tells how that ended with
+    /// [`Quarantine::doubted`].
+    SetAside { probe: bool },
+    /// The provider is left alone for this pause.
+    LeftAlone(Duration),
 }
 
 /// How far the trust in a provider goes.
 #[derive(Debug)]
 pub(crate) struct Quarantine {
-    /// How long a provider is left alone at first. It doubles each time, until a call returns.
+    /// How long a provider is left alone at first. It doubles each time, until a call returns. The same holds for objects.
     first: Duration,
     state: State,
+    /// Crashes of calls about no object since a call returned last.
+    crashes: usize,
+    /// Objects over which it crashed since a call returned last, or since it was probed because of them.
+    suspects: HashSet<String>,
+    objects: Objects,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// It runs. So many calls in a row have crashed; with too many it is left alone for `pause`.
-    Serving { crashes: u32, pause: Duration },
+    /// It runs. When it does not any more, it is left alone for `pause`.
+    Serving { pause: Duration },
     /// It is left alone for `pause`, until then.
     Waiting { until: Instant, pause: Duration },
     /// Somebody probes it.
@@ -56,11 +103,33 @@ enum State {
 impl Quarantine {
     /// A provider that is trusted, and left alone for `first` when it is no longer.
     pub(crate) fn new(first: Duration) -> Self {
-        Self { first, state: State::Serving { crashes: 0, pause: first } }
+        Self {
+            first,
+            state: State::Serving { pause: first },
+            crashes: 0,
+            suspects: HashSet::new(),
+            objects: Objects::default(),
+        }
+    }
+
+    /// The first pause, of the provider and of an object.
+    pub(crate) fn first(&self) -> Duration {
+        self.first
+    }
+
+    /// The longest pause, of the provider and of an object.
+    pub(crate) fn longest(&self) -> Duration {
+        self.first.saturating_mul(LONGEST)
     }
 
     /// Whether a call may run now.
-    pub(crate) fn admit(&mut self, now: Instant) -> Admission {
+    pub(crate) fn admit(&mut self, now: Instant, about: About<'_>) -> Admission {
+        // Asked first: an object that is set aside must not be what the provider is probed for.
+        if let About::One(key) = about
+            && let Some(wait) = self.objects.wait(key, now)
+        {
+            return Admission::SetAside(wait);
+        }
         match self.state {
             State::Serving { .. } => Admission::Run,
             State::Waiting { until, .. } if until > now => Admission::Wait(until - now),
@@ -72,175 +141,114 @@ impl Quarantine {
         }
     }
 
-    /// A call that was admitted has ended. Answers how long the provider is left alone from now on, if it is.
-    pub(crate) fn ended(&mut self, now: Instant, end: End) -> Option<Duration> {
-        match (self.state, end) {
-            (State::Serving { crashes, pause }, End::Crashed) if crashes + 1 < CRASHES => {
-                self.state = State::Serving { crashes: crashes + 1, pause };
-                None
+    /// Notes how it crashed over an object that is set aside.
+    pub(crate) fn note(&mut self, key: &Key, text: &str) {
+        self.objects.note(key, text);
+    }
+
+    /// How long an object is still set aside, and how the provider crashed over it.
+    pub(crate) fn set_aside(&self, now: Instant, key: &Key) -> (Duration, &str) {
+        (self.objects.wait(key, now).unwrap_or_default(), self.objects.text(key))
+    }
+
+    /// A call that was admitted has ended.
+    pub(crate) fn ended(&mut self, now: Instant, about: About<'_>, end: End) -> Verdict {
+        match (about, end) {
+            (_, End::Neither) | (About::Several, End::Crashed) => Verdict::Nothing,
+            (About::One(key), End::Returned) => {
+                self.objects.returned(key);
+                self.returned();
+                Verdict::Nothing
             }
-            (State::Serving { pause, .. }, End::Crashed) => Some(self.leave_alone(now, pause)),
-            (State::Serving { .. }, End::Returned) => {
-                self.state = State::Serving { crashes: 0, pause: self.first };
-                None
+            (About::Nothing | About::Several, End::Returned) => {
+                self.returned();
+                Verdict::Nothing
             }
-            // A call that began before says nothing new.
-            (State::Waiting { .. } | State::Probing { .. }, _) | (_, End::Neither) => None,
+            (About::One(key), End::Crashed) => {
+                self.objects.crashed(key, self.first, now);
+                Verdict::SetAside { probe: self.suspect(&key.1) }
+            }
+            (About::Nothing, End::Crashed) => match self.state {
+                State::Serving { pause } => {
+                    self.crashes += 1;
+                    if self.crashes < CRASHES { Verdict::Nothing } else { self.leave_alone(now, pause) }
+                }
+                // A call that began before says nothing new.
+                State::Waiting { .. } | State::Probing { .. } => Verdict::Nothing,
+            },
         }
     }
 
-    /// The probe has ended. Answers how long the provider is left alone once more, if it is.
+    /// The probe that an [`Admission`] asked for has ended. Answers how long the provider is left alone once more, if it
+    /// is.
     pub(crate) fn probed(&mut self, now: Instant, end: End) -> Option<Duration> {
         match (self.state, end) {
-            // One object that makes it crash must not be all that it gets to see after each pause.
+            // What comes next may crash as before: until a call returns, the pause grows.
             (State::Probing { pause, .. }, End::Returned) => {
-                self.state = State::Serving { crashes: 0, pause: self.longer(pause) };
+                self.forget();
+                self.state = State::Serving { pause: longer(pause, self.first) };
                 None
             }
             (State::Probing { pause, .. }, End::Crashed | End::Neither) => {
-                Some(self.leave_alone(now, self.longer(pause)))
+                let pause = longer(pause, self.first);
+                self.state = State::Waiting { until: now + pause, pause };
+                Some(pause)
             }
             (State::Serving { .. } | State::Waiting { .. }, _) => None,
         }
     }
 
-    fn leave_alone(&mut self, now: Instant, pause: Duration) -> Duration {
-        self.state = State::Waiting { until: now + pause, pause };
-        pause
+    /// The probe that a [`Verdict`] asked for has ended: a provider that crashes there too is not stopped by objects.
+    pub(crate) fn doubted(&mut self, now: Instant, end: End) -> Verdict {
+        match (self.state, end) {
+            (State::Serving { pause }, End::Crashed) => self.leave_alone(now, pause),
+            (State::Serving { .. }, End::Returned | End::Neither)
+            | (State::Waiting { .. } | State::Probing { .. }, _) => Verdict::Nothing,
+        }
     }
 
-    fn longer(&self, pause: Duration) -> Duration {
-        pause.saturating_mul(2).min(self.first.saturating_mul(LONGEST))
+    /// Takes note of an object over which it crashed. Returns whether these are so many that it has to be probed.
+    fn suspect(&mut self, object: &str) -> bool {
+        match self.state {
+            State::Serving { .. } => {
+                self.suspects.insert(object.to_owned());
+                let many = self.suspects.len() >= CRASHES;
+                if many {
+                    self.suspects.clear();
+                }
+                many
+            }
+            State::Waiting { .. } | State::Probing { .. } => false,
+        }
     }
+
+    fn returned(&mut self) {
+        match self.state {
+            State::Serving { .. } => {
+                self.forget();
+                self.state = State::Serving { pause: self.first };
+            }
+            // A call that began before says nothing new.
+            State::Waiting { .. } | State::Probing { .. } => {}
+        }
+    }
+
+    fn leave_alone(&mut self, now: Instant, pause: Duration) -> Verdict {
+        self.forget();
+        self.state = State::Waiting { until: now + pause, pause };
+        Verdict::LeftAlone(pause)
+    }
+
+    fn forget(&mut self) {
+        self.crashes = 0;
+        self.suspects.clear();
+    }
+}
+
+/// The pause after `pause`.
+fn longer(pause: Duration, first: Duration) -> Duration {
+    pause.saturating_mul(2).min(first.saturating_mul(LONGEST))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn seconds(it: u64) -> Duration {
-        Duration::from_secs(it)
-    }
-
-    /// A provider that has just been quarantined.
-    fn quarantined(now: Instant) -> Quarantine {
-        let mut quarantine = Quarantine::new(seconds(30));
-        for _ in 1..CRASHES {
-            assert_eq!(quarantine.admit(now), Admission::Run);
-            assert_eq!(quarantine.ended(now, End::Crashed), None);
-        }
-        assert_eq!(quarantine.ended(now, End::Crashed), Some(seconds(30)));
-        quarantine
-    }
-
-    #[test]
-    fn only_crashes_in_a_row_count() {
-        let now = Instant::now();
-        let mut quarantine = Quarantine::new(seconds(30));
-        for _ in 0..100 {
-            for end in [End::Crashed, End::Crashed, End::Crashed, End::Crashed, End::Returned] {
-                assert_eq!(quarantine.ended(now, end), None);
-            }
-        }
-        for _ in 0..100 {
-            assert_eq!(quarantine.ended(now, End::Neither), None, "a slow cloud is no crash");
-        }
-        assert_eq!(quarantine.admit(now), Admission::Run);
-        for end in [End::Crashed, End::Neither, End::Crashed, End::Crashed, End::Neither, End::Crashed] {
-            assert_eq!(quarantine.ended(now, end), None);
-        }
-        assert_eq!(quarantine.ended(now, End::Crashed), Some(seconds(30)), "and a slow cloud breaks no row");
-    }
-
-    #[test]
-    fn nobody_runs_until_one_has_probed() {
-        let start = Instant::now();
-        let mut quarantine = quarantined(start);
-        assert_eq!(quarantine.admit(start), Admission::Wait(seconds(30)));
-        assert_eq!(quarantine.admit(start + seconds(29)), Admission::Wait(seconds(1)));
-        let due = start + seconds(30);
-        assert_eq!(quarantine.admit(due), Admission::Probe);
-        assert_eq!(quarantine.admit(due), Admission::Wait(seconds(1)), "one probe at a time");
-        assert_eq!(quarantine.probed(due, End::Returned), None);
-        assert_eq!(quarantine.admit(due), Admission::Run);
-        assert_eq!(quarantine.ended(due, End::Returned), None);
-        assert_eq!(quarantine.ended(due, End::Crashed), None, "the row was broken, and begins anew");
-        assert_eq!(quarantine.admit(due), Admission::Run);
-    }
-
-    #[test]
-    fn calls_that_end_in_quarantine_change_nothing() {
-        let start = Instant::now();
-        let mut quarantine = quarantined(start);
-        for end in [End::Returned, End::Crashed, End::Neither] {
-            assert_eq!(quarantine.ended(start, end), None);
-            assert_eq!(quarantine.admit(start), Admission::Wait(seconds(30)));
-        }
-    }
-
-    #[test]
-    fn the_pause_doubles_from_thirty_seconds_to_ten_minutes() {
-        for answers_probes in [true, false] {
-            let mut now = Instant::now();
-            let mut quarantine = quarantined(now);
-            let mut pauses = Vec::new();
-            let mut pause = seconds(30);
-            for _ in 0..7 {
-                now += pause;
-                assert_eq!(quarantine.admit(now), Admission::Probe);
-                let next = if answers_probes {
-                    assert_eq!(quarantine.probed(now, End::Returned), None);
-                    (0..CRASHES).find_map(|_| quarantine.ended(now, End::Crashed))
-                } else {
-                    quarantine.probed(now, End::Crashed)
-                };
-                pause = next.expect("it crashed again");
-                pauses.push(pause.as_secs());
-            }
-            assert_eq!(pauses, [60, 120, 240, 480, 600, 600, 600]);
-        }
-    }
-
-    #[test]
-    fn a_probe_that_was_broken_off_is_made_again() {
-        let start = Instant::now();
-        let mut quarantine = quarantined(start);
-        let due = start + seconds(30);
-        assert_eq!(quarantine.admit(due), Admission::Probe);
-        assert_eq!(quarantine.admit(due + LOST - seconds(1)), Admission::Wait(seconds(1)));
-        assert_eq!(quarantine.admit(due + LOST), Admission::Probe);
-    }
-
-    #[test]
-    fn adv_67_a_provider_that_always_traps_runs_a_few_times_an_hour() {
-        // Eight workers that come back as soon as they may, and after a crash every 100 ms.
-        for answers_probes in [true, false] {
-            let start = Instant::now();
-            let mut quarantine = Quarantine::new(seconds(30));
-            let mut runs = Vec::new();
-            let mut next = [start; 8];
-            while let Some(worker) = (0..8).min_by_key(|&it| next[it]).filter(|&it| next[it] < start + seconds(3600)) {
-                let now = next[worker];
-                match quarantine.admit(now) {
-                    Admission::Wait(pause) => next[worker] += pause,
-                    Admission::Run => {
-                        runs.push(now - start);
-                        quarantine.ended(now, End::Crashed);
-                        next[worker] += Duration::from_millis(100);
-                    }
-                    Admission::Probe => {
-                        runs.push(now - start);
-                        quarantine.probed(now, if answers_probes { End::Returned } else { End::Crashed });
-                    }
-                }
-            }
-            let within = |from: u64, to: u64| runs.iter().filter(|it| (from..to).contains(&it.as_secs())).count();
-            assert!(within(0, 60) <= 12, "{} runs in the first minute", within(0, 60));
-            for minute in 1..60 {
-                let runs = within(minute * 60, minute * 60 + 60);
-                assert!(runs <= 8, "{runs} runs in minute {minute}");
-            }
-            assert!((10..=80).contains(&runs.len()), "{} runs in an hour", runs.len());
-        }
-    }
-}
+mod tests;
