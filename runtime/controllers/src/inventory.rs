@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::events::{Recorder, Severity, reference};
+use crate::limits::trimmed_node;
 use crate::node::plan;
 use crate::nodes::{Nodes, provider_id};
 use crate::notices::Notices;
@@ -108,7 +109,7 @@ impl Inventory {
     ///
     /// `Ok(None)`: the cloud is certain that there is none, and a sweep did not find one either.
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
-        let machine = machine(node);
+        let machine = self.known(node);
         let ahead = self.ahead.turn(&machine);
         let (mut way, mut fresh) = self.way(&machine).await;
         if ahead.is_none() && fresh.is_none() && way == Way::Get && self.nodes.waiting() > FEW {
@@ -142,7 +143,7 @@ impl Inventory {
 
     /// The machine behind a node that has joined: as a sweep saw it, if there is one, or else asked about alone.
     pub(crate) async fn standing(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
-        let machine = machine(node);
+        let machine = self.known(node);
         if let Some(sweep) = sweep
             && let Some(instance) = self.look(sweep, &machine)?
         {
@@ -187,7 +188,7 @@ impl Inventory {
     /// `Ok(None)`: the cloud is certain that there is none. Without a provider id that takes a complete `sweep` without
     /// it as well.
     pub(crate) async fn asked(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
-        self.get(&machine(node), node, sweep).await
+        self.get(&self.known(node), node, sweep).await
     }
 
     /// Asks about the other nodes that wait as well.
@@ -328,6 +329,15 @@ impl Inventory {
         }
     }
 
+    /// What a provider may know of a node. If that is not all of it, the node's event says so.
+    fn known(&self, node: &Node) -> Machine {
+        let (machine, left_out) = trimmed(node);
+        if let Some(left_out) = left_out {
+            self.warn(node, "NodeTooLarge", left_out);
+        }
+        machine
+    }
+
     /// Warns about a node, unless that was told lately.
     fn warn(&self, node: &Node, reason: &str, message: String) {
         let severity = Severity::Warning;
@@ -351,16 +361,21 @@ fn way(waiting: usize, doubtful: bool) -> Way {
 
 /// What a provider may know of a node.
 pub(crate) fn machine(node: &Node) -> Machine {
+    trimmed(node).0
+}
+
+/// What a provider may know of a node, and what was left out because there is too much of it.
+fn trimmed(node: &Node) -> (Machine, Option<String>) {
     let (zone, region) = plan::place(node);
     let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
-    Machine {
+    trimmed_node(Machine {
         name: node.name_any(),
         provider_id: provider_id(node).map(str::to_owned),
         addresses: plan::standing_addresses(node),
         zone: zone.filter(|it| !it.is_empty()).map(str::to_owned),
         region: region.filter(|it| !it.is_empty()).map(str::to_owned),
         labels: labels.collect(),
-    }
+    })
 }
 
 /// What a message calls a machine.

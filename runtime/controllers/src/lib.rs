@@ -19,6 +19,7 @@ mod error;
 mod events;
 mod inventory;
 mod lean;
+mod limits;
 mod metrics;
 pub mod node;
 pub mod node_lifecycle;

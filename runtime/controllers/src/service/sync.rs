@@ -10,6 +10,7 @@ use tracing::{debug, info};
 
 use crate::events::Severity;
 use crate::inventory::sweep::{CALL, late};
+use crate::limits::too_many_nodes;
 use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
@@ -138,6 +139,9 @@ impl Controller {
     ) -> Result<Progress, CloudError> {
         if let Some((memo, elder)) = self.elder(service) {
             return Err(memos::taken(key, &memo, &elder));
+        }
+        if let Some(too_many) = too_many_nodes(hosts.machines.len()) {
+            return Err(CloudError::Invalid(too_many));
         }
         wish.nodes.clone_from(&hosts.machines);
         let about = {

@@ -8,6 +8,7 @@ use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::ResourceExt;
 
+use crate::limits::{objection, trimmed};
 use crate::service::status::{current, memo};
 
 /// The length of a load balancer's default name.
@@ -24,7 +25,7 @@ pub(super) struct Cluster {
     pub(super) description: Arc<Description>,
 }
 
-/// A Service that says nothing which could be done. The API server lets none of these through.
+/// A Service that says nothing which could be done, or too much. The API server lets only the latter through.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Invalid(String);
@@ -37,15 +38,22 @@ pub(super) fn name(uid: &str) -> String {
 /// The load balancer that a Service asks for.
 pub(super) fn wish(service: &Service, cluster: &Cluster) -> Result<LoadBalancer, Invalid> {
     let spec = service.spec.as_ref();
-    Ok(LoadBalancer {
+    let wish = LoadBalancer {
         ports: spec.and_then(|it| it.ports.as_deref()).map_or(Ok(Vec::new()), ports)?,
         source_ranges: source_ranges(spec)?,
-        ..unwanted(service, cluster)
-    })
+        ..told(service, cluster)
+    };
+    objection(&wish).map_or(Ok(wish), |it| Err(Invalid(it)))
 }
 
-/// The load balancer that a Service does not ask for any more: as much of it as can be told in any case.
+/// The load balancer that a Service does not ask for any more: as much of it as can be told in any case, and never more
+/// than a provider is given.
 pub(super) fn unwanted(service: &Service, cluster: &Cluster) -> LoadBalancer {
+    trimmed(told(service, cluster))
+}
+
+/// What a Service says of a load balancer. What cannot be read is left out.
+fn told(service: &Service, cluster: &Cluster) -> LoadBalancer {
     let uid = service.metadata.uid.clone().unwrap_or_default();
     let spec = service.spec.as_ref();
     let text = |it: &Option<String>| it.clone().filter(|it| !it.is_empty());
