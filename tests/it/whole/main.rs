@@ -11,6 +11,7 @@ mod election;
 mod limits;
 mod lost;
 mod nodes;
+mod poison;
 mod setup;
 mod takeover;
 mod theft;
