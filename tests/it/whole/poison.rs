@@ -12,7 +12,7 @@ use tests::{guests, kubelet};
 use crate::setup::{FINALIZER, Rig, key, service, worker};
 
 /// Names that the hostile guest takes as an order to crash.
-const CRIMES: [&str; 6] = ["spin", "panic", "exit", "recurse", "eat-memory", "big-list"];
+const CRIMES: [&str; 6] = ["spin", "panic", "exit", "recurse", "eat-memory", "recurse-and-log"];
 
 /// A Service with more ports than any cloud has, and as long an annotation as the API server takes.
 fn huge(name: &str, ports: u16) -> Service {

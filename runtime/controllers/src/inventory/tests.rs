@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use cloud_provider::{Address, AddressKind, Identity, Page, Reply, Severity, State};
-use k8s_openapi::api::core::v1::{NodeSpec, Taint};
+use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 
 use super::*;
 
@@ -383,4 +383,24 @@ async fn a_sweep_is_familiar_if_it_has_one_of_the_clusters_machines() {
     assert!(!inventory(&fake, [known(3, "fake://3")]).is_familiar(&sweep));
     assert!(!inventory(&fake, [node(1)]).is_familiar(&sweep), "a name proves nothing");
     assert!(!inventory(&fake, [known(1, "aws:///z/fake://1")]).is_familiar(&sweep));
+}
+
+#[tokio::test(start_paused = true)]
+async fn adv_103_a_node_that_is_too_large_is_told_and_joins() {
+    let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
+    let mut large = node(1);
+    let address =
+        |nth| NodeAddress { type_: "InternalIP".to_owned(), address: format!("10.1.{}.{}", nth / 256, nth % 256) };
+    large.status.get_or_insert_default().addresses = Some((0..1_000).map(address).collect());
+    assert_eq!(machine(&large).addresses.len(), 64);
+    let (recorder, mut events) = Recorder::captured();
+    let inventory = inventory_with(&fake, [large.clone(), node(2)], recorder);
+    for _ in 0..3 {
+        assert_eq!(inventory.joining(&large).await, Ok(Some(instance(1))));
+    }
+    assert_eq!(inventory.joining(&node(2)).await, Ok(Some(instance(2))));
+    let event = events.try_recv().unwrap();
+    assert_eq!((event.about.name.as_deref(), event.reason.as_str()), (Some("n1"), "NodeTooLarge"));
+    assert!(event.message.contains("1000 addresses"), "{}", event.message);
+    assert!(events.try_recv().is_err(), "it was told once, and of no other node");
 }

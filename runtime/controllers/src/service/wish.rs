@@ -356,4 +356,17 @@ mod tests {
             assert_eq!(unwanted(&bad(spec), &cluster()).owner.name, "s1");
         }
     }
+
+    #[test]
+    fn adv_103_a_huge_service_is_invalid_and_can_be_deleted() {
+        let ports: Vec<_> = (1..=45_000).map(|it| json!({ "name": format!("p{it}"), "port": it })).collect();
+        let mut change = with_load_balancer();
+        change["metadata"]["annotations"] = json!({ SIZE: "8".repeat(250_000), ID: "lb-1" });
+        change["spec"] = json!({ "ports": ports });
+        let error = wish(&service(change.clone()), &cluster()).unwrap_err().to_string();
+        assert!(error.starts_with("spec.ports has 45000 ports, and a provider is given 1500 at most"), "{error}");
+        let unwanted = unwanted(&service(change), &cluster());
+        assert_eq!((unwanted.memo.as_deref(), unwanted.ports.len()), (Some("lb-1"), 1_500));
+        assert!(unwanted.annotations.contains(&(ID.to_owned(), "lb-1".to_owned())));
+    }
 }
