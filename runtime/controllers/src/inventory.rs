@@ -25,7 +25,7 @@ use tracing::{debug, info, warn};
 use crate::events::{Recorder, Severity, reference};
 use crate::limits::trimmed_node;
 use crate::node::plan;
-use crate::nodes::{Nodes, provider_id};
+use crate::nodes::{Answer, Nodes, provider_id};
 use crate::notices::Notices;
 
 use self::ahead::Ahead;
@@ -279,7 +279,13 @@ impl Inventory {
                 called(&instance),
                 machine.name,
             ))),
-            _ => Ok(instance),
+            _ => {
+                // A node that joins is about to get the provider id.
+                if let Some(provider_id) = instance.provider_id.as_deref().or(machine.provider_id.as_deref()) {
+                    self.nodes.hear(&machine.name, provider_id, Answer::Named(&instance));
+                }
+                Ok(instance)
+            }
         }
     }
 

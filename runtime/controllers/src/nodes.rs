@@ -19,6 +19,7 @@ use kube::{Client, ResourceExt};
 use crate::watch;
 
 pub use self::confirmed::Confirmed;
+pub(crate) use self::confirmed::{Answer, Evidence, Record};
 use self::index::Index;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
@@ -35,12 +36,16 @@ struct Shared {
     listeners: Mutex<Vec<Listener>>,
     index: Mutex<Index>,
     confirmed: Mutex<confirmed::Instances>,
+    evidence_listeners: Mutex<Vec<EvidenceListener>>,
     /// How many nodes wait to be initialised.
     waiting: AtomicUsize,
 }
 
 /// Hears of each change: the node as it was, if it was known, and as it is, if it still is.
 type Listener = Box<dyn Fn(Option<&Node>, Option<&Node>) + Send>;
+
+/// Hears the name of a node whenever answers of the cloud show something new of its instance.
+type EvidenceListener = Box<dyn Fn(&str) + Send>;
 
 impl Nodes {
     /// Watches the cluster's nodes. The future is the watch: it has to run, and never ends.
@@ -57,6 +62,7 @@ impl Nodes {
             listeners: Mutex::new(Vec::new()),
             index: Mutex::new(Index::default()),
             confirmed: Mutex::default(),
+            evidence_listeners: Mutex::default(),
             waiting: AtomicUsize::new(0),
         };
         (Self { store: writer.as_reader(), shared: Arc::new(shared) }, writer)
@@ -119,17 +125,6 @@ impl Nodes {
         }
     }
 
-    /// What the cloud said of the instance behind this node; `None` until it has said anything.
-    #[must_use]
-    pub fn confirmed(&self, node: &Node) -> Option<Arc<Confirmed>> {
-        self.confirmed_instances().get(provider_id(node)?)
-    }
-
-    /// Takes note of the instance that the cloud named for the node with this provider id.
-    pub(crate) fn confirm(&self, provider_id: &str, instance: &cloud_provider::Instance) {
-        self.confirmed_instances().confirm(provider_id, instance);
-    }
-
     /// Calls `listener` for every node that is known, and from then on for every change. It must be quick.
     pub(crate) fn listen(&self, listener: impl Fn(Option<&Node>, Option<&Node>) + Send + 'static) {
         let mut listeners = self.listeners();
@@ -154,6 +149,7 @@ impl Nodes {
                 writer.apply_watcher_event(&Event::InitDone);
                 let after = self.store.state();
                 self.reindex(|index| *index = Index::of(after.iter().map(AsRef::as_ref)));
+                self.forget_other_instances();
                 let known: HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
                 for node in &after {
                     tell(known.get(&node.name_any()).map(|it| it.as_ref()), Some(node));
@@ -176,6 +172,7 @@ impl Nodes {
                 let event = Event::Delete(node);
                 writer.apply_watcher_event(&event);
                 if let Event::Delete(node) = &event {
+                    self.forget_instance(&node.name_any());
                     tell(Some(node), None);
                 }
             }
@@ -191,11 +188,6 @@ impl Nodes {
     fn index(&self) -> MutexGuard<'_, Index> {
         // Its operations do not panic; and if one did, the next full listing would repair it.
         self.shared.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn confirmed_instances(&self) -> MutexGuard<'_, confirmed::Instances> {
-        // Its operations do not panic; and if one did, the cloud would confirm the instance once more.
-        self.shared.confirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {

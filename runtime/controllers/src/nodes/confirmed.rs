@@ -1,9 +1,19 @@
 //! What the cloud itself said of the instances behind nodes: what a kubelet writes on its Node proves nothing.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cloud_provider::{Address, Instance};
+use k8s_openapi::api::core::v1::Node;
+use tokio::time::Instant;
+
+use crate::nodes::{Nodes, provider_id};
+
+/// How many times in a row the cloud has to miss an instance before its node counts as one without.
+const MISSES: u32 = 2;
+/// The least time between two of them: longer than one answer of the cloud may serve two questions.
+const APART: Duration = Duration::from_secs(3);
 
 /// What the cloud said of one node's instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -16,25 +26,287 @@ pub struct Confirmed {
     pub region: Option<String>,
 }
 
-/// The confirmed instances, by the provider id of their nodes.
+/// What all answers of the cloud about one node's instance come to.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Evidence {
+    /// No answer has shown anything yet.
+    #[default]
+    Unknown,
+    /// The cloud has named the instance.
+    Confirmed(Arc<Confirmed>),
+    /// The cloud has no such instance, or it is not this node's. The text is a sentence about the node.
+    Refused(Arc<str>),
+}
+
+/// An answer of the cloud about one node's instance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer<'a> {
+    /// This is it.
+    Named(&'a Instance),
+    /// Neither a complete list nor a question about it alone has found it.
+    Missing,
+    /// It is another node's, or nobody can tell whose: the sentence says so.
+    NotItsOwn(&'a str),
+    /// The answer, or the provider id, is wrong: the sentence says how.
+    Invalid(&'a str),
+}
+
+/// What is remembered of the answers about one node's instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    provider_id: String,
+    pub(crate) evidence: Evidence,
+    /// When the cloud has missed it, if that was the last answer, and how many times in a row.
+    pub(crate) missed: Option<(Instant, u32)>,
+    /// When the last answer came.
+    pub(crate) at: Instant,
+}
+
+/// The answers about the instances of the cluster's nodes, by the nodes' names.
 #[derive(Debug, Default)]
 pub(super) struct Instances {
-    by_provider_id: HashMap<String, Arc<Confirmed>>,
+    by_node: HashMap<String, Record>,
+}
+
+impl Record {
+    fn new(provider_id: &str, now: Instant) -> Self {
+        Self { provider_id: provider_id.to_owned(), evidence: Evidence::Unknown, missed: None, at: now }
+    }
+
+    /// Takes note of an answer. Returns whether it shows something else than was known.
+    fn hear(&mut self, answer: Answer<'_>, now: Instant) -> bool {
+        self.at = now;
+        let missed = std::mem::take(&mut self.missed);
+        let evidence = match answer {
+            Answer::Named(instance) => {
+                let Instance { addresses, zone, region, .. } = instance;
+                if let Evidence::Confirmed(it) = &self.evidence
+                    && (&it.addresses, &it.zone, &it.region) == (addresses, zone, region)
+                {
+                    return false;
+                }
+                let (addresses, zone, region) = (addresses.clone(), zone.clone(), region.clone());
+                Evidence::Confirmed(Arc::new(Confirmed { addresses, zone, region }))
+            }
+            Answer::Missing => {
+                let (last, times) = match missed {
+                    Some((last, times)) if now.saturating_duration_since(last) < APART => (last, times),
+                    Some((_, times)) => (now, times.saturating_add(1)),
+                    None => (now, 1),
+                };
+                self.missed = Some((last, times));
+                if times < MISSES {
+                    return false;
+                }
+                Evidence::Refused("the cloud has no instance with its provider id".into())
+            }
+            Answer::NotItsOwn(why) => Evidence::Refused(why.into()),
+            // A wrong answer takes nothing back that a right one has shown.
+            Answer::Invalid(_) if matches!(self.evidence, Evidence::Confirmed(_)) => return false,
+            Answer::Invalid(why) => Evidence::Refused(why.into()),
+        };
+        let is_other = self.evidence != evidence;
+        self.evidence = evidence;
+        is_other
+    }
 }
 
 impl Instances {
-    /// What the cloud said of the instance with this provider id.
-    pub(super) fn get(&self, provider_id: &str) -> Option<Arc<Confirmed>> {
-        self.by_provider_id.get(provider_id).cloned()
+    /// What is remembered of the node's instance: of the one with its present provider id.
+    fn of(&self, node: &Node) -> Option<&Record> {
+        let record = self.by_node.get(node.metadata.name.as_deref()?)?;
+        (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
     }
 
-    /// Takes note of what the cloud said.
-    pub(super) fn confirm(&mut self, provider_id: &str, instance: &Instance) {
-        let confirmed = Confirmed {
-            addresses: instance.addresses.clone(),
-            zone: instance.zone.clone(),
-            region: instance.region.clone(),
+    fn hear(&mut self, node: &str, provider_id: &str, answer: Answer<'_>, now: Instant) -> bool {
+        let record = match self.by_node.get_mut(node) {
+            Some(record) => record,
+            None => self.by_node.entry(node.to_owned()).or_insert_with(|| Record::new(provider_id, now)),
         };
-        self.by_provider_id.insert(provider_id.to_owned(), Arc::new(confirmed));
+        if record.provider_id != provider_id {
+            *record = Record::new(provider_id, now);
+        }
+        record.hear(answer, now)
+    }
+
+    pub(super) fn forget(&mut self, node: &str) {
+        self.by_node.remove(node);
+    }
+
+    pub(super) fn retain(&mut self, is_node: impl Fn(&str) -> bool) {
+        self.by_node.retain(|name, _| is_node(name));
+    }
+}
+
+impl Nodes {
+    /// What the cloud said of the instance behind this node; `None` until it has said anything, and if it does not know
+    /// the instance, or as another node's.
+    #[must_use]
+    pub fn confirmed(&self, node: &Node) -> Option<Arc<Confirmed>> {
+        match self.evidence(node) {
+            Evidence::Confirmed(confirmed) => Some(confirmed),
+            Evidence::Unknown | Evidence::Refused(_) => None,
+        }
+    }
+
+    /// What the cloud's answers about the instance behind this node come to.
+    pub(crate) fn evidence(&self, node: &Node) -> Evidence {
+        self.confirmed_instances().of(node).map_or(Evidence::Unknown, |it| it.evidence.clone())
+    }
+
+    /// What is remembered of the answers about the instance behind this node.
+    pub(crate) fn record(&self, node: &Node) -> Option<Record> {
+        self.confirmed_instances().of(node).cloned()
+    }
+
+    /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with this
+    /// name, or is about to be. Tells listeners if it shows something new.
+    pub(crate) fn hear(&self, node: &str, provider_id: &str, answer: Answer<'_>) {
+        let is_news = {
+            let mut instances = self.confirmed_instances();
+            // Looked up with the lock held: whoever forgets a node does so after it is gone from the store.
+            self.get(node).is_some() && instances.hear(node, provider_id, answer, Instant::now())
+        };
+        if is_news {
+            let listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
+            listeners.iter().for_each(|it| it(node));
+        }
+    }
+
+    /// Calls `listener` with a node's name whenever answers of the cloud show something new of its instance. It must be
+    /// quick.
+    pub(crate) fn listen_for_evidence(&self, listener: impl Fn(&str) + Send + 'static) {
+        let mut listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Box::new(listener));
+    }
+
+    pub(super) fn forget_instance(&self, node: &str) {
+        self.confirmed_instances().forget(node);
+    }
+
+    pub(super) fn forget_other_instances(&self) {
+        let mut instances = self.confirmed_instances();
+        instances.retain(|it| self.get(it).is_some());
+    }
+
+    fn confirmed_instances(&self) -> MutexGuard<'_, Instances> {
+        // Its operations do not panic; and if one did, the cloud would confirm the instance once more.
+        self.shared.confirmed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::{AddressKind, State};
+    use k8s_openapi::api::core::v1::NodeSpec;
+    use kube::runtime::watcher::Event;
+
+    use super::*;
+
+    fn instance(address: &str) -> Instance {
+        Instance {
+            name: "n1".into(),
+            provider_id: Some("fake://1".into()),
+            state: State::Running,
+            machine_type: None,
+            zone: None,
+            region: Some("r1".into()),
+            addresses: vec![Address { kind: AddressKind::InternalIp, value: address.into() }],
+            labels: Vec::new(),
+        }
+    }
+
+    fn node(name: &str, provider_id: Option<&str>) -> Node {
+        let spec = NodeSpec { provider_id: provider_id.map(Into::into), ..NodeSpec::default() };
+        let mut node = Node { spec: Some(spec), ..Node::default() };
+        node.metadata.name = Some(name.into());
+        node
+    }
+
+    /// What answers in a row, each four seconds after the one before, come to: `?`, `confirmed` or `refused`.
+    #[track_caller]
+    fn check(answers: &[Answer<'_>], expected: &[&str]) {
+        let mut now = Instant::now();
+        let mut record = Record::new("fake://1", now);
+        let mut seen = Vec::new();
+        for answer in answers {
+            now += Duration::from_secs(4);
+            record.hear(*answer, now);
+            seen.push(match &record.evidence {
+                Evidence::Unknown => "?",
+                Evidence::Confirmed(_) => "confirmed",
+                Evidence::Refused(_) => "refused",
+            });
+        }
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn what_the_clouds_answers_in_a_row_come_to() {
+        let it = instance("10.0.0.1");
+        let named = Answer::Named(&it);
+        let (missing, other, invalid) = (Answer::Missing, Answer::NotItsOwn("no"), Answer::Invalid("no"));
+        check(&[named], &["confirmed"]);
+        check(&[missing, missing], &["?", "refused"]);
+        check(&[named, missing, missing], &["confirmed", "confirmed", "refused"]);
+        check(&[named, missing, named, missing], &["confirmed"; 4]);
+        check(&[missing, missing, named], &["?", "refused", "confirmed"]);
+        check(&[named, other, named], &["confirmed", "refused", "confirmed"]);
+        check(&[named, invalid], &["confirmed", "confirmed"]);
+        check(&[invalid, named], &["refused", "confirmed"]);
+    }
+
+    #[test]
+    fn two_misses_at_one_time_are_one() {
+        let now = Instant::now();
+        let mut record = Record::new("fake://1", now);
+        for _ in 0..5 {
+            record.hear(Answer::Missing, now);
+        }
+        assert_eq!(record.evidence, Evidence::Unknown);
+        record.hear(Answer::Missing, now + APART);
+        assert!(matches!(record.evidence, Evidence::Refused(_)));
+    }
+
+    #[test]
+    fn what_was_said_of_another_provider_id_does_not_count() {
+        let nodes = Nodes::of([node("n1", Some("fake://2"))]);
+        nodes.hear("n1", "fake://1", Answer::Named(&instance("10.0.0.1")));
+        assert_eq!(nodes.confirmed(&node("n1", Some("fake://2"))), None);
+        assert_eq!(nodes.confirmed(&node("n1", None)), None);
+        assert!(nodes.confirmed(&node("n1", Some("fake://1"))).is_some(), "as when it is about to be written");
+    }
+
+    #[test]
+    fn only_what_is_news_is_told() {
+        let nodes = Nodes::of([node("n1", Some("fake://1"))]);
+        let heard = Arc::new(std::sync::Mutex::new(0));
+        let count = heard.clone();
+        nodes.listen_for_evidence(move |_| *count.lock().unwrap() += 1);
+        for (address, expected) in [("10.0.0.1", 1), ("10.0.0.1", 1), ("10.0.0.2", 2)] {
+            nodes.hear("n1", "fake://1", Answer::Named(&instance(address)));
+            assert_eq!(*heard.lock().unwrap(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_nodes_that_are_not_there() {
+        let (nodes, mut writer) = Nodes::new();
+        let it = instance("10.0.0.1");
+        let remembered = || nodes.confirmed_instances().by_node.len();
+        nodes.hear("n1", "fake://1", Answer::Named(&it));
+        assert_eq!(remembered(), 0);
+        let events = |them: Vec<Event<Node>>| them.into_iter();
+        let known = node("n1", Some("fake://1"));
+        events(vec![Event::Init, Event::InitApply(known.clone()), Event::InitDone])
+            .for_each(|it| nodes.apply(it, &mut writer));
+        nodes.hear("n1", "fake://1", Answer::Named(&it));
+        assert_eq!(remembered(), 1);
+        nodes.apply(Event::Delete(known.clone()), &mut writer);
+        assert_eq!(remembered(), 0);
+        nodes.apply(Event::Apply(known), &mut writer);
+        nodes.hear("n1", "fake://1", Answer::Named(&it));
+        events(vec![Event::Init, Event::InitDone]).for_each(|it| nodes.apply(it, &mut writer));
+        assert_eq!(remembered(), 0);
     }
 }
