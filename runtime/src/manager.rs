@@ -258,7 +258,7 @@ impl Process {
                     self.run_node_lifecycle(nodes, inventory, account.clone());
                 }
                 (Controller::Service, _) if cloud.load_balancers.is_some() => {
-                    self.run_service(nodes, cloud.clone(), account.clone());
+                    self.run_service(nodes, inventory.clone(), cloud.clone(), account.clone());
                 }
                 (Controller::CloudNode | Controller::CloudNodeLifecycle, None) => {
                     warn!("{name} is skipped: {}", self.without("instances"));
@@ -318,7 +318,7 @@ impl Process {
         self.run(Controller::CloudNodeLifecycle, run);
     }
 
-    fn run_service(&mut self, nodes: &Nodes, cloud: Cloud, account: Account) {
+    fn run_service(&mut self, nodes: &Nodes, inventory: Option<Arc<Inventory>>, cloud: Cloud, account: Account) {
         let options = service::Options {
             syncs: self.settings.service.syncs,
             cluster_name: self.settings.cluster_name.clone(),
@@ -326,9 +326,8 @@ impl Process {
         };
         let recorder = self.recorder(service::COMPONENT);
         let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
-        let demands = self.demands.clone();
-        let stopped = self.stopped();
-        let run = service::run(client, nodes, cloud, account, demands, recorder, metrics, options, stopped);
+        let (demands, stopped) = (self.demands.clone(), self.stopped());
+        let run = service::run(client, nodes, inventory, cloud, account, demands, recorder, metrics, options, stopped);
         self.run(Controller::Service, run);
     }
 

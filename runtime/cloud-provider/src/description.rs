@@ -27,6 +27,12 @@ impl Description {
     pub fn owns(&self, provider_id: &str) -> bool {
         self.provider_id_prefixes.iter().any(|it| provider_id.starts_with(it.as_str()))
     }
+
+    /// Whether `provider_id` is another cloud's. A provider that names no prefixes leaves that open.
+    #[must_use]
+    pub fn is_foreign(&self, provider_id: &str) -> bool {
+        !self.provider_id_prefixes.is_empty() && !self.owns(provider_id)
+    }
 }
 
 /// An endpoint that a provider needs.

@@ -25,7 +25,7 @@ use tracing::{debug, info, warn};
 use crate::events::{Recorder, Severity, reference};
 use crate::limits::trimmed_node;
 use crate::node::plan;
-use crate::nodes::{Answer, Nodes, provider_id};
+use crate::nodes::{Answer, Nodes, Verdict, provider_id};
 use crate::notices::Notices;
 
 use self::ahead::Ahead;
@@ -228,6 +228,9 @@ impl Inventory {
         if let Err(Error::Crashed { because, .. }) = &answer {
             self.warn(node, "ProviderCrashed", because.clone());
         }
+        if let (Err(Error::Invalid(why)), Some(provider_id)) = (&answer, &machine.provider_id) {
+            self.nodes.hear(&machine.name, provider_id, Answer::Invalid(why));
+        }
         let Some(instance) = answer? else { return self.missing(machine, sweep) };
         self.doubtful().remove(&machine.name);
         self.checked(machine, instance).map(Some)
@@ -236,7 +239,16 @@ impl Inventory {
     /// What it means that `get` found nothing: certainty, if it was asked by provider id or a sweep found nothing
     /// either; otherwise the next try makes a sweep.
     fn missing(&self, machine: &Machine, sweep: Option<&Machines>) -> Result<Option<Instance>> {
-        if machine.provider_id.is_some() {
+        if let Some(provider_id) = &machine.provider_id {
+            let others = self.nodes.others(provider_id, &machine.name);
+            let is_its_own = self.nodes.get(&machine.name).is_some_and(|it| self.nodes.confirmed(&it).is_some());
+            if !others.is_empty() && !is_its_own {
+                let others = others.iter().map(String::as_str).collect::<Vec<_>>();
+                return Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))));
+            }
+            if sweep.is_some_and(|it| it.incomplete.is_none() && self.is_familiar(it)) {
+                self.nodes.hear(&machine.name, provider_id, Answer::Missing);
+            }
             return Ok(None);
         }
         let mut doubtful = self.doubtful();
@@ -270,22 +282,64 @@ impl Inventory {
 
     fn checked(&self, machine: &Machine, instance: Instance) -> Result<Instance> {
         if let Some(refusal) = refusal(&self.description, machine, &instance) {
-            return Err(Error::Invalid(format!("the provider's answer is refused: it {refusal}")));
+            let why = format!("the provider's answer is refused: it {refusal}");
+            if let Some(provider_id) = &machine.provider_id {
+                self.nodes.hear(&machine.name, provider_id, Answer::Invalid(&why));
+            }
+            return Err(Error::Invalid(why));
         }
-        let holder = instance.provider_id.as_deref().and_then(|it| self.nodes.holder(it));
-        match holder {
-            Some(holder) if holder != machine.name => Err(Error::Invalid(format!(
-                "machine {} stands behind node {holder} already, and cannot stand behind node {} too",
-                called(&instance),
-                machine.name,
-            ))),
-            _ => {
-                // A node that joins is about to get the provider id.
-                if let Some(provider_id) = instance.provider_id.as_deref().or(machine.provider_id.as_deref()) {
-                    self.nodes.hear(&machine.name, provider_id, Answer::Named(&instance));
+        // A node that joins is about to get the provider id.
+        let Some(provider_id) = instance.provider_id.as_deref().or(machine.provider_id.as_deref()) else {
+            return Ok(instance);
+        };
+        match self.nodes.verdict(provider_id, &machine.name, &instance) {
+            Verdict::Its(others) => {
+                self.nodes.hear(&machine.name, provider_id, Answer::Named(&instance));
+                for other in others {
+                    self.withhold(
+                        &other,
+                        provider_id,
+                        &format!("the cloud says that instance {provider_id} is node {}'s", machine.name),
+                    );
                 }
                 Ok(instance)
             }
+            Verdict::Anothers(holder) => {
+                self.withhold(
+                    &machine.name,
+                    provider_id,
+                    &format!("the cloud says that instance {provider_id} is node {holder}'s"),
+                );
+                Err(Error::Invalid(format!(
+                    "machine {} stands behind node {holder} already, and cannot stand behind node {} too",
+                    called(&instance),
+                    machine.name,
+                )))
+            }
+            Verdict::Nobodys(others) => {
+                let names: Vec<_> = others.iter().cloned().chain([machine.name.clone()]).collect();
+                for name in &names {
+                    let others: Vec<_> = names.iter().filter(|it| *it != name).map(String::as_str).collect();
+                    self.withhold(name, provider_id, &unproven(provider_id, &others));
+                }
+                let others = others.iter().map(String::as_str).collect::<Vec<_>>();
+                Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))))
+            }
+        }
+    }
+
+    /// A node is not what its provider id says, or nobody can tell: it is left alone, and that is told on it once.
+    fn withhold(&self, name: &str, provider_id: &str, why: &str) {
+        let is_news = self.nodes.hear(name, provider_id, Answer::NotItsOwn(why));
+        // Why a node cannot join is told by who initialises it.
+        let node = self.nodes.get(name).filter(|it| is_news && !plan::is_waiting(it));
+        if let Some(node) = node {
+            let message = format!(
+                "Node {name} is left alone, and is no backend of load balancers: {why}; delete the node that is wrong, or \
+                 correct its provider id"
+            );
+            warn!("{message}");
+            self.recorder.record(reference(node.as_ref()), Severity::Warning, "ProviderIDConflict", &message);
         }
     }
 
@@ -382,6 +436,16 @@ fn trimmed(node: &Node) -> (Machine, Option<String>) {
         region: region.filter(|it| !it.is_empty()).map(str::to_owned),
         labels: labels.collect(),
     })
+}
+
+/// Why nodes with one provider id are left alone, as a sentence about one of them.
+fn unproven(provider_id: &str, others: &[&str]) -> String {
+    let (nodes, have) = if others.len() == 1 { ("node", "has") } else { ("nodes", "have") };
+    format!(
+        "it has the provider id {provider_id}, and so {have} {nodes} {}; neither the name nor the addresses that the cloud \
+         tells of that instance prove whose it is",
+        others.join(", "),
+    )
 }
 
 /// What a message calls a machine.

@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
@@ -21,6 +22,7 @@ use crate::watch;
 pub use self::confirmed::Confirmed;
 pub(crate) use self::confirmed::{Answer, Evidence, Record};
 use self::index::Index;
+pub(crate) use self::index::Verdict;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
@@ -107,14 +109,24 @@ impl Nodes {
         self.index().waiting_names().map(str::to_owned).collect()
     }
 
-    /// The node that has this provider id, or is about to get it.
+    /// The only node that has this provider id, or is about to get it.
     pub(crate) fn holder(&self, provider_id: &str) -> Option<String> {
         self.index().holder(provider_id).map(str::to_owned)
     }
 
-    /// Sets a provider id aside for a node that is about to get it. Returns whether no other node has it.
-    pub(crate) fn claim(&self, provider_id: &str, name: &str) -> bool {
-        self.index().claim(provider_id, name)
+    /// The other nodes with the provider id of this one.
+    pub(crate) fn others(&self, provider_id: &str, name: &str) -> Vec<String> {
+        self.index().claimants(provider_id).iter().filter(|it| *it != name).cloned().collect()
+    }
+
+    /// Whether this instance, which has the provider id, is the node's with this name.
+    pub(crate) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> Verdict {
+        self.index().verdict(provider_id, name, instance)
+    }
+
+    /// Sets a provider id aside for a node that is about to get it. Returns whether the instance is this node's.
+    pub(crate) fn claim(&self, provider_id: &str, name: &str, instance: &Instance) -> bool {
+        self.index().claim(provider_id, name, instance)
     }
 
     /// Takes a claim back, unless the node has got its provider id by now.
@@ -160,29 +172,32 @@ impl Nodes {
             }
             Event::Apply(node) => {
                 let before = self.get(&node.name_any());
-                self.reindex(|index| index.apply(&node));
+                let left = self.reindex(|index| index.apply(&node));
                 let event = Event::Apply(node);
                 writer.apply_watcher_event(&event);
+                self.doubt_instances(&left);
                 if let Event::Apply(node) = &event {
                     tell(before.as_deref(), Some(node));
                 }
             }
             Event::Delete(node) => {
-                self.reindex(|index| index.delete(&node.name_any()));
+                let left = self.reindex(|index| index.delete(&node.name_any()));
                 let event = Event::Delete(node);
                 writer.apply_watcher_event(&event);
                 if let Event::Delete(node) = &event {
                     self.forget_instance(&node.name_any());
+                    self.doubt_instances(&left);
                     tell(Some(node), None);
                 }
             }
         }
     }
 
-    fn reindex(&self, change: impl FnOnce(&mut Index)) {
+    fn reindex<T>(&self, change: impl FnOnce(&mut Index) -> T) -> T {
         let mut index = self.index();
-        change(&mut index);
+        let changed = change(&mut index);
         self.shared.waiting.store(index.waiting(), Ordering::Relaxed);
+        changed
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {

@@ -11,6 +11,7 @@
 
 mod burst;
 mod changes;
+mod confirmations;
 mod error;
 mod hosts;
 mod memory;
@@ -39,7 +40,8 @@ use tracing::warn;
 use crate::account::Account;
 use crate::demands::Demands;
 use crate::error::{BackOff, Pause, chain};
-use crate::events::{Recorder, Severity};
+use crate::events::{Recorder, Severity, reference};
+use crate::inventory::Inventory;
 use crate::lean::Lean;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
@@ -49,7 +51,8 @@ use crate::queue::pump::WorkQueue;
 use crate::watch;
 use crate::worker::{self, Next, Reconcile, random};
 
-use self::changes::{Changes, Pass};
+use self::changes::{Changes, Noted, Pass};
+use self::confirmations::{Confirmations, Told};
 use self::error::Error;
 use self::memory::{Counted, Memory, News};
 use self::plan::{Plan, is_wanted, plan};
@@ -91,7 +94,9 @@ struct Controller {
     recorder: Recorder,
     metrics: Metrics,
     services: Services,
+    nodes: Nodes,
     changes: Changes,
+    confirmations: Confirmations,
     memory: Mutex<Memory>,
     notices: Mutex<Notices>,
     queue: Arc<WorkQueue>,
@@ -101,7 +106,9 @@ struct Controller {
 /// Runs the controller until `shutdown` is ready; then Services that are being worked on are finished. Returns at once if
 /// the cloud has no load balancers.
 ///
-/// `recorder` writes as [`COMPONENT`]. What Services ask for is counted in `demands`. The watch of `nodes` has to run beside; Services are watched here.
+/// `inventory` is what other controllers ask about instances too; `None` if the cloud cannot be asked. What Services ask
+/// for is counted in `demands`. `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are
+/// watched here.
 #[expect(
     clippy::too_many_arguments,
     reason = "what a controller needs is passed in, and nothing else holds it together"
@@ -109,6 +116,7 @@ struct Controller {
 pub async fn run(
     client: Client,
     nodes: Nodes,
+    inventory: Option<Arc<Inventory>>,
     cloud: Cloud,
     account: Account,
     demands: Demands,
@@ -122,6 +130,8 @@ pub async fn run(
     let queue = Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random));
     let counted =
         Counted { demands: demands.clone(), provider_writes: cloud.description.writes_annotations.clone().into() };
+    let confirmations = Confirmations::new(inventory, nodes.clone());
+    let (description, confirms) = (cloud.description.clone(), confirmations.are_possible());
     let controller = Arc::new(Controller {
         client: client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
@@ -130,7 +140,9 @@ pub async fn run(
         account,
         demands,
         recorder,
-        changes: Changes::new(nodes.clone(), metrics.queue(NODES)),
+        changes: Changes::new(nodes.clone(), description, confirms, metrics.queue(NODES)),
+        nodes: nodes.clone(),
+        confirmations,
         metrics,
         services: services.clone(),
         memory: Mutex::new(Memory::new(counted)),
@@ -151,9 +163,20 @@ pub async fn run(
     }
     let listening = Arc::downgrade(&controller);
     nodes.listen(move |before, node| {
-        if let Some(controller) = listening.upgrade() {
-            controller.changes.note(before, node, Instant::now());
+        if let (Some(controller), Some(node)) = (listening.upgrade(), node.or(before)) {
+            controller.noticed(&node.name_any());
         }
+    });
+    let listening = Arc::downgrade(&controller);
+    nodes.listen_for_evidence(move |node| {
+        if let Some(controller) = listening.upgrade() {
+            controller.noticed(node);
+        }
+    });
+    let confirming = controller.clone();
+    background.spawn(async move {
+        let release = |key: &str| confirming.queue.add(key);
+        match confirming.confirmations.run(release, |told| confirming.tell_who_waits(&told)).await {}
     });
     let passing = controller.clone();
     background.spawn(async move {
@@ -203,6 +226,29 @@ impl Controller {
             News::Over => memory.forget(key),
             News::Same => self.queue.add_unless_paused(key),
             News::Different => self.queue.add(key),
+        }
+    }
+
+    /// A node has changed, or what the cloud says of it.
+    fn noticed(&self, name: &str) {
+        let Noted { unknown, left_out } = self.changes.note(name, Instant::now());
+        if unknown {
+            self.confirmations.wake();
+        }
+        if let (Some(why), Some(node)) = (left_out, self.nodes.get(name)) {
+            let message = format!("Node {name} is no backend of load balancers: {why}");
+            self.recorder.record(reference(node.as_ref()), Severity::Warning, "NotABackend", &message);
+        }
+    }
+
+    /// Tells Services why nothing is done about their load balancers.
+    fn tell_who_waits(&self, Told { services, why }: &Told) {
+        let message = format!(
+            "Error syncing load balancer: the cloud has not said yet which nodes exist, and until it has, load balancers \
+             stay as they are: {why}"
+        );
+        for service in services.iter().filter_map(|it| self.services.get(it)) {
+            self.recorder.record(reference(service.as_ref()), Severity::Warning, "SyncLoadBalancerFailed", &message);
         }
     }
 

@@ -313,9 +313,68 @@ async fn two_machines_for_one_node_are_an_error_that_names_both() {
 #[tokio::test(start_paused = true)]
 async fn a_machine_stands_behind_one_node() {
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
-    let inventory = inventory(&fake, [node(1), known(2, "fake://1")]);
-    let error = inventory.joining(&node(1)).await.unwrap_err();
-    assert!(matches!(&error, Error::Invalid(text) if text.contains("node n2")), "{error}");
+    let inventory = inventory(&fake, [known(1, "fake://1"), known(2, "fake://1")]);
+    let error = inventory.joining(&known(2, "fake://1")).await.unwrap_err();
+    assert!(matches!(&error, Error::Invalid(text) if text.contains("node n1")), "{error}");
+    assert_eq!(inventory.joining(&known(1, "fake://1")).await, Ok(Some(instance(1))));
+}
+
+/// A node with this name and provider id, which does not wait.
+fn standing(name: &str, provider_id: &str) -> Node {
+    let mut node = known(1, provider_id);
+    node.metadata.name = Some(name.into());
+    node.spec.get_or_insert_default().taints = None;
+    node
+}
+
+#[tokio::test(start_paused = true)]
+async fn adv_111_the_clouds_words_tell_which_of_two_nodes_is_meant() {
+    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
+    let (recorder, mut events) = Recorder::captured();
+    let (imposter, real) = (standing("a1", "fake://1"), standing("n1", "fake://1"));
+    let inventory = inventory_with(&fake, [imposter.clone(), real.clone()], recorder);
+    for _ in 0..2 {
+        inventory.standing(&imposter, None).await.unwrap_err();
+        assert_eq!(inventory.standing(&real, None).await, Ok(Some(instance(1))));
+        assert!(inventory.nodes.confirmed(&imposter).is_none() && inventory.nodes.confirmed(&real).is_some());
+    }
+    let event = events.try_recv().unwrap();
+    assert_eq!((event.about.name.as_deref(), event.reason.as_str()), (Some("a1"), "ProviderIDConflict"));
+    assert!(event.message.contains("node n1"), "{}", event.message);
+    assert!(events.try_recv().is_err(), "it is told once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn adv_111_what_nobody_can_prove_is_left_alone_and_told() {
+    let machine = Instance { name: "web".into(), ..instance(1) };
+    let fake = Arc::new(Fake { machines: vec![machine.clone()], ..Fake::default() });
+    let (recorder, mut events) = Recorder::captured();
+    let both = [standing("a1", "fake://1"), standing("n1", "fake://1")];
+    let (nodes, mut writer) = Nodes::new();
+    nodes.apply(kube::runtime::watcher::Event::Apply(both[1].clone()), &mut writer);
+    let inventory = Inventory { nodes: nodes.clone(), ..inventory_with(&fake, [], recorder) };
+    assert_eq!(inventory.standing(&both[1], None).await, Ok(Some(machine.clone())), "as long as there is one");
+    nodes.apply(kube::runtime::watcher::Event::Apply(both[0].clone()), &mut writer);
+    for node in &both {
+        let error = inventory.standing(node, None).await.unwrap_err();
+        assert!(matches!(error, Error::Invalid(_)), "{error}");
+        assert!(both.iter().all(|it| nodes.confirmed(it).is_none()));
+    }
+    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    let mut about: Vec<_> = told.iter().map(|it| (it.about.name.as_deref().unwrap(), it.reason.as_str())).collect();
+    about.sort_unstable();
+    assert_eq!(about, [("a1", "ProviderIDConflict"), ("n1", "ProviderIDConflict")]);
+    assert!(told.iter().any(|it| it.message.contains("so has node a1")));
+
+    // That the machine is gone is said of neither: nobody knows whose it was.
+    let gone = Inventory { instances: Arc::new(Fake::default()), ..inventory };
+    for node in &both {
+        assert!(matches!(gone.standing(node, None).await, Err(Error::Invalid(_))));
+    }
+    nodes.apply(kube::runtime::watcher::Event::Delete(both[0].clone()), &mut writer);
+    let inventory = Inventory { instances: fake, ..gone };
+    assert_eq!(inventory.standing(&both[1], None).await, Ok(Some(machine)), "it is alone again");
+    assert!(nodes.confirmed(&both[1]).is_some());
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl Controller {
         let name = node.name_any();
         let claimed = instance.provider_id.as_deref();
         if let Some(provider_id) = claimed
-            && !self.nodes.claim(provider_id, &name)
+            && !self.nodes.claim(provider_id, &name, instance)
         {
             let error = format!("machine {provider_id} has just become another node's");
             return Err(Error::Metadata { node: name, source: CloudError::Invalid(error) });

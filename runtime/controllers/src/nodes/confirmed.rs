@@ -129,6 +129,12 @@ impl Instances {
         record.hear(answer, now)
     }
 
+    /// Forgets what speaks against a node. Returns whether anything did.
+    fn doubt(&mut self, node: &str) -> bool {
+        let is_refused = self.by_node.get(node).is_some_and(|it| matches!(it.evidence, Evidence::Refused(_)));
+        is_refused && self.by_node.remove(node).is_some()
+    }
+
     pub(super) fn forget(&mut self, node: &str) {
         self.by_node.remove(node);
     }
@@ -161,16 +167,31 @@ impl Nodes {
 
     /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with this
     /// name, or is about to be. Tells listeners if it shows something new.
-    pub(crate) fn hear(&self, node: &str, provider_id: &str, answer: Answer<'_>) {
+    /// Returns whether it does.
+    pub(crate) fn hear(&self, node: &str, provider_id: &str, answer: Answer<'_>) -> bool {
         let is_news = {
             let mut instances = self.confirmed_instances();
             // Looked up with the lock held: whoever forgets a node does so after it is gone from the store.
             self.get(node).is_some() && instances.hear(node, provider_id, answer, Instant::now())
         };
         if is_news {
-            let listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
-            listeners.iter().for_each(|it| it(node));
+            self.tell_of_evidence(node);
         }
+        is_news
+    }
+
+    /// What speaks against these nodes may be over: it is forgotten, so that the cloud is asked about them again.
+    pub(super) fn doubt_instances(&self, nodes: &[String]) {
+        for node in nodes {
+            if self.confirmed_instances().doubt(node) {
+                self.tell_of_evidence(node);
+            }
+        }
+    }
+
+    fn tell_of_evidence(&self, node: &str) {
+        let listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.iter().for_each(|it| it(node));
     }
 
     /// Calls `listener` with a node's name whenever answers of the cloud show something new of its instance. It must be

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
@@ -12,38 +13,52 @@ use crate::nodes::provider_id;
 #[derive(Debug, Default)]
 pub(super) struct Index {
     waiting: HashSet<String>,
-    /// Name by provider id.
-    holders: HashMap<String, String>,
+    /// Names by provider id, sorted: several if several nodes say that they are the same instance.
+    claimants: HashMap<String, Vec<String>>,
     /// Provider id by name.
     held: HashMap<String, String>,
+}
+
+/// Whether an instance is a node's, if other nodes may have its provider id too.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    /// It is this node's, and not that of these others with its provider id.
+    Its(Vec<String>),
+    /// It is this other node's.
+    Anothers(String),
+    /// Nothing that the cloud says proves whose it is: the node's, or that of one of these others.
+    Nobodys(Vec<String>),
 }
 
 impl Index {
     pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
         let mut index = Self::default();
-        nodes.into_iter().for_each(|it| index.apply(it));
+        nodes.into_iter().for_each(|it| drop(index.apply(it)));
         index
     }
 
-    pub(super) fn apply(&mut self, node: &Node) {
+    /// Takes note of a node. Returns the names of nodes that have, without it now, the provider id that it had before.
+    pub(super) fn apply(&mut self, node: &Node) -> Vec<String> {
         let name = node.name_any();
+        let mut left = Vec::new();
         if let Some(provider_id) = provider_id(node)
             && self.held.get(&name).is_none_or(|it| it != provider_id)
         {
-            self.forget(&name);
-            // Of two nodes with one provider id the first keeps it: the second will not take the first one's place.
-            self.claim(provider_id, &name);
+            left = self.forget(&name);
+            self.insert(provider_id, &name);
         }
         if plan::is_waiting(node) {
             self.waiting.insert(name);
         } else {
             self.waiting.remove(&name);
         }
+        left
     }
 
-    pub(super) fn delete(&mut self, name: &str) {
-        self.forget(name);
+    /// Forgets a node. Returns the names of nodes that have its provider id now without it.
+    pub(super) fn delete(&mut self, name: &str) -> Vec<String> {
         self.waiting.remove(name);
+        self.forget(name)
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -54,36 +69,80 @@ impl Index {
         self.waiting.iter().map(String::as_str)
     }
 
+    /// The only node with this provider id.
     pub(super) fn holder(&self, provider_id: &str) -> Option<&str> {
-        self.holders.get(provider_id).map(String::as_str)
-    }
-
-    pub(super) fn claim(&mut self, provider_id: &str, name: &str) -> bool {
-        match self.holders.get(provider_id) {
-            Some(holder) => holder == name,
-            None => {
-                self.holders.insert(provider_id.to_owned(), name.to_owned());
-                self.held.insert(name.to_owned(), provider_id.to_owned());
-                true
-            }
+        match self.claimants(provider_id) {
+            [only] => Some(only),
+            _ => None,
         }
     }
 
+    /// The nodes with this provider id.
+    pub(super) fn claimants(&self, provider_id: &str) -> &[String] {
+        self.claimants.get(provider_id).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether this instance, which has the provider id, is the node's with this name.
+    pub(super) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> Verdict {
+        let others = || self.claimants(provider_id).iter().filter(|it| *it != name);
+        match proven(instance, others().map(String::as_str).chain([name])) {
+            Some(proven) if proven == name => Verdict::Its(others().cloned().collect()),
+            Some(proven) => Verdict::Anothers(proven.to_owned()),
+            None => Verdict::Nobodys(others().cloned().collect()),
+        }
+    }
+
+    /// Sets a provider id aside for a node that is about to get it. Returns whether the instance is this node's.
+    pub(super) fn claim(&mut self, provider_id: &str, name: &str, instance: &Instance) -> bool {
+        let its = matches!(self.verdict(provider_id, name, instance), Verdict::Its(_));
+        if its {
+            self.forget(name);
+            self.insert(provider_id, name);
+        }
+        its
+    }
+
     pub(super) fn release(&mut self, provider_id: &str, name: &str) {
-        if self.holder(provider_id) == Some(name) {
+        if self.held.get(name).is_some_and(|it| it == provider_id) {
             self.forget(name);
         }
     }
 
-    fn forget(&mut self, name: &str) {
-        if let Some(provider_id) = self.held.remove(name) {
-            self.holders.remove(&provider_id);
+    fn insert(&mut self, provider_id: &str, name: &str) {
+        let names = self.claimants.entry(provider_id.to_owned()).or_default();
+        if let Err(place) = names.binary_search_by(|it| it.as_str().cmp(name)) {
+            names.insert(place, name.to_owned());
         }
+        self.held.insert(name.to_owned(), provider_id.to_owned());
     }
+
+    fn forget(&mut self, name: &str) -> Vec<String> {
+        let Some(provider_id) = self.held.remove(name) else { return Vec::new() };
+        let Some(names) = self.claimants.get_mut(&provider_id) else { return Vec::new() };
+        names.retain(|it| it != name);
+        if names.is_empty() {
+            self.claimants.remove(&provider_id);
+            return Vec::new();
+        }
+        names.clone()
+    }
+}
+
+/// Which of these nodes the instance is: the only one, or the only one that its name in the cloud proves, or else one of
+/// its addresses there. What nodes say of themselves proves nothing.
+fn proven<'a>(instance: &Instance, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    if names.clone().count() == 1 {
+        return names.clone().next();
+    }
+    let by_name = |it: &&str| *it == instance.name;
+    let by_address = |it: &&str| instance.addresses.iter().any(|address| address.value == **it);
+    let only = |mut them: Vec<&'a str>| if them.len() == 1 { them.pop() } else { None };
+    only(names.clone().filter(by_name).collect()).or_else(|| only(names.filter(by_address).collect()))
 }
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::{Address, AddressKind, State};
     use k8s_openapi::api::core::v1::{NodeSpec, Taint};
 
     use super::*;
@@ -100,6 +159,25 @@ mod tests {
         node
     }
 
+    /// What the cloud says of the instance `x://1`.
+    fn instance(name: &str, addresses: &[&str]) -> Instance {
+        let address = |it: &&str| Address { kind: AddressKind::InternalDns, value: (*it).to_owned() };
+        Instance {
+            name: name.into(),
+            provider_id: Some("x://1".into()),
+            state: State::Running,
+            machine_type: None,
+            zone: None,
+            region: None,
+            addresses: addresses.iter().map(address).collect(),
+            labels: Vec::new(),
+        }
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|it| (*it).to_owned()).collect()
+    }
+
     #[test]
     fn tainted_nodes_wait_until_they_are_not_or_are_gone() {
         let mut index = Index::of(&[node("a", None, true), node("b", None, true), node("c", Some("x://c"), false)]);
@@ -113,12 +191,13 @@ mod tests {
     #[test]
     fn a_provider_id_has_one_holder() {
         let mut index = Index::of(&[node("a", Some("x://1"), false)]);
+        let named_a = instance("a", &[]);
         assert_eq!(index.holder("x://1"), Some("a"));
-        assert!(!index.claim("x://1", "b"));
-        assert!(index.claim("x://1", "a"));
-        index.delete("a");
+        assert!(!index.claim("x://1", "b", &named_a));
+        assert!(index.claim("x://1", "a", &named_a));
+        assert!(index.delete("a").is_empty());
         assert_eq!(index.holder("x://1"), None);
-        assert!(index.claim("x://1", "b"));
+        assert!(index.claim("x://1", "b", &named_a), "nobody else is there");
         index.release("x://1", "a");
         assert_eq!(index.holder("x://1"), Some("b"), "a claim is released by its holder alone");
         index.release("x://1", "b");
@@ -126,10 +205,44 @@ mod tests {
     }
 
     #[test]
-    fn a_second_node_with_the_same_provider_id_does_not_take_the_firsts_place() {
-        let mut index = Index::of(&[node("a", Some("x://1"), false), node("b", Some("x://1"), false)]);
+    fn adv_111_of_two_nodes_the_clouds_own_words_prove_one() {
+        let both = [node("a", Some("x://1"), false), node("b", Some("x://1"), false)];
+        for nodes in [&both, &{
+            let [a, b] = both.clone();
+            [b, a]
+        }] {
+            let index = Index::of(nodes);
+            assert_eq!(index.holder("x://1"), None, "neither order makes one of them the holder");
+            for (instance, a, b) in [
+                (instance("b", &[]), Verdict::Anothers("b".into()), Verdict::Its(names(&["a"]))),
+                (instance("a", &["b"]), Verdict::Its(names(&["b"])), Verdict::Anothers("a".into())),
+                (instance("web", &["b"]), Verdict::Anothers("b".into()), Verdict::Its(names(&["a"]))),
+                (instance("web", &["a", "b"]), Verdict::Nobodys(names(&["b"])), Verdict::Nobodys(names(&["a"]))),
+                (instance("web", &[]), Verdict::Nobodys(names(&["b"])), Verdict::Nobodys(names(&["a"]))),
+            ] {
+                assert_eq!(index.verdict("x://1", "a", &instance), a, "{instance:?}");
+                assert_eq!(index.verdict("x://1", "b", &instance), b, "{instance:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn adv_111_a_joining_node_takes_its_instance_back() {
+        let mut index = Index::of(&[node("a", Some("x://1"), false), node("b", None, true)]);
+        assert!(!index.claim("x://1", "b", &instance("web", &[])), "nothing proves it");
+        assert!(index.claim("x://1", "b", &instance("b", &[])));
+        assert_eq!(index.claimants("x://1"), ["a", "b"]);
+        index.release("x://1", "b");
         assert_eq!(index.holder("x://1"), Some("a"));
-        index.delete("b");
+    }
+
+    #[test]
+    fn who_gives_a_provider_id_up_leaves_it_to_the_others() {
+        let mut index = Index::of(&["a", "b"].map(|it| node(it, Some("x://1"), false)));
+        assert_eq!(index.apply(&node("a", Some("x://2"), false)), ["b"]);
+        assert_eq!(index.holder("x://1"), Some("b"));
+        index.apply(&node("a", Some("x://1"), false));
+        assert_eq!(index.delete("b"), ["a"]);
         assert_eq!(index.holder("x://1"), Some("a"));
     }
 }

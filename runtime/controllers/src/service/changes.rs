@@ -1,8 +1,10 @@
-//! Changes of nodes: many at once make one pass over all Services.
+//! Changes of nodes, and of what the cloud says of them: many at once make one pass over all Services.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cloud_provider::Description;
 use k8s_openapi::api::core::v1::Node;
 use prometheus::Histogram;
 use tokio::sync::Notify;
@@ -10,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::metrics::QueueMetrics;
 use crate::nodes::Nodes;
-use crate::service::hosts::{Change, Hosts};
+use crate::service::hosts::{self, Backend, Change, Hosts};
 
 /// How long nodes have to be quiet before a pass.
 const QUIET: Duration = Duration::from_secs(1);
@@ -20,7 +22,12 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// The nodes that take traffic, and whether others do since the last pass.
 pub(super) struct Changes {
     nodes: Nodes,
+    cloud: Arc<Description>,
+    /// Whether the cloud can be asked about instances.
+    confirms: bool,
     hosts: Mutex<Cache>,
+    /// Why nodes are left out, by name, if that was told.
+    told: Mutex<HashMap<String, String>>,
     pending: Mutex<Option<Pending>>,
     noted: Notify,
     metrics: QueueMetrics,
@@ -30,6 +37,17 @@ pub(super) struct Changes {
 struct Cache {
     hosts: Arc<Hosts>,
     is_current: bool,
+    /// Whether other nodes take traffic than in `hosts`, as far as was noted.
+    is_pending: bool,
+}
+
+/// A change of a node, or of what the cloud says of it.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(super) struct Noted {
+    /// It could take traffic, and the cloud has to be asked whether its instance exists.
+    pub(super) unknown: bool,
+    /// It gets no traffic although it could, and why, if that was not told before.
+    pub(super) left_out: Option<String>,
 }
 
 /// Changes that wait for a pass.
@@ -46,9 +64,9 @@ pub(super) struct Pass {
 }
 
 impl Changes {
-    pub(super) fn new(nodes: Nodes, metrics: QueueMetrics) -> Self {
-        let (hosts, pending) = (Mutex::default(), Mutex::new(None));
-        Self { nodes, hosts, pending, noted: Notify::new(), metrics }
+    pub(super) fn new(nodes: Nodes, cloud: Arc<Description>, confirms: bool, metrics: QueueMetrics) -> Self {
+        let (hosts, told, pending) = (Mutex::default(), Mutex::default(), Mutex::new(None));
+        Self { nodes, cloud, confirms, hosts, told, pending, noted: Notify::new(), metrics }
     }
 
     /// Those that take traffic now.
@@ -56,27 +74,66 @@ impl Changes {
         let mut cache = lock(&self.hosts);
         if !cache.is_current {
             let nodes = self.nodes.store().state();
-            cache.hosts = Arc::new(Hosts::of(nodes.iter().map(AsRef::as_ref), Some(&cache.hosts)));
-            cache.is_current = true;
+            let machines = nodes.iter().filter_map(|it| self.backend(it).machine()).collect();
+            let hosts = Arc::new(Hosts::of(machines, &cache.hosts));
+            // A change that is seen here before it is noted would be no change any more.
+            if !Arc::ptr_eq(&hosts.essence, &cache.hosts.essence) && !cache.is_pending {
+                self.wait_for_quiet(Instant::now());
+            }
+            *cache = Cache { hosts, is_current: true, is_pending: false };
         }
         cache.hosts.clone()
     }
 
-    /// Takes note of a change of a node.
-    pub(super) fn note(&self, before: Option<&Node>, node: Option<&Node>, now: Instant) {
-        let change = Hosts::change(before, node);
-        if change != Change::Nothing {
-            lock(&self.hosts).is_current = false;
-        }
+    /// What a node is to load balancers now.
+    pub(super) fn backend(&self, node: &Node) -> Backend {
+        hosts::backend(node, &self.cloud, self.confirms.then(|| self.nodes.evidence(node)))
+    }
+
+    /// Takes note that a node has changed, or what the cloud says of it, or that it is gone.
+    pub(super) fn note(&self, name: &str, now: Instant) -> Noted {
+        let backend = self.nodes.get(name).map_or(Backend::No, |it| self.backend(&it));
+        let noted = self.noted(name, &backend);
+        let machine = backend.machine();
+        let change = {
+            let mut cache = lock(&self.hosts);
+            let change = hosts::change(cache.hosts.get(name), machine.as_ref());
+            cache.is_current &= change == Change::Nothing;
+            cache.is_pending |= change == Change::Host;
+            change
+        };
         if change == Change::Host {
-            let mut pending = lock(&self.pending);
-            if pending.is_none() {
-                self.metrics.adds.inc();
-                self.metrics.depth.set(1);
-            }
-            *pending = Some(Pending { first: pending.map_or(now, |it| it.first), last: now });
-            self.noted.notify_one();
+            self.wait_for_quiet(now);
         }
+        noted
+    }
+
+    fn noted(&self, name: &str, backend: &Backend) -> Noted {
+        let mut told = lock(&self.told);
+        match backend {
+            Backend::Unknown => Noted { unknown: true, left_out: None },
+            Backend::LeftOut(why) if told.get(name) == Some(why) => Noted::default(),
+            Backend::LeftOut(why) => {
+                told.insert(name.to_owned(), why.clone());
+                Noted { unknown: false, left_out: Some(why.clone()) }
+            }
+            // Whoever is excluded for a moment is not told once more.
+            Backend::No if self.nodes.get(name).is_some() => Noted::default(),
+            Backend::No | Backend::Yes(_) => {
+                told.remove(name);
+                Noted::default()
+            }
+        }
+    }
+
+    fn wait_for_quiet(&self, now: Instant) {
+        let mut pending = lock(&self.pending);
+        if pending.is_none() {
+            self.metrics.adds.inc();
+            self.metrics.depth.set(1);
+        }
+        *pending = Some(Pending { first: pending.map_or(now, |it| it.first), last: now });
+        self.noted.notify_one();
     }
 
     /// Waits until nodes have changed, and have been quiet for a moment.
@@ -131,6 +188,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use kube::runtime::reflector::store::Writer;
+    use kube::runtime::watcher::Event;
     use prometheus::Registry;
     use serde_json::json;
 
@@ -140,24 +199,43 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn changes(nodes: Nodes) -> Arc<Changes> {
+    /// Nodes, and the changes of a cloud that cannot be asked about instances.
+    fn changes() -> Arc<(Changes, Watched)> {
         let metrics = Metrics::register(&Registry::new()).unwrap();
-        Arc::new(Changes::new(nodes, metrics.queue("node")))
+        let (nodes, mut writer) = Nodes::new();
+        nodes.apply(Event::Init, &mut writer);
+        nodes.apply(Event::InitDone, &mut writer);
+        let changes = Changes::new(nodes.clone(), Arc::default(), false, metrics.queue("node"));
+        Arc::new((changes, Watched { nodes, writer: Mutex::new(writer) }))
     }
 
-    fn join(changes: &Changes) {
-        changes.note(None, Some(&node("n1", json!({}))), Instant::now());
+    struct Watched {
+        nodes: Nodes,
+        writer: Mutex<Writer<Node>>,
+    }
+
+    impl Watched {
+        fn apply(&self, node: Node) {
+            self.nodes.apply(Event::Apply(node), &mut lock(&self.writer));
+        }
+    }
+
+    /// A node joins under this number.
+    fn join((changes, watched): &(Changes, Watched), nth: usize) {
+        let name = format!("n{nth}");
+        watched.apply(node(&name, json!({})));
+        changes.note(&name, Instant::now());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pass_waits_for_a_quiet_second() {
-        let (changes, began) = (changes(Nodes::of([])), Instant::now());
-        join(&changes);
-        let noted = changes.clone();
-        let others = async move {
-            for _ in 0..2 {
+        let (both, began) = (changes(), Instant::now());
+        let changes = &both.0;
+        join(&both, 0);
+        let others = async {
+            for nth in 1..=2 {
                 tokio::time::sleep(SECOND / 2).await;
-                join(&noted);
+                join(&both, nth);
             }
         };
         tokio::join!(changes.settled(), others);
@@ -170,17 +248,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_change_waits_no_longer_than_five_seconds() {
-        let (changes, began) = (changes(Nodes::of([])), Instant::now());
-        join(&changes);
-        let noted = changes.clone();
-        let restless = async move {
-            loop {
+        let (both, began) = (changes(), Instant::now());
+        join(&both, 0);
+        let restless = async {
+            for nth in 1.. {
                 tokio::time::sleep(SECOND / 2).await;
-                join(&noted);
+                join(&both, nth);
             }
         };
         tokio::select! {
-            () = changes.settled() => {}
+            () = both.0.settled() => {}
             () = restless => {}
         }
         assert_eq!(began.elapsed(), 5 * SECOND);
@@ -188,21 +265,55 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn case_157_what_does_not_concern_load_balancers_makes_no_pass() {
-        let changes = changes(Nodes::of([]));
-        let (before, after) = (node("n1", json!({})), node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
-        changes.note(Some(&before), Some(&after), Instant::now());
+        let both = changes();
+        let (changes, watched) = &*both;
+        join(&both, 1);
+        changes.settled().await;
+        changes.hosts();
+        watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
+        changes.note("n1", Instant::now());
+        changes.hosts();
         assert!(tokio::time::timeout(60 * SECOND, changes.settled()).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn hosts_are_read_anew_after_any_change_that_a_provider_is_told() {
-        let changes = changes(Nodes::of([node("n1", json!({}))]));
+        let both = changes();
+        let (changes, watched) = &*both;
+        join(&both, 1);
         let first = changes.hosts();
         assert!(Arc::ptr_eq(&first, &changes.hosts()));
-        let other = node("n1", json!({ "metadata": { "labels": { "a": "b" } } }));
-        changes.note(None, Some(&other), Instant::now());
+        watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
+        changes.note("n1", Instant::now());
         let second = changes.hosts();
         assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first.essence, &second.essence));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_is_seen_before_it_is_noted_makes_a_pass() {
+        let both = changes();
+        let (changes, watched) = &*both;
+        join(&both, 1);
+        changes.settled().await;
+        changes.hosts();
+        watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
+        changes.note("n1", Instant::now());
+        watched.apply(node("n2", json!({})));
+        assert_eq!(changes.hosts().machines.len(), 2);
+        changes.note("n2", Instant::now());
+        tokio::time::timeout(60 * SECOND, changes.settled()).await.expect("a pass");
+    }
+
+    #[test]
+    fn why_a_node_is_left_out_is_told_once() {
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let nodes = Nodes::of([node("n1", json!({})), node("n2", json!({ "spec": { "providerID": "aws:///z/i" } }))]);
+        let cloud = Description { provider_id_prefixes: vec!["fake://".to_owned()], ..Description::default() };
+        let changes = Changes::new(nodes, Arc::new(cloud), true, metrics.queue("node"));
+        let note = |name| changes.note(name, Instant::now());
+        assert_eq!(note("n1"), Noted { unknown: true, left_out: None });
+        assert!(note("n2").left_out.is_some_and(|it| it.contains("aws:///z/i")));
+        assert_eq!(note("n2"), Noted::default());
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,13 +1,14 @@
-//! Which nodes take traffic from load balancers. No client, no clock, no log.
+//! Which nodes take traffic from load balancers: those that say so, and whose instance the cloud confirmed. No client, no
+//! clock, no log.
 
 use std::sync::Arc;
 
-use cloud_provider::{Address, Machine};
+use cloud_provider::{Address, Description, Machine};
 use k8s_openapi::api::core::v1::Node;
 
 use crate::inventory::machine;
 use crate::node::plan::is_waiting;
-use crate::nodes::provider_id;
+use crate::nodes::{Evidence, provider_id};
 
 /// With a true value, a node takes no traffic from load balancers.
 const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -32,29 +33,84 @@ pub(super) struct Host {
     addresses: Vec<Address>,
 }
 
+/// What a node is to load balancers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Backend {
+    /// It takes no traffic, and none is meant for it: it is excluded, about to go, or not initialised.
+    No,
+    /// It could take traffic, and the cloud has not said yet whether its instance exists.
+    Unknown,
+    /// It could take traffic, and gets none. The text is a sentence about the node.
+    LeftOut(String),
+    /// It takes traffic, where the cloud says.
+    Yes(Machine),
+}
+
+impl Backend {
+    /// What a provider may know of a node that takes traffic.
+    pub(super) fn machine(self) -> Option<Machine> {
+        match self {
+            Self::Yes(machine) => Some(machine),
+            Self::No | Self::Unknown | Self::LeftOut(_) => None,
+        }
+    }
+}
+
+/// What a node is to load balancers, given what the cloud said of its instance; `None` if this cloud cannot be asked about
+/// instances: then the node's own word counts.
+///
+/// Addresses, zone and region are the cloud's. Only where it tells no addresses are they the node's own.
+pub(super) fn backend(node: &Node, cloud: &Description, evidence: Option<Evidence>) -> Backend {
+    if !is_eligible(node) {
+        return Backend::No;
+    }
+    if let Some(other) = provider_id(node).filter(|it| cloud.is_foreign(it)) {
+        let prefixes = cloud.provider_id_prefixes.join(", ");
+        return Backend::LeftOut(format!(
+            "its provider id {other:?} begins with none of those of the provider {}: {prefixes}",
+            cloud.name
+        ));
+    }
+    let mut machine = machine(node);
+    match evidence {
+        None => Backend::Yes(machine),
+        Some(Evidence::Unknown) => Backend::Unknown,
+        Some(Evidence::Refused(why)) => Backend::LeftOut(why.to_string()),
+        Some(Evidence::Confirmed(confirmed)) => {
+            if !confirmed.addresses.is_empty() {
+                machine.addresses.clone_from(&confirmed.addresses);
+            }
+            machine.zone.clone_from(&confirmed.zone);
+            machine.region.clone_from(&confirmed.region);
+            Backend::Yes(machine)
+        }
+    }
+}
+
 impl Hosts {
-    /// Those of `nodes` that take traffic. `before` are those of the last time: what is equal is shared with them.
-    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, before: Option<&Hosts>) -> Self {
-        let mut machines: Vec<_> = nodes.into_iter().filter_map(host).collect();
+    /// The nodes that take traffic. `before` are those of the last time: what is equal is shared with them.
+    pub(super) fn of(mut machines: Vec<Machine>, before: &Hosts) -> Self {
         machines.sort_by(|a, b| a.name.cmp(&b.name));
         let essence: Vec<_> = machines.iter().map(Host::of).collect();
-        let essence = match before {
-            Some(before) if *before.essence == *essence => before.essence.clone(),
-            _ => essence.into(),
-        };
+        let essence = if *before.essence == *essence { before.essence.clone() } else { essence.into() };
         Self { machines, essence }
     }
 
-    /// Whether a change of a node concerns what is said of it here, and whether it concerns load balancers.
-    pub(super) fn change(before: Option<&Node>, node: Option<&Node>) -> Change {
-        let (before, after) = (before.and_then(host), node.and_then(host));
-        if before == after {
-            Change::Nothing
-        } else if before.as_ref().map(Host::of) == after.as_ref().map(Host::of) {
-            Change::Detail
-        } else {
-            Change::Host
-        }
+    /// The node with this name, if it takes traffic.
+    pub(super) fn get(&self, name: &str) -> Option<&Machine> {
+        let place = self.machines.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
+        self.machines.get(place)
+    }
+}
+
+/// What it means that a node was this to load balancers, and is that.
+pub(super) fn change(before: Option<&Machine>, after: Option<&Machine>) -> Change {
+    if before == after {
+        Change::Nothing
+    } else if before.map(Host::of) == after.map(Host::of) {
+        Change::Detail
+    } else {
+        Change::Host
     }
 }
 
@@ -93,15 +149,14 @@ pub(super) fn names(hosts: &[Host]) -> String {
     format!("[{}]", names.join(" "))
 }
 
-/// What a provider may know of a node that takes traffic; `None` if it does not.
-fn host(node: &Node) -> Option<Machine> {
+/// Whether a node says that it takes traffic.
+pub(super) fn is_eligible(node: &Node) -> bool {
     let taints = node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default();
-    let takes_traffic = node.metadata.deletion_timestamp.is_none()
+    node.metadata.deletion_timestamp.is_none()
         && !is_excluded(node)
         && !taints.iter().any(|it| it.key == TO_BE_DELETED)
         && !is_waiting(node)
-        && provider_id(node).is_some();
-    takes_traffic.then(|| machine(node))
+        && provider_id(node).is_some()
 }
 
 /// Whether the exclusion label is there and does not say false, in one of the spellings that Go knows.
@@ -112,13 +167,20 @@ fn is_excluded(node: &Node) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::AddressKind;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::nodes::Confirmed;
     use crate::service::testing::node;
 
+    /// What a node is in a cloud that cannot be asked about instances.
+    fn machine_of(node: &Node) -> Option<Machine> {
+        backend(node, &Description::default(), None).machine()
+    }
+
     fn is_host(change: Value) -> bool {
-        host(&node("n1", change)).is_some()
+        machine_of(&node("n1", change)).is_some()
     }
 
     fn labelled(value: &str) -> Value {
@@ -131,7 +193,12 @@ mod tests {
 
     /// What it means that a node that was like this is like that.
     fn change(before: Value, after: Value) -> Change {
-        Hosts::change(Some(&node("n1", before)), Some(&node("n1", after)))
+        super::change(machine_of(&node("n1", before)).as_ref(), machine_of(&node("n1", after)).as_ref())
+    }
+
+    /// The nodes that take traffic.
+    fn hosts(nodes: &[&Node], before: &Hosts) -> Hosts {
+        Hosts::of(nodes.iter().filter_map(|it| machine_of(it)).collect(), before)
     }
 
     fn triggers(before: Value, after: Value) -> bool {
@@ -222,20 +289,64 @@ mod tests {
     fn what_a_node_says_besides_is_told_with_the_next_call() {
         assert_eq!(change(json!({}), json!({ "metadata": { "labels": { "a": "b" } } })), Change::Detail);
         assert_eq!(change(json!({}), json!({ "spec": { "unschedulable": true } })), Change::Nothing);
-        assert_eq!(Hosts::change(None, Some(&node("n1", json!({})))), Change::Host);
-        assert_eq!(Hosts::change(Some(&node("n1", json!({}))), None), Change::Host);
-        assert_eq!(Hosts::change(None, Some(&node("n1", labelled("true")))), Change::Nothing);
+        let machine = |change| machine_of(&node("n1", change));
+        assert_eq!(super::change(None, machine(json!({})).as_ref()), Change::Host);
+        assert_eq!(super::change(machine(json!({})).as_ref(), None), Change::Host);
+        assert_eq!(super::change(None, machine(labelled("true")).as_ref()), Change::Nothing);
     }
 
     #[test]
     fn case_160_the_order_of_nodes_is_no_change() {
         let (n1, n2, n3) = (node("n1", json!({})), node("n2", json!({})), node("n3", labelled("true")));
-        let before = Hosts::of([&n1, &n2, &n3], None);
-        let after = Hosts::of([&n2, &n3, &n1], Some(&before));
+        let before = hosts(&[&n1, &n2, &n3], &Hosts::default());
+        let after = hosts(&[&n2, &n3, &n1], &before);
         assert!(Arc::ptr_eq(&before.essence, &after.essence), "what is equal is kept once");
         assert_eq!(after.machines.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["n1", "n2"]);
         let renamed = node("n1", json!({ "spec": { "providerID": "fake://other" } }));
-        assert_ne!(Hosts::of([&renamed, &n2], Some(&before)).essence, before.essence);
+        assert_ne!(hosts(&[&renamed, &n2], &before).essence, before.essence);
+        assert_eq!((after.get("n2").map(|it| it.name.as_str()), after.get("n3")), (Some("n2"), None));
+    }
+
+    /// A cloud that names an instance with these addresses.
+    fn confirmed(addresses: &[&str]) -> Option<Evidence> {
+        let address = |it: &&str| Address { kind: AddressKind::InternalIp, value: (*it).to_owned() };
+        let addresses = addresses.iter().map(address).collect();
+        let confirmed = Confirmed { addresses, zone: None, region: Some("r1".to_owned()) };
+        Some(Evidence::Confirmed(Arc::new(confirmed)))
+    }
+
+    #[test]
+    fn adv_105_a_backend_is_what_the_cloud_says_of_its_instance() {
+        let cloud = Description { provider_id_prefixes: vec!["fake://".to_owned()], ..Description::default() };
+        let forged = node(
+            "n1",
+            json!({
+                "metadata": { "labels": {
+                    "topology.kubernetes.io/zone": "forged",
+                    "topology.kubernetes.io/region": "forged",
+                } },
+                "status": { "addresses": [{ "type": "InternalIP", "address": "192.0.2.66" }] },
+            }),
+        );
+        let told = |evidence| {
+            let machine = backend(&forged, &cloud, evidence).machine().unwrap();
+            let addresses: Vec<_> = machine.addresses.into_iter().map(|it| it.value).collect();
+            (addresses.join(" "), machine.zone, machine.region)
+        };
+        let region = |it: &str| Some(it.to_owned());
+        assert_eq!(told(confirmed(&["10.0.0.1"])), ("10.0.0.1".to_owned(), None, region("r1")));
+        assert_eq!(told(confirmed(&[])), ("192.0.2.66".to_owned(), None, region("r1")));
+        assert_eq!(told(None), ("192.0.2.66".to_owned(), region("forged"), region("forged")));
+
+        assert_eq!(backend(&forged, &cloud, Some(Evidence::Unknown)), Backend::Unknown);
+        let refused = || Some(Evidence::Refused("no such instance".into()));
+        assert_eq!(backend(&forged, &cloud, refused()), Backend::LeftOut("no such instance".to_owned()));
+        assert_eq!(backend(&node("n1", labelled("true")), &cloud, refused()), Backend::No);
+        let others = node("n1", json!({ "spec": { "providerID": "aws:///z/i-1" } }));
+        for evidence in [None, Some(Evidence::Unknown), confirmed(&["10.0.0.1"])] {
+            let Backend::LeftOut(why) = backend(&others, &cloud, evidence) else { panic!("another cloud's") };
+            assert!(why.contains("aws:///z/i-1") && why.contains("fake://"), "{why}");
+        }
     }
 
     #[test]

@@ -56,12 +56,15 @@ pub(super) struct Entry {
     written: Option<Arc<Service>>,
     /// What the provider answered, and could not be written.
     pub(super) unwritten: Option<Unwritten>,
+    /// The changes that its author may still make.
     burst: Burst,
     counted: Counted,
     /// Which of its changes count: a Service or a node that flaps must not let a provider write without end.
     counted_burst: Burst,
     /// There while it waits for its first load balancer.
     waiting: Option<Waiting>,
+    /// The changes that other nodes behind it may still make: a node that comes and goes must not cost more than an author.
+    host_burst: Burst,
     /// Whether the beginning of the present work was told.
     told: bool,
     /// The failure that was shown last.
@@ -209,6 +212,7 @@ impl Entry {
             burst: Burst::new(now),
             counted: counted.clone(),
             counted_burst: Burst::new(now),
+            host_burst: Burst::new(now),
             told: false,
             shown: None,
             obstacle: Obstacle::Time,
@@ -228,6 +232,13 @@ impl Entry {
             self.shown = None;
             self.told = false;
             return self.ask(Cause::Service, wish, hosts, new_hosts, now);
+        }
+        let asks = matches!(self.state, State::Settled | State::Open);
+        if asks
+            && other_hosts
+            && let Err(pause) = self.host_burst.take(now)
+        {
+            return Turn::Wait(pause);
         }
         match self.state {
             State::Settled if other_hosts => self.ask(Cause::Hosts, wish, hosts, true, now),

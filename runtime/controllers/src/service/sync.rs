@@ -87,12 +87,24 @@ impl Controller {
 
     /// Takes one step towards the load balancer that a Service wishes for.
     async fn ensure(&self, key: &str, service: Arc<Service>, wish: LoadBalancer) -> Result<Step<Next>, Error> {
+        if !self.confirmations.are_complete() {
+            // Another account, or a cloud that does not answer at all, is told of as ever.
+            self.account.check().await.map_err(Error::Ensure)?;
+            if self.confirmations.hold(key) {
+                debug!(service = key, "the Service waits until the cloud has said which nodes exist");
+                return Ok(Step::Made(Next::Done));
+            }
+        }
         let (hosts, wished) = (self.changes.hosts(), essence(wish));
         let now = Instant::now();
         let (turn, pass) = {
             let mut memory = self.memory();
             let entry = memory.entry(key, &service, now);
-            (entry.turn(&wished, &hosts.essence, now), entry.pass.take())
+            match entry.turn(&wished, &hosts.essence, now) {
+                // The pass has not ended for it.
+                Turn::Wait(pause) => (Turn::Wait(pause), None),
+                turn => (turn, entry.pass.take()),
+            }
         };
         let (cause, new_hosts) = match turn {
             Turn::Rest => return Ok(Step::Made(Next::Done)),

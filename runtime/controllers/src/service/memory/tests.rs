@@ -4,6 +4,7 @@ use cloud_provider::Standing;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::inventory::machine;
 use crate::service::hosts::Hosts;
 use crate::service::testing::{ID, SIZE, cluster, node, service, with_load_balancer};
 use crate::service::wish::wish;
@@ -22,8 +23,8 @@ fn story() -> Story {
 }
 
 fn hosts(names: &[&str]) -> Arc<[Host]> {
-    let nodes: Vec<_> = names.iter().map(|it| node(it, json!({}))).collect();
-    Hosts::of(&nodes, None).essence
+    let machines = names.iter().map(|it| machine(&node(it, json!({})))).collect();
+    Hosts::of(machines, &Hosts::default()).essence
 }
 
 fn wished(service: &Service) -> LoadBalancer {
@@ -185,6 +186,43 @@ fn the_eleventh_change_has_to_wait_and_tries_and_updates_do_not_count() {
     assert_eq!(story.turn(&sized("9")), Turn::Rest, "what was asked for last is there");
     story.now += 10 * SECOND;
     assert_eq!(story.turn(&sized("x")), asks(Cause::Service, false));
+}
+
+#[test]
+fn adv_105_a_node_that_comes_and_goes_has_ten_updates_at_once() {
+    let (mut story, service) = (story(), sized("1"));
+    story.turn(&service);
+    story.answered(&service, Then::Served);
+    let flip = |story: &mut Story, nth: usize| {
+        story.hosts = hosts(if nth % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
+        let turn = story.turn(&service);
+        if matches!(turn, Turn::Ask { .. }) {
+            story.answered(&service, Then::Served);
+        }
+        turn
+    };
+    for nth in 0..10 {
+        assert_eq!(flip(&mut story, nth), asks(Cause::Hosts, true));
+    }
+    assert_eq!(flip(&mut story, 10), Turn::Wait(10 * SECOND));
+    assert_eq!(flip(&mut story, 11), Turn::Rest, "as it was asked for last");
+    story.now += 10 * SECOND;
+    assert_eq!(flip(&mut story, 12), asks(Cause::Hosts, true));
+    assert_eq!(story.turn(&sized("2")), asks(Cause::Service, false), "its author is not held up");
+}
+
+#[test]
+fn adv_105_flips_do_not_hurry_what_the_cloud_refuses() {
+    let (mut story, service) = (story(), sized("1"));
+    story.turn(&service);
+    let mut asked = 0;
+    for nth in 0..100 {
+        story.entry(&service).shows("HTTP 422", Obstacle::Wish);
+        story.hosts = hosts(if nth % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
+        asked += usize::from(matches!(story.turn(&service), Turn::Ask { .. }));
+    }
+    // What is as it was asked about last is a second try, with pauses of its own.
+    assert!(asked <= 10 + 50, "{asked}");
 }
 
 #[test]

@@ -1,0 +1,301 @@
+//! Asking the cloud about nodes that could be backends, as far as nobody else has: before it has said which of the nodes
+//! exist that were there at the start, no load balancer is changed, so that a restart never takes a backend away.
+//!
+//! Ordinarily nothing is asked here: who initialises nodes and updates their addresses hears the same answers. The list at
+//! the start is theirs too.
+
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cloud_provider::{Error, Result};
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::error::LONGEST_RETRY_AFTER;
+use crate::inventory::machines::Machines;
+use crate::inventory::{Inventory, MANY};
+use crate::nodes::{Evidence, Nodes, Record, provider_id};
+use crate::service::hosts::is_eligible;
+use crate::worker::contained;
+
+/// How old a list may be that answers for the nodes that were there at the start.
+const AT_THE_START: Duration = Duration::from_secs(300);
+/// How old a list may be that answers for a node that came later.
+const LATER: Duration = Duration::from_secs(30);
+/// After so long without an answer about an instance, the cloud is asked again: whoever updates addresses is quicker.
+const STALE: Duration = Duration::from_secs(900);
+/// The pause before a second question about an instance that was missing: longer than one answer may serve two.
+const APART: Duration = Duration::from_secs(3);
+/// The pause after a first failure, and the longest: it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A node that a complete list lacks is waited for so many failed questions about it alone.
+const ALONE: u32 = 3;
+/// Nodes that are asked about side by side.
+const SIDE_BY_SIDE: usize = 4;
+/// For so long a failure is nobody's concern.
+const SILENT: Duration = Duration::from_secs(10);
+
+/// What the cloud is asked about nodes that could be backends.
+pub(super) struct Confirmations {
+    /// `None`: this cloud cannot be asked about instances.
+    inventory: Option<Arc<Inventory>>,
+    nodes: Nodes,
+    wake: Notify,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether the nodes that were there at the start have been asked about.
+    complete: bool,
+    /// The Services that wait for that, and what was told them.
+    waiting: HashMap<String, Option<String>>,
+}
+
+/// Questions about one node that have failed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failed {
+    provider_id: String,
+    times: u32,
+    /// Those of them that were about it alone, with a complete list that lacks it.
+    alone: u32,
+    due: Option<Instant>,
+}
+
+/// Services to be told why they wait.
+pub(super) struct Told {
+    pub(super) services: Vec<String>,
+    pub(super) why: String,
+}
+
+impl Confirmations {
+    pub(super) fn new(inventory: Option<Arc<Inventory>>, nodes: Nodes) -> Self {
+        let state = State { complete: inventory.is_none(), ..State::default() };
+        Self { inventory, nodes, wake: Notify::new(), state: Mutex::new(state) }
+    }
+
+    /// Whether this cloud can be asked about instances.
+    pub(super) fn are_possible(&self) -> bool {
+        self.inventory.is_some()
+    }
+
+    /// Whether it is known which of the nodes exist that were there at the start.
+    pub(super) fn are_complete(&self) -> bool {
+        self.state().complete
+    }
+
+    /// Remembers a Service until that is known. Returns whether it has to wait.
+    pub(super) fn hold(&self, key: &str) -> bool {
+        let mut state = self.state();
+        if !state.complete {
+            state.waiting.entry(key.to_owned()).or_default();
+        }
+        !state.complete
+    }
+
+    /// A node came, of which nothing is known.
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Asks, as long as it runs. Services that waited are given to `release`; those to be told why they wait, to `tell`.
+    pub(super) async fn run(
+        &self,
+        release: impl Fn(&str) + Send + Sync,
+        tell: impl Fn(Told) + Send + Sync,
+    ) -> Infallible {
+        let Some(inventory) = &self.inventory else { return std::future::pending().await };
+        let began = Instant::now();
+        let mut failed = HashMap::new();
+        loop {
+            let candidates = self.candidates(inventory);
+            failed.retain(|name: &String, it: &mut Failed| {
+                candidates.iter().any(|node| node.name_any() == *name && provider_id(node) == Some(&it.provider_id))
+            });
+            let (now, mut due, mut next) = (Instant::now(), Vec::new(), None::<Instant>);
+            let mut settled = true;
+            for node in candidates {
+                let (record, failed) = (self.nodes.record(&node), failed.get(&node.name_any()));
+                settled &= is_settled(record.as_ref(), failed);
+                match due_at(record.as_ref(), failed, now) {
+                    at if at <= now => due.push(node),
+                    at => next = Some(next.map_or(at, |it| it.min(at))),
+                }
+            }
+            if settled {
+                self.complete().iter().for_each(|it| release(it));
+            }
+            if !due.is_empty() {
+                let age = if self.are_complete() { LATER } else { AT_THE_START };
+                let error = self.ask(inventory, due, age, &mut failed).await;
+                if let Some(error) = error.filter(|_| began.elapsed() >= SILENT)
+                    && let Some(told) = self.untold(&error)
+                {
+                    tell(told);
+                }
+                continue;
+            }
+            let woken = self.wake.notified();
+            match next {
+                Some(next) => drop(tokio::time::timeout_at(next, woken).await),
+                None => woken.await,
+            }
+        }
+    }
+
+    /// The nodes that could be backends in this cloud.
+    fn candidates(&self, inventory: &Inventory) -> Vec<Arc<Node>> {
+        let mut nodes = self.nodes.store().state();
+        nodes.retain(|it| is_eligible(it) && inventory.covers(it));
+        nodes
+    }
+
+    /// Asks about these nodes. Returns the last error, if there was one.
+    async fn ask(
+        &self,
+        inventory: &Inventory,
+        nodes: Vec<Arc<Node>>,
+        age: Duration,
+        failed: &mut HashMap<String, Failed>,
+    ) -> Option<Error> {
+        let doubtful = |node: &Arc<Node>| {
+            failed.contains_key(&node.name_any()) || self.nodes.record(node).is_some_and(|it| it.missed.is_some())
+        };
+        let list = if nodes.len() >= MANY || nodes.iter().any(doubtful) {
+            match contained(inventory.all(age)).await.unwrap_or_else(panicked) {
+                Ok(list) => Some(list),
+                Err(error) => {
+                    nodes.iter().for_each(|it| fail(failed, it, &error, false));
+                    return Some(error);
+                }
+            }
+        } else {
+            None
+        };
+        let list = list.as_deref();
+        let is_listed = |it: &Arc<Node>| list.is_some_and(|list| matches!(inventory.listed(it, list), Ok(Some(_))));
+        let lacking: Vec<_> = nodes.into_iter().filter(|it| !is_listed(it)).collect();
+        let proves = list.is_some_and(|it| it.incomplete.is_none() && inventory.is_familiar(it));
+        if let Some(error) = list.and_then(|it| worthless(it, proves)).filter(|_| lacking.len() >= MANY) {
+            lacking.iter().for_each(|it| fail(failed, it, &error, false));
+            return Some(error);
+        }
+        let ask = |node: Arc<Node>| async move {
+            let answer = contained(inventory.asked(&node, list)).await.unwrap_or_else(panicked);
+            (node, answer)
+        };
+        let mut answers = stream::iter(lacking).map(ask).buffer_unordered(SIDE_BY_SIDE);
+        let mut last = None;
+        while let Some((node, answer)) = answers.next().await {
+            let error = match answer {
+                Ok(Some(_)) => continue,
+                Ok(None) if proves => continue,
+                Ok(None) => list.and_then(|it| worthless(it, proves)).unwrap_or_else(|| {
+                    Error::Unavailable(format!("the cloud has no instance of node {}", node.name_any()))
+                }),
+                Err(error) => error,
+            };
+            // Some answers show something although they are errors.
+            if matches!(self.nodes.evidence(&node), Evidence::Unknown) {
+                fail(failed, &node, &error, proves);
+                last = Some(error);
+            }
+        }
+        failed.retain(|name, _| {
+            self.nodes.get(name).is_some_and(|it| matches!(self.nodes.evidence(&it), Evidence::Unknown))
+        });
+        last
+    }
+
+    /// It is known which of the nodes exist that were there at the start. Returns the Services that waited for it.
+    fn complete(&self) -> Vec<String> {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.complete, true) {
+            info!("it is known which nodes may be backends of load balancers");
+        }
+        state.waiting.drain().map(|(key, _)| key).collect()
+    }
+
+    /// The Services that wait, and were not told of this error.
+    fn untold(&self, error: &Error) -> Option<Told> {
+        let mut state = self.state();
+        if state.complete {
+            return None;
+        }
+        let why = error.to_string();
+        warn!(error = why, "load balancers stay as they are until the cloud says which nodes exist");
+        let waiting = state.waiting.iter_mut();
+        let untold = waiting.filter(|(_, told)| told.as_deref() != Some(why.as_str()));
+        let services: HashSet<_> = untold
+            .map(|(key, told)| {
+                *told = Some(why.clone());
+                key.clone()
+            })
+            .collect();
+        (!services.is_empty()).then(|| Told { services: services.into_iter().collect(), why })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Its operations do not panic half way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// When the cloud is to be asked about a node, given what its answers have shown and what has failed.
+fn due_at(record: Option<&Record>, failed: Option<&Failed>, now: Instant) -> Instant {
+    let retry = failed.and_then(|it| it.due);
+    match record {
+        None => retry.unwrap_or(now),
+        Some(Record { evidence: Evidence::Refused(_), at, .. } | Record { missed: None, at, .. }) => {
+            retry.unwrap_or(*at + STALE)
+        }
+        Some(Record { at, .. }) => (*at + APART).max(retry.unwrap_or(*at)),
+    }
+}
+
+/// Whether nothing is waited for any more before load balancers are changed.
+fn is_settled(record: Option<&Record>, failed: Option<&Failed>) -> bool {
+    record.is_some_and(|it| it.evidence != Evidence::Unknown) || failed.is_some_and(|it| it.alone >= ALONE)
+}
+
+/// Why a list that lacks instances proves nothing.
+fn worthless(list: &Machines, proves: bool) -> Option<Error> {
+    if proves {
+        return None;
+    }
+    let why = match &list.incomplete {
+        Some(why) => format!("the cloud's list of instances is incomplete: {why}"),
+        None => "the cloud lists no instance of any node of this cluster; check whether the credential belongs to the \
+                 cluster's account and may list its instances"
+            .to_owned(),
+    };
+    Some(Error::Unavailable(why))
+}
+
+fn fail(failed: &mut HashMap<String, Failed>, node: &Node, error: &Error, alone: bool) {
+    let it = failed.entry(node.name_any()).or_default();
+    it.provider_id = provider_id(node).unwrap_or_default().to_owned();
+    let pause = match error {
+        Error::RetryAfter { after, .. } => (*after).min(LONGEST_RETRY_AFTER),
+        Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_) => {
+            FIRST_PAUSE.saturating_mul(1 << it.times.min(10)).min(LONGEST_PAUSE)
+        }
+    };
+    it.times = it.times.saturating_add(1);
+    it.alone = if alone { it.alone.saturating_add(1) } else { 0 };
+    it.due = Some(Instant::now() + pause);
+}
+
+fn panicked<T>(panic: String) -> Result<T> {
+    Err(Error::Unavailable(format!("the provider panicked: {panic}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+use async_trait::async_trait;
+use cloud_provider::{
+    Address, AddressKind, Cloud, Description, Identity, Instance, Instances, Machine, Page, Reply, State as Power,
+};
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::watcher::Event;
+use prometheus::Registry;
+use serde_json::json;
+
+use super::*;
+use crate::events::Recorder;
+use crate::metrics::Metrics;
+use crate::service::changes::Changes;
+use crate::service::testing::node;
+
+/// A cloud that knows instances `i<nth>` of nodes `n<nth>`, and fails as it is told.
+#[derive(Default)]
+struct Fake(Mutex<World>);
+
+#[derive(Default)]
+struct World {
+    instances: Vec<String>,
+    /// What the list leaves out.
+    unlisted: Vec<String>,
+    incomplete: Option<String>,
+    list_fails: Option<Error>,
+    get_fails: Option<Error>,
+    lists: usize,
+    gets: usize,
+}
+
+impl Fake {
+    fn told(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap()
+    }
+
+    /// How many lists and single questions there were.
+    fn asked(&self) -> (usize, usize) {
+        let told = self.told();
+        (told.lists, told.gets)
+    }
+}
+
+#[async_trait]
+impl Identity for Fake {
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl Instances for Fake {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        let mut told = self.told();
+        told.gets += nodes.len();
+        let answer = |node: &Machine| match &told.get_fails {
+            Some(error) => Err(error.clone()),
+            None => Ok(told.instances.contains(&node.name).then(|| instance(&node.name))),
+        };
+        Reply { answer: nodes.iter().map(answer).collect(), notices: Vec::new() }
+    }
+
+    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+        let mut told = self.told();
+        told.lists += 1;
+        if let Some(error) = &told.list_fails {
+            return Err(error.clone()).into();
+        }
+        let listed = told.instances.iter().filter(|it| !told.unlisted.contains(it));
+        Ok(Page { instances: listed.map(|it| instance(it)).collect(), next: None, incomplete: told.incomplete.clone() })
+            .into()
+    }
+}
+
+fn instance(node: &str) -> Instance {
+    Instance {
+        name: node.to_owned(),
+        provider_id: Some(format!("fake://{node}")),
+        state: Power::Running,
+        machine_type: None,
+        zone: None,
+        region: Some("r1".to_owned()),
+        addresses: vec![Address { kind: AddressKind::InternalIp, value: "10.0.0.1".to_owned() }],
+        labels: Vec::new(),
+    }
+}
+
+fn names(range: std::ops::RangeInclusive<usize>) -> Vec<String> {
+    range.map(|it| format!("n{it}")).collect()
+}
+
+/// Nodes, their cloud, and what is asked about them.
+struct Rig {
+    cloud: Arc<Fake>,
+    nodes: Nodes,
+    writer: Writer<Node>,
+    inventory: Arc<Inventory>,
+    changes: Changes,
+    confirmations: Arc<Confirmations>,
+    released: Arc<Mutex<Vec<String>>>,
+    told: Arc<Mutex<Vec<String>>>,
+    _events: tokio::sync::mpsc::Receiver<crate::events::Recorded>,
+    run: tokio::task::JoinSet<()>,
+}
+
+impl Rig {
+    /// A process that starts when these nodes are there, and the cloud is as it is.
+    fn start(there: &[String], cloud: World) -> Self {
+        let cloud = Arc::new(Fake(Mutex::new(cloud)));
+        let (nodes, mut writer) = Nodes::new();
+        let listed = there.iter().map(|it| Event::InitApply(node(it, json!({}))));
+        for event in std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]) {
+            nodes.apply(event, &mut writer);
+        }
+        let description = Arc::new(Description {
+            provider_id_prefixes: vec!["fake://".into()],
+            get_batch: 1,
+            list_page: 500,
+            ..Description::default()
+        });
+        let (recorder, _events) = Recorder::captured();
+        let offered = Cloud {
+            description: description.clone(),
+            identity: cloud.clone(),
+            instances: Some(cloud.clone()),
+            load_balancers: None,
+        };
+        let inventory = Arc::new(Inventory::new(&offered, nodes.clone(), recorder).unwrap());
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let changes = Changes::new(nodes.clone(), description, true, metrics.queue("node"));
+        let confirmations = Arc::new(Confirmations::new(Some(inventory.clone()), nodes.clone()));
+        let (released, told) = (Arc::default(), Arc::default());
+        let mut rig = Self {
+            cloud,
+            nodes,
+            writer,
+            inventory,
+            changes,
+            confirmations,
+            released,
+            told,
+            _events,
+            run: tokio::task::JoinSet::new(),
+        };
+        let (running, released, told) = (rig.confirmations.clone(), rig.released.clone(), rig.told.clone());
+        rig.run.spawn(async move {
+            let release = move |key: &str| released.lock().unwrap().push(key.to_owned());
+            let tell = move |it: super::Told| told.lock().unwrap().push(it.why);
+            match running.run(release, tell).await {}
+        });
+        rig
+    }
+
+    fn join(&mut self, name: &str) {
+        self.nodes.apply(Event::Apply(node(name, json!({}))), &mut self.writer);
+        self.confirmations.wake();
+    }
+
+    fn leave(&mut self, name: &str) {
+        self.nodes.apply(Event::Delete(node(name, json!({}))), &mut self.writer);
+        self.changes.note(name, Instant::now());
+    }
+
+    fn backends(&self) -> Vec<String> {
+        // The cache is for those that hear of changes.
+        let nodes = self.nodes.store().state();
+        let mut backends: Vec<_> = nodes.iter().filter_map(|it| self.changes.backend(it).machine()).collect();
+        backends.sort_by_key(|it| it.name[1..].parse::<usize>().unwrap());
+        backends.into_iter().map(|it| it.name).collect()
+    }
+
+    /// What holds after so many seconds: which nodes are backends, or that no load balancer is changed.
+    async fn after(&self, seconds: u64) -> Option<Vec<String>> {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        self.confirmations.are_complete().then(|| self.backends())
+    }
+}
+
+fn down() -> Error {
+    Error::Unavailable("HTTP 503".into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn adv_105_which_nodes_are_backends_after_a_restart() {
+    let few = || names(1..=3);
+    let many = || names(1..=20);
+    let all = |instances: Vec<String>| World { instances, ..World::default() };
+    let denied = || Error::Denied("another account".into());
+    let rows: Vec<(&str, Vec<String>, World, Option<Vec<String>>)> = vec![
+        ("no nodes", vec![], all(vec![]), Some(vec![])),
+        ("few, all there", few(), all(few()), Some(few())),
+        ("many, all there", many(), all(many()), Some(many())),
+        ("one of few does not exist", few(), all(names(1..=2)), Some(names(1..=2))),
+        ("one of many does not exist", many(), all(names(1..=19)), Some(names(1..=19))),
+        ("a list that lags", many(), World { unlisted: names(3..=5), ..all(many()) }, Some(many())),
+        ("a list that lags by much", many(), World { unlisted: names(3..=19), ..all(many()) }, Some(many())),
+        (
+            "an incomplete list that lacks much",
+            many(),
+            World { unlisted: names(3..=19), incomplete: Some("zone b".into()), ..all(many()) },
+            None,
+        ),
+        (
+            "an incomplete list that lacks little",
+            many(),
+            World { unlisted: names(3..=4), incomplete: Some("zone b".into()), ..all(many()) },
+            Some(many()),
+        ),
+        ("a list that fails", many(), World { list_fails: Some(down()), ..all(many()) }, None),
+        ("another account, told", many(), World { list_fails: Some(denied()), ..all(many()) }, None),
+        ("another account, not told, many", many(), all(names(90..=99)), None),
+        ("another account, not told, few", few(), all(names(90..=99)), None),
+        ("an empty account", few(), all(vec![]), None),
+        (
+            "a cloud that is down, few",
+            few(),
+            World { list_fails: Some(down()), get_fails: Some(down()), ..all(few()) },
+            None,
+        ),
+        ("questions alone fail, few", few(), World { get_fails: Some(down()), ..all(few()) }, Some(few())),
+        (
+            "questions alone fail, and one is not listed",
+            few(),
+            World { get_fails: Some(down()), ..all(names(1..=2)) },
+            Some(names(1..=2)),
+        ),
+    ];
+    for (what, there, cloud, expected) in rows {
+        let rig = Rig::start(&there, cloud);
+        assert_eq!(rig.after(120).await, expected, "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
+    let mut rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
+    assert_eq!(rig.after(1).await, Some(names(1..=20)));
+    assert_eq!(rig.cloud.asked(), (1, 0), "a start is one list");
+    let refresh = async |rig: &Rig| {
+        for _ in 0..3 {
+            let list = rig.inventory.all(Duration::ZERO).await.ok();
+            for node in rig.nodes.store().state() {
+                let _ = rig.inventory.standing(&node, list.as_deref()).await;
+            }
+            tokio::time::sleep(Duration::from_secs(300)).await;
+        }
+    };
+    rig.cloud.told().list_fails = Some(down());
+    rig.cloud.told().get_fails = Some(down());
+    refresh(&rig).await;
+    assert_eq!(rig.backends(), names(1..=20), "a list that fails");
+    *rig.cloud.told() = World::default();
+    refresh(&rig).await;
+    assert_eq!(rig.backends(), names(1..=20), "an empty account");
+    *rig.cloud.told() = World { instances: names(1..=10), incomplete: Some("zone b".into()), ..World::default() };
+    refresh(&rig).await;
+    assert_eq!(rig.backends(), names(1..=20), "an incomplete list proves nothing");
+    *rig.cloud.told() = World { instances: names(1..=10), ..World::default() };
+    refresh(&rig).await;
+    assert_eq!(rig.backends(), names(1..=10), "twice neither listed nor found alone");
+    *rig.cloud.told() = World { instances: names(1..=20), ..World::default() };
+    refresh(&rig).await;
+    assert_eq!(rig.backends(), names(1..=20), "and there again");
+
+    rig.leave("n20");
+    assert_eq!(rig.backends(), names(1..=19));
+    rig.cloud.told().instances.push("n21".into());
+    rig.join("n21");
+    rig.join("n66");
+    let mut expected = names(1..=19);
+    expected.push("n21".into());
+    assert_eq!(rig.after(20).await, Some(expected), "who joins is asked about alone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_waits_for_the_cloud_and_is_told_once() {
+    let rig = Rig::start(&names(1..=20), World { list_fails: Some(down()), ..World::default() });
+    assert!(rig.confirmations.hold("default/s1"));
+    rig.after(9).await;
+    assert!(rig.told.lock().unwrap().is_empty(), "a moment is nobody's concern");
+    rig.after(300).await;
+    assert_eq!(*rig.told.lock().unwrap(), ["HTTP 503"]);
+    assert!(rig.released.lock().unwrap().is_empty());
+    *rig.cloud.told() = World { instances: names(1..=20), ..World::default() };
+    assert_eq!(rig.after(60).await, Some(names(1..=20)));
+    assert_eq!(*rig.released.lock().unwrap(), ["default/s1"]);
+    assert!(!rig.confirmations.hold("default/s1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_heard_from_others_is_not_asked_for_again() {
+    let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
+    rig.after(1).await;
+    for _ in 0..12 {
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        let list = rig.inventory.all(Duration::from_secs(300)).await.unwrap();
+        for node in rig.nodes.store().state() {
+            rig.inventory.standing(&node, Some(&list)).await.unwrap();
+        }
+    }
+    assert_eq!(rig.cloud.asked(), (1 + 12, 0), "those of the address loop");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_refreshes_is_asked_for_now_and_then() {
+    let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
+    rig.after(3601).await;
+    assert_eq!(rig.cloud.told().lists, 1 + 4);
+}
