@@ -245,7 +245,8 @@ impl Process {
         cloud.instances = cloud.instances.map(|it| account.guard(it));
 
         let recorder = self.recorder(node::COMPONENT);
-        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone()).map(Arc::new);
+        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone());
+        let inventory = inventory.map(|it| Arc::new(it.within(account.clone())));
         for controller in Controller::ALL {
             let name = controller.name();
             if !self.settings.controllers.is_enabled(controller) {

@@ -7,6 +7,9 @@ use crate::Result;
 pub trait Identity: Send + Sync {
     /// The account (project, tenant) behind the credential: one line; `None` if the cloud does not tell. Reads only.
     ///
+    /// If provider ids name an account or a region, the line tells them in words like `account=… region=…`: a node whose
+    /// provider id names another is left alone. See [`Place`](crate::Place).
+    ///
     /// A token of another account answers 404 for everything, so another value than the remembered one stops every
     /// write and deletion.
     async fn identity(&self) -> Result<Option<String>>;

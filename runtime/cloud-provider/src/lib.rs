@@ -11,6 +11,7 @@ mod identity;
 mod instance;
 mod load_balancer;
 mod notice;
+mod place;
 mod text;
 
 pub use crate::demand::Demand;
@@ -23,6 +24,7 @@ pub use crate::load_balancer::{
     Traffic, Unfinished,
 };
 pub use crate::notice::{Notice, NoticeList, Reply, Severity};
+pub use crate::place::Place;
 pub use crate::text::{is_printable, is_visible, printable};
 
 use std::sync::Arc;

@@ -43,6 +43,8 @@ struct Guard {
     identity: Arc<dyn Identity>,
     ledger: Option<Ledger>,
     known: Mutex<Known>,
+    /// The cluster's account, as far as it is known.
+    told: std::sync::RwLock<Option<Arc<str>>>,
 }
 
 /// Where the account is remembered beyond this process, and told of.
@@ -84,7 +86,14 @@ impl Account {
             let namespace = lease.namespace.as_deref().unwrap_or_default();
             Ledger { leases: Api::namespaced(client, namespace), lease, recorder }
         });
-        Self { guard: Some(Arc::new(Guard { identity, ledger, known: Mutex::default() })) }
+        Self {
+            guard: Some(Arc::new(Guard {
+                identity,
+                ledger,
+                known: Mutex::default(),
+                told: std::sync::RwLock::default(),
+            })),
+        }
     }
 
     /// An account that is never doubted.
@@ -113,6 +122,12 @@ impl Account {
         }
         known.last = Some(Asked { at: Instant::now(), version, verdict: verdict.clone() });
         verdict
+    }
+
+    /// The cluster's account, once it has been asked about.
+    pub(crate) fn told(&self) -> Option<Arc<str>> {
+        let told = self.guard.as_ref()?.told.read();
+        told.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
     /// An answer of the cloud, unless a credential has changed meanwhile and its account is another one: then the answer
@@ -170,6 +185,8 @@ impl Guard {
             }
         }
         known.told = None;
+        *self.told.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            known.remembered.as_deref().map(Arc::from);
         Ok(())
     }
 

@@ -15,13 +15,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cloud_provider::{
-    Cloud, Description, Error, Identity, Instance, Instances, Machine, Notice, NoticeList, Reply, Result,
+    Cloud, Description, Error, Identity, Instance, Instances, Machine, Notice, NoticeList, Place, Reply, Result,
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use crate::account::Account;
 use crate::events::{Recorder, Severity, reference};
 use crate::limits::trimmed_node;
 use crate::node::plan;
@@ -50,6 +51,7 @@ pub struct Inventory {
     description: Arc<Description>,
     instances: Arc<dyn Instances>,
     identity: Arc<dyn Identity>,
+    account: Account,
     nodes: Nodes,
     recorder: Recorder,
     /// Held during a sweep: whoever comes meanwhile waits for its result.
@@ -85,6 +87,7 @@ impl Inventory {
             description: cloud.description.clone(),
             instances: cloud.instances.clone()?,
             identity: cloud.identity.clone(),
+            account: Account::any(),
             nodes,
             recorder,
             swept: tokio::sync::Mutex::default(),
@@ -95,14 +98,25 @@ impl Inventory {
         })
     }
 
+    /// Leaves nodes alone whose provider ids name another account or region than this one.
+    #[must_use]
+    pub fn within(self, account: Account) -> Self {
+        Self { account, ..self }
+    }
+
     /// Another number whenever a credential has changed.
     pub(crate) fn credentials(&self) -> u64 {
         self.identity.version()
     }
 
-    /// Whether a node can be one of this cloud's: it has no provider id, or one of its own.
+    /// Whether a node can be one of this cloud's: it has no provider id, or one of its own that names no other account or
+    /// region.
     pub(crate) fn covers(&self, node: &Node) -> bool {
-        provider_id(node).is_none_or(|it| self.description.owns(it))
+        provider_id(node).is_none_or(|it| self.description.owns(it) && self.contradiction(it).is_none())
+    }
+
+    fn contradiction(&self, provider_id: &str) -> Option<String> {
+        Place::of(provider_id).contradiction(&self.account.told()?)
     }
 
     /// The machine behind a node that joins.

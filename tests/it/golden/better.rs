@@ -20,7 +20,7 @@ struct Better {
     adjust: fn(&mut Scenario) -> BTreeSet<String>,
 }
 
-const TABLE: [Better; 21] = [
+const TABLE: [Better; 22] = [
     Better {
         reason: "null metadata ended upstream's process; for us the machine is not there, and nothing happens",
         adjust: nodes::stay_alive,
@@ -83,6 +83,11 @@ const TABLE: [Better; 21] = [
         reason: "a node takes traffic once it is initialised, and nothing is updated if nothing has changed; upstream \
                  gives a node to the load balancer before, without a provider id, and once more afterwards",
         adjust: hosts::follow_nothing_else,
+    },
+    Better {
+        reason: "a node takes traffic once the cloud has its instance: it is asked one question about a node that comes \
+                 without the taint; upstream takes its kubelet's word",
+        adjust: hosts::ask_about_backends,
     },
     Better {
         reason: "an answer that came too late for a Service is not written on another one of its name",

@@ -164,6 +164,9 @@ impl<'a> Play<'a> {
         let object: DynamicObject = serde_json::from_value(given.object.clone())?;
         let kind = object.types.as_ref().context("a given object has a kind")?.kind.clone();
         let (api, name) = (self.api(&kind)?, object.name_any());
+        if let Some(machine) = cloud::machine_behind(self.scenario, &given.object) {
+            self.script.set(&name, machine);
+        }
         match (api.create(&PostParams::default(), &object).await, &given.answer) {
             (Ok(_), None) => {}
             (Err(kube::Error::Api(_)), Some(_)) => return Ok(()),

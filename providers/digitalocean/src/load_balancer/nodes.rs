@@ -1,5 +1,6 @@
 //! Which droplets take traffic, and which address families they have.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -73,6 +74,20 @@ impl Targets {
         }
         Ok(targets)
     }
+}
+
+/// Those of `nodes` that a load balancer in this region reaches: the cloud takes droplets of its own region only. Where no
+/// node is in it, all are left for the cloud to refuse.
+pub(super) fn in_region<'a>(nodes: &'a [Node], region: &str, remarks: &mut Remarks) -> Cow<'a, [Node]> {
+    let is_elsewhere = |it: &Node| it.region.as_deref().is_some_and(|it| it != region);
+    let elsewhere: Vec<_> = nodes.iter().filter(|it| is_elsewhere(it)).map(|it| &*it.name).collect();
+    if elsewhere.is_empty() || elsewhere.len() == nodes.len() {
+        return Cow::Borrowed(nodes);
+    }
+    let names = named(&elsewhere);
+    remarks
+        .add("NodesSkipped", format!("a load balancer in {region} does not reach {names}: droplets of other regions"));
+    nodes.iter().filter(|it| !is_elsewhere(it)).cloned().collect()
 }
 
 fn none(private: &[&str], unknown: &[&str]) -> Error {

@@ -1,5 +1,7 @@
 //! What a Service asks for, as all that a creation or a replacement says.
 
+use std::collections::BTreeMap;
+
 use aerostat_sdk::{Error, LoadBalancer, Result};
 
 use super::annotations::{
@@ -8,7 +10,7 @@ use super::annotations::{
     refused,
 };
 use super::certificate::Wanted;
-use super::nodes::Targets;
+use super::nodes::{self, Targets};
 use super::remarks::Remarks;
 use super::{firewall, health, rules};
 use crate::api::load_balancers::{
@@ -47,10 +49,12 @@ impl Wish {
             Kind::RegionalNetwork | Kind::Other => Wanted::None,
         };
         let forwarding_rules = rules::rules(service, annotations, kind, &certificate.unresolved(), &mut remarks)?;
-        let targets = Targets::of(&service.nodes, kind, network, &mut remarks)?;
+        let region = region(service, settings, live)?;
+        let nodes = nodes::in_region(&service.nodes, &region, &mut remarks);
+        let targets = Targets::of(&nodes, kind, network, &mut remarks)?;
         let spec = Spec {
             name: name(service, annotations)?,
-            region: region(service, settings, live)?,
+            region,
             kind,
             network,
             network_stack: stack(annotations, kind, network, &targets, live, &mut remarks)?,
@@ -181,7 +185,7 @@ fn is_default_name(name: &str) -> bool {
     name.len() == 32 && name.starts_with(['a', 'A']) && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
-/// Where it is, or is to be: where the operator says, or else where the nodes are.
+/// Where it is, or is to be: where the operator says, or else where most of the nodes are.
 fn region(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> Result<String> {
     if let Some(region) = live.and_then(|it| it.region.as_ref()) {
         return Ok(region.slug.clone());
@@ -189,16 +193,19 @@ fn region(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> R
     if let Some(region) = &settings.region {
         return Ok(region.clone());
     }
-    let mut regions: Vec<_> = service.nodes.iter().filter_map(|it| it.region.as_deref()).collect();
-    regions.sort_unstable();
-    regions.dedup();
+    let mut nodes_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for region in service.nodes.iter().filter_map(|it| it.region.as_deref()) {
+        *nodes_of.entry(region).or_default() += 1;
+    }
+    let most = nodes_of.values().max().copied().unwrap_or_default();
+    let regions: Vec<_> = nodes_of.into_iter().filter(|(_, nodes)| *nodes == most).map(|(region, _)| region).collect();
     match regions[..] {
         [region] => Ok(region.to_owned()),
         [] => Err(Error::invalid(
-            "the region is not known: no node has a label topology.kubernetes.io/region, and setting region is missing",
+            "the region is not known: the cloud tells none of any node, and setting region is missing",
         )),
         [one, another, ..] => Err(Error::invalid(format_args!(
-            "the region is not clear: nodes are in {one} and in {another}, and setting region is missing"
+            "the region is not clear: as many nodes are in {one} as in {another}; set setting region"
         ))),
     }
 }

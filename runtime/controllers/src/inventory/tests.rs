@@ -463,3 +463,27 @@ async fn adv_103_a_node_that_is_too_large_is_told_and_joins() {
     assert!(event.message.contains("1000 addresses"), "{}", event.message);
     assert!(events.try_recv().is_err(), "it was told once, and of no other node");
 }
+
+/// A cloud that tells this account.
+struct Whose(&'static str);
+
+#[async_trait]
+impl Identity for Whose {
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(Some(self.0.to_owned()))
+    }
+}
+
+#[tokio::test]
+async fn adv_111_a_node_of_another_account_is_left_alone() {
+    let account = Account::new(Arc::new(Whose("account=ours region=eu-1")), None);
+    let gce = Description { provider_id_prefixes: vec!["gce://".into()], ..Description::default() };
+    let inventory = inventory(&Arc::new(Fake::default()), []);
+    let inventory = Inventory { description: Arc::new(gce), ..inventory }.within(account.clone());
+    let covers = |id: &str| inventory.covers(&known(1, id));
+    assert!(covers("gce://theirs/eu-1-a/n1"), "nobody has told whose it is");
+    account.check().await.unwrap();
+    assert!(covers("gce://ours/eu-1-a/n1"));
+    assert!(!covers("gce://theirs/eu-1-a/n1"));
+    assert!(!covers("gce://ours/us-1-a/n1"));
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
+use tests::kubelet;
 
 use super::services::{retell, tell};
 use crate::scenario::{CloudCall, Scenario};
@@ -141,6 +142,29 @@ pub(super) fn follow_nothing_else(scenario: &mut Scenario) -> BTreeSet<String> {
             call.args.insert("nodes".to_owned(), json!(names));
         }
     }
+    objects
+}
+
+pub(super) fn ask_about_backends(scenario: &mut Scenario) -> BTreeSet<String> {
+    let calls = &scenario.observed.cloud_calls;
+    let is_asked_about = |name: &str| calls.iter().any(|it| it.function == "InstanceMetadata" && it.node() == name);
+    let has_services = scenario.given.iter().any(|it| it.object["kind"] == "Service");
+    let is_backend = |object: &Value| {
+        let taints = object["spec"]["taints"].as_array();
+        let waits = taints.into_iter().flatten().any(|it| it["key"] == kubelet::UNINITIALIZED);
+        object["kind"] == "Node" && !waits && object["spec"]["providerID"].as_str().is_some_and(|it| !it.is_empty())
+    };
+    let given = scenario.given.iter().filter(|it| has_services && is_backend(&it.object));
+    let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let nodes = given.map(|it| (it.t, name(&it.object))).filter(|(_, name)| !is_asked_about(name));
+    let questions = nodes.map(|(t, name)| {
+        let args = Map::from_iter([("node".to_owned(), json!(name))]);
+        CloudCall { t, took: 0.0, function: "InstanceMetadata".to_owned(), args, result: "ok".to_owned() }
+    });
+    let questions: Vec<_> = questions.collect();
+    let objects = questions.iter().map(|it| format!("Node {}", it.node())).collect();
+    scenario.observed.cloud_calls.extend(questions);
+    scenario.observed.cloud_calls.sort_by(|one, other| one.t.total_cmp(&other.t));
     objects
 }
 

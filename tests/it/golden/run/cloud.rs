@@ -33,6 +33,27 @@ pub(super) fn machine(node: &CloudNode) -> script::Machine {
     }
 }
 
+/// The machine behind a node that comes initialised and takes traffic, if nobody says anything of it and nobody asked: a
+/// real cloud has one.
+pub(super) fn machine_behind(scenario: &Scenario, object: &Value) -> Option<script::Machine> {
+    let name = object["metadata"]["name"].as_str()?;
+    let has_services = scenario.given.iter().any(|it| it.object["kind"] == "Service");
+    let is_named = scenario.cloud.iter().any(|it| it.nodes.contains_key(name));
+    let is_asked_about = scenario.observed.cloud_calls.iter().any(|it| it.result != "ok" && it.node() == name);
+    let provider_id = object["spec"]["providerID"].as_str().filter(|it| !it.is_empty())?;
+    let is_node = object["kind"] == "Node" && has_services && !is_named && !is_asked_about;
+    is_node.then(|| {
+        let addresses = object["status"]["addresses"].as_array().into_iter().flatten();
+        let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+        let addresses = addresses.map(|it| (text(&it["type"]), text(&it["address"])));
+        script::Machine {
+            provider_id: provider_id.to_owned(),
+            addresses: addresses.collect(),
+            ..script::Machine::default()
+        }
+    })
+}
+
 /// What the script says about a load balancer. A provider reads before it deletes: what upstream's question before a
 /// deletion was answered is part of ours. `pace` of the recording's seconds are one.
 pub(super) fn load_balancer(service: &CloudService, pace: f64) -> script::LoadBalancer {

@@ -163,3 +163,17 @@ fn settings_say_where_and_what() {
     assert_eq!(with_setting("defaultLoadBalancerType", "REGIONAL", &service())["type"], json!("REGIONAL"));
     assert_eq!(with_setting("clusterId", "c-1", &service())["tags"], json!(["k8s:c-1"]));
 }
+
+#[test]
+fn adv_105_a_droplet_of_another_region_is_left_out() {
+    let elsewhere = |droplet, region: &str| {
+        let mut node = super::worker(droplet);
+        node.region = Some(region.to_owned());
+        node
+    };
+    let (spec, warnings) = wished(&service().with_node(super::worker(2)).with_node(elsewhere(3, "fra1")));
+    assert_eq!((&spec["region"], &spec["droplet_ids"]), (&json!("nyc3"), &json!([1, 2])));
+    assert!(warnings.iter().any(|it| it.starts_with("NodesSkipped: ") && it.contains("worker-3")), "{warnings:?}");
+    let why = super::refusal(&service().with_node(elsewhere(3, "fra1")));
+    assert!(why.starts_with("the region is not clear") && why.contains("fra1") && why.contains("nyc3"), "{why}");
+}
