@@ -57,7 +57,8 @@ pub(super) fn forbid_files() -> Option<String> {
 }
 
 fn landlock() -> Result<(), landlock::RulesetError> {
-    // The newest that was tried. An older kernel does what it can.
+    // The newest that was tried. An older kernel does what it can. First of all this gives up new privileges, as
+    // seccompiler does.
     let abi = ABI::V6;
     Ruleset::default()
         .handle_access(AccessFs::from_all(abi))?

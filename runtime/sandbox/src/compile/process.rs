@@ -68,14 +68,10 @@ pub(super) async fn run(program: &Path, memory: usize, limits: &CompileLimits, b
         )));
     };
     let (status, compiled, said) = ended?;
-    let mut words = Vec::new();
-    for line in said.lines() {
-        match line.strip_prefix(UNPROTECTED) {
-            Some(missing) => {
-                warn!("the compiler of providers is less protected than it could be: {}", printable(missing, 512))
-            }
-            None => words.push(line),
-        }
+    let (unprotected, words): (Vec<_>, Vec<_>) = said.lines().partition(|it| it.starts_with(UNPROTECTED));
+    // One for Landlock, one for seccomp.
+    for missing in unprotected.iter().take(2).filter_map(|it| it.strip_prefix(UNPROTECTED)) {
+        warn!("the compiler of providers is less protected than it could be: {}", printable(missing, 512));
     }
     if status.success() { Ok(compiled) } else { Err(Error::msg(explain(status, &words.join("\n"), limits))) }
 }
