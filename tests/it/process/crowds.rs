@@ -208,7 +208,7 @@ async fn check(client: Client) {
     let own = |number: usize| Ipv4Addr::from_bits(0x7f01_0001 + u32::try_from(number).unwrap());
     let _crowd = Crowd::gather(client, setup.port, own).await;
     let among = probe(setup.port).await;
-    println!("{client:?}: the slowest probe took {beside:?} beside a crowd at its address, {among:?} among many");
+    eprintln!("{client:?}: the slowest probe took {beside:?} beside a crowd at its address, {among:?} among many");
     process.stop().await;
 }
 
