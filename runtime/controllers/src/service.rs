@@ -232,7 +232,7 @@ impl Controller {
     /// A node has changed, or what the cloud says of it.
     fn noticed(&self, name: &str) {
         let Noted { unknown, left_out } = self.changes.note(name, Instant::now());
-        if unknown {
+        if unknown || !self.confirmations.are_complete() {
             self.confirmations.wake();
         }
         if let (Some(why), Some(node)) = (left_out, self.nodes.get(name)) {

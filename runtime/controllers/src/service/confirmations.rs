@@ -30,6 +30,8 @@ const AT_THE_START: Duration = Duration::from_secs(300);
 const LATER: Duration = Duration::from_secs(30);
 /// After so long without an answer about an instance, the cloud is asked again: whoever updates addresses is quicker.
 const STALE: Duration = Duration::from_secs(900);
+/// At the start, whoever updates addresses asks about few nodes one by one: so long the same is not asked here.
+const HEAD_START: Duration = Duration::from_secs(3);
 /// The pause before a second question about an instance that was missing: longer than one answer may serve two.
 const APART: Duration = Duration::from_secs(3);
 /// The pause after a first failure, and the longest: it doubles with each.
@@ -131,6 +133,11 @@ impl Confirmations {
             }
             if settled {
                 self.complete().iter().for_each(|it| release(it));
+            }
+            let head_start = began + HEAD_START;
+            if !self.are_complete() && (1..MANY).contains(&due.len()) && now < head_start {
+                due.clear();
+                next = Some(next.map_or(head_start, |it| it.min(head_start)));
             }
             if !due.is_empty() {
                 let age = if self.are_complete() { LATER } else { AT_THE_START };
