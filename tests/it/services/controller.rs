@@ -76,7 +76,8 @@ impl Controller {
         });
         beside.spawn(sender);
         let mut run = JoinSet::new();
-        let run_it = service::run(client, nodes.clone(), None, cloud, account, demands, recorder, metrics, options, shutdown);
+        let run_it =
+            service::run(client, nodes.clone(), None, cloud, account, demands, recorder, metrics, options, shutdown);
         run.spawn(run_it);
         Controller { registry, nodes, run, beside, stop }
     }
