@@ -184,18 +184,6 @@ impl ControlPlane {
         Ok(path)
     }
 
-    /// A client that is the kubelet of a node: it may do what the API server lets that one do.
-    ///
-    /// # Errors
-    ///
-    /// Fails if there is no client for the admin, who lends it the identity.
-    pub async fn kubelet(&self, node: &str) -> Result<Client> {
-        let mut config = self.config(&self.admin_kubeconfig()).await?;
-        config.auth_info.impersonate = Some(format!("system:node:{node}"));
-        config.auth_info.impersonate_groups = Some(vec!["system:nodes".to_owned(), "system:authenticated".to_owned()]);
-        Ok(Client::try_from(config)?)
-    }
-
     /// How a client uses a kubeconfig of this run.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use cloud_provider::Error;
 use sandbox::CallLimits;
 use tests::wait;
 use tokio::io::AsyncReadExt;

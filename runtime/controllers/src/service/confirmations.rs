@@ -290,7 +290,7 @@ fn fail(failed: &mut HashMap<String, Failed>, node: &Node, error: &Error, alone:
     let it = failed.entry(node.name_any()).or_default();
     it.provider_id = provider_id(node).unwrap_or_default().to_owned();
     let pause = match error {
-        Error::RetryAfter { after, .. } => (*after).min(LONGEST_RETRY_AFTER),
+        Error::RetryAfter { after, .. } | Error::Crashed { after, .. } => (*after).min(LONGEST_RETRY_AFTER),
         Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_) => {
             FIRST_PAUSE.saturating_mul(1 << it.times.min(10)).min(LONGEST_PAUSE)
         }

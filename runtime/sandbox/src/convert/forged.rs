@@ -258,7 +258,7 @@ fn adv_109_every_text_of_an_error_and_an_account_is_printable() {
         ] {
             let it = match error(it) {
                 Error::Invalid(it) | Error::Denied(it) | Error::Unavailable(it) => it,
-                Error::RetryAfter { after: _, because } => because,
+                Error::RetryAfter { after: _, because } | Error::Crashed { after: _, because } => because,
             };
             assert_clean("error", [it.as_str()]);
         }

@@ -47,7 +47,7 @@ fn only_crashes_in_a_row_count() {
 fn nobody_runs_until_one_has_probed() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
-    let mut admit = |quarantine: &mut Quarantine, now| quarantine.admit(now, About::One(&node(1)));
+    let admit = |quarantine: &mut Quarantine, now| quarantine.admit(now, About::One(&node(1)));
     assert_eq!(admit(&mut quarantine, start), Admission::Wait(seconds(30)));
     assert_eq!(admit(&mut quarantine, start + seconds(29)), Admission::Wait(seconds(1)));
     let due = start + seconds(30);
