@@ -30,8 +30,8 @@ fn with_id(id: &str) -> Service {
 }
 
 fn at(address: &str) -> Arc<[Host]> {
-    let nodes = [node("n1", json!({ "status": { "addresses": [{ "type": "InternalIP", "address": address }] } }))];
-    Hosts::of(&nodes, None).essence
+    let node = node("n1", json!({ "status": { "addresses": [{ "type": "InternalIP", "address": address }] } }));
+    Hosts::of(vec![machine(&node)], &Hosts::default()).essence
 }
 
 #[test]
