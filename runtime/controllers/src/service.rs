@@ -128,10 +128,14 @@ pub async fn run(
     let Some(load_balancers) = cloud.load_balancers else { return };
     let (services, mut writer) = Services::new();
     let queue = Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random));
-    let counted =
-        Counted { demands: demands.clone(), provider_writes: cloud.description.writes_annotations.clone().into() };
     let confirmations = Confirmations::new(inventory, nodes.clone());
     let (description, confirms) = (cloud.description.clone(), confirmations.are_possible());
+    let changes = Changes::new(nodes.clone(), description, confirms, metrics.queue(NODES));
+    let counted = Counted {
+        demands: demands.clone(),
+        provider_writes: cloud.description.writes_annotations.clone().into(),
+        node_changes: changes.node_changes(),
+    };
     let controller = Arc::new(Controller {
         client: client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
@@ -140,7 +144,7 @@ pub async fn run(
         account,
         demands,
         recorder,
-        changes: Changes::new(nodes.clone(), description, confirms, metrics.queue(NODES)),
+        changes,
         nodes: nodes.clone(),
         confirmations,
         metrics,

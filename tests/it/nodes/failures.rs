@@ -191,8 +191,9 @@ async fn a_provider_id_of_another_cloud_or_node_is_refused() {
     settled(&cluster, &cloud).await;
 
     let foreign = cloud_provider::Instance { provider_id: Some("aws:///z/i-1".to_owned()), ..machine(1) };
-    let taken = cloud_provider::Instance { provider_id: Some("fake://999".to_owned()), ..machine(2) };
-    cloud.has([foreign, taken, machine(3)]);
+    cloud.has([foreign, machine(3)]);
+    // The cloud's name of that machine proves that it is node n999's.
+    cloud.tell("n2", Answer::Machine(machine(999)));
     for (name, provider_id) in [("n1", None), ("n2", None), ("n3", Some("fake://33"))] {
         let provider_id = provider_id.map(str::to_owned);
         create(&cluster, &waiting(name, |it| it.spec.get_or_insert_default().provider_id = provider_id)).await;

@@ -90,7 +90,8 @@ pub(super) fn in_region<'a>(nodes: &'a [Node], region: &str, remarks: &mut Remar
     nodes.iter().filter(|it| !is_elsewhere(it)).cloned().collect()
 }
 
-fn none(private: &[&str], unknown: &[&str]) -> Error {
+/// Why there is no target: because of private nodes, of nodes that nothing is known of, or because there is no node.
+pub(super) fn none(private: &[&str], unknown: &[&str]) -> Error {
     if private.is_empty() {
         let unknown =
             if unknown.is_empty() { String::new() } else { format!(": nothing is known of {}", named(unknown)) };

@@ -201,6 +201,7 @@ fn region(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> R
     let regions: Vec<_> = nodes_of.into_iter().filter(|(_, nodes)| *nodes == most).map(|(region, _)| region).collect();
     match regions[..] {
         [region] => Ok(region.to_owned()),
+        [] if service.nodes.is_empty() => Err(nodes::none(&[], &[])),
         [] => Err(Error::invalid(
             "the region is not known: the cloud tells none of any node, and setting region is missing",
         )),

@@ -1,6 +1,7 @@
 //! Changes of nodes, and of what the cloud says of them: many at once make one pass over all Services.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +27,9 @@ pub(super) struct Changes {
     /// Whether the cloud can be asked about instances.
     confirms: bool,
     hosts: Mutex<Cache>,
+    /// The nodes that take traffic by what Kubernetes says, whatever the cloud says of them; and how often they changed.
+    eligible: Mutex<HashSet<String>>,
+    node_changes: Arc<AtomicU64>,
     /// Why nodes are left out, by name, if that was told.
     told: Mutex<HashMap<String, String>>,
     pending: Mutex<Option<Pending>>,
@@ -66,7 +70,13 @@ pub(super) struct Pass {
 impl Changes {
     pub(super) fn new(nodes: Nodes, cloud: Arc<Description>, confirms: bool, metrics: QueueMetrics) -> Self {
         let (hosts, told, pending) = (Mutex::default(), Mutex::default(), Mutex::new(None));
-        Self { nodes, cloud, confirms, hosts, told, pending, noted: Notify::new(), metrics }
+        let (eligible, node_changes) = (Mutex::default(), Arc::default());
+        Self { nodes, cloud, confirms, hosts, eligible, node_changes, told, pending, noted: Notify::new(), metrics }
+    }
+
+    /// How often the set of nodes has changed that take traffic by what Kubernetes says.
+    pub(super) fn node_changes(&self) -> Arc<AtomicU64> {
+        self.node_changes.clone()
     }
 
     /// Those that take traffic now.
@@ -92,7 +102,9 @@ impl Changes {
 
     /// Takes note that a node has changed, or what the cloud says of it, or that it is gone.
     pub(super) fn note(&self, name: &str, now: Instant) -> Noted {
-        let backend = self.nodes.get(name).map_or(Backend::No, |it| self.backend(&it));
+        let node = self.nodes.get(name);
+        self.note_eligible(name, node.as_ref().is_some_and(|it| hosts::is_eligible(it)));
+        let backend = node.map_or(Backend::No, |it| self.backend(&it));
         let noted = self.noted(name, &backend);
         let machine = backend.machine();
         let change = {
@@ -106,6 +118,14 @@ impl Changes {
             self.wait_for_quiet(now);
         }
         noted
+    }
+
+    fn note_eligible(&self, name: &str, is_eligible: bool) {
+        let mut eligible = lock(&self.eligible);
+        let is_change = if is_eligible { eligible.insert(name.to_owned()) } else { eligible.remove(name) };
+        if is_change {
+            self.node_changes.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn noted(&self, name: &str, backend: &Backend) -> Noted {

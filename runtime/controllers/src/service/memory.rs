@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cloud_provider::{Ingress, LoadBalancer, Standing};
@@ -31,6 +32,8 @@ pub(super) struct Counted {
     pub(super) demands: Demands,
     /// The annotations that the provider writes: what it says itself is not asked for.
     pub(super) provider_writes: Arc<[String]>,
+    /// How often the set of nodes has changed that take traffic by what Kubernetes says, whatever the provider confirms.
+    pub(super) node_changes: Arc<AtomicU64>,
 }
 
 /// What is remembered of one Service.
@@ -61,6 +64,8 @@ pub(super) struct Entry {
     counted: Counted,
     /// Which of its changes count: a Service or a node that flaps must not let a provider write without end.
     counted_burst: Burst,
+    /// How often the set of nodes had changed when a change of it was counted last.
+    counted_nodes: u64,
     /// There while it waits for its first load balancer.
     waiting: Option<Waiting>,
     /// The changes that other nodes behind it may still make: a node that comes and goes must not cost more than an author.
@@ -212,6 +217,7 @@ impl Entry {
             burst: Burst::new(now),
             counted: counted.clone(),
             counted_burst: Burst::new(now),
+            counted_nodes: 0,
             host_burst: Burst::new(now),
             told: false,
             shown: None,
@@ -261,15 +267,19 @@ impl Entry {
     }
 
     /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
-    /// annotations that it writes, and the addresses of machines.
+    /// annotations that it writes, the addresses of machines, and which instances exist.
     fn count(&mut self, wish: &LoadBalancer, hosts: &[Host], now: Instant) {
+        let node_changes = self.counted.node_changes.load(Ordering::Relaxed);
+        let other_nodes = !have_same_names(&self.hosts, hosts) && self.counted_nodes != node_changes;
         let written = &self.counted.provider_writes;
         match &self.wish {
             None => {
                 self.counted.demands.add_new(now);
                 self.waiting = self.current.is_empty().then(|| self.counted.demands.wait());
+                self.counted_nodes = node_changes;
             }
-            Some(before) if asked(before, written) != asked(wish, written) || !have_same_names(&self.hosts, hosts) => {
+            Some(before) if asked(before, written) != asked(wish, written) || other_nodes => {
+                self.counted_nodes = node_changes;
                 self.count_change(now);
             }
             Some(_) => {}

@@ -186,7 +186,9 @@ async fn adv_105_which_nodes_are_backends_after_a_restart() {
     let many = || names(1..=20);
     let all = |instances: Vec<String>| World { instances, ..World::default() };
     let denied = || Error::Denied("another account".into());
-    let rows: Vec<(&str, Vec<String>, World, Option<Vec<String>>)> = vec![
+    /// What it is called, the nodes, the cloud, and which of the nodes are backends, if that is known.
+    type Row = (&'static str, Vec<String>, World, Option<Vec<String>>);
+    let rows: Vec<Row> = vec![
         ("no nodes", vec![], all(vec![]), Some(vec![])),
         ("few, all there", few(), all(few()), Some(few())),
         ("many, all there", many(), all(many()), Some(many())),

@@ -194,7 +194,7 @@ fn adv_105_a_node_that_comes_and_goes_has_ten_updates_at_once() {
     story.turn(&service);
     story.answered(&service, Then::Served);
     let flip = |story: &mut Story, nth: usize| {
-        story.hosts = hosts(if nth % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
+        story.hosts = hosts(if nth.is_multiple_of(2) { &["n1"] } else { &["n1", "n2"] });
         let turn = story.turn(&service);
         if matches!(turn, Turn::Ask { .. }) {
             story.answered(&service, Then::Served);

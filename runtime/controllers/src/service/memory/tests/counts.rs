@@ -1,5 +1,7 @@
 //! What is counted of what Services ask for, and that a provider cannot add to it.
 
+use std::sync::atomic::Ordering;
+
 use cloud_provider::Demand;
 
 use super::*;
@@ -9,13 +11,19 @@ const WINDOW: Duration = Duration::from_secs(600);
 /// Memory that counts, as the controller makes it for the provider of these tests.
 fn counting() -> Story {
     let provider_writes = cluster().description.writes_annotations.clone().into();
-    let memory = Memory::new(Counted { demands: Demands::default(), provider_writes });
+    let memory = Memory::new(Counted { provider_writes, ..Counted::default() });
     Story { memory, ..story() }
 }
 
 impl Story {
     fn demand(&self) -> Demand {
         self.memory.counted.demands.within(WINDOW, self.now)
+    }
+
+    /// Kubernetes has other nodes that take traffic, and the cloud confirms them.
+    fn has_nodes(&mut self, names: &[&str]) {
+        self.memory.counted.node_changes.fetch_add(1, Ordering::Relaxed);
+        self.hosts = hosts(names);
     }
 
     /// The Service is worked on, and its load balancer is there.
@@ -68,7 +76,7 @@ fn adv_104_what_services_and_nodes_say_is_counted() {
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
     story.serve(&sized("2"));
     assert_eq!(story.demand().changes, 1);
-    story.hosts = hosts(&["n1"]);
+    story.has_nodes(&["n1"]);
     story.serve(&sized("2"));
     assert_eq!(story.demand().changes, 2, "a node has left");
     let (now, wish) = (story.now, wished(&sized("2")));
@@ -101,10 +109,24 @@ fn adv_104_twenty_node_changes_are_all_counted() {
     story.serve(&service);
     for change in 0..20 {
         story.now += 9 * SECOND;
-        story.hosts = if change % 2 == 0 { hosts(&["n1"]) } else { hosts(&["n1", "n2"]) };
+        story.has_nodes(if change % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
         story.serve(&service);
     }
     assert_eq!(story.demand().changes, 20);
+}
+
+#[test]
+fn adv_104_instances_that_come_and_go_are_not_counted() {
+    let mut story = counting();
+    let service = service(json!({}));
+    story.serve(&service);
+    for change in 0..20 {
+        story.now += 9 * SECOND;
+        // Kubernetes has the same nodes all the while: the provider lists one of the instances, and does not.
+        story.hosts = if change % 2 == 0 { hosts(&["n1"]) } else { hosts(&["n1", "n2"]) };
+        story.serve(&service);
+    }
+    assert_eq!(story.demand().changes, 0);
 }
 
 #[test]
@@ -114,8 +136,10 @@ fn adv_104_a_node_that_flaps_is_counted_now_and_then() {
     story.serve(&service);
     for change in 0..600 {
         story.now += SECOND;
-        story.hosts = if change % 2 == 0 { hosts(&["n1"]) } else { hosts(&["n1", "n2"]) };
-        story.serve(&service);
+        story.has_nodes(if change % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
+        if matches!(story.turn(&service), Turn::Ask { .. }) {
+            story.answered(&service, Then::Served);
+        }
     }
     let changes = story.demand().changes;
     assert!((60..=70).contains(&changes), "{changes} changes in ten minutes");
