@@ -226,6 +226,8 @@ impl Process {
             while let Some(message) = withheld.recv().await {
                 recorder.record(about.clone(), Severity::Warning, "CloudWritesWithheld", &message);
             }
+            // Without endpoints nobody withholds anything.
+            std::future::pending::<()>().await;
         };
         // Among the controllers, so that it gives its recorder back before the last events are sent.
         self.controllers.spawn(async move {
