@@ -85,7 +85,9 @@ impl Index {
     /// Whether this instance, which has the provider id, is the node's with this name.
     pub(super) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> Verdict {
         let others = || self.claimants(provider_id).iter().filter(|it| *it != name);
-        match proven(instance, others().map(String::as_str).chain([name])) {
+        // Whoever has the instance's name and waits is about to ask for it too, and must not come too late.
+        let waits = self.waiting.get(&instance.name).filter(|it| *it != name && others().all(|other| other != *it));
+        match proven(instance, others().chain(waits).map(String::as_str).chain([name])) {
             Some(proven) if proven == name => Verdict::Its(others().cloned().collect()),
             Some(proven) => Verdict::Anothers(proven.to_owned()),
             None => Verdict::Nobodys(others().cloned().collect()),
@@ -234,6 +236,15 @@ mod tests {
         assert_eq!(index.claimants("x://1"), ["a", "b"]);
         index.release("x://1", "b");
         assert_eq!(index.holder("x://1"), Some("a"));
+    }
+
+    #[test]
+    fn adv_111_an_instance_waits_for_the_node_of_its_name() {
+        let mut index = Index::of(&[node("a", None, true), node("b", None, true)]);
+        assert!(!index.claim("x://1", "a", &instance("b", &["a"])), "node b waits, and is about to ask for it");
+        assert!(index.claim("x://1", "b", &instance("b", &["a"])));
+        index.delete("b");
+        assert!(index.claim("x://1", "a", &instance("b", &["a"])), "no node has its name any more");
     }
 
     #[test]
