@@ -20,6 +20,7 @@ mod load_balancer;
 mod load_balancers;
 mod record;
 mod region;
+mod scopes;
 mod server;
 mod tags;
 mod vpcs;
@@ -49,6 +50,7 @@ pub use self::load_balancer::{
 };
 pub use self::load_balancers::{Behaviour, Creation, LoadBalancers};
 pub use self::record::{Authorization, Recorded};
+pub use self::scopes::Scopes;
 pub use self::tags::Tags;
 pub use self::vpcs::{Vpc, Vpcs};
 
@@ -63,6 +65,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Options {
     /// The bearer token that is accepted.
     pub token: String,
+    /// What the token may do.
+    pub scopes: Scopes,
     /// How late every answer is.
     pub latency: Duration,
     /// The service's rate limits. Absent: as many requests as one likes.
@@ -79,6 +83,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             token: "token-of-the-simulated-account".to_owned(),
+            scopes: Scopes::Full,
             latency: Duration::ZERO,
             limits: None,
             account: Account {
@@ -209,6 +214,11 @@ impl Simulator {
     /// Accepts this token from now on, and no other.
     pub fn set_token(&self, token: &str) {
         self.cloud.set_token(token);
+    }
+
+    /// Lets the token do this from now on, and nothing else.
+    pub fn set_scopes(&self, scopes: Scopes) {
+        self.cloud.set_scopes(scopes);
     }
 
     /// Answers so late from now on.

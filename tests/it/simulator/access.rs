@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::digitalocean::{Authorization, Limits, Options};
+use tests::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes};
 
-use crate::client::{client, get, get_with, read, simulator};
+use crate::client::{Answer, client, delete, get, get_with, read, send, simulator};
+use crate::creation::{create, wish};
 
 #[tokio::test]
 async fn only_the_token_of_now_is_accepted() {
@@ -35,6 +36,52 @@ async fn only_the_token_of_now_is_accepted() {
             Authorization::Accepted,
         ]
     );
+}
+
+/// Checks that the token was not allowed to do what was asked for.
+fn assert_not_permitted(answer: &Answer) {
+    assert_eq!(answer.refusal(), (403, "You are missing the required permission for this operation."));
+    assert_eq!(answer.body["id"], "forbidden");
+    assert_eq!(answer.body["request_id"], answer.header("x-request-id"));
+}
+
+#[tokio::test]
+async fn a_token_that_may_only_read_changes_nothing() {
+    let simulator = simulator(Options { scopes: Scopes::ReadOnly, ..Options::default() }, 1, 2).await;
+    let id = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    simulator.load_balancers().insert(LoadBalancer::new(id, "web"));
+    let (one, all) = (format!("/v2/load_balancers/{id}"), "/v2/load_balancers");
+    for path in ["/v2/account", "/v2/droplets/1", "/v2/certificates", "/v2/vpcs", all, &one] {
+        assert_eq!(get(&simulator, path).await.unwrap().status, 200, "{path}");
+    }
+    let targets = (format!("{one}/droplets"), json!({ "droplet_ids": [1] }));
+    let resources = json!({ "resources": [{ "resource_id": id, "resource_type": "load_balancer" }] });
+    for (method, path, body) in [
+        ("POST", all, &wish("other")),
+        ("PUT", &one, &wish("renamed")),
+        ("POST", &targets.0, &targets.1),
+        ("DELETE", &targets.0, &targets.1),
+        ("POST", "/v2/tags", &json!({ "name": "k8s" })),
+        ("POST", "/v2/tags/k8s/resources", &resources),
+    ] {
+        assert_not_permitted(&send(&simulator, method, path, body).await.unwrap());
+    }
+    assert_not_permitted(&delete(&simulator, &one).await.unwrap());
+    let all = simulator.load_balancers().all();
+    assert_eq!((all.len(), all[0].name(), all[0].attributes.droplet_ids.len()), (1, "web", 0));
+}
+
+#[tokio::test]
+async fn a_token_does_what_its_scopes_say() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    simulator.set_scopes(Scopes::Custom(vec!["load_balancer:create", "droplet:read"]));
+    let id = create(&simulator, &wish("web")).await["id"].clone();
+    assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().status, 200);
+    for path in ["/v2/account", "/v2/load_balancers", &format!("/v2/load_balancers/{}", id.as_str().unwrap())] {
+        assert_not_permitted(&get(&simulator, path).await.unwrap());
+    }
+    simulator.set_scopes(Scopes::Full);
+    assert_eq!(get(&simulator, "/v2/account").await.unwrap().status, 200);
 }
 
 #[tokio::test]

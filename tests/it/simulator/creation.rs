@@ -100,7 +100,6 @@ async fn everything_that_is_said_is_kept() {
         },
         "sticky_sessions": { "type": "cookies", "cookie_name": "DO-LB", "cookie_ttl_seconds": 300 },
         "firewall": { "allow": ["cidr:10.0.0.0/8"], "deny": ["ip:192.0.2.7", "ip:2001:db8::7"] },
-        "redirect_http_to_https": true,
         "enable_proxy_protocol": true,
         "enable_backend_keepalive": true,
         "http_idle_timeout_seconds": 600,

@@ -1,5 +1,7 @@
 //! Load balancers that go, and what errors say.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tests::digitalocean::{Options, Owner};
 
@@ -17,6 +19,23 @@ async fn what_is_deleted_is_gone() {
     assert_eq!(delete(&simulator, &path).await.unwrap().status, 404);
     assert_eq!(get(&simulator, &path).await.unwrap().status, 404);
     create(&simulator, &wish("web")).await;
+}
+
+#[tokio::test]
+async fn the_name_of_a_deleted_load_balancer_is_freed_late() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    let taken = (422, "There is already a load balancer with that name");
+    simulator.load_balancers().behave(|it| it.names_freed_late_by = Duration::from_hours(1));
+    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let other = create(&simulator, &wish("other")).await["id"].clone();
+    let path = |id: &serde_json::Value| format!("/v2/load_balancers/{}", id.as_str().unwrap());
+    assert_eq!(delete(&simulator, &path(&id)).await.unwrap().status, 204);
+    assert_eq!(get(&simulator, "/v2/load_balancers").await.unwrap().body["meta"]["total"], 1);
+    assert_eq!(send(&simulator, "POST", "/v2/load_balancers", &wish("web")).await.unwrap().refusal(), taken);
+    assert_eq!(send(&simulator, "PUT", &path(&other), &wish("web")).await.unwrap().refusal(), taken);
+
+    simulator.load_balancers().behave(|it| it.names_freed_late_by = Duration::ZERO);
+    assert_eq!(send(&simulator, "PUT", &path(&other), &wish("web")).await.unwrap().status, 200);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod certificates;
 mod client;
 mod creation;
 mod deletion;
+mod examples;
 mod faults;
 mod holds;
 mod lists;

@@ -26,7 +26,7 @@ async fn what_a_put_leaves_out_is_as_by_default_again() {
     rich["tls_cipher_policy"] = json!("STRONG");
     rich["health_check"] = json!({ "port": 10256, "path": "/healthz" });
     rich["firewall"] = json!({ "allow": ["cidr:10.0.0.0/8"] });
-    rich["sticky_sessions"] = json!({ "type": "cookies", "cookie_name": "c", "cookie_ttl_seconds": 1 });
+    rich["sticky_sessions"] = json!({ "type": "cookies", "cookie_name": "cc", "cookie_ttl_seconds": 1 });
     rich["enable_proxy_protocol"] = json!(true);
     let made = create(&simulator, &rich).await;
     let plain = create(&simulator, &wish("plain")).await;

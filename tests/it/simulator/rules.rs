@@ -30,6 +30,13 @@ fn rules(rules: impl IntoIterator<Item = Value>) -> Value {
     json!({ "forwarding_rules": Vec::from_iter(rules) })
 }
 
+/// Sessions that stick by a cookie whose name has so many characters.
+fn cookie(characters: usize) -> Value {
+    json!({ "sticky_sessions": {
+        "type": "cookies", "cookie_name": "c".repeat(characters), "cookie_ttl_seconds": 300,
+    } })
+}
+
 fn with(mut object: Value, name: &str, value: Value) -> Value {
     object[name] = value;
     object
@@ -69,9 +76,19 @@ async fn attributes_have_limits() {
             ),
             (json!({ "health_check": { "path": "healthz" } }), r#"health_check.path "healthz" must begin with /"#),
             (
+                json!({ "health_check": { "protocol": "tcp", "path": "/" } }),
+                "health_check.path cannot be set with the protocol tcp",
+            ),
+            (
+                json!({ "redirect_http_to_https": true }),
+                "redirect_http_to_https needs a forwarding rule for https or http2 on port 443",
+            ),
+            (
                 json!({ "sticky_sessions": { "type": "cookies" } }),
                 "sticky_sessions with cookies take a cookie_name and cookie_ttl_seconds",
             ),
+            (cookie(1), "sticky_sessions.cookie_name must have 2 to 40 characters, not 1"),
+            (cookie(41), "sticky_sessions.cookie_name must have 2 to 40 characters, not 41"),
             (json!({ "firewall": { "allow": ["10.0.0.0/8"] } }), r#"firewall rule "10.0.0.0/8" is invalid"#),
             (json!({ "firewall": { "deny": ["ip:10.0.0.0/8"] } }), r#"firewall rule "ip:10.0.0.0/8" is invalid"#),
             (json!({ "region": "mars1" }), "region mars1 is not available"),
@@ -118,6 +135,13 @@ async fn forwarding_rules_have_rules() {
             ),
             (rules([rule("http3", 443, "http")]), "http3 takes a certificate_id"),
             (
+                rules([
+                    with(rule("http3", 443, "http"), "certificate_id", json!(CERTIFICATE)),
+                    with(rule("https", 8443, "http"), "certificate_id", json!(CERTIFICATE)),
+                ]),
+                "http3 on port 443 needs a rule for https or http2 on port 443",
+            ),
+            (
                 rules([with(rule("tcp", 80, "tcp"), "tls_passthrough", json!(true))]),
                 "tcp takes neither certificate_id nor tls_passthrough",
             ),
@@ -141,6 +165,34 @@ async fn what_shares_a_port_number_need_not_share_a_port() {
         json!([terminated("https"), terminated("http3"), rule("tcp", 53, "tcp"), rule("udp", 53, "udp")]);
     let made = create(&simulator, &wish).await;
     assert_eq!(made["forwarding_rules"][1]["certificate_id"], CERTIFICATE);
+}
+
+#[tokio::test]
+async fn a_redirect_and_http3_are_taken_beside_tls() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    simulator.certificates().insert(Certificate::new(CERTIFICATE, "web"));
+    let terminated = |entry: &str| with(rule(entry, 443, "http"), "certificate_id", json!(CERTIFICATE));
+    let passed_through = with(rule("https", 443, "https"), "tls_passthrough", json!(true));
+    for (index, rules) in
+        [vec![passed_through], vec![terminated("http2")], vec![terminated("http3"), terminated("http2")]]
+            .into_iter()
+            .enumerate()
+    {
+        let mut wish = with(wish(&format!("web-{index}")), "redirect_http_to_https", json!(true));
+        wish["forwarding_rules"] = json!(rules);
+        assert_eq!(create(&simulator, &wish).await["redirect_http_to_https"], true);
+    }
+}
+
+#[tokio::test]
+async fn names_of_cookies_have_2_to_40_characters() {
+    let simulator = simulator(Options::default(), 1, 2).await;
+    for characters in [2, 40] {
+        let wish =
+            with(wish(&format!("web-{characters}")), "sticky_sessions", cookie(characters)["sticky_sessions"].clone());
+        let name = create(&simulator, &wish).await["sticky_sessions"]["cookie_name"].clone();
+        assert_eq!(name.as_str().unwrap().len(), characters);
+    }
 }
 
 #[tokio::test]

@@ -44,6 +44,26 @@ async fn targets_are_droplets_of_the_same_network() {
 }
 
 #[tokio::test]
+async fn targets_by_id_are_limited_and_can_be_taken_away() {
+    let simulator = simulator(Options::default(), 1, 12).await;
+    let id = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    let mut large = LoadBalancer::new(id, "large");
+    large.attributes.droplet_ids = (1..=11).collect();
+    simulator.load_balancers().insert(large);
+    simulator.load_balancers().behave(|it| it.targets = Some(10));
+    let id = json!(id);
+    let refusal = (422, "a load balancer can have at most 10 droplets");
+    assert_eq!(change(&simulator, "POST", &id, &[12]).await.refusal(), refusal);
+    assert_eq!(change(&simulator, "DELETE", &id, &[11]).await.status, 204);
+    assert_eq!(change(&simulator, "POST", &id, &[12]).await.refusal(), refusal);
+    assert_eq!(change(&simulator, "DELETE", &id, &[10]).await.status, 204);
+    assert_eq!(change(&simulator, "POST", &id, &[12]).await.status, 204);
+    let mut many = wish("many");
+    many["droplet_ids"] = json!(Vec::from_iter(1..=11));
+    assert_eq!(send(&simulator, "POST", "/v2/load_balancers", &many).await.unwrap().refusal(), refusal);
+}
+
+#[tokio::test]
 async fn a_droplet_that_is_gone_is_nobodys_target() {
     let simulator = simulator(Options::default(), 1, 2).await;
     let id = create(&simulator, &wish("web")).await["id"].clone();

@@ -53,6 +53,11 @@ impl Answer {
         Answer::error(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
+    /// The token may not do this.
+    pub(super) fn missing_permission() -> Answer {
+        Answer::forbidden("You are missing the required permission for this operation.")
+    }
+
     /// There is no such thing, or no such path.
     pub(super) fn not_found() -> Answer {
         Answer::error(StatusCode::NOT_FOUND, "not_found", "The resource you requested could not be found.")
@@ -67,7 +72,7 @@ impl Answer {
     pub(super) fn for_status(status: StatusCode) -> Answer {
         match status {
             StatusCode::UNAUTHORIZED => Answer::unauthorized(),
-            StatusCode::FORBIDDEN => Answer::forbidden("You are missing the required permission for this operation."),
+            StatusCode::FORBIDDEN => Answer::missing_permission(),
             StatusCode::NOT_FOUND => Answer::not_found(),
             StatusCode::TOO_MANY_REQUESTS => Answer::too_many_requests(),
             StatusCode::UNPROCESSABLE_ENTITY => Answer::invalid("request payload validation failed"),

@@ -14,6 +14,7 @@ use super::fault::{self, Effect, Fault};
 use super::hold::{Life, Turnstile};
 use super::limits::Window;
 use super::record::{Authorization, Recorded};
+use super::scopes::Scopes;
 use super::{Account, Options, Owner};
 
 /// How many requests an observer may be behind before it misses some.
@@ -35,6 +36,7 @@ pub(super) struct Cloud {
 
 struct State {
     token: String,
+    scopes: Scopes,
     owner: Owner,
     latency: Duration,
     faults: Vec<Fault>,
@@ -60,6 +62,7 @@ impl Cloud {
             description: options.checked.then(Description::published),
             state: Mutex::new(State {
                 token: options.token,
+                scopes: options.scopes,
                 owner: Owner::Us,
                 latency: options.latency,
                 faults: Vec::new(),
@@ -134,9 +137,9 @@ impl Cloud {
 
     /// What the service does with a request, or would say if it had done it.
     fn act(&self, request: &Recorded, carried_out: bool) -> Answer {
-        let (quota, owner) = {
+        let (quota, owner, permitted) = {
             let mut state = self.lock();
-            (state.window.admit(SystemTime::now()), state.owner)
+            (state.window.admit(SystemTime::now()), state.owner, is_permitted(&state.scopes, request))
         };
         let assets = match owner {
             Owner::Us => &self.ours,
@@ -146,6 +149,8 @@ impl Cloud {
             Answer::unauthorized()
         } else if quota.exceeded {
             Answer::too_many_requests()
+        } else if !permitted {
+            Answer::missing_permission()
         } else if carried_out {
             assets.act(request)
         } else {
@@ -167,6 +172,10 @@ impl Cloud {
 
     pub(super) fn set_token(&self, token: &str) {
         token.clone_into(&mut self.lock().token);
+    }
+
+    pub(super) fn set_scopes(&self, scopes: Scopes) {
+        self.lock().scopes = scopes;
     }
 
     pub(super) fn inject(&self, fault: Fault) {
@@ -217,4 +226,10 @@ impl Cloud {
         // Nothing is done under this lock that could leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a token with these scopes may do what a request asks for.
+fn is_permitted(scopes: &Scopes, request: &Recorded) -> bool {
+    // The description is large, and a measurement does without it.
+    *scopes == Scopes::Full || Description::published().scopes(request).iter().all(|it| scopes.admit(it))
 }

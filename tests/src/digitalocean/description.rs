@@ -28,6 +28,8 @@ struct Operation {
     /// The segments of the path, parameters in braces.
     path: Vec<String>,
     parameters: Vec<Parameter>,
+    /// What a token must be allowed to do, as `droplet:read`.
+    scopes: Vec<String>,
     /// Absent where the operation takes no body.
     body: Option<Body>,
     /// By status, or `default`.
@@ -91,6 +93,11 @@ impl Description {
             })
         });
         Description { operations: operations.collect() }
+    }
+
+    /// Returns the scopes that a token needs for a request: none where the description has no such operation.
+    pub(super) fn scopes(&self, request: &Recorded) -> &[String] {
+        self.operation(&request.method, &request.path).map_or(&[], |(operation, _)| &operation.scopes)
     }
 
     /// Returns what is wrong with a request, one sentence each.
@@ -187,6 +194,8 @@ impl Operation {
         let shared = item.get("parameters").and_then(Value::as_array);
         let own = operation["parameters"].as_array();
         let parameters = shared.into_iter().chain(own).flatten().map(|it| Parameter::new(source, source.resolved(it)));
+        let scopes = operation["security"].as_array().into_iter().flatten();
+        let scopes = scopes.filter_map(|it| it["bearer_auth"].as_array()).flatten().filter_map(Value::as_str);
         let body = operation.get("requestBody").map(|it| source.resolved(it));
         let answers = operation["responses"].as_object().expect("responses are an object");
         let name = format!("{method} {path}");
@@ -196,6 +205,7 @@ impl Operation {
             method,
             path: path.split('/').map(str::to_owned).collect(),
             parameters: parameters.collect(),
+            scopes: scopes.map(str::to_owned).collect(),
             body: body.and_then(|it| compiled(it, &sent, Direction::Request)),
             answers: answers
                 .iter()

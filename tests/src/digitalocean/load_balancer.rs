@@ -1,6 +1,7 @@
 //! A load balancer, from what a test says about it to the whole object that the service shows.
 
 mod attributes;
+mod defaults;
 mod rules;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 pub use self::attributes::{Attributes, Firewall, ForwardingRule, HealthCheck, StickySessions};
 
 pub(super) use self::attributes::Wish;
+pub(super) use self::defaults::leave_out_defaults;
 pub(super) use self::rules::{Neighbours, check, droplets};
 
 use super::region;

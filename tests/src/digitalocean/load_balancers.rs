@@ -39,6 +39,8 @@ pub struct LoadBalancers {
 #[derive(Debug)]
 struct State {
     all: Vec<LoadBalancer>,
+    /// The names of load balancers that requests deleted, and when.
+    deleted: Vec<(String, SystemTime)>,
     behaviour: Behaviour,
     /// How many addresses were given away.
     addresses: u16,
@@ -61,7 +63,7 @@ impl LoadBalancers {
         vpcs: Arc<Vpcs>,
         tags: Arc<Tags>,
     ) -> LoadBalancers {
-        let state = Mutex::new(State { all: Vec::new(), behaviour, addresses: 0 });
+        let state = Mutex::new(State { all: Vec::new(), deleted: Vec::new(), behaviour, addresses: 0 });
         LoadBalancers { state, droplets, certificates, vpcs, tags }
     }
 
@@ -79,9 +81,7 @@ impl LoadBalancers {
 
     /// Takes a load balancer away: from now on there is none with this id.
     pub fn remove(&self, id: &str) -> Option<LoadBalancer> {
-        let mut state = self.now();
-        let place = state.all.iter().position(|it| it.id == id)?;
-        Some(state.all.remove(place))
+        self.now().remove(id)
     }
 
     /// Changes a load balancer. One that is made active gets its addresses.
@@ -112,8 +112,9 @@ impl LoadBalancers {
     /// `GET /v2/load_balancers/{id}`.
     pub(super) fn one(&self, id: &str) -> Answer {
         let mut state = self.now();
+        let behaviour = state.behaviour;
         let Some(load_balancer) = state.find(id) else { return Answer::not_found() };
-        let answer = Answer::ok(&json!({ "load_balancer": self.object(load_balancer) }));
+        let answer = Answer::ok(&json!({ "load_balancer": self.object(load_balancer, behaviour) }));
         load_balancer.reads += 1;
         answer
     }
@@ -127,7 +128,7 @@ impl LoadBalancers {
         let state = self.now();
         let (now, late) = (SystemTime::now(), state.behaviour.lists_late_by);
         let shown: Vec<_> = state.all.iter().filter(|it| it.listed && it.created_at + late <= now).collect();
-        listing.answer("load_balancers", &shown, |it| self.object(it))
+        listing.answer("load_balancers", &shown, |it| self.object(it, state.behaviour))
     }
 
     /// `POST /v2/load_balancers`.
@@ -154,7 +155,7 @@ impl LoadBalancers {
         let id = uuid::Uuid::new_v4().to_string();
         let mut load_balancer = LoadBalancer::being_created(id, attributes, SystemTime::now());
         load_balancer.tags.clone_from(&wish.tags);
-        let answer = Answer::accepted(&json!({ "load_balancer": self.object(&load_balancer) }));
+        let answer = Answer::accepted(&json!({ "load_balancer": self.object(&load_balancer, state.behaviour) }));
         // It is brought along, and yet shown only when it is in place.
         load_balancer.ip = wish.ip;
         wish.tags.iter().for_each(|it| self.tags.insert(it));
@@ -189,18 +190,25 @@ impl LoadBalancers {
         if resized && live.resized_at.unwrap_or(live.created_at) + RESIZE > now {
             return Err(invalid("a load balancer can be resized once an hour, and not in its first hour"));
         }
+        let behaviour = state.behaviour;
         let load_balancer = state.free(id)?;
         load_balancer.attributes = attributes;
         load_balancer.changed_at = now;
+        if behaviour.replacements_are_new {
+            (load_balancer.status, load_balancer.reads) = (LoadBalancerStatus::New, 0);
+        }
         if resized {
             load_balancer.resized_at = Some(now);
         }
-        Ok(Answer::ok(&json!({ "load_balancer": self.object(load_balancer) })))
+        Ok(Answer::ok(&json!({ "load_balancer": self.object(load_balancer, behaviour) })))
     }
 
     /// `DELETE /v2/load_balancers/{id}`.
     pub(super) fn delete(&self, id: &str) -> Answer {
-        self.remove(id).map_or_else(Answer::not_found, |_| Answer::no_content())
+        let mut state = self.now();
+        let Some(deleted) = state.remove(id) else { return Answer::not_found() };
+        state.deleted.push((deleted.attributes.name, SystemTime::now()));
+        Answer::no_content()
     }
 
     /// `POST /v2/load_balancers/{id}/droplets`.
@@ -230,7 +238,9 @@ impl LoadBalancers {
         load_balancer::droplets(&live, &named, &self.droplets).map_err(invalid)?;
         let targets = BTreeSet::from_iter(self.targets(&live));
         let wanted = Attributes { droplet_ids: change(&targets, &droplet_ids), ..live };
-        state.targets_allowed(&wanted)?;
+        if wanted.droplet_ids.len() > targets.len() {
+            state.targets_allowed(&wanted)?;
+        }
         let load_balancer = state.free(id)?;
         load_balancer.attributes = wanted;
         load_balancer.changed_at = SystemTime::now();
@@ -253,14 +263,20 @@ impl LoadBalancers {
         load_balancer::check(attributes, Neighbours { droplets, certificates, vpcs }).map_err(invalid)?;
         state.targets_allowed(attributes)?;
         let mut others = state.all.iter().filter(|it| Some(it.id.as_str()) != id);
-        if state.behaviour.names_are_unique && others.any(|it| it.name() == attributes.name) {
+        let is_taken = others.any(|it| it.name() == attributes.name) || state.is_held(&attributes.name);
+        if state.behaviour.names_are_unique && is_taken {
             return Err(invalid("There is already a load balancer with that name"));
         }
         Ok(())
     }
 
-    fn object(&self, load_balancer: &LoadBalancer) -> Value {
-        load_balancer.object(&self.targets(&load_balancer.attributes))
+    /// The object as it is shown under this behaviour.
+    fn object(&self, load_balancer: &LoadBalancer, behaviour: Behaviour) -> Value {
+        let mut object = load_balancer.object(&self.targets(&load_balancer.attributes));
+        if behaviour.defaults_left_out {
+            load_balancer::leave_out_defaults(&mut object);
+        }
+        object
     }
 
     /// The targets of a load balancer as they are now: a droplet that is gone is nobody's target.
@@ -327,6 +343,11 @@ impl State {
         }
     }
 
+    fn remove(&mut self, id: &str) -> Option<LoadBalancer> {
+        let place = self.all.iter().position(|it| it.id == id)?;
+        Some(self.all.remove(place))
+    }
+
     fn find(&mut self, id: &str) -> Option<&mut LoadBalancer> {
         self.all.iter_mut().find(|it| it.id == id)
     }
@@ -341,6 +362,12 @@ impl State {
             return Err(Box::new(Answer::forbidden(words)));
         }
         Ok(load_balancer)
+    }
+
+    /// Whether a load balancer with this name was deleted so lately that the name is not free.
+    fn is_held(&self, name: &str) -> bool {
+        let freed = SystemTime::now().checked_sub(self.behaviour.names_freed_late_by);
+        self.deleted.iter().any(|(deleted, at)| deleted == name && freed.is_some_and(|freed| *at > freed))
     }
 
     fn targets_allowed(&self, attributes: &Attributes) -> Result<(), Refused> {

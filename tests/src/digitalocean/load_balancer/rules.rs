@@ -12,6 +12,9 @@ use super::{Attributes, ForwardingRule, HealthCheck, StickySessions};
 /// Ports that the service listens on itself.
 const RESERVED: std::ops::RangeInclusive<u32> = 50_053..=50_055;
 
+/// How many characters the name of a cookie has.
+const COOKIE_NAME: std::ops::RangeInclusive<usize> = 2..=40;
+
 /// What a load balancer may refer to.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Neighbours<'a> {
@@ -38,6 +41,9 @@ pub(in super::super) fn check(attributes: &Attributes, neighbours: Neighbours<'_
     within("size_unit", attributes.size_unit, 1, 100)?;
     within("http_idle_timeout_seconds", attributes.http_idle_timeout_seconds, 30, 600)?;
     forwarding_rules(attributes, neighbours.certificates)?;
+    if attributes.redirect_http_to_https && !speaks_tls(&attributes.forwarding_rules, 443) {
+        return Err("redirect_http_to_https needs a forwarding rule for https or http2 on port 443".to_owned());
+    }
     health_check(&attributes.health_check)?;
     sticky_sessions(&attributes.sticky_sessions)?;
     for rule in attributes.firewall.allow.iter().chain(&attributes.firewall.deny) {
@@ -85,8 +91,16 @@ fn forwarding_rules(attributes: &Attributes, certificates: &Certificates) -> Res
         if rules[..index].iter().any(|it| entry(it) == entry(rule)) {
             return Err(format!("forwarding rules must have unique entry ports: {} is used twice", rule.entry_port));
         }
+        if rule.entry_protocol == "http3" && !speaks_tls(rules, rule.entry_port) {
+            return Err(format!("http3 on port {0} needs a rule for https or http2 on port {0}", rule.entry_port));
+        }
     }
     Ok(())
+}
+
+/// Whether HTTP with TLS over TCP is served on a port.
+fn speaks_tls(rules: &[ForwardingRule], port: u32) -> bool {
+    rules.iter().any(|it| it.entry_port == port && matches!(it.entry_protocol.as_str(), "https" | "http2"))
 }
 
 fn forwarding_rule(kind: &str, rule: &ForwardingRule, certificates: &Certificates) -> Result<(), String> {
@@ -128,20 +142,31 @@ fn health_check(check: &HealthCheck) -> Result<(), String> {
     within("health_check.response_timeout_seconds", check.response_timeout_seconds, 3, 300)?;
     within("health_check.unhealthy_threshold", check.unhealthy_threshold, 2, 10)?;
     within("health_check.healthy_threshold", check.healthy_threshold, 2, 10)?;
-    if check.protocol != "tcp" && !check.path.starts_with('/') {
-        return Err(format!("health_check.path {:?} must begin with /", check.path));
+    match check.protocol.as_str() {
+        "tcp" if !check.path.is_empty() => Err("health_check.path cannot be set with the protocol tcp".to_owned()),
+        "http" | "https" if !check.path.starts_with('/') => {
+            Err(format!("health_check.path {:?} must begin with /", check.path))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn sticky_sessions(sticky: &StickySessions) -> Result<(), String> {
     one_of("sticky_sessions.type", &sticky.kind, &["none", "cookies"])?;
     let complete = sticky.cookie_name.as_ref().is_some_and(|it| !it.is_empty())
         && sticky.cookie_ttl_seconds.is_some_and(|it| it > 0);
-    if sticky.kind == "cookies" && !complete {
+    if sticky.kind != "cookies" {
+        return Ok(());
+    }
+    if !complete {
         return Err("sticky_sessions with cookies take a cookie_name and cookie_ttl_seconds".to_owned());
     }
-    Ok(())
+    let characters = sticky.cookie_name.iter().flat_map(|it| it.chars()).count();
+    if COOKIE_NAME.contains(&characters) {
+        return Ok(());
+    }
+    let (least, most) = (COOKIE_NAME.start(), COOKIE_NAME.end());
+    Err(format!("sticky_sessions.cookie_name must have {least} to {most} characters, not {characters}"))
 }
 
 fn firewall_rule(rule: &str) -> Result<(), String> {

@@ -15,11 +15,19 @@ pub struct Behaviour {
     pub new_ones_are_busy: bool,
     /// Whether a name can be had once.
     pub names_are_unique: bool,
+    /// For how long the name of a load balancer that was deleted by a request cannot be had again.
+    pub names_freed_late_by: Duration,
+    /// Whether a load balancer that was replaced is `new` again, with its addresses, until it is done as a creation is. The answer to
+    /// the replacement says `new`, as the published example does.
+    pub replacements_are_new: bool,
+    /// Whether answers leave out what is as by default, of the attributes that published examples leave out.
+    pub defaults_left_out: bool,
     /// How late a new load balancer comes into lists. By id it can be had at once.
     pub lists_late_by: Duration,
     /// How many load balancers the account may have. Absent: as many as one likes.
     pub limit: Option<usize>,
-    /// How many droplets a load balancer may have. Absent: as many as one likes.
+    /// How many droplets a load balancer may have by id. Absent: as many as one likes. The published limit is ten, beyond which there
+    /// are tags; accounts with a managed cluster have more, because the vendor's own controller manager names all nodes by id.
     pub targets: Option<usize>,
 }
 
@@ -42,6 +50,9 @@ impl Default for Behaviour {
             busy: Duration::ZERO,
             new_ones_are_busy: false,
             names_are_unique: true,
+            names_freed_late_by: Duration::ZERO,
+            replacements_are_new: false,
+            defaults_left_out: false,
             lists_late_by: Duration::ZERO,
             limit: None,
             targets: None,
