@@ -16,6 +16,7 @@ mod ownership;
 mod refusals;
 mod services;
 mod setup;
+mod strict;
 mod sweeps;
 mod takeover;
 mod tls;

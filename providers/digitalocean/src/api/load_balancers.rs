@@ -138,7 +138,8 @@ fn targets(request: Request, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
 
 fn change(request: Request) -> Result<Change<Response>> {
     let response = request.answer()?;
-    if is_busy(&response) {
+    // A name that the list shows no more is freed a while after its load balancer is gone.
+    if is_busy(&response) || (response.status() == 422 && says_name_taken(&response)) {
         return Ok(Change::Busy(response.complaint()));
     }
     response.accepted().map(Change::Done)
