@@ -18,7 +18,7 @@ const EXAMPLE: &str = "Example:
   aerostat run \\
     --cloud-config=/etc/aerostat/cloud.yaml \\
     --kubeconfig=/etc/kubernetes/aerostat.conf \\
-    --concurrent-node-syncs=10 -v=2
+    --concurrent-node-syncs=50 -v=2
 
 In a Pod leave --kubeconfig out: the Pod's ServiceAccount is used.
 Flags are upstream's: - and _ are the same in names, lists are separated by commas, durations are written 1h30m, 15s or
@@ -74,8 +74,8 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "LIST", default_value = "*",
           action = ArgAction::Append, allow_hyphen_values = true)]
     pub(super) controllers: Vec<String>,
-    /// How many nodes are initialised at the same time
-    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "1", allow_negative_numbers = true)]
+    /// How many nodes are initialised at the same time; upstream's default is 1
+    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "10", allow_negative_numbers = true)]
     pub(super) concurrent_node_syncs: i32,
     /// How many nodes' addresses are brought up to date at the same time; 0: as --concurrent-node-syncs
     #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "0", allow_negative_numbers = true)]
@@ -88,8 +88,9 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",
           value_parser = values::duration, allow_hyphen_values = true)]
     pub(super) node_monitor_period: Duration,
-    /// How many Services' load balancers are worked on at the same time. One that is being built needs no worker
-    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "1", allow_negative_numbers = true)]
+    /// How many Services' load balancers are worked on at the same time; upstream's default is 1. One that is being
+    /// built needs no worker
+    #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "10", allow_negative_numbers = true)]
     pub(super) concurrent_service_syncs: i32,
     /// The pause after a Service's first failure; it doubles with each further one, up to 60 times as much
     #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",

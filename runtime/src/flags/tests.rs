@@ -30,10 +30,10 @@ fn run_is_optional_and_underscores_are_dashes() {
 }
 
 #[test]
-fn defaults_are_upstreams() {
+fn defaults_are_upstreams_but_for_the_workers() {
     let settings = accepted(&[]);
     assert_eq!(settings.cluster_name, "kubernetes");
-    assert_eq!((settings.node.syncs, settings.node.status_updates), (1, 1));
+    assert_eq!((settings.node.syncs, settings.node.status_updates, settings.service.syncs), (10, 10, 10));
     assert_eq!(settings.node.status_update_frequency, Duration::from_secs(300));
     let election = settings.leader_election.unwrap();
     assert_eq!(election.lease_duration, Duration::from_secs(15));
@@ -141,7 +141,7 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
 #[test]
 fn services_and_deletions_have_defaults_and_limits() {
     let settings = accepted(&[]);
-    assert_eq!((settings.service.syncs, settings.service.retry_base_delay), (1, Duration::from_secs(5)));
+    assert_eq!((settings.service.syncs, settings.service.retry_base_delay), (10, Duration::from_secs(5)));
     let lifecycle = settings.node_lifecycle;
     assert_eq!((lifecycle.monitor_period, lifecycle.warm_up), (Duration::from_secs(5), Duration::from_secs(60)));
     assert_eq!((lifecycle.grace_period, lifecycle.budget), (Duration::from_secs(300), 10));
@@ -191,6 +191,7 @@ fn case_250_worker_counts_are_checked() {
         let flag = format!("--concurrent-node-syncs={value}");
         assert_eq!(refused(&[&flag]), "concurrent-node-syncs must be a positive number");
     }
+    assert_eq!(accepted(&["--concurrent-node-syncs=1"]).node.status_updates, 1);
     for value in ["0", "5"] {
         let flag = format!("--concurrent-node-status-updates={value}");
         assert_eq!(accepted(&["--concurrent-node-syncs=5", &flag]).node.status_updates, 5);

@@ -16,6 +16,9 @@ use super::{INSTANCES, LOAD_BALANCERS, Play, cloud};
 const AS_UPSTREAM: [&str; 3] =
     ["--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s", "--node-deletion-budget=100"];
 
+/// Upstream's defaults, where ours are others: they count unless the recording has these flags.
+const UPSTREAMS_DEFAULTS: [&str; 2] = ["--concurrent-node-syncs=1", "--concurrent-service-syncs=1"];
+
 /// The pause after a failed call, in seconds, so that it is upstream's at its longest: ours is lengthened by up to a tenth.
 const FIRST_PAUSE: f64 = 5.0 / 1.1;
 
@@ -79,6 +82,8 @@ impl Play<'_> {
         }
         // The module without either has a name of its own.
         let fits = |flag: &&String| module == Path::new(SCRIPTED) || !flag.starts_with("--cloud-provider=");
+        // Of several mentions of a flag the last one counts.
+        arguments.extend(UPSTREAMS_DEFAULTS.map(str::to_owned));
         arguments.extend(self.scenario.flags.iter().filter(fits).cloned());
         arguments.extend(AS_UPSTREAM.map(str::to_owned));
         let pause = Duration::try_from_secs_f64(FIRST_PAUSE / self.pace)?;
