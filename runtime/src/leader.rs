@@ -261,16 +261,21 @@ impl Leader {
 
     /// The Lease as events name it, once it was read: the one object that stands for this controller manager.
     pub(crate) fn about(&self) -> Option<ObjectReference> {
-        let lease = self.election.lease()?;
-        Some(ObjectReference {
+        self.election.lease().map(|_| self.lease())
+    }
+
+    /// The Lease as events name it, whether it is there or not: without its UID until it was read.
+    pub(crate) fn lease(&self) -> ObjectReference {
+        let lease = self.election.lease();
+        ObjectReference {
             api_version: Some("coordination.k8s.io/v1".to_owned()),
             kind: Some("Lease".to_owned()),
             namespace: Some(self.settings.namespace.clone()),
             name: Some(self.settings.name.clone()),
-            uid: lease.uid(),
-            resource_version: lease.resource_version(),
+            uid: lease.and_then(ResourceExt::uid),
+            resource_version: lease.and_then(ResourceExt::resource_version),
             field_path: None,
-        })
+        }
     }
 
     /// What writes events on the Lease.

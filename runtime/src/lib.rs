@@ -6,8 +6,9 @@
 //! flags ─► Settings ─► run ─► manager: one line per task
 //!                              ├ config, manager/cloud   --cloud-config ─► sandbox ─► Cloud
 //!                              ├ api_server, networks    the cluster, and what providers must not reach of it
+//!                              ├ permissions             what the API server has to allow
 //!                              ├ leader                  the Lease
-//!                              ├ telemetry               log, /healthz, /metrics
+//!                              ├ telemetry               log, /healthz, /readyz, /metrics
 //!                              └ controllers             nodes, and load balancers of Services
 //! ```
 
@@ -22,6 +23,7 @@ mod flags;
 mod leader;
 mod manager;
 mod networks;
+mod permissions;
 mod telemetry;
 
 use std::ffi::OsString;
@@ -37,6 +39,7 @@ pub use crate::flags::{
     Api, Controller, Controllers, FlagsError, InCluster, LeaderElection, Log, LogFormat, Node, NodeLifecycle,
     RateLimit, Service, Serving, Settings, command,
 };
+pub use crate::permissions::{Rule, Rules, rules};
 pub use crate::telemetry::start_log;
 
 /// What tests put in place of the outside world.

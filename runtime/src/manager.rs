@@ -24,6 +24,7 @@ use crate::config::CloudConfig;
 use crate::flags::{Controller, Settings};
 use crate::leader::{self, Leader};
 use crate::networks::Watcher;
+use crate::permissions::{Permissions, rules};
 use crate::telemetry::{self, Answers, Health, Reviewer, Server};
 use crate::{Failure, Overrides};
 
@@ -40,6 +41,7 @@ struct Process {
     api_server: ApiServer,
     loaded: Loaded,
     health: Arc<Health>,
+    permissions: Permissions,
     running: telemetry::Metrics,
     metrics: controllers::Metrics,
     /// `None` without leader election.
@@ -100,6 +102,10 @@ impl Process {
         };
         api_server::wait(&unlimited, api_server.url()).await?;
 
+        let permissions = Permissions::new(unlimited.clone());
+        // Without them a restart would not help, and another replica may not lack them.
+        health.add_to_readiness("permissions", permissions.settled());
+
         let (mut events, demands) = (JoinSet::new(), Demands::default());
         let leader = settings.leader_election.clone().map(|election| {
             let (recorder, sender) = Recorder::new(unlimited.clone(), "cloud-controller-manager");
@@ -146,6 +152,7 @@ impl Process {
             api_server,
             loaded,
             health,
+            permissions,
             running,
             metrics,
             leader,
@@ -160,9 +167,24 @@ impl Process {
 
     /// Leads and works. Returns only if something ends that should not.
     async fn work(&mut self) -> Failure {
+        let leader = self.leader.as_ref().map(|it| (it.recorder(), it.lease()));
+        let tell = |message: &str| {
+            if let Some((recorder, lease)) = &leader {
+                recorder.record(lease.clone(), Severity::Warning, "PermissionsMissing", message);
+            }
+        };
+        let controllers: Vec<_> = Controller::ALL.into_iter().filter(|it| self.runs(*it)).collect();
+        let rules = rules(&self.settings, &controllers);
+        tokio::select! {
+            Some(ended) = self.tasks.join_next() => return ended_early(ended),
+            panic = panicked(&mut self.events) => return ended_early(Err(panic)),
+            () = self.permissions.wait(&rules, tell) => {}
+        }
+        drop(leader);
         if let Some(leader) = &mut self.leader {
             tokio::select! {
                 Some(ended) = self.tasks.join_next() => return ended_early(ended),
+                panic = panicked(&mut self.events) => return ended_early(Err(panic)),
                 () = leader.acquire() => {}
             }
         }
@@ -173,6 +195,7 @@ impl Process {
         let watcher = Watcher { client: self.client.clone(), url, nodes: nodes.clone(), networks, gate };
         let learned = tokio::select! {
             Some(ended) = self.tasks.join_next() => return ended_early(ended),
+            panic = panicked(&mut self.events) => return ended_early(Err(panic)),
             lost = hold(&mut self.leader) => return lost,
             learned = watcher.learn() => learned,
         };
@@ -183,6 +206,7 @@ impl Process {
         tokio::select! {
             Some(ended) = self.tasks.join_next() => ended_early(ended),
             Some(ended) = self.controllers.join_next() => ended_early(ended),
+            panic = panicked(&mut self.events) => ended_early(Err(panic)),
             lost = hold(&mut self.leader) => lost,
         }
     }
@@ -237,6 +261,17 @@ impl Process {
             }
             "the watch of writes that are withheld"
         });
+    }
+
+    /// Whether a controller is asked for, exists, and can do its work with this provider.
+    fn runs(&self, controller: Controller) -> bool {
+        let cloud = &self.loaded.cloud;
+        self.settings.controllers.is_enabled(controller)
+            && match controller {
+                Controller::CloudNode | Controller::CloudNodeLifecycle => cloud.instances.is_some(),
+                Controller::Service => cloud.load_balancers.is_some(),
+                Controller::Route => false,
+            }
     }
 
     /// Starts the controllers that are asked for, exist, and can do their work with this provider.
@@ -371,7 +406,13 @@ impl Process {
         if let Some(leader) = self.leader.take() {
             leader.release().await;
         }
-        let sent = async { while self.events.join_next().await.is_some() {} };
+        let sent = async {
+            while let Some(ended) = self.events.join_next().await {
+                if let Err(panic) = ended {
+                    warn!("events are lost, because their sender panicked: {panic}; that is a bug in aerostat");
+                }
+            }
+        };
         if timeout(LAST_EVENTS, sent).await.is_err() {
             warn!("the last events were not sent within {LAST_EVENTS:?}");
         }
@@ -386,6 +427,17 @@ async fn hold(leader: &mut Option<Leader>) -> Failure {
     match leader {
         Some(leader) => anyhow!(leader.hold().await).into(),
         None => std::future::pending().await,
+    }
+}
+
+/// Ready once a sender of events has panicked. One that ends has nothing to do any more: nobody can record.
+async fn panicked(senders: &mut JoinSet<()>) -> JoinError {
+    loop {
+        match senders.join_next().await {
+            Some(Err(panic)) => return panic,
+            Some(Ok(())) => {}
+            None => std::future::pending().await,
+        }
     }
 }
 

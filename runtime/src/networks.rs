@@ -26,6 +26,10 @@ use crate::config::ClusterNetworks;
 /// How often the API server's Service and the Services' networks are read again.
 const CLUSTER: Duration = Duration::from_secs(300);
 
+/// The first pause between two attempts at start, and the longest: the first doubles.
+const PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// How often the nodes are looked through.
 const NODES: Duration = Duration::from_secs(10);
 
@@ -55,6 +59,7 @@ impl Watcher {
     ///
     /// Returns only once all of it is known: a gate that does not know the cluster would let a provider into it.
     pub(crate) async fn learn(&self) -> Learned {
+        let (mut pause, mut told) = (PAUSE, String::new());
         loop {
             match self.read().await {
                 Ok(cluster) => {
@@ -62,9 +67,17 @@ impl Watcher {
                     let refused = self.tell(&cluster, &BTreeSet::new());
                     return Learned { cluster, refused };
                 }
-                Err(cause) => warn!("cannot find out what providers must not reach: {cause}; trying again"),
+                Err(cause) => {
+                    if cause != told {
+                        warn!(
+                            "cannot find out what providers must not reach: {cause}; trying again with growing pauses"
+                        );
+                        told = cause;
+                    }
+                }
             }
-            sleep(Duration::from_secs(2)).await;
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 

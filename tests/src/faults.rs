@@ -52,6 +52,8 @@ pub enum Reply {
     Broken,
     /// The request waits until this is true, and is then answered by the API server.
     Held(watch::Receiver<bool>),
+    /// Whoever waits for the answer panics.
+    Panic,
 }
 
 /// A request that was answered here.
@@ -231,6 +233,7 @@ where
                 match reply {
                     Reply::Status { code, reason, message } => Ok(status(code, &reason, &message)?),
                     Reply::Silence => std::future::pending().await,
+                    Reply::Panic => panic!("a fault of this test"),
                     Reply::LostAnswer | Reply::Broken | Reply::Held(_) => Err("connection reset by peer".into()),
                 }
             }),

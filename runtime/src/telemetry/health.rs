@@ -1,4 +1,4 @@
-//! `/healthz`: what is checked, and how the answer reads.
+//! `/healthz` and `/readyz`: what is checked, and how the answer reads.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,18 @@ pub(crate) struct Health {
 
 struct Check {
     name: &'static str,
+    /// `/readyz` makes the checks of `/healthz` as well.
+    on: Page,
     passes: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Page {
+    /// `/healthz`: a restart would help where it fails.
+    Healthz,
+    /// `/readyz`: it works, or would if it led. Upstream has no such page.
+    Readyz,
 }
 
 /// The answer to one request.
@@ -39,21 +50,27 @@ impl Health {
         Ok(Self { checks: Mutex::default(), healthy, checked })
     }
 
-    /// Adds a check. `passes` must be quick.
+    /// Adds a check of both pages. `passes` must be quick.
     pub(crate) fn add(&self, name: &'static str, passes: impl Fn() -> bool + Send + Sync + 'static) {
-        self.checks().push(Check { name, passes: Box::new(passes) });
+        self.checks().push(Check { name, on: Page::Healthz, passes: Box::new(passes) });
     }
 
-    /// Makes the checks, except those that `excluded` names.
-    pub(super) fn report(&self, verbose: bool, excluded: &[String]) -> Report {
+    /// Adds a check of `/readyz` alone: of what no restart mends. `passes` must be quick.
+    pub(crate) fn add_to_readiness(&self, name: &'static str, passes: impl Fn() -> bool + Send + Sync + 'static) {
+        self.checks().push(Check { name, on: Page::Readyz, passes: Box::new(passes) });
+    }
+
+    /// Makes the checks of a page, except those that `excluded` names.
+    pub(super) fn report(&self, page: Page, verbose: bool, excluded: &[String]) -> Report {
         let checks = self.checks();
+        let checks: Vec<_> = checks.iter().filter(|it| it.on == Page::Healthz || it.on == page).collect();
         let mut text = String::new();
         let mut failed = false;
-        for check in checks.iter() {
+        for check in &checks {
             let name = check.name;
             if excluded.iter().any(|it| it == name) {
                 text += &format!("[+]{name} excluded: ok\n");
-            } else if self.make(check) {
+            } else if self.make(check, page) {
                 text += &format!("[+]{name} ok\n");
             } else {
                 failed = true;
@@ -72,22 +89,32 @@ impl Health {
             text += &format!("warn: some health checks cannot be excluded: no matches for {}\n", unknown.join(", "));
         }
         match (failed, verbose) {
-            (true, _) => Report { healthy: false, text: text + "healthz check failed\n" },
-            (false, true) => Report { healthy: true, text: text + "healthz check passed\n" },
+            (true, _) => Report { healthy: false, text: text + page.name() + " check failed\n" },
+            (false, true) => Report { healthy: true, text: text + page.name() + " check passed\n" },
             (false, false) => Report { healthy: true, text: "ok".to_owned() },
         }
     }
 
-    fn make(&self, check: &Check) -> bool {
-        let passes = (check.passes)();
-        self.healthy.with_label_values(&[check.name, "healthz"]).set(passes.into());
-        self.checked.with_label_values(&[check.name, "healthz", if passes { "success" } else { "error" }]).inc();
+    fn make(&self, check: &Check, page: Page) -> bool {
+        let (passes, page) = ((check.passes)(), page.name());
+        self.healthy.with_label_values(&[check.name, page]).set(passes.into());
+        self.checked.with_label_values(&[check.name, page, if passes { "success" } else { "error" }]).inc();
         passes
     }
 
     fn checks(&self) -> MutexGuard<'_, Vec<Check>> {
         // A check that panics leaves the list as it was.
         self.checks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Page {
+    /// As it is called in answers and in metrics.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Healthz => "healthz",
+            Self::Readyz => "readyz",
+        }
     }
 }
 
@@ -105,7 +132,7 @@ mod tests {
 
     fn check(checks: &[(&'static str, bool)], verbose: bool, excluded: &[&str], healthy: bool, text: &str) {
         let excluded: Vec<String> = excluded.iter().map(|it| (*it).to_owned()).collect();
-        let report = health(checks).report(verbose, &excluded);
+        let report = health(checks).report(Page::Healthz, verbose, &excluded);
         assert_eq!(report, Report { healthy, text: text.to_owned() });
     }
 
@@ -150,5 +177,16 @@ mod tests {
             "[+]leaderElection ok\nwarn: some health checks cannot be excluded: no matches for \"nope\"\n\
              healthz check passed\n",
         );
+    }
+
+    #[test]
+    fn what_no_restart_mends_is_checked_by_readyz_alone() {
+        let health = health(&[("leaderElection", true)]);
+        health.add_to_readiness("permissions", || false);
+        let report = |page| health.report(page, true, &[]);
+        let healthy = "[+]leaderElection ok\nhealthz check passed\n".to_owned();
+        assert_eq!(report(Page::Healthz), Report { healthy: true, text: healthy });
+        let text = "[+]leaderElection ok\n[-]permissions failed: reason withheld\nreadyz check failed\n".to_owned();
+        assert_eq!(report(Page::Readyz), Report { healthy: false, text });
     }
 }

@@ -1,4 +1,4 @@
-//! The server on `--secure-port`: `/healthz` for everyone, `/metrics` for those who may read it.
+//! The server on `--secure-port`: `/healthz` and `/readyz` for everyone, `/metrics` for those who may read it.
 
 mod places;
 
@@ -26,7 +26,7 @@ use tracing::{debug, info, warn};
 
 use self::places::{Place, Places, Stage};
 use super::authz::{ReviewError, Reviewer, User};
-use super::health::Health;
+use super::health::{Health, Page};
 use super::tls;
 use crate::flags::Serving;
 
@@ -46,8 +46,8 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-/// Paths that anybody may ask for. Only the first one is there.
-const OPEN: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+/// Paths that anybody may ask for. The last one is not there.
+const OPEN: [&str; 3] = ["/healthz", "/readyz", "/livez"];
 
 /// The server, listening.
 pub(crate) struct Server {
@@ -58,7 +58,7 @@ pub(crate) struct Server {
 
 /// What the server answers.
 pub(crate) struct Answers {
-    /// `/healthz`.
+    /// `/healthz` and `/readyz`.
     pub(crate) health: Arc<Health>,
     /// `/metrics`.
     pub(crate) metrics: Registry,
@@ -185,19 +185,20 @@ impl Answers {
             }
         }
         match path {
-            "/healthz" => self.healthz(request.uri().query().unwrap_or_default()),
+            "/healthz" => self.checks(Page::Healthz, request.uri().query().unwrap_or_default()),
+            "/readyz" => self.checks(Page::Readyz, request.uri().query().unwrap_or_default()),
             "/metrics" => metrics(&self.metrics),
             "/metrics/slis" => metrics(&self.slis),
             _ => answer(StatusCode::NOT_FOUND, TEXT, "404 page not found\n".to_owned()),
         }
     }
 
-    fn healthz(&self, query: &str) -> Answer {
+    fn checks(&self, page: Page, query: &str) -> Answer {
         let pairs = || url::form_urlencoded::parse(query.as_bytes());
         let verbose = pairs().any(|(key, _)| key == "verbose");
         let excluded: Vec<String> =
             pairs().filter(|(key, _)| key == "exclude").map(|(_, value)| value.into_owned()).collect();
-        let report = self.health.report(verbose, &excluded);
+        let report = self.health.report(page, verbose, &excluded);
         let status = if report.healthy { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
         answer(status, TEXT, report.text)
     }

@@ -98,10 +98,14 @@ fn the_binary_knows_every_flag() {
     let port = &container.ports.as_ref().unwrap()[0];
     assert_eq!(port.container_port, i32::from(serving.address.port()));
     assert!(serving.address.ip().is_loopback(), "other machines do not reach it");
-    for probe in [container.startup_probe, container.liveness_probe, container.readiness_probe] {
+    for (probe, path) in [
+        (container.startup_probe, "/healthz"),
+        (container.liveness_probe, "/healthz"),
+        (container.readiness_probe, "/readyz"),
+    ] {
         let get = serde_json::to_value(probe.unwrap().http_get.unwrap()).unwrap();
         let host = serving.address.ip().to_string();
-        assert_eq!(get, json!({ "host": host, "path": "/healthz", "port": port.name, "scheme": "HTTPS" }));
+        assert_eq!(get, json!({ "host": host, "path": path, "port": port.name, "scheme": "HTTPS" }));
     }
 }
 

@@ -1,12 +1,15 @@
-//! What the ServiceAccount may read beside what it works with: the module, and nothing next to it.
+//! What the ServiceAccount may do: what the binary asks for, the module, and nothing next to it.
 
+use std::collections::BTreeSet;
+
+use aerostat::{Controller, Rule, Rules, Settings, rules};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
 use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 use serde_json::Value;
 use tests::control_plane::cluster;
 
-use crate::setup::{cloud_config, text};
+use crate::setup::{cloud_config, command_line, container, template, text};
 
 /// Where the module is, by the shipped config.
 fn module() -> String {
@@ -42,6 +45,45 @@ async fn adv_112_other_config_maps_are_not_readable() {
     assert!(matches!(ours.list(&ListParams::default()).await, Err(kube::Error::Api(status)) if status.code == 403));
     let secrets: Api<Secret> = Api::namespaced(cluster.aerostat.clone(), "kube-system");
     assert!(matches!(secrets.get("aerostat").await, Err(kube::Error::Api(status)) if status.code == 403));
+}
+
+/// What a rule of a role says, verb by verb: the role's namespace, group, resource, name and verb.
+type Right = (Option<String>, String, String, Option<String>, String);
+
+#[test]
+fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&text("rbac.yaml")).unwrap();
+    let roles = documents.iter().filter(|it| ["ClusterRole", "Role"].contains(&it["kind"].as_str().unwrap()));
+    let list = |it: &Value| it.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let mut held: Vec<Right> = Vec::new();
+    for role in roles {
+        let namespace = role["metadata"]["namespace"].as_str().map(str::to_owned);
+        for rule in role["rules"].as_array().unwrap() {
+            let name = rule.get("resourceNames").map(|it| list(it).remove(0));
+            for (group, resource) in list(&rule["apiGroups"]).into_iter().zip(list(&rule["resources"])) {
+                let right = |verb| (namespace.clone(), group.clone(), resource.clone(), name.clone(), verb);
+                held.extend(list(&rule["verbs"]).into_iter().map(right));
+            }
+        }
+    }
+
+    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
+    let Rules { work, metrics } = rules(&settings, &Controller::ALL);
+    let module = Rule {
+        namespace: Some("kube-system".to_owned()),
+        group: "",
+        resource: "configmaps",
+        name: Some(module()),
+        verbs: vec!["get"],
+    };
+    let asked = work.into_iter().chain(metrics).chain([module]).flat_map(|mut it| {
+        let verbs = std::mem::take(&mut it.verbs);
+        let right = move |verb: &str| {
+            (it.namespace.clone(), it.group.to_owned(), it.resource.to_owned(), it.name.clone(), verb.to_owned())
+        };
+        verbs.into_iter().map(right).collect::<Vec<_>>()
+    });
+    assert_eq!(held.iter().cloned().collect::<BTreeSet<_>>(), asked.collect::<BTreeSet<_>>());
 }
 
 #[test]

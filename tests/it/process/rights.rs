@@ -62,6 +62,7 @@ async fn case_258_nothing_that_aerostat_asks_is_forbidden() {
     let expected = [
         "create events",
         "create leases",
+        "create selfsubjectaccessreviews",
         "create subjectaccessreviews",
         "create tokenreviews",
         "delete nodes",

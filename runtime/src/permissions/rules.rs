@@ -1,0 +1,192 @@
+//! What aerostat asks of the API server, as rules of roles: one table, which `deploy/rbac.yaml` is held against.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::flags::{Controller, Settings};
+
+/// The order of verbs in a rule.
+const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
+/// Group, resource and verbs.
+type Row = (&'static str, &'static str, &'static [&'static str]);
+
+/// Whatever runs: nodes are watched, the ranges of Services are read so that no provider reaches them, and events are
+/// written.
+const ALWAYS: [Row; 3] = [
+    ("", "nodes", &["list", "watch"]),
+    ("networking.k8s.io", "servicecidrs", &["list"]),
+    ("", "events", &["create", "patch"]),
+];
+
+const CLOUD_NODE: [Row; 2] = [("", "nodes", &["get", "patch"]), ("", "nodes/status", &["patch"])];
+
+const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"])];
+
+const SERVICE: [Row; 2] = [("", "services", &["list", "watch"]), ("", "services/status", &["patch"])];
+
+/// Who asks for `/metrics`, and may they?
+const METRICS: [Row; 2] = [
+    ("authentication.k8s.io", "tokenreviews", &["create"]),
+    ("authorization.k8s.io", "subjectaccessreviews", &["create"]),
+];
+
+/// One rule of a ClusterRole or of a Role.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rule {
+    /// The namespace of the Role; `None` for a ClusterRole.
+    pub namespace: Option<String>,
+    /// The API group; "" for the one of Nodes and Services.
+    pub group: &'static str,
+    /// As in `nodes/status`.
+    pub resource: &'static str,
+    /// The only object that it is about, if there is only one.
+    pub name: Option<String>,
+    /// At least one, in a fixed order.
+    pub verbs: Vec<&'static str>,
+}
+
+/// What is asked of the API server, with some flags and some controllers.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Rules {
+    /// Without these the controllers cannot work.
+    pub work: Vec<Rule>,
+    /// Without these nobody can read `/metrics`.
+    pub metrics: Vec<Rule>,
+}
+
+/// What is asked of the API server where these `controllers` run. The module is not in it, which may lie in a ConfigMap.
+#[must_use]
+pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
+    let mut work = Vec::new();
+    let of_controllers = controllers.iter().flat_map(|it| match it {
+        Controller::CloudNode => CLOUD_NODE.as_slice(),
+        Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
+        Controller::Service => &SERVICE,
+        Controller::Route => &[],
+    });
+    ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));
+    let (default, kubernetes) = (Some("default"), Some("kubernetes"));
+    add(&mut work, default, kubernetes, ("", "services", &["get"]));
+    if let Some(election) = &settings.leader_election {
+        let (namespace, name) = (Some(election.namespace.as_str()), Some(election.name.as_str()));
+        // No rule can name an object that is not there yet.
+        add(&mut work, namespace, None, ("coordination.k8s.io", "leases", &["create"]));
+        add(&mut work, namespace, name, ("coordination.k8s.io", "leases", &["get", "update", "patch"]));
+    }
+    let mut metrics = Vec::new();
+    if settings.serving.is_some() {
+        METRICS.iter().for_each(|row| add(&mut metrics, None, None, *row));
+    }
+    Rules { work, metrics }
+}
+
+/// Adds verbs to the rule about the same, or a new rule.
+fn add(rules: &mut Vec<Rule>, namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Row) {
+    let mut rule = Rule {
+        namespace: namespace.map(str::to_owned),
+        group,
+        resource,
+        name: name.map(str::to_owned),
+        verbs: verbs.to_vec(),
+    };
+    if let Some(position) = rules.iter().position(|it| it.is_about_the_same(&rule)) {
+        rule.verbs.extend(std::mem::take(&mut rules[position].verbs));
+        rule.verbs = VERBS.into_iter().filter(|it| rule.verbs.contains(it)).collect();
+        rules[position] = rule;
+    } else {
+        rules.push(rule);
+    }
+}
+
+impl Rule {
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        let about = |it: &Self| (it.namespace.clone(), it.group, it.resource, it.name.clone());
+        about(self) == about(other)
+    }
+}
+
+/// As an item of `rules`: YAML, in one line.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let group = if self.group.is_empty() { "\"\"" } else { self.group };
+        write!(f, "{{apiGroups: [{group}], resources: [{}], ", self.resource)?;
+        if let Some(name) = &self.name {
+            write!(f, "resourceNames: [{name}], ")?;
+        }
+        write!(f, "verbs: [{}]}}", self.verbs.join(", "))
+    }
+}
+
+/// What a person does about rules that are missing: which role of whom gets which, role by role.
+pub(super) fn advice(missing: &[Rule], whose: &str) -> String {
+    // The ClusterRole comes first: `None` is less than any name.
+    let namespaces: BTreeSet<_> = missing.iter().map(|it| &it.namespace).collect();
+    let roles = namespaces.into_iter().map(|namespace| {
+        let rules: Vec<_> = missing.iter().filter(|it| it.namespace == *namespace).map(Rule::to_string).collect();
+        let role = namespace.as_ref().map_or("ClusterRole".to_owned(), |it| format!("Role in the namespace {it}"));
+        format!("the {role} of {whose} needs rules: [{}]", rules.join(", "))
+    });
+    roles.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(flags: &[&str]) -> Settings {
+        Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap()
+    }
+
+    fn texts(rules: &[Rule]) -> Vec<String> {
+        rules.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn each_controller_needs_its_own_rules() {
+        let bare = settings(&["--leader-elect=false", "--secure-port=0"]);
+        let always = texts(&rules(&bare, &[]).work);
+        assert_eq!(
+            always,
+            [
+                "{apiGroups: [\"\"], resources: [nodes], verbs: [list, watch]}",
+                "{apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: [list]}",
+                "{apiGroups: [\"\"], resources: [events], verbs: [create, patch]}",
+                "{apiGroups: [\"\"], resources: [services], resourceNames: [kubernetes], verbs: [get]}",
+            ]
+        );
+        assert_eq!(rules(&bare, &[]).metrics, []);
+        let nodes = texts(&rules(&bare, &[Controller::CloudNodeLifecycle, Controller::CloudNode]).work);
+        assert_eq!(nodes[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch, delete]}");
+        let services = texts(&rules(&bare, &[Controller::Service]).work);
+        assert!(services.contains(&"{apiGroups: [\"\"], resources: [services], verbs: [list, watch]}".to_owned()));
+        assert_eq!(rules(&settings(&[]), &[]).metrics.len(), 2);
+    }
+
+    #[test]
+    fn the_lease_is_the_one_that_the_flags_name() {
+        let flags = ["--leader-elect-resource-name=other", "--leader-elect-resource-namespace=here"];
+        let leases = rules(&settings(&flags), &[]).work;
+        let leases: Vec<_> = leases.into_iter().filter(|it| it.resource == "leases").collect();
+        assert!(leases.iter().all(|it| it.namespace.as_deref() == Some("here")));
+        assert_eq!(
+            texts(&leases),
+            [
+                "{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}",
+                "{apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [other], verbs: [get, update, patch]}",
+            ]
+        );
+    }
+
+    #[test]
+    fn advice_names_each_role_once_with_all_its_rules() {
+        let all = rules(&settings(&["--leader-elect=false"]), &[]);
+        assert_eq!(
+            advice(&all.work[1..], "me"),
+            "the ClusterRole of me needs rules: [{apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: \
+             [list]}, {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}]; the Role in the namespace \
+             default of me needs rules: [{apiGroups: [\"\"], resources: [services], resourceNames: [kubernetes], verbs: \
+             [get]}]"
+        );
+    }
+}
