@@ -28,8 +28,10 @@ pub(crate) struct Queue {
     delayed: BTreeSet<(Instant, String)>,
     /// The time under which a key stands in `delayed`.
     due: HashMap<String, Instant>,
-    /// Those of `delayed` that nothing may bring forward.
+    /// Those of `delayed` that no mere change may bring forward.
     held: HashSet<String>,
+    /// Those of `processing` for which a pause that their worker asks for does not count any more.
+    unholdable: HashSet<String>,
     limits: Limits,
 }
 
@@ -50,6 +52,7 @@ impl Queue {
             delayed: BTreeSet::new(),
             due: HashMap::new(),
             held: HashSet::new(),
+            unholdable: HashSet::new(),
             limits,
         }
     }
@@ -65,6 +68,19 @@ impl Queue {
             self.ready.push_back(key.to_owned());
         }
         true
+    }
+
+    /// Makes a key ready at once, also during a pause that was asked for: there is something else to do than what asked
+    /// for it. Nor does a pause count that is asked for by a worker who has the key now. Returns whether it was not
+    /// waiting already.
+    pub(crate) fn add_despite_pause(&mut self, key: &str, now: Instant) -> bool {
+        if self.held.remove(key) {
+            self.cancel(key);
+        }
+        if self.processing.contains_key(key) {
+            self.unholdable.insert(key.to_owned());
+        }
+        self.add(key, now)
     }
 
     /// Makes a key ready after a delay; of several delays the earliest end counts.
@@ -91,10 +107,11 @@ impl Queue {
 
     /// Puts a key that failed back for later. `jitter` is between 0 and 1 and can only lengthen a pause.
     ///
-    /// During a pause that was asked for the key is not worked on, whatever happens: what was added meanwhile comes
-    /// after it.
+    /// During a pause that was asked for the key is not worked on: what was added meanwhile comes after it, but for
+    /// [`Queue::add_despite_pause`].
     pub(crate) fn retry(&mut self, key: &str, pause: Pause, now: Instant, jitter: f64) -> Duration {
         match pause {
+            Pause::Exactly(_) if self.unholdable.contains(key) => Duration::ZERO,
             Pause::Exactly(delay) => {
                 self.cancel(key);
                 self.dirty.remove(key);
@@ -127,6 +144,7 @@ impl Queue {
         let key = self.ready.pop_front()?;
         let since = self.dirty.remove(&key).unwrap_or(now);
         self.processing.insert(key.clone(), now);
+        self.unholdable.remove(&key);
         Some(Taken { key, waited: now - since })
     }
 
@@ -264,6 +282,34 @@ mod tests {
         assert_eq!(take(&mut queue, now + 7 * SECOND).as_deref(), Some("a"));
         queue.done("a", now + 7 * SECOND);
         assert!(queue.add("a", now + 8 * SECOND), "afterwards everything is as before");
+    }
+
+    #[test]
+    fn something_else_to_do_ends_a_pause_that_was_asked_for() {
+        let (mut queue, now) = queue();
+        queue.add("a", now);
+        queue.take(now);
+        queue.retry("a", Pause::Exactly(7 * SECOND), now, 1.0);
+        queue.done("a", now);
+        assert!(!queue.add("a", now));
+        assert!(queue.add_despite_pause("a", now + SECOND));
+        assert_eq!(take(&mut queue, now + SECOND).as_deref(), Some("a"));
+        queue.done("a", now + SECOND);
+        assert_eq!(queue.wakes_at(), None, "the pause is over, and nothing is left of it");
+    }
+
+    #[test]
+    fn a_pause_asked_for_by_work_that_is_outdated_is_none() {
+        let (mut queue, now) = queue();
+        queue.add("a", now);
+        queue.take(now);
+        assert!(queue.add_despite_pause("a", now), "while a worker has it");
+        assert_eq!(queue.retry("a", Pause::Exactly(7 * SECOND), now, 1.0), Duration::ZERO);
+        queue.done("a", now);
+        assert_eq!(take(&mut queue, now).as_deref(), Some("a"));
+        queue.retry("a", Pause::Exactly(7 * SECOND), now, 1.0);
+        queue.done("a", now);
+        assert_eq!(take(&mut queue, now), None, "the pause that the next run asks for counts");
     }
 
     #[test]

@@ -206,8 +206,8 @@ impl Controller {
         let mut memory = self.memory();
         let Some(service) = service else {
             // Only whoever works on a key forgets what may have a load balancer.
-            if memory.get(key).is_some() {
-                self.queue.add(key);
+            if let Some(news) = memory.get(key).map(|it| it.vanished()) {
+                self.follow_news(key, news);
             }
             return;
         };
@@ -226,10 +226,18 @@ impl Controller {
             Err(_) => News::Different,
         };
         match news {
-            News::None => {}
             News::Over => memory.forget(key),
-            News::Same => self.queue.add_unless_paused(key),
+            news => self.follow_news(key, news),
+        }
+    }
+
+    /// Puts a Service into the queue, if there is something to do.
+    fn follow_news(&self, key: &str, news: News) {
+        match news {
+            News::None | News::Over => {}
+            News::Same => self.queue.add_if_idle(key),
             News::Different => self.queue.add(key),
+            News::Unwanted => self.queue.add_despite_pause(key),
         }
     }
 

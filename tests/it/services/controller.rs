@@ -102,12 +102,23 @@ impl Controller {
         family.get_metric()[0].get_counter().get_value()
     }
 
+    /// Waits until so many Services wait for a worker.
+    pub(crate) async fn waiting(&self, services: usize) {
+        let what = format!("{services} Services that wait for a worker");
+        let depth = async || (self.of_queue("service", "workqueue_depth") >= services as f64).then_some(());
+        wait::until(&what, depth).await;
+    }
+
     /// The value of a counter or gauge of the queue that node changes go through.
     pub(crate) fn of_node_queue(&self, name: &str) -> f64 {
+        self.of_queue("node", name)
+    }
+
+    fn of_queue(&self, queue: &str, name: &str) -> f64 {
         let families = self.registry.gather();
         let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        let of_nodes = |it: &&Metric| it.get_label().iter().any(|label| label.value() == "node");
-        let metric = family.get_metric().iter().find(of_nodes).expect("there is such a queue");
+        let of_queue = |it: &&Metric| it.get_label().iter().any(|label| label.value() == queue);
+        let metric = family.get_metric().iter().find(of_queue).expect("there is such a queue");
         metric.get_counter().get_value() + metric.get_gauge().get_value()
     }
 

@@ -268,3 +268,61 @@ async fn what_is_wanted_again_while_it_is_deleted_comes_back_afterwards() {
     let acts: Vec<_> = cloud.about("s1").iter().map(|it| it.act).collect();
     assert_eq!(acts, [Act::Ensure, Act::Delete, Act::Ensure]);
 }
+
+#[tokio::test]
+async fn a_pause_of_ensure_does_not_delay_the_deletion() {
+    for patch_of in [None, Some(json!({ "spec": { "type": "ClusterIP" } }))] {
+        let cluster = any_cluster().await;
+        let cloud = Cloud::new();
+        cloud.ensures("s1", retry_after(Duration::from_secs(300)));
+        let _controller = Controller::start(&cluster, &cloud, one());
+        create(&cluster, &service("s1")).await;
+        told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
+        match patch_of {
+            None => {
+                delete(&cluster, "s1").await;
+                gone(&cluster, "s1").await;
+            }
+            Some(change) => {
+                patch(&cluster, "s1", change).await;
+                service_when(&cluster, "s1", |it| finalizers(it).is_empty()).await;
+            }
+        }
+        let acts: Vec<_> = cloud.about("s1").iter().map(|it| it.act).collect();
+        assert_eq!(acts, [Act::Ensure, Act::Delete]);
+    }
+}
+
+#[tokio::test]
+async fn a_pause_asked_for_after_the_deletion_began_counts_not() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures("s1", retry_after(Duration::from_secs(300)));
+    cloud.hold("s1");
+    let controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    called(&cloud, "s1", 1).await;
+    delete(&cluster, "s1").await;
+    // As soon as the controller knows of the next Service, it knows of the deletion.
+    create(&cluster, &service("s2")).await;
+    controller.waiting(1).await;
+    cloud.release("s1");
+    gone(&cluster, "s1").await;
+    let acts: Vec<_> = cloud.about("s1").iter().map(|it| it.act).collect();
+    assert_eq!(acts, [Act::Ensure, Act::Delete]);
+}
+
+#[tokio::test]
+async fn a_pause_of_ensure_does_not_hold_a_vanished_service() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures("s1", retry_after(Duration::from_secs(300)));
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
+    patch(&cluster, "s1", json!({ "metadata": { "finalizers": null } })).await;
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
+}
+

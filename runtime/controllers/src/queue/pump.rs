@@ -43,9 +43,19 @@ impl WorkQueue {
         self.add_if(key, |_| true);
     }
 
+    /// Makes a key ready at once, also during a pause that was asked for.
+    pub(crate) fn add_despite_pause(&self, key: &str) {
+        self.change(|queue, now| queue.add_despite_pause(key, now));
+    }
+
     /// Makes a key ready at once, unless it was put back for later: then its pause stands.
     pub(crate) fn add_unless_paused(&self, key: &str) {
         self.add_if(key, |queue| !queue.is_paused(key));
+    }
+
+    /// As [`WorkQueue::add_unless_paused`], but not if a worker has the key either: what it is about is what the worker does.
+    pub(crate) fn add_if_idle(&self, key: &str) {
+        self.add_if(key, |queue| !queue.is_paused(key) && !queue.is_taken(key));
     }
 
     /// Makes a key ready once more, if a worker has it now.
@@ -101,8 +111,13 @@ impl WorkQueue {
     }
 
     fn add_if(&self, key: &str, condition: impl FnOnce(&Queue) -> bool) {
+        self.change(|queue, now| condition(queue) && queue.add(key, now));
+    }
+
+    /// Changes the queue; `add` says whether a key was added.
+    fn change(&self, add: impl FnOnce(&mut Queue, Instant) -> bool) {
         let mut state = self.lock();
-        if condition(&state.queue) && state.queue.add(key, Instant::now()) {
+        if add(&mut state.queue, Instant::now()) {
             self.metrics.adds.inc();
             self.metrics.depth.set(state.queue.depth() as i64);
             self.changed.notify_one();
@@ -252,6 +267,18 @@ mod tests {
             assert_eq!((work.key(), began.elapsed()), (key, Duration::from_secs(seconds)));
             work.succeeded();
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_no_news_does_not_spoil_the_pause_of_a_worker() {
+        let (queue, began) = (queue(), Instant::now());
+        queue.add("a");
+        let work = queue.next().await.unwrap();
+        queue.add_if_idle("a");
+        work.failed(|_| Pause::AtLeast(Duration::from_secs(60)));
+        queue.add_if_idle("a");
+        queue.next().await.unwrap().succeeded();
+        assert_eq!(began.elapsed(), Duration::from_secs(60));
     }
 
     #[tokio::test]

@@ -155,6 +155,8 @@ pub(super) enum News {
     Same,
     /// There is something else to do than before.
     Different,
+    /// Its load balancer has to go, and nothing was done for that yet: a pause that `ensure` asked for is over.
+    Unwanted,
 }
 
 impl Memory {
@@ -386,7 +388,7 @@ impl Entry {
     /// whether that has to go otherwise.
     pub(super) fn news(&mut self, watched: &Service, wish: Option<&LoadBalancer>, has_to_go: bool) -> News {
         if !self.uid_of(watched) {
-            return News::Different;
+            return self.vanished();
         }
         if self.written.as_ref().is_some_and(|it| is_newer(it, watched)) {
             return News::None;
@@ -401,9 +403,17 @@ impl Entry {
             (Some(_), _) if other_memo => News::Different,
             (Some(_), _) => News::None,
             (None, State::Deleting(_)) if has_to_go => News::Same,
-            (None, _) if has_to_go => News::Different,
+            (None, _) if has_to_go => News::Unwanted,
             (None, State::Released) => News::Over,
             (None, _) => News::Different,
+        }
+    }
+
+    /// What it means that its Service is gone. A deletion that has begun keeps its own pause.
+    pub(super) fn vanished(&self) -> News {
+        match self.state {
+            State::Deleting(_) => News::Different,
+            State::Open | State::Pending(_) | State::Settled | State::Released => News::Unwanted,
         }
     }
 

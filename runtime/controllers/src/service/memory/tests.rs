@@ -294,13 +294,15 @@ fn a_deletion_begins_once_and_ends_everything() {
     story.answered(&service, Then::Served);
     let (now, wish) = (story.now, wished(&service));
     let entry = story.entry(&service);
-    assert_eq!(entry.news(&service, None, true), News::Different);
+    assert_eq!(entry.news(&service, None, true), News::Unwanted);
+    assert_eq!(entry.vanished(), News::Unwanted);
     assert!(entry.begin_deletion(&wish, now));
     assert!(!entry.begin_deletion(&wish, now));
     entry.follow(Then::Deleting(now + 5 * SECOND));
     assert_eq!(entry.deleting(now), Some(5 * SECOND));
     assert_eq!(entry.deleting(now + 5 * SECOND), None);
     assert_eq!(entry.news(&service, None, true), News::Same);
+    assert_eq!(entry.vanished(), News::Different, "the deletion keeps its own pause");
     assert_eq!(entry.news(&service, Some(&wish), false), News::Different, "it is wanted again");
     entry.end_deletion();
     assert_eq!((entry.may_stand, entry.memo.as_deref(), entry.wish.as_ref()), (false, None, None));
@@ -312,7 +314,7 @@ fn case_136_another_service_with_the_same_name_is_another_service() {
     let (mut story, old) = (story(), service(json!({})));
     story.turn(&old);
     let new = service(json!({ "metadata": { "uid": "another" } }));
-    assert_eq!(story.entry(&old).news(&new, Some(&wished(&new)), false), News::Different);
+    assert_eq!(story.entry(&old).news(&new, Some(&wished(&new)), false), News::Unwanted);
     assert_eq!(story.entry(&new).wish, None);
     assert_eq!(story.turn(&new), asks(Cause::Service, true));
 }
