@@ -326,3 +326,16 @@ async fn a_pause_of_ensure_does_not_hold_a_vanished_service() {
     told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
 }
 
+#[tokio::test]
+async fn a_denied_deletion_is_tried_again_within_half_a_minute() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let _controller = Controller::start(&cluster, &cloud, one());
+    standing(&cluster, &cloud).await;
+    let denied = Answer::Error(Error::Denied("HTTP 403: no rights".to_owned()));
+    let invalid = Answer::Error(Error::Invalid("HTTP 422: in use".to_owned()));
+    cloud.deletes_next("s1", [denied, invalid]);
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    assert_eq!(cloud.about("s1").len(), 4);
+}

@@ -10,6 +10,10 @@ use crate::object;
 use crate::service::hosts::{Host, names};
 use crate::service::wish::Invalid;
 
+/// The longest pause between two tries of a deletion, in first pauses: 30 s. Upstream looks at every Service that has to
+/// be cleaned up each 30 s, whatever its back-off.
+const LONGEST_OF_DELETIONS: u32 = 6;
+
 /// Why a Service could not be synced.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
@@ -65,9 +69,20 @@ impl Obstacle {
 impl Error {
     /// When the Service is tried again, after `failures` in a row before this one.
     pub(super) fn pause(&self, back_off: BackOff, failures: u32) -> Pause {
+        let longest = back_off.first.saturating_mul(LONGEST_OF_DELETIONS).min(back_off.longest);
+        let back_off = if self.is_of_a_deletion() { BackOff { longest, ..back_off } } else { back_off };
         match self.cloud() {
+            Some(CloudError::Invalid(_) | CloudError::Denied(_)) if self.is_of_a_deletion() => Pause::AtLeast(longest),
             Some(error) => back_off.pause(failures, error),
             None => Pause::AtLeast(back_off.after(failures)),
+        }
+    }
+
+    /// Whether it stands in the way of a deletion.
+    fn is_of_a_deletion(&self) -> bool {
+        match self {
+            Self::Delete(_) | Self::Vanished(_) | Self::Release(_) => true,
+            Self::Finalizer(_) | Self::Ensure(_) | Self::Update { .. } | Self::Status(_) => false,
         }
     }
 
@@ -104,6 +119,9 @@ impl Error {
     /// What happens next, and who has to do it.
     pub(super) fn next(&self) -> &'static str {
         match self.cloud() {
+            Some(CloudError::Denied(_) | CloudError::Invalid(_)) if self.is_of_a_deletion() => {
+                "correct what the message names; tried again every 30 seconds"
+            }
             Some(CloudError::Denied(_)) => {
                 "check the endpoint's credential, what it is entitled to, and what --cloud-config allows; tried again \
                  when the Service changes, and every 5 minutes"
@@ -191,6 +209,20 @@ mod tests {
         let expected = [5, 10, 20, 40, 80, 160, 300, 300].map(|it| Pause::AtLeast(Duration::from_secs(it)));
         assert_eq!(pauses, expected);
         assert_eq!(Error::Status(late()).pause(BACK_OFF, 1), Pause::AtLeast(Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn a_failing_deletion_is_tried_again_every_30_seconds() {
+        let seconds = |it| Pause::AtLeast(Duration::from_secs(it));
+        for error in [Error::Delete(unavailable()), Error::Vanished(unavailable()), Error::Release(late())] {
+            let pauses: Vec<_> = (0..5).map(|it| error.pause(BACK_OFF, it)).collect();
+            assert_eq!(pauses, [5, 10, 20, 30, 30].map(seconds), "{error}");
+        }
+        for error in [CloudError::Invalid("in use".to_owned()), CloudError::Denied("no".to_owned())] {
+            let error = Error::Delete(error);
+            assert_eq!(error.pause(BACK_OFF, 0), seconds(30));
+            assert!(error.next().contains("30 seconds"));
+        }
     }
 
     #[test]
