@@ -43,6 +43,12 @@ impl Error {
         matches!(self, Self::Refused(status) if status.code == 409 && status.reason == "Conflict")
     }
 
+    /// Whether the API server, or an admission policy or webhook, refuses what was to be written: tried again as it is, it
+    /// is refused again.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(status) if matches!(status.code, 400 | 403 | 413 | 422))
+    }
+
     /// Whether the object is not there any more.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self, Self::Refused(status) if status.code == 404)

@@ -14,6 +14,7 @@ mod changes;
 mod confirmations;
 mod error;
 mod hosts;
+mod ingress;
 mod memory;
 mod memos;
 mod plan;

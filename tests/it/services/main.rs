@@ -11,5 +11,6 @@ mod hosts;
 mod leaving;
 mod memo;
 mod pending;
+mod refused;
 mod updates;
 mod vanished;

@@ -110,9 +110,14 @@ impl Error {
         match self.cloud() {
             Some(CloudError::Invalid(_)) => Obstacle::Wish,
             Some(CloudError::Denied(_)) => Obstacle::Right,
-            Some(CloudError::RetryAfter { .. } | CloudError::Crashed { .. } | CloudError::Unavailable(_)) | None => {
+            Some(CloudError::RetryAfter { .. } | CloudError::Crashed { .. } | CloudError::Unavailable(_)) => {
                 Obstacle::Time
             }
+            None => match self {
+                // Another answer of the provider may do, and that may follow from other nodes.
+                Self::Status(error) if error.is_refusal() => Obstacle::Wish,
+                _ => Obstacle::Time,
+            },
         }
     }
 
@@ -223,6 +228,16 @@ mod tests {
             assert_eq!(error.pause(BACK_OFF, 0), seconds(30));
             assert!(error.next().contains("30 seconds"));
         }
+    }
+
+    #[test]
+    fn a_status_that_is_refused_waits_for_another_answer() {
+        let refused = |code| {
+            let status = kube::core::Status { code, ..kube::core::Status::default() };
+            Error::Status(object::Error::Refused(Box::new(status))).obstacle()
+        };
+        assert_eq!([400, 403, 413, 422].map(refused), [Obstacle::Wish; 4]);
+        assert_eq!([409, 429, 500, 503].map(refused), [Obstacle::Time; 4]);
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub(super) enum Then {
     Pending(Instant),
     /// Come back then to delete it.
     Deleting(Instant),
-    /// Nothing new: the memo had been lost.
+    /// Nothing: only the memo had to be kept.
     Restored,
 }
 
@@ -414,6 +414,24 @@ impl Entry {
         match self.state {
             State::Deleting(_) => News::Different,
             State::Open | State::Pending(_) | State::Settled | State::Released => News::Unwanted,
+        }
+    }
+
+    /// Whether what the provider answered is still about what the Service wishes for: `None` if it wishes for nothing.
+    pub(super) fn is_answered(&self, wishes: Option<&LoadBalancer>) -> bool {
+        match self.unwritten.as_ref().map(|it| it.then) {
+            Some(Then::Served | Then::Pending(_)) => wishes.is_some() && self.wish.as_ref() == wishes,
+            Some(Then::Deleting(_)) => wishes.is_none(),
+            Some(Then::Restored) | None => true,
+        }
+    }
+
+    /// Of what the provider answered, only the memo is still to be written.
+    pub(super) fn keep_only_memo(&mut self) {
+        if let Some(unwritten) = &mut self.unwritten {
+            let memo = unwritten.standing.memo.take();
+            unwritten.standing = Standing { memo, ..Standing::default() };
+            unwritten.then = Then::Restored;
         }
     }
 

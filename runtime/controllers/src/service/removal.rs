@@ -13,6 +13,7 @@ use crate::inventory::sweep::{CALL, late};
 use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
+use crate::service::ingress::usable;
 use crate::service::memory::Then;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
@@ -50,7 +51,8 @@ impl Controller {
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.because);
                 // What proves whose it is stays until it is gone.
                 let memo = it.standing.memo.or_else(|| status::memo(&service).map(str::to_owned));
-                let standing = Standing { memo, ..it.standing };
+                let ingress = usable(key, it.standing.ingress);
+                let standing = Standing { memo, ingress, ..it.standing };
                 self.keep(key, &service, standing, Then::Deleting(now + after))?;
                 match self.write(key, service).await? {
                     Written::Yes(_) | Written::Gone => Ok(Step::Made(Next::After(after))),

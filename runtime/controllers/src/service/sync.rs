@@ -15,6 +15,7 @@ use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::hosts::Hosts;
+use crate::service::ingress;
 use crate::service::memory::{Cause, State, Then, Turn, Unwritten};
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
@@ -177,8 +178,14 @@ impl Controller {
                 }
                 return Ok(Step::Made(Next::Done));
             }
-            Progress::Ready(standing) => (standing, Then::Served, None),
-            Progress::Pending(it) => {
+            Progress::Ready(standing) => {
+                if let Some(objection) = ingress::objection(&standing.ingress) {
+                    return self.refuse(key, service, standing, &objection).await;
+                }
+                (standing, Then::Served, None)
+            }
+            Progress::Pending(mut it) => {
+                it.standing.ingress = ingress::usable(key, it.standing.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.standing.memo.is_some();
                 let after = if announces { Duration::ZERO } else { held(it.after) };
@@ -193,11 +200,33 @@ impl Controller {
         }
     }
 
+    /// Keeps of an answer what Kubernetes takes, which is all but its addresses, and says what is wrong with those.
+    async fn refuse(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+        standing: Standing,
+        objection: &str,
+    ) -> Result<Step<Next>, Error> {
+        let standing = Standing { ingress: Vec::new(), ..standing };
+        self.keep(key, &service, standing, Then::Restored)?;
+        match self.write(key, service).await? {
+            Written::Yes(_) | Written::Gone => Err(Error::Ensure(CloudError::Invalid(format!(
+                "the provider's answer about Service {key} cannot be its status: {objection}. Its addresses stay as they \
+                 are, and its memo is kept"
+            )))),
+            Written::Changed => Ok(Step::Changed),
+        }
+    }
+
     /// Writes first what is still to be written, so that the next call has the last memo.
     async fn settle(&self, key: &str, service: Arc<Service>) -> Result<Step<Option<Arc<Service>>>, Error> {
         {
             let mut memory = self.memory();
             let entry = memory.entry(key, &service, Instant::now());
+            if !entry.is_answered(self.wishes(&service).as_ref()) {
+                entry.keep_only_memo();
+            }
             let found = status::memo(&service);
             if entry.unwritten.is_none() {
                 if found == entry.memo.as_deref() {

@@ -98,7 +98,15 @@ impl Controller {
             }
             Ok(None) => Ok(self.gone(key)),
             Err(Refusal::Api(error)) if error.is_gone() => Ok(self.gone(key)),
-            Err(Refusal::Api(error)) => Err(Error::Status(error)),
+            Err(Refusal::Api(error)) => {
+                // The memo alone, so that the work goes on: with this answer there would never be another call.
+                if error.is_refusal()
+                    && let Some(entry) = self.memory().get(key)
+                {
+                    entry.keep_only_memo();
+                }
+                Err(Error::Status(error))
+            }
             Err(Refusal::OtherMemo(other)) => {
                 if let Some(entry) = self.memory().get(key) {
                     entry.unwritten = None;
@@ -141,7 +149,7 @@ impl Controller {
     }
 
     /// What a Service wishes for, without what we write ourselves; `None` if it wishes for nothing.
-    fn wishes(&self, service: &Service) -> Option<LoadBalancer> {
+    pub(super) fn wishes(&self, service: &Service) -> Option<LoadBalancer> {
         match plan(service, true, &self.cluster) {
             Ok(Plan::Ensure(wish)) => Some(essence(wish)),
             Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => None,

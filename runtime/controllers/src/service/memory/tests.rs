@@ -288,6 +288,30 @@ fn a_memo_that_somebody_else_writes_or_removes_is_news() {
 }
 
 #[test]
+fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
+    let (mut story, service) = (story(), service(json!({})));
+    story.turn(&service);
+    let (wish, other, until) = (wished(&service), wished(&sized("2")), story.now + SECOND);
+    let annotations = vec![(ID.to_owned(), "lb-1".to_owned())];
+    let standing = Standing { memo: Some("lb-1".to_owned()), annotations, ..Standing::default() };
+    let entry = story.entry(&service);
+    for (then, [same, changed, unwanted]) in [
+        (Then::Served, [true, false, false]),
+        (Then::Pending(until), [true, false, false]),
+        (Then::Deleting(until), [false, false, true]),
+        (Then::Restored, [true, true, true]),
+    ] {
+        entry.unwritten = Some(Unwritten { standing: standing.clone(), carried: None, then });
+        let answered = [Some(&wish), Some(&other), None].map(|it| entry.is_answered(it));
+        assert_eq!(answered, [same, changed, unwanted], "{then:?}");
+        entry.keep_only_memo();
+        let kept = entry.unwritten.as_ref().unwrap();
+        assert_eq!((kept.then, kept.standing.annotations.len()), (Then::Restored, 0));
+        assert_eq!(kept.standing.memo.as_deref(), Some("lb-1"));
+    }
+}
+
+#[test]
 fn a_deletion_begins_once_and_ends_everything() {
     let (mut story, service) = (story(), service(with_load_balancer()));
     story.turn(&service);
