@@ -227,3 +227,22 @@ async fn a_memo_that_somebody_took_off_is_put_back_without_a_call() {
     settled(&cluster).await;
     assert_eq!(cloud.about("s1").len(), 1);
 }
+
+#[tokio::test]
+async fn a_memo_that_a_provider_drops_is_told() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [ready("192.0.2.1", "lb-1")]);
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    for size in ["2", "3"] {
+        resize(&cluster, "s1", size).await;
+        service_when(&cluster, "s1", |it| memo(it).is_none()).await;
+        settled(&cluster).await;
+    }
+    let events = told(&cluster, "s1", "MemoDropped", 1).await;
+    let dropped: Vec<_> = events.iter().filter(|it| it.contains("MemoDropped")).collect();
+    assert_eq!(dropped.len(), 1, "{dropped:#?}");
+    assert!(dropped[0].starts_with("Warning ") && dropped[0].contains("\"lb-1\""), "{dropped:#?}");
+}

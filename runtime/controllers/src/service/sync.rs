@@ -6,7 +6,7 @@ use std::time::Duration;
 use cloud_provider::{Error as CloudError, LoadBalancer, Progress, Standing};
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use crate::events::Severity;
 use crate::inventory::sweep::{CALL, late};
@@ -179,12 +179,14 @@ impl Controller {
                 return Ok(Step::Made(Next::Done));
             }
             Progress::Ready(standing) => {
+                self.tell_of_dropped_memo(key, &service, &standing);
                 if let Some(objection) = ingress::objection(&standing.ingress) {
                     return self.refuse(key, service, standing, &objection).await;
                 }
                 (standing, Then::Served, None)
             }
             Progress::Pending(mut it) => {
+                self.tell_of_dropped_memo(key, &service, &it.standing);
                 it.standing.ingress = ingress::usable(key, it.standing.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.standing.memo.is_some();
@@ -274,6 +276,21 @@ impl Controller {
             Err(error) if object::Error::is_gone(&error) => Ok(None),
             Err(error) => Err(Error::Finalizer(error)),
         }
+    }
+
+    /// Whoever writes a provider has to return the memo with each answer: what is not returned is not kept.
+    fn tell_of_dropped_memo(&self, key: &str, service: &Service, standing: &Standing) {
+        let Some(dropped) = status::memo(service).filter(|_| standing.memo.is_none()) else { return };
+        warn!(
+            service = key,
+            memo = dropped,
+            "the provider's answer has no memo any more, and the next call will have none"
+        );
+        let message = format!(
+            "the provider kept the memo {dropped:?} until now, and its answer has none: it is dropped. If the load balancer \
+             is still there, its provider has to return the memo with each answer"
+        );
+        self.record(service, Severity::Warning, "MemoDropped", &message);
     }
 
     pub(super) fn warn_of_no_hosts(&self, service: &Service) {
