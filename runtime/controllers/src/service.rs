@@ -11,6 +11,7 @@
 
 mod burst;
 mod changes;
+mod class;
 mod confirmations;
 mod error;
 mod hosts;
@@ -223,7 +224,7 @@ impl Controller {
         let news = match &plan {
             Ok(Plan::Ensure(wish)) => entry.news(service, Some(&essence(wish.clone())), false),
             Ok(Plan::Delete(_)) => entry.news(service, None, true),
-            Ok(Plan::Ignore) => entry.news(service, None, false),
+            Ok(Plan::Ignore | Plan::Forget) => entry.news(service, None, false),
             Err(_) => News::Different,
         };
         match news {

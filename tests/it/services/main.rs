@@ -2,6 +2,7 @@
 
 mod changes;
 mod chaos;
+mod class;
 mod cloud;
 mod controller;
 mod creation;

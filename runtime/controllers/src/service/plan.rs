@@ -13,6 +13,9 @@ pub(super) enum Plan {
     Ignore,
     /// Its load balancer has to go.
     Delete(LoadBalancer),
+    /// Another controller was named for it while it lived: the memo goes. The load balancer stays in the cloud, and
+    /// finalizer and status are the other controller's, as upstream leaves them.
+    Forget,
     /// It wants this load balancer. Which nodes take traffic is not said here.
     Ensure(LoadBalancer),
 }
@@ -22,10 +25,13 @@ pub(super) fn plan(service: &Service, may_stand: bool, cluster: &Cluster) -> Res
     if is_wanted(service) && !is_deleted(service) {
         return wish(service, cluster).map(Plan::Ensure);
     }
-    if needs_cleanup(service) || may_stand || memo(service).is_some() {
-        return Ok(Plan::Delete(unwanted(service, cluster)));
-    }
-    Ok(Plan::Ignore)
+    let may_stand = may_stand || memo(service).is_some();
+    let is_another_controllers = is_load_balancer(service) && !is_deleted(service);
+    Ok(match may_stand {
+        true if is_another_controllers => Plan::Forget,
+        false if !needs_cleanup(service) => Plan::Ignore,
+        _ => Plan::Delete(unwanted(service, cluster)),
+    })
 }
 
 /// Whether a Service wants a load balancer, and no other controller was named for it. An empty class is a class.
@@ -53,6 +59,7 @@ mod tests {
     enum Kind {
         Ignore,
         Delete,
+        Forget,
         Ensure,
     }
 
@@ -60,6 +67,7 @@ mod tests {
         match plan(service, may_stand, &cluster()).unwrap() {
             Plan::Ignore => Kind::Ignore,
             Plan::Delete(_) => Kind::Delete,
+            Plan::Forget => Kind::Forget,
             Plan::Ensure(_) => Kind::Ensure,
         }
     }
@@ -97,6 +105,17 @@ mod tests {
         let mut deleted = finalized(class);
         deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         check(deleted, Kind::Delete);
+    }
+
+    #[test]
+    fn a_class_that_comes_later_ends_our_work() {
+        let class = json!({ "spec": { "loadBalancerClass": "example.com/other" } });
+        assert_eq!(kind(&service(class.clone()), true), Kind::Forget, "somebody has taken the memo off");
+        let mut remembered = with_load_balancer();
+        remembered["spec"] = class["spec"].clone();
+        check(remembered.clone(), Kind::Forget);
+        remembered["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        check(remembered, Kind::Delete);
     }
 
     #[test]

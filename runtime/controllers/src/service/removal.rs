@@ -95,8 +95,8 @@ impl Controller {
         let uid = service.metadata.uid.clone();
         let about = reference(service.as_ref());
         let plan = |it: &Service| match plan(it, true, &self.cluster) {
-            // Somebody wants it again: what it had is gone all the same.
-            Ok(Plan::Ensure(_)) => Err(Refusal::Wanted),
+            // Somebody wants it again, or another controller has it: what it had is gone all the same.
+            Ok(Plan::Ensure(_) | Plan::Forget) => Err(Refusal::Wanted),
             Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it)),
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);

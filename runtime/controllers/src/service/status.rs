@@ -71,6 +71,13 @@ pub(super) fn served(service: &Service, standing: &Standing, now: Timestamp) -> 
     desired
 }
 
+/// The Service as its present controller left it: without our memo.
+pub(super) fn forgotten(service: &Service) -> Service {
+    let mut desired = service.clone();
+    forget(&mut desired);
+    desired
+}
+
 /// The Service without a load balancer, as far as we have written that it has one.
 pub(super) fn released(service: &Service) -> Service {
     let mut desired = service.clone();
@@ -84,9 +91,11 @@ pub(super) fn released(service: &Service) -> Service {
     desired
 }
 
-/// The API server takes addresses for load balancers alone: what has become something else by now has none.
+/// The API server takes addresses for load balancers alone: what has become something else by now has none. Those of a
+/// Service with a class are another controller's.
 fn reach(service: &mut Service, ingress: &[Ingress]) {
-    if !is_load_balancer(service) {
+    let has_class = service.spec.as_ref().is_some_and(|it| it.load_balancer_class.is_some());
+    if !is_load_balancer(service) || has_class {
         return;
     }
     let ingress = Some(ingress.iter().map(self::ingress).collect()).filter(|it: &Vec<_>| !it.is_empty());
@@ -221,6 +230,18 @@ mod tests {
         let after =
             served(&service(json!({ "spec": { "type": "ClusterIP" } })), &standing(vec![ip("192.0.2.1", None)]), NOW);
         assert_eq!((memo(&after), current(&after)), (Some("lb-1"), Vec::new()));
+    }
+
+    #[test]
+    fn another_controllers_service_keeps_all_but_the_memo() {
+        let mut change = with_load_balancer();
+        change["spec"] = json!({ "loadBalancerClass": "example.com/other" });
+        let before = service(change);
+        let served = served(&before, &standing(vec![ip("192.0.2.2", None)]), NOW);
+        assert_eq!(current(&served), current(&before));
+        let forgotten = forgotten(&before);
+        assert_eq!((memo(&forgotten), current(&forgotten)), (None, current(&before)));
+        assert!(is_finalized(&forgotten));
     }
 
     #[test]

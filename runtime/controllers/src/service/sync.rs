@@ -82,6 +82,7 @@ impl Controller {
                 Ok(Step::Made(Next::Done))
             }
             Plan::Delete(unwanted) => self.remove(key, service, unwanted).await,
+            Plan::Forget => self.leave(key, service).await,
             Plan::Ensure(wish) => self.ensure(key, service, wish).await,
         }
     }
@@ -121,7 +122,7 @@ impl Controller {
         // The finalizer may have met a conflict, and the Service may be another one by now.
         let wish = match plan(&service, true, &self.cluster)? {
             Plan::Ensure(wish) if essence(wish.clone()) == wished => wish,
-            Plan::Ignore | Plan::Delete(_) | Plan::Ensure(_) => return Ok(Step::Changed),
+            Plan::Ignore | Plan::Delete(_) | Plan::Forget | Plan::Ensure(_) => return Ok(Step::Changed),
         };
         if cause == Cause::Service && new_hosts && hosts.machines.is_empty() {
             self.warn_of_no_hosts(&service);
@@ -226,6 +227,10 @@ impl Controller {
         {
             let mut memory = self.memory();
             let entry = memory.entry(key, &service, Instant::now());
+            if plan(&service, true, &self.cluster) == Ok(Plan::Forget) {
+                entry.unwritten = None;
+                return Ok(Step::Made(Some(service)));
+            }
             if !entry.is_answered(self.wishes(&service).as_ref()) {
                 entry.keep_only_memo();
             }

@@ -152,7 +152,7 @@ impl Controller {
     pub(super) fn wishes(&self, service: &Service) -> Option<LoadBalancer> {
         match plan(service, true, &self.cluster) {
             Ok(Plan::Ensure(wish)) => Some(essence(wish)),
-            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => None,
+            Ok(Plan::Ignore | Plan::Delete(_) | Plan::Forget) | Err(_) => None,
         }
     }
 }

@@ -1,0 +1,68 @@
+//! Services for which another controller was named while they lived.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Service;
+use tokio::time::Instant;
+
+use crate::events::Severity;
+use crate::object::{self, Part, update_latest};
+use crate::service::Controller;
+use crate::service::error::Error;
+use crate::service::plan::{Plan, plan};
+use crate::service::status;
+use crate::service::sync::Step;
+use crate::worker::{Next, random};
+
+/// Why the memo was not taken off.
+enum Refusal {
+    /// It is not the other controller's any more.
+    Changed,
+    Api(object::Error),
+}
+
+impl From<object::Error> for Refusal {
+    fn from(error: object::Error) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl Controller {
+    /// Leaves a Service to the controller that was named for it: the memo goes, and nothing else is touched.
+    pub(super) async fn leave(&self, key: &str, service: Arc<Service>) -> Result<Step<Next>, Error> {
+        let uid = service.metadata.uid.clone();
+        let memo = status::memo(&service).map(|it| format!(", remembered as {it:?}")).unwrap_or_default();
+        let plan = |it: &Service| match plan(it, true, &self.cluster) {
+            Ok(Plan::Forget) => Ok(status::forgotten(it)),
+            Ok(Plan::Ignore | Plan::Delete(_) | Plan::Ensure(_)) | Err(_) => Err(Refusal::Changed),
+        };
+        let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
+        let (api, part) = (self.api(&service), Part::StatusAndMetadata);
+        match update_latest(&api, service, part, plan, latest, random).await {
+            Ok(Some(written)) => {
+                {
+                    let mut memory = self.memory();
+                    let entry = memory.entry(key, &written, Instant::now());
+                    entry.end_deletion();
+                    entry.wrote(&written);
+                }
+                let message = format!(
+                    "another controller serves this Service now, by its loadBalancerClass: the load balancer that it had \
+                     before{memo}, is not deleted. If it still exists, delete it in the cloud"
+                );
+                self.record(&written, Severity::Warning, "LoadBalancerNotDeleted", &message);
+                Ok(Step::Made(Next::Done))
+            }
+            Ok(None) => Ok(self.forget_left(key)),
+            Err(Refusal::Api(error)) if error.is_gone() => Ok(self.forget_left(key)),
+            Err(Refusal::Api(error)) => Err(Error::Status(error)),
+            Err(Refusal::Changed) => Ok(Step::Changed),
+        }
+    }
+
+    /// The Service is gone, and its load balancer was not ours to delete any more.
+    fn forget_left(&self, key: &str) -> Step<Next> {
+        self.memory().forget(key);
+        Step::Made(Next::Done)
+    }
+}
