@@ -27,6 +27,8 @@ pub struct Metrics {
     pub(crate) host_pass: Histogram,
     /// How long one load balancer's update took.
     pub(crate) host_update: Histogram,
+    /// For how long the load balancer has been pending that has been so longest.
+    pub(crate) longest_pending: Gauge,
     withheld: IntCounterVec,
 }
 
@@ -101,6 +103,10 @@ impl Metrics {
                 "update_loadbalancer_host_latency_seconds",
                 "How long a load balancer took to send traffic to other nodes",
             )?,
+            longest_pending: Gauge::with_opts(Opts::new(
+                "aerostat_load_balancer_longest_pending_seconds",
+                "For how long the load balancer has been pending that has been so longest; 0 if none is",
+            ))?,
             withheld: IntCounterVec::new(
                 Opts::new(
                     "aerostat_node_deletions_withheld_total",
@@ -122,6 +128,7 @@ impl Metrics {
         registry.register(Box::new(metrics.host_update_errors.clone()))?;
         registry.register(Box::new(metrics.host_pass.clone()))?;
         registry.register(Box::new(metrics.host_update.clone()))?;
+        registry.register(Box::new(metrics.longest_pending.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;
         Ok(metrics)
     }

@@ -16,6 +16,7 @@ mod confirmations;
 mod error;
 mod hosts;
 mod ingress;
+mod long_wait;
 mod memory;
 mod memos;
 mod plan;
@@ -69,7 +70,7 @@ const SERVICES: &str = "service";
 const NODES: &str = "node";
 /// The longest pause of the back-off, in first pauses.
 const LONGEST: u32 = 60;
-/// How often it is looked whether what was refused may be allowed by now.
+/// How often it is looked whether what was refused may be allowed by now, and what has been pending for long.
 const CREDENTIALS: Duration = Duration::from_secs(1);
 /// So many notices of one call become events.
 const NOTICES: usize = 10;
@@ -197,6 +198,7 @@ pub async fn run(
             tokio::time::sleep(CREDENTIALS).await;
             let allowed = allowing.memory().allowed(allowing.rights());
             allowed.iter().for_each(|it| allowing.queue.add(it));
+            allowing.tell_of_long_waits(Instant::now());
         }
     });
     worker::run(controller, queue, options.syncs, background, shutdown).await;
@@ -252,6 +254,16 @@ impl Controller {
         if let (Some(why), Some(node)) = (left_out, self.nodes.get(name)) {
             let message = format!("Node {name} is no backend of load balancers: {why}");
             self.recorder.record(reference(node.as_ref()), Severity::Warning, "NotABackend", &message);
+        }
+    }
+
+    /// Tells Services what the cloud has been busy with for long. That is no failure, and so no warning: clouds take
+    /// their time, and whoever is alarmed by warnings could do nothing about it.
+    fn tell_of_long_waits(&self, now: Instant) {
+        let (told, longest) = self.memory().long_waits(now);
+        self.metrics.longest_pending.set(longest.as_secs_f64());
+        for (about, message) in told {
+            self.recorder.record(about, Severity::Normal, "LoadBalancerPending", &message);
         }
     }
 

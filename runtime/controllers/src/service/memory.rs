@@ -16,6 +16,7 @@ use crate::service::burst::Burst;
 use crate::service::changes::Pass;
 use crate::service::error::Obstacle;
 use crate::service::hosts::{Host, have_same_names};
+use crate::service::long_wait::LongWait;
 use crate::service::status;
 use crate::service::wish::{asked, essence};
 
@@ -72,6 +73,10 @@ pub(super) struct Entry {
     host_burst: Burst,
     /// Whether the beginning of the present work was told.
     told: bool,
+    /// What the cloud is busy with, if it said so.
+    pub(super) pending: Option<LongWait>,
+    /// The annotations that nobody knows, if that was told.
+    unknown: Vec<String>,
     /// The failure that was shown last.
     shown: Option<String>,
     /// What stood in its way.
@@ -190,6 +195,22 @@ impl Memory {
         entries.filter_map(|(key, it)| it.may_be_allowed(credentials).then(|| key.clone())).collect()
     }
 
+    /// What has been pending for long and is to be told, by what events call the Service; and for how long whatever has
+    /// been pending longest has been so.
+    pub(super) fn long_waits(&mut self, now: Instant) -> (Vec<(ObjectReference, String)>, Duration) {
+        let (mut told, mut longest) = (Vec::new(), Duration::ZERO);
+        for entry in self.entries.values_mut() {
+            let Some(wait) = &mut entry.pending else { continue };
+            longest = longest.max(wait.age(now));
+            // What failed since then is told by its failure.
+            let is_pending = matches!(entry.state, State::Pending(_) | State::Deleting(Some(_)));
+            if let Some(message) = wait.tells(now).filter(|_| is_pending) {
+                told.push((entry.about.clone(), message));
+            }
+        }
+        (told, longest)
+    }
+
     /// All that is remembered.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(key, entry)| (key.as_str(), entry))
@@ -222,6 +243,8 @@ impl Entry {
             counted_nodes: 0,
             host_burst: Burst::new(now),
             told: false,
+            pending: None,
+            unknown: Vec::new(),
             shown: None,
             obstacle: Obstacle::Time,
             credentials: 0,
@@ -239,6 +262,7 @@ impl Entry {
             let new_hosts = self.wish.is_none() || other_hosts;
             self.shown = None;
             self.told = false;
+            self.pending = None;
             return self.ask(Cause::Service, wish, hosts, new_hosts, now);
         }
         let asks = matches!(self.state, State::Settled | State::Open);
@@ -317,6 +341,7 @@ impl Entry {
             self.may_stand = true;
             self.shown = None;
             self.told = false;
+            self.pending = None;
             self.pass = None;
         }
         self.state = State::Deleting(None);
@@ -331,6 +356,7 @@ impl Entry {
         self.memo = None;
         self.current.clear();
         self.unwritten = None;
+        self.pending = None;
     }
 
     /// An answer is on the Service, `written` if that took a write. Returns why the cloud was asked if it is news that the
@@ -367,6 +393,21 @@ impl Entry {
         self.state = State::Settled;
         self.waiting = None;
         self.shown = None;
+        self.pending = None;
+    }
+
+    /// The cloud is busy, and says with what.
+    pub(super) fn wait(&mut self, because: &str, now: Instant) {
+        self.pending.get_or_insert_with(|| LongWait::new(now)).because = because.to_owned();
+    }
+
+    /// Whether these annotations, which nobody knows, are others than those that were told last.
+    pub(super) fn are_news(&mut self, unknown: &[&str]) -> bool {
+        let are_news = !unknown.is_empty() && self.unknown != unknown;
+        if self.unknown != unknown {
+            self.unknown = unknown.iter().map(|it| (*it).to_owned()).collect();
+        }
+        are_news
     }
 
     /// The Service is as we left it.

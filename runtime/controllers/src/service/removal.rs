@@ -49,6 +49,7 @@ impl Controller {
             Removal::Pending(it) => {
                 let after = held(it.after);
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.because);
+                self.memory().entry(key, &service, now).wait(&it.because, Instant::now());
                 // What proves whose it is stays until it is gone.
                 let memo = it.standing.memo.or_else(|| status::memo(&service).map(str::to_owned));
                 let ingress = usable(key, it.standing.ingress);
@@ -159,6 +160,7 @@ impl Controller {
                 let mut memory = self.memory();
                 if let Some(entry) = memory.get(key) {
                     entry.memo = it.standing.memo.or(unwanted.memo);
+                    entry.wait(&it.because, Instant::now());
                     entry.follow(Then::Deleting(now + after));
                 }
                 Ok(Some(after))

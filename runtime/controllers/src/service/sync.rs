@@ -193,6 +193,9 @@ impl Controller {
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.standing.memo.is_some();
                 let after = if announces { Duration::ZERO } else { held(it.after) };
                 debug!(service = key, ?after, "the load balancer is not ready: {}", it.because);
+                if let Some(entry) = self.memory().get(key) {
+                    entry.wait(&it.because, Instant::now());
+                }
                 (it.standing, Then::Pending(Instant::now() + after), Some(after))
             }
         };

@@ -147,6 +147,32 @@ async fn what_a_vanished_service_had_is_deleted_step_by_step() {
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_pending_for_long_is_told_with_its_reason() {
+    let gone = standing("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([], [pending(None), pending(None), Ok(Removal::Done)]);
+    rig.remember(&gone);
+    let longest = rig.controller.metrics.longest_pending.clone();
+    rig.bring(&gone).await.unwrap();
+    tokio::time::advance(119 * SECOND).await;
+    rig.controller.tell_of_long_waits(Instant::now());
+    assert_eq!((longest.get(), rig.told()), (119.0, vec!["DeletingLoadBalancer".to_owned()]));
+    // Asking again does not make the wait begin anew.
+    rig.bring(&gone).await.unwrap();
+    tokio::time::advance(SECOND).await;
+    rig.controller.tell_of_long_waits(Instant::now());
+    let told = rig.events.try_recv().unwrap();
+    assert_eq!((told.severity, told.reason.as_str()), (Severity::Normal, "LoadBalancerPending"));
+    assert!(told.message.ends_with(": it is locked"), "{}", told.message);
+    rig.controller.tell_of_long_waits(Instant::now());
+    assert!(rig.told().is_empty(), "it is told rarely");
+
+    tokio::time::advance(6 * SECOND).await;
+    rig.bring(&gone).await.unwrap();
+    rig.controller.tell_of_long_waits(Instant::now());
+    assert_eq!(longest.get(), 0.0);
+}
+
 #[tokio::test]
 async fn what_a_vanished_service_had_is_its_heirs() {
     let gone = standing("s1", "u1", Some("lb-1"));

@@ -288,6 +288,23 @@ fn a_memo_that_somebody_else_writes_or_removes_is_news() {
 }
 
 #[test]
+fn a_wait_is_told_while_it_lasts_and_begins_anew_with_a_change() {
+    let (mut story, service) = (story(), service(json!({})));
+    story.turn(&service);
+    let (start, later) = (story.now, story.now + 120 * SECOND);
+    story.entry(&service).wait("it is being built", start);
+    story.answered(&service, Then::Pending(later));
+    let (told, longest) = story.memory.long_waits(later);
+    assert_eq!((told.len(), longest), (1, 120 * SECOND));
+    assert_eq!(told[0].0.name.as_deref(), Some("s1"));
+    story.turn(&sized("2"));
+    assert_eq!(story.memory.long_waits(later).1, Duration::ZERO, "another value is worked on");
+    story.entry(&service).wait("it is being changed", later);
+    story.answered(&sized("2"), Then::Served);
+    assert_eq!(story.memory.long_waits(later + SECOND).1, Duration::ZERO);
+}
+
+#[test]
 fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
     let (mut story, service) = (story(), service(json!({})));
     story.turn(&service);
