@@ -26,6 +26,7 @@ mod status;
 mod sync;
 #[cfg(test)]
 mod testing;
+mod unknown;
 mod wish;
 mod write;
 
@@ -57,7 +58,7 @@ use crate::worker::{self, Next, Reconcile, random};
 use self::changes::{Changes, Noted, Pass};
 use self::confirmations::{Confirmations, Told};
 use self::error::Error;
-use self::memory::{Counted, Memory, News};
+use self::memory::{Counted, Entry, Memory, News};
 use self::plan::{Plan, is_wanted, plan};
 use self::services::{Services, key};
 use self::wish::{Cluster, essence};
@@ -223,6 +224,9 @@ impl Controller {
             }
             return;
         };
+        if is_wanted(service) {
+            self.tell_of_unknown_annotations(entry, service);
+        }
         let news = match &plan {
             Ok(Plan::Ensure(wish)) => entry.news(service, Some(&essence(wish.clone())), false),
             Ok(Plan::Delete(_)) => entry.news(service, None, true),
@@ -264,6 +268,15 @@ impl Controller {
         self.metrics.longest_pending.set(longest.as_secs_f64());
         for (about, message) in told {
             self.recorder.record(about, Severity::Normal, "LoadBalancerPending", &message);
+        }
+    }
+
+    /// Tells a Service which of its annotations nobody knows, once for each set of them.
+    fn tell_of_unknown_annotations(&self, entry: &mut Entry, service: &Service) {
+        let unknown = unknown::annotations(service, &self.cluster.description);
+        if entry.are_news(&unknown) {
+            let message = unknown::message(&unknown, &self.cluster.description);
+            self.recorder.record(reference(service), Severity::Warning, "UnknownAnnotation", &message);
         }
     }
 

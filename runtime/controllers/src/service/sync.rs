@@ -18,7 +18,7 @@ use crate::service::hosts::Hosts;
 use crate::service::ingress;
 use crate::service::memory::{Cause, State, Then, Turn, Unwritten};
 use crate::service::memos;
-use crate::service::plan::{Plan, plan};
+use crate::service::plan::{Plan, is_wanted, plan};
 use crate::service::status;
 use crate::service::wish::essence;
 use crate::service::write::Written;
@@ -74,6 +74,9 @@ impl Controller {
             let mut memory = self.memory();
             let entry = memory.entry(key, &service, Instant::now());
             entry.begin(credentials);
+            if is_wanted(&service) {
+                self.tell_of_unknown_annotations(entry, &service);
+            }
             entry.may_stand
         };
         match plan(&service, may_stand, &self.cluster)? {

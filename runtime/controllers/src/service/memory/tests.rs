@@ -305,6 +305,14 @@ fn a_wait_is_told_while_it_lasts_and_begins_anew_with_a_change() {
 }
 
 #[test]
+fn unknown_annotations_are_news_once_for_each_set() {
+    let (mut story, service) = (story(), service(json!({})));
+    let entry = story.entry(&service);
+    let news = [&[][..], &["a"], &["a"], &["a", "b"], &["a", "b"], &[], &["a"]].map(|it| entry.are_news(it));
+    assert_eq!(news, [false, true, false, true, false, false, true]);
+}
+
+#[test]
 fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
     let (mut story, service) = (story(), service(json!({})));
     story.turn(&service);
