@@ -119,7 +119,8 @@ pub struct LoadBalancer {
     pub nodes: Vec<Machine>,
     /// The Service's annotations. The sandbox passes on only those that the provider describes.
     pub annotations: Vec<(String, String)>,
-    /// `spec.loadBalancerSourceRanges`, canonical and complete. Empty means not given.
+    /// `spec.loadBalancerSourceRanges`, canonical and complete, or those of the annotation
+    /// `service.beta.kubernetes.io/load-balancer-source-ranges` if the provider describes that. Empty means not given.
     pub source_ranges: Vec<String>,
     /// `spec.ipFamilies`.
     pub families: Vec<IpFamily>,

@@ -17,6 +17,9 @@ pub(crate) const SIZE: &str = "example.com/size";
 /// An annotation that the provider reads, and may ask for.
 pub(crate) const ID: &str = "example.com/id";
 
+/// The annotation of old for source ranges, which the provider reads.
+pub(crate) const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
 /// What the cloud answers about a Service.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
@@ -276,7 +279,11 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
     let description = Description {
         name: "fake".to_owned(),
         provider_id_prefixes: vec!["fake://".to_owned()],
-        annotations: vec![annotation(SIZE, "How large it is."), annotation(ID, "Which one it is.")],
+        annotations: vec![
+            annotation(SIZE, "How large it is."),
+            annotation(ID, "Which one it is."),
+            annotation(SOURCE_RANGES, "Who."),
+        ],
         writes_annotations: vec![ID.to_owned()],
         get_batch: 1,
         list_page: 500,

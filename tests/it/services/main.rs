@@ -1,5 +1,6 @@
 //! The service-lb-controller against a real API server, with a cloud that does as it is told: cases 12.6 to 12.8.
 
+mod annotations;
 mod changes;
 mod chaos;
 mod class;

@@ -15,6 +15,8 @@ use crate::service::status::{current, memo};
 const NAME: usize = 32;
 /// For how long a client stays with its pod, if the Service does not say.
 const AFFINITY: u32 = 10_800;
+/// Where source ranges were before `spec.loadBalancerSourceRanges` was.
+const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 /// Whose load balancers are looked after, and in which cloud.
 #[derive(Clone)]
@@ -40,7 +42,7 @@ pub(super) fn wish(service: &Service, cluster: &Cluster) -> Result<LoadBalancer,
     let spec = service.spec.as_ref();
     let wish = LoadBalancer {
         ports: spec.and_then(|it| it.ports.as_deref()).map_or(Ok(Vec::new()), ports)?,
-        source_ranges: source_ranges(spec)?,
+        source_ranges: source_ranges(service, &cluster.description)?,
         ..told(service, cluster)
     };
     objection(&wish).map_or(Ok(wish), |it| Err(Invalid(it)))
@@ -71,7 +73,7 @@ fn told(service: &Service, cluster: &Cluster) -> LoadBalancer {
         ports: spec.and_then(|it| it.ports.as_deref()).and_then(|it| ports(it).ok()).unwrap_or_default(),
         nodes: Vec::new(),
         annotations: annotations(service, &cluster.description),
-        source_ranges: source_ranges(spec).unwrap_or_default(),
+        source_ranges: source_ranges(service, &cluster.description).unwrap_or_default(),
         families: families(spec),
         address: spec.and_then(|it| text(&it.load_balancer_ip)),
         traffic: spec.map_or(Traffic::Cluster, traffic),
@@ -128,15 +130,27 @@ fn number(port: i32) -> Result<u16, Invalid> {
     u16::try_from(port).map_err(|_| Invalid(format!("{port} is no port")))
 }
 
-/// The API server takes white space around a range, and bits behind its prefix.
-fn source_ranges(spec: Option<&ServiceSpec>) -> Result<Vec<String>, Invalid> {
-    let ranges = spec.and_then(|it| it.load_balancer_source_ranges.as_deref()).unwrap_or_default();
-    let range = |it: &String| match it.trim().parse::<IpNet>() {
-        Ok(range) => Ok(range.trunc().to_string()),
-        Err(_) => Err(Invalid(format!("spec.loadBalancerSourceRanges: {it:?} is no range of addresses"))),
+/// The ranges of the spec or, if it has none, of the annotation, where the provider describes that: as upstream's
+/// `GetLoadBalancerSourceRanges`. The API server takes white space around a range, and bits behind its prefix.
+fn source_ranges(service: &Service, description: &Description) -> Result<Vec<String>, Invalid> {
+    let is_described = description.annotations.iter().any(|it| it.key == SOURCE_RANGES);
+    let annotation = service.metadata.annotations.as_ref().and_then(|it| it.get(SOURCE_RANGES));
+    let annotation = annotation.map(|it| it.trim()).filter(|it| is_described && !it.is_empty());
+    let spec = service.spec.as_ref().and_then(|it| it.load_balancer_source_ranges.as_deref()).unwrap_or_default();
+    let ranges = match annotation {
+        Some(annotation) if spec.is_empty() => canonical(annotation.split(','), &format!("annotation {SOURCE_RANGES}")),
+        Some(_) | None => canonical(spec.iter().map(String::as_str), "spec.loadBalancerSourceRanges"),
     };
-    let ranges = ranges.iter().map(range).collect::<Result<BTreeSet<_>, _>>()?;
-    Ok(ranges.into_iter().collect())
+    Ok(ranges?.into_iter().collect())
+}
+
+/// Ranges of addresses as they are written usually, each once and in order.
+fn canonical<'a>(ranges: impl Iterator<Item = &'a str>, field: &str) -> Result<BTreeSet<String>, Invalid> {
+    let range = |it: &str| match it.trim().parse::<IpNet>() {
+        Ok(range) => Ok(range.trunc().to_string()),
+        Err(_) => Err(Invalid(format!("{field}: {it:?} is no range of addresses, such as \"10.0.0.0/8\""))),
+    };
+    ranges.map(range).collect()
 }
 
 fn families(spec: Option<&ServiceSpec>) -> Vec<IpFamily> {
@@ -166,7 +180,7 @@ fn affinity(spec: &ServiceSpec) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::{Ingress, IpMode};
+    use cloud_provider::{Annotation, Ingress, IpMode};
     use serde_json::{Value, json};
 
     use super::*;
@@ -312,6 +326,37 @@ mod tests {
         assert!(differs(sticky(60), sticky(61)));
         assert!(!differs(sticky(10_800), json!({ "spec": { "sessionAffinity": "ClientIP" } })), "the default");
         check(json!({ "spec": { "loadBalancerIP": "192.0.2.50" } }), true);
+    }
+
+    #[test]
+    fn source_ranges_may_stand_in_the_annotation_of_old() {
+        let annotated = |value: &str, ranges: Value| {
+            service(json!({
+                "metadata": { "annotations": { SOURCE_RANGES: value } },
+                "spec": { "loadBalancerSourceRanges": ranges },
+            }))
+        };
+        let mut described = cluster();
+        let mut description = (*described.description).clone();
+        let doc = || String::new();
+        let annotation = Annotation { key: SOURCE_RANGES.to_owned(), values: doc(), default: None, doc: doc() };
+        description.annotations.push(annotation);
+        described.description = Arc::new(description);
+        let ranges = |it: &Service, cluster: &Cluster| wish(it, cluster).map(|it| it.source_ranges);
+        let two = annotated(" 192.168.0.7/16 , 10.0.0.0/8 ", json!([]));
+        let list = |ranges: &[&str]| Ok(ranges.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        assert_eq!(ranges(&two, &described), list(&["10.0.0.0/8", "192.168.0.0/16"]));
+        assert_eq!(ranges(&two, &cluster()), list(&[]), "its provider does not describe it");
+        assert_eq!(ranges(&annotated("nonsense", json!([])), &cluster()), list(&[]), "nor is it refused then");
+        assert_eq!(ranges(&annotated("10.0.0.0/8", json!(["172.16.0.0/12"])), &described), list(&["172.16.0.0/12"]));
+        assert_eq!(ranges(&annotated("  ", json!([])), &described), list(&[]));
+        for (nonsense, named) in
+            [("10.0.0.0/8,nonsense", "\"nonsense\""), ("10.0.0.0/8,", "\"\""), ("10.0.0.1", "10.0.0.1")]
+        {
+            let error = ranges(&annotated(nonsense, json!([])), &described).unwrap_err().to_string();
+            assert!(error.contains(named) && error.contains(SOURCE_RANGES), "{error}");
+            assert!(unwanted(&annotated(nonsense, json!([])), &described).source_ranges.is_empty());
+        }
     }
 
     #[test]
