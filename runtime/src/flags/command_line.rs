@@ -74,7 +74,8 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "LIST", default_value = "*",
           action = ArgAction::Append, allow_hyphen_values = true)]
     pub(super) controllers: Vec<String>,
-    /// How many nodes are initialised at the same time; upstream's default is 1
+    /// How many nodes are initialised at the same time; upstream's default is 1. Of few nodes that wait, each is asked about
+    /// ahead of its turn: up to seven questions to the cloud at once, whatever the number; many are answered by one list
     #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "10", allow_negative_numbers = true)]
     pub(super) concurrent_node_syncs: i32,
     /// How many nodes' addresses are brought up to date at the same time; 0: as --concurrent-node-syncs
@@ -88,8 +89,8 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",
           value_parser = values::duration, allow_hyphen_values = true)]
     pub(super) node_monitor_period: Duration,
-    /// How many Services' load balancers are worked on at the same time; upstream's default is 1. One that is being
-    /// built needs no worker
+    /// How many Services' load balancers are worked on at the same time; upstream's default is 1. With 1, the cloud provider
+    /// never has two calls about load balancers at once. One that is being built needs no worker
     #[arg(long, help_heading = CONTROLLERS, value_name = "NUMBER", default_value = "10", allow_negative_numbers = true)]
     pub(super) concurrent_service_syncs: i32,
     /// The pause after a Service's first failure; it doubles with each further one, up to 60 times as much

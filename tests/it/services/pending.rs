@@ -183,3 +183,31 @@ async fn addresses_that_are_known_early_are_shown_early() {
     let current = &cloud.about("s1")[1].wish.current;
     assert_eq!(current[0], Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: current[0].ip_mode });
 }
+
+#[tokio::test]
+async fn one_worker_has_one_call_in_flight() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let names = ["s1", "s2", "s3", "s4", "s5"];
+    for name in names {
+        cloud.hold(name);
+    }
+    let controller = Controller::start(&cluster, &cloud, one());
+    for name in names {
+        create(&cluster, &service(name)).await;
+    }
+    join_all(&cluster, 2).await;
+    wait::until("a call", async || (cloud.in_flight() > 0).then_some(())).await;
+    controller.waiting(names.len() - 1).await;
+    assert_eq!(cloud.in_flight(), 1, "the others wait for the worker");
+    for nth in 0..names.len() {
+        let what = format!("call {}", nth + 1);
+        let call = wait::until(&what, async || cloud.calls().get(nth).cloned()).await;
+        cloud.release(&call.wish.owner.name);
+    }
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    settled(&cluster).await;
+    let in_flight: Vec<_> = cloud.calls().iter().map(|it| it.in_flight).collect();
+    assert!(in_flight.len() > names.len() && in_flight.iter().all(|it| *it == 1), "{in_flight:?}");
+}
