@@ -193,3 +193,16 @@ async fn what_a_provider_wants_to_be_known_is_an_event_of_the_service_and_not_a_
     assert_eq!(about, ["s1"], "those that repeat are counted");
     assert!(events(&cluster, "s1").contains(&"Warning ValueTolerated: The size is ignored.".to_owned()));
 }
+
+#[tokio::test]
+async fn an_event_shows_the_whole_text_of_an_error() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let lines = ["the provider crashed"; 40].join("\n");
+    cloud.ensures_next("s1", [Answer::Error(Error::Unavailable(format!("{lines} at the end")))]);
+    let _controller = Controller::start(&cluster, &cloud, one());
+    create(&cluster, &service("s1")).await;
+    let events = told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
+    let shown = format!("{FAILED}failed to ensure load balancer: {} at the end", lines.replace('\n', "\\n"));
+    assert!(events.contains(&shown), "{events:#?}");
+}
