@@ -44,6 +44,8 @@ pub enum Reply {
         /// The text.
         message: String,
     },
+    /// This body, in JSON, with 200.
+    Body(Bytes),
     /// No answer, ever.
     Silence,
     /// The request arrives and does its work; its answer is lost with the connection.
@@ -226,12 +228,15 @@ where
             }
             reply => Box::pin(async move {
                 answered.body = request.into_body().collect().await?.to_bytes();
-                if let Reply::Status { code, .. } = &reply {
-                    answered.code = Some(*code);
-                }
+                answered.code = match &reply {
+                    Reply::Status { code, .. } => Some(*code),
+                    Reply::Body(_) => Some(200),
+                    Reply::Silence | Reply::LostAnswer | Reply::Broken | Reply::Held(_) => None,
+                };
                 faults.lock().answered.push(answered);
                 match reply {
                     Reply::Status { code, reason, message } => Ok(status(code, &reason, &message)?),
+                    Reply::Body(body) => Ok(json_response(StatusCode::OK, body)?),
                     Reply::Silence => std::future::pending().await,
                     Reply::Panic => panic!("a fault of this test"),
                     Reply::LostAnswer | Reply::Broken | Reply::Held(_) => Err("connection reset by peer".into()),
@@ -251,11 +256,12 @@ fn status(code: u16, reason: &str, message: &str) -> Result<Response<UnsyncBoxBo
         "reason": reason,
         "code": code,
     });
-    let code = StatusCode::from_u16(code)?;
-    Response::builder()
-        .status(code)
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(boxed(Full::from(body.to_string())))
+    json_response(StatusCode::from_u16(code)?, body.to_string().into())
+}
+
+fn json_response(code: StatusCode, body: Bytes) -> Result<Response<UnsyncBoxBody<Bytes, BoxError>>, http::Error> {
+    let response = Response::builder().status(code).header(header::CONTENT_TYPE, "application/json");
+    response.body(boxed(Full::from(body)))
 }
 
 fn boxed<B>(body: B) -> UnsyncBoxBody<Bytes, BoxError>

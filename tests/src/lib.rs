@@ -14,6 +14,8 @@ pub mod digitalocean;
 pub mod faults;
 pub mod guests;
 pub mod kubelet;
+pub mod lagging;
 pub mod operator;
+pub mod proxy;
 pub mod script;
 pub mod wait;

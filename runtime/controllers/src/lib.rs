@@ -29,6 +29,7 @@ mod object;
 mod queue;
 pub mod service;
 mod watch;
+mod version;
 mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::Node;
@@ -54,8 +55,23 @@ impl Nodes {
     ///
     /// `api_server` is what warnings call the API server when it cannot be watched.
     pub fn watch(client: Client, api_server: String) -> (Self, impl Future<Output = Infallible> + Send) {
-        let (nodes, writer) = Self::new();
-        (nodes.clone(), nodes.follow(client, api_server, writer))
+        Self::watch_in_turns(client, api_server, watch::LASTS)
+    }
+
+    /// As [`watch`](Self::watch), with watches that each last so long, in whole seconds: a connection that is dead is noticed
+    /// an eighth later. For tests.
+    pub fn watch_in_turns(
+        client: Client,
+        api_server: String,
+        lasts: Duration,
+    ) -> (Self, impl Future<Output = Infallible> + Send) {
+        let (nodes, mut writer) = Self::new();
+        let known = nodes.clone();
+        let follow = async move {
+            let apply = |event| known.apply(event, &mut writer);
+            watch::follow(Api::all(client), "nodes", &api_server, lasts, apply).await
+        };
+        (nodes, follow)
     }
 
     pub(crate) fn new() -> (Self, Writer<Node>) {
@@ -144,10 +160,6 @@ impl Nodes {
             listener(None, Some(&node));
         }
         listeners.push(Box::new(listener));
-    }
-
-    async fn follow(self, client: Client, api_server: String, mut writer: Writer<Node>) -> Infallible {
-        watch::follow(Api::all(client), "nodes", &api_server, |event| self.apply(event, &mut writer)).await
     }
 
     pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {

@@ -162,7 +162,7 @@ pub async fn run(
     let watching = controller.clone();
     background.spawn(async move {
         let apply = |event| watching.services.apply(event, &mut writer, |key, service| watching.heard(key, service));
-        match watch::follow(Api::all(client), "Services", "the API server", apply).await {}
+        match watch::follow(Api::all(client), "Services", "the API server", watch::LASTS, apply).await {}
     });
     let mut shutdown = std::pin::pin!(shutdown);
     tokio::select! {

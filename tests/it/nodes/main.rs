@@ -5,6 +5,7 @@ mod cloud;
 mod controller;
 mod events;
 mod failures;
+mod freshness;
 mod initialisation;
 mod labels;
 mod many;

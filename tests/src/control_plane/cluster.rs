@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use super::{ControlPlane, Options, reset};
 use crate::audit_log::{AuditLog, Request};
 use crate::faults::Faults;
+use crate::proxy::Proxy;
 
 /// The cluster of this test process, held by one test. Another that asks for it waits until this is dropped.
 pub struct Cluster {
@@ -44,6 +45,19 @@ impl Cluster {
     #[must_use]
     pub fn faulty(&self, faults: &Faults) -> Client {
         faults.client(self.config.clone()).expect("the same configuration made a client before")
+    }
+
+    /// As [`faulty`](Self::faulty), through a proxy.
+    #[must_use]
+    pub fn through(&self, proxy: &Proxy, faults: &Faults) -> Client {
+        let mut config = self.config.clone();
+        config.cluster_url = format!("https://{}", proxy.address()).parse().expect("an address makes a URL");
+        faults.client(config).expect("the same configuration made a client before")
+    }
+
+    /// A proxy before the API server.
+    pub async fn proxy(&self) -> Proxy {
+        Proxy::before(self.control_plane.ports.api_server).await
     }
 }
 

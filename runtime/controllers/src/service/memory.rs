@@ -19,6 +19,7 @@ use crate::service::hosts::{Host, have_same_names};
 use crate::service::long_wait::LongWait;
 use crate::service::status;
 use crate::service::wish::{asked, essence};
+use crate::version;
 
 /// What is remembered of Services, by key.
 #[derive(Default)]
@@ -512,10 +513,10 @@ impl Entry {
     }
 }
 
-/// Whether the first version of a Service is newer than the second. The API server counts versions up.
+/// Whether one version of a Service is newer than another.
 fn is_newer(one: &Service, other: &Service) -> bool {
-    let version = |it: &Service| it.resource_version().and_then(|it| it.parse::<u128>().ok());
-    matches!((version(one), version(other)), (Some(one), Some(other)) if one > other)
+    let version = |it: &Service| it.resource_version().unwrap_or_default();
+    version::is_newer(&version(one), &version(other))
 }
 
 #[cfg(test)]

@@ -1,0 +1,228 @@
+//! Watches of an API server that answers as it is told, on a clock that jumps.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures::stream;
+use http::{Request, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use k8s_openapi::api::core::v1::Node;
+use kube::client::{Body, Client};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::*;
+
+/// What the API server does for one request.
+enum Answer {
+    /// Sends these lines, and then nothing more.
+    Lines(Vec<Value>),
+    /// The same, and ends the answer.
+    LinesAndEnd(Vec<Value>),
+    /// An error.
+    Status(u16),
+}
+
+/// The requests, as the query and when it came; and what was handed on.
+type Log = Arc<Mutex<Vec<(String, Instant)>>>;
+type Heard = Arc<Mutex<Vec<String>>>;
+
+struct Rig {
+    requests: Log,
+    heard: Heard,
+    _watch: JoinSet<()>,
+}
+
+impl Rig {
+    /// Watches nodes of an API server that gives these answers, and then none.
+    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let (requests, heard) = (Log::default(), Heard::default());
+        let (asked, answers) = (requests.clone(), Arc::new(Mutex::new(answers.into_iter().collect::<Vec<_>>())));
+        answers.lock().unwrap().reverse();
+        let server = tower::service_fn(move |request: Request<Body>| {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            asked.lock().unwrap().push((query, Instant::now()));
+            let answer = answers.lock().unwrap().pop();
+            async move {
+                match answer {
+                    Some(answer) => Ok::<_, std::io::Error>(response(answer)),
+                    None => std::future::pending().await,
+                }
+            }
+        });
+        let api = Api::all(Client::new(server, "default"));
+        let (hears, mut watch) = (heard.clone(), JoinSet::new());
+        watch.spawn(async move {
+            let apply = |event: Event<Node>| hears.lock().unwrap().push(text(&event));
+            match follow(api, "nodes", "the API server", LASTS, apply).await {}
+        });
+        Self { requests, heard, _watch: watch }
+    }
+
+    /// Waits until so many requests have come. The clock jumps meanwhile.
+    async fn asked(&self, times: usize) -> Vec<(String, Instant)> {
+        loop {
+            let requests = self.requests.lock().unwrap().clone();
+            if requests.len() >= times {
+                return requests;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+}
+
+fn response(answer: Answer) -> Response<UnsyncBoxBody<Bytes, std::io::Error>> {
+    let text = |lines: Vec<Value>| Bytes::from(lines.iter().map(|it| format!("{it}\n")).collect::<String>());
+    let whole = |bytes: Bytes| Full::from(bytes).map_err(|never| match never {}).boxed_unsync();
+    match answer {
+        Answer::LinesAndEnd(lines) => Response::new(whole(text(lines))),
+        Answer::Lines(lines) => {
+            let sent = http_body::Frame::data(text(lines));
+            let frames = stream::once(async { Ok(sent) }).chain(stream::pending());
+            Response::new(StreamBody::new(frames).boxed_unsync())
+        }
+        Answer::Status(code) => {
+            let status = json!({ "kind": "Status", "status": "Failure", "message": "no", "reason": "", "code": code });
+            Response::builder().status(code).body(whole(text(vec![status]))).unwrap()
+        }
+    }
+}
+
+fn text(event: &Event<Node>) -> String {
+    let of = |it: &Node| {
+        let metadata = it.metadata.clone();
+        format!("{}@{}", metadata.name.unwrap_or_default(), metadata.resource_version.unwrap_or_default())
+    };
+    match event {
+        Event::Init => "list".to_owned(),
+        Event::InitApply(it) => format!("listed {}", of(it)),
+        Event::InitDone => "complete".to_owned(),
+        Event::Apply(it) => format!("changed {}", of(it)),
+        Event::Delete(it) => format!("deleted {}", of(it)),
+    }
+}
+
+fn node(name: &str, version: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "resourceVersion": version } })
+}
+
+fn event(kind: &str, name: &str, version: &str) -> Value {
+    json!({ "type": kind, "object": node(name, version) })
+}
+
+/// The end of a streamed list.
+fn complete(version: &str) -> Value {
+    let annotations = json!({ LIST_ENDS: "true" });
+    let metadata = json!({ "resourceVersion": version, "annotations": annotations });
+    json!({ "type": "BOOKMARK", "object": { "apiVersion": "v1", "kind": "Node", "metadata": metadata } })
+}
+
+fn forgotten() -> Value {
+    json!({ "type": "ERROR", "object": { "status": "Failure", "message": "too old", "reason": "Expired", "code": 410 } })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_is_given_up_within_45_seconds() {
+    let list = vec![event("ADDED", "n1", "3"), complete("5")];
+    let rig = Rig::new([Answer::Lines(list), Answer::Lines(vec![event("MODIFIED", "n1", "7")]), Answer::Lines(vec![])]);
+    let requests = rig.asked(4).await;
+    for (one, next) in requests.iter().zip(&requests[1..]) {
+        assert!(next.1 - one.1 <= Duration::from_secs(45), "{requests:?}");
+    }
+    assert!(
+        requests[1].0.contains("timeoutSeconds=40") && requests[1].0.ends_with("&resourceVersion=5"),
+        "{requests:?}"
+    );
+    assert!(requests[2].0.ends_with("&resourceVersion=7"), "{requests:?}");
+    assert_eq!(rig.heard(), ["list", "listed n1@3", "complete", "changed n1@7"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_a_consistent_read() {
+    let streamed = Rig::new([Answer::Status(422), Answer::LinesAndEnd(Vec::new())]);
+    let requests = streamed.asked(2).await;
+    assert!(
+        requests[0].0.contains("sendInitialEvents=true") && requests[0].0.ends_with("&resourceVersion="),
+        "{requests:?}"
+    );
+    assert!(!requests[1].0.contains("resourceVersion"), "{requests:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_lists_are_not_streamed_pages_are_listed() {
+    let page = |name: &str, next: &str| {
+        let metadata = json!({ "resourceVersion": "9", "continue": next });
+        let list = json!({ "kind": "NodeList", "apiVersion": "v1", "metadata": metadata, "items": [node(name, "3")] });
+        Answer::LinesAndEnd(vec![list])
+    };
+    let rig = Rig::new([Answer::Status(400), page("n1", "more"), page("n2", ""), Answer::Lines(Vec::new())]);
+    let requests = rig.asked(4).await;
+    assert!(requests[2].0.contains("continue=more"), "{requests:?}");
+    assert!(requests[3].0.contains("watch=true") && requests[3].0.ends_with("&resourceVersion=9"), "{requests:?}");
+    assert_eq!(rig.heard(), ["list", "listed n1@3", "listed n2@3", "complete"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_older_list_is_discarded_and_asked_for_again() {
+    let rig = Rig::new([
+        Answer::Lines(vec![event("ADDED", "n1", "3"), complete("5"), event("MODIFIED", "n1", "8"), forgotten()]),
+        Answer::Lines(vec![event("ADDED", "n1", "3"), complete("7")]),
+        Answer::Lines(vec![event("ADDED", "n1", "8"), complete("8")]),
+    ]);
+    let requests = rig.asked(4).await;
+    assert!(requests[1..3].iter().all(|it| it.0.contains("sendInitialEvents=true")), "{requests:?}");
+    let expected =
+        ["list", "listed n1@3", "complete", "changed n1@8", "list", "listed n1@3", "list", "listed n1@8", "complete"];
+    assert_eq!(rig.heard(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_older_change_never_replaces_a_newer_one() {
+    let changes = ["6", "9", "7", "9", "10"].map(|it| event("MODIFIED", "n1", it));
+    let mut lines = vec![complete("5")];
+    lines.extend(changes);
+    lines.push(event("DELETED", "n1", "8"));
+    let rig = Rig::new([Answer::Lines(lines)]);
+    rig.asked(2).await;
+    assert_eq!(rig.heard(), ["list", "complete", "changed n1@6", "changed n1@9", "changed n1@10"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_deleted_while_it_is_listed_is_gone() {
+    let rig = Rig::new([Answer::Lines(vec![
+        event("ADDED", "n1", "3"),
+        event("ADDED", "n2", "4"),
+        event("DELETED", "n1", "6"),
+        event("DELETED", "n2", "7"),
+        event("ADDED", "n2", "8"),
+        complete("9"),
+    ])]);
+    rig.asked(2).await;
+    let heard = rig.heard();
+    assert_eq!(heard.last().map(String::as_str), Some("deleted n1@6"));
+    assert_eq!(heard.iter().filter(|it| it.starts_with("deleted")).count(), 1, "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_again_and_again_is_asked_for_less_often() {
+    let list = || Answer::LinesAndEnd(vec![complete("5"), forgotten()]);
+    let rig = Rig::new((0..8).map(|_| list()));
+    let requests = rig.asked(9).await;
+    let pauses: Vec<_> = requests.windows(2).map(|it| it[1].1 - it[0].1).collect();
+    assert!(pauses[0] < Duration::from_millis(100), "what is forgotten is listed at once: {pauses:?}");
+    assert!(pauses[1..].iter().all(|it| *it >= BACK_OFF.first), "{pauses:?}");
+    assert!(pauses[7] >= Duration::from_secs(20), "{pauses:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_object_that_cannot_be_read_keeps_no_other_away() {
+    let unreadable = json!({ "type": "MODIFIED", "object": { "metadata": { "name": 7 } } });
+    let rig = Rig::new([Answer::Lines(vec![complete("5"), unreadable, event("MODIFIED", "n1", "7")])]);
+    rig.asked(2).await;
+    assert_eq!(rig.heard(), ["list", "complete", "changed n1@7"]);
+}
