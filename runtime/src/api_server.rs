@@ -28,6 +28,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long any request may take.
 const REQUEST: Duration = Duration::from_secs(30);
 
+/// How long a connection may be silent. One that is dead ends then, whether it waits for an answer, for the next request, or
+/// for a change that a watch would tell: a watch lasts less long, and says when it ends.
+const SILENCE: Duration = Duration::from_secs(45);
+
 /// Where the API server is, and with which identity it is asked.
 #[derive(Clone)]
 pub(crate) struct ApiServer {
@@ -56,6 +60,9 @@ impl ApiServer {
         // It would send POST and PATCH again and again; whoever sends a request here decides whether to repeat it.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
+        config.read_timeout = Some(SILENCE);
+        // A request on a connection that was silent for long gets the whole time for its answer.
+        config.reset_reader_on_write = true;
         let agent = concat!("aerostat/", env!("CARGO_PKG_VERSION"));
         config.headers.push((http::header::USER_AGENT, HeaderValue::from_static(agent)));
         Ok(Self { config })
@@ -169,6 +176,14 @@ fn in_cluster(pod: &InCluster) -> Result<Config> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_dead_connection_ends_after_45_seconds_and_no_answer_before() {
+        let api = Api { kubeconfig: None, master: Some("https://10.0.0.1".to_owned()), in_cluster: None, limit: None };
+        let config = ApiServer::find(&api).await.unwrap().config;
+        assert_eq!(config.read_timeout, Some(Duration::from_secs(45)));
+        assert!(config.reset_reader_on_write && REQUEST < SILENCE, "an answer has its time");
+    }
 
     #[test]
     fn a_master_may_leave_out_its_scheme() {
