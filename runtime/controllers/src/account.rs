@@ -12,7 +12,7 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tracing::{error, info};
+use tracing::{debug, error, info};
 
 use crate::events::{Recorder, Severity};
 use crate::object;
@@ -58,8 +58,18 @@ struct Ledger {
 struct Known {
     /// The cluster's account.
     remembered: Option<String>,
+    /// The UID of the Lease that was read last.
+    lease: Option<String>,
+    /// Whether the account was on that Lease, for as long as nobody has removed it.
+    is_written: bool,
     last: Option<Asked>,
     told: Option<Instant>,
+}
+
+/// What the Lease says.
+struct OnLease {
+    uid: Option<String>,
+    account: Option<String>,
 }
 
 /// What came of asking.
@@ -159,30 +169,33 @@ impl Account {
 impl Guard {
     async fn ask(&self, known: &mut Known) -> Result<()> {
         let found = self.identity.identity().await?;
-        // This process may be a new one, and know nothing yet.
-        if let Some(ledger) = &self.ledger
-            && (known.remembered.is_none() || judge(known.remembered.as_deref(), found.as_deref()) != Judgement::Same)
-        {
-            known.remembered = ledger.read().await?;
+        if let Some(ledger) = &self.ledger {
+            match ledger.read().await {
+                Ok(Some(on_lease)) => known.turn_to(on_lease, found.as_deref()),
+                // Whoever holds it makes it anew; nothing is forgotten meanwhile.
+                Ok(None) => {}
+                // What is remembered is no less right because the API server does not answer.
+                Err(error) if known.is(found.as_deref()) => debug!("{error}"),
+                Err(error) => return Err(error),
+            }
         }
-        match judge(known.remembered.as_deref(), found.as_deref()) {
-            Judgement::Same => {}
-            Judgement::First => {
-                let first = found.unwrap_or_default();
-                if let Some(ledger) = &self.ledger {
-                    ledger.write(&first).await?;
-                }
-                info!(account = first, "the cluster's cloud account is remembered from now on");
-                known.remembered = Some(first);
+        let judgement = judge(known.remembered.as_deref(), found.as_deref());
+        let account = if judgement == Judgement::First { found.clone() } else { known.remembered.clone() };
+        if let Some(account) = account.filter(|_| !known.is_written) {
+            if let Some(ledger) = &self.ledger {
+                ledger.write(&account, known.lease.as_deref()).await?;
             }
-            Judgement::Other => {
-                let message = self.changed(found.as_deref(), known.remembered.as_deref().unwrap_or_default());
-                if known.told.is_none_or(|it| it.elapsed() >= TELL) {
-                    known.told = Some(Instant::now());
-                    self.tell(&message);
-                }
-                return Err(Error::Denied(message));
+            info!(account, "the cluster's cloud account is remembered from now on");
+            known.remembered = Some(account);
+            known.is_written = true;
+        }
+        if judgement == Judgement::Other {
+            let message = self.changed(found.as_deref(), known.remembered.as_deref().unwrap_or_default());
+            if known.told.is_none_or(|it| it.elapsed() >= TELL) {
+                known.told = Some(Instant::now());
+                self.tell(&message, known.lease.clone());
             }
+            return Err(Error::Denied(message));
         }
         known.told = None;
         *self.told.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
@@ -212,10 +225,11 @@ impl Guard {
         )
     }
 
-    fn tell(&self, message: &str) {
+    fn tell(&self, message: &str, uid: Option<String>) {
         error!("{message}");
         if let Some(Ledger { lease, recorder, .. }) = &self.ledger {
-            recorder.record(lease.clone(), Severity::Warning, "CloudAccountChanged", message);
+            let about = ObjectReference { uid: uid.or(lease.uid.clone()), ..lease.clone() };
+            recorder.record(about, Severity::Warning, "CloudAccountChanged", message);
         }
     }
 }
@@ -225,18 +239,23 @@ impl Ledger {
         self.lease.name.as_deref().unwrap_or_default()
     }
 
-    async fn read(&self) -> Result<Option<String>> {
+    /// `None` if there is no Lease.
+    async fn read(&self) -> Result<Option<OnLease>> {
         let lease = object::within(self.leases.get_opt(self.name())).await.map_err(|error| {
             Error::Unavailable(format!(
                 "cannot read the cluster's cloud account from the Lease {}: {error}",
                 self.name()
             ))
         })?;
-        Ok(lease.and_then(|it| it.metadata.annotations?.remove(ANNOTATION)))
+        Ok(lease.map(|Lease { metadata, .. }| OnLease {
+            uid: metadata.uid,
+            account: metadata.annotations.and_then(|mut it| it.remove(ANNOTATION)),
+        }))
     }
 
-    async fn write(&self, account: &str) -> Result<()> {
-        let patch = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: account } } }));
+    /// Writes the account on the Lease with this UID, and on no other.
+    async fn write(&self, account: &str, uid: Option<&str>) -> Result<()> {
+        let patch = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: account }, "uid": uid } }));
         let (name, parameters) = (self.name(), PatchParams::default());
         match object::within(self.leases.patch(name, &parameters, &patch)).await {
             Ok(_) => Ok(()),
@@ -244,6 +263,27 @@ impl Ledger {
                 "cannot remember the cluster's cloud account on the Lease {name}: {error}"
             ))),
         }
+    }
+}
+
+impl Known {
+    /// Takes note of what the Lease says now, when the cloud tells this account.
+    fn turn_to(&mut self, OnLease { uid, account }: OnLease, found: Option<&str>) {
+        if self.lease.is_some() && self.lease != uid {
+            // A Lease that was made anew knows nothing, or what it was made with. This process has not forgotten.
+            self.is_written = account.is_some();
+            self.remembered = account.or(self.remembered.take());
+        } else if !self.is(found) && (account.is_some() || self.is_written || self.remembered.is_none()) {
+            // This process may be a new one, and know nothing yet; or a person has removed the annotation.
+            self.is_written = account.is_some();
+            self.remembered = account;
+        }
+        self.lease = uid;
+    }
+
+    /// Whether this is the remembered account.
+    fn is(&self, found: Option<&str>) -> bool {
+        self.remembered.is_some() && self.remembered.as_deref() == found
     }
 }
 
@@ -345,6 +385,29 @@ mod tests {
 
     fn account(cloud: &Arc<Cloud>) -> Account {
         Account::new(cloud.clone(), None)
+    }
+
+    #[test]
+    fn a_lease_made_anew_does_not_forget_the_account() {
+        let on_lease =
+            |uid: &str, account: Option<&str>| OnLease { uid: Some(uid.into()), account: account.map(Into::into) };
+        let mut known = Known::default();
+        let mut turn = |uid, account, found| {
+            known.turn_to(on_lease(uid, account), Some(found));
+            (known.remembered.clone(), known.is_written)
+        };
+        let of = |account: &str| Some(account.to_owned());
+        assert_eq!(turn("1", None, "a"), (None, false), "a new cluster");
+        assert_eq!(turn("1", Some("a"), "a"), (of("a"), true));
+        assert_eq!(turn("1", None, "a"), (of("a"), true), "a person has removed it: nothing to do");
+        assert_eq!(turn("2", None, "a"), (of("a"), false), "to be written again");
+        assert_eq!(turn("2", None, "a"), (of("a"), false), "the write has failed");
+        assert_eq!(turn("3", Some("b"), "a"), (of("b"), true), "what it was made with counts");
+        for _ in 0..2 {
+            assert_eq!(turn("4", None, "a"), (of("b"), false), "nobody has removed it");
+        }
+        assert_eq!(turn("4", Some("b"), "a"), (of("b"), true));
+        assert_eq!(turn("4", None, "a"), (None, false), "a person has removed it: another account may come");
     }
 
     #[tokio::test(start_paused = true)]

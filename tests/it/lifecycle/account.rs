@@ -1,0 +1,113 @@
+//! The cluster's cloud account, remembered on a Lease that somebody deletes while the process lives.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use cloud_provider::{Error, Identity};
+use controllers::{ACCOUNT_ANNOTATION, Account, Recorder};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::json;
+use tests::control_plane::{Cluster, cluster};
+use tests::wait;
+use tokio::task::JoinSet;
+
+const LEASE: &str = "cloud-controller-manager";
+
+/// A credential that belongs to one account after the other.
+struct Credential {
+    account: Mutex<String>,
+    version: AtomicU64,
+}
+
+impl Credential {
+    /// Another credential: whoever asks next asks the cloud.
+    fn becomes(&self, account: &str) {
+        account.clone_into(&mut self.account.lock().unwrap());
+        self.version.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Identity for Credential {
+    async fn identity(&self) -> cloud_provider::Result<Option<String>> {
+        Ok(Some(self.account.lock().unwrap().clone()))
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
+    }
+}
+
+fn leases(cluster: &Cluster) -> Api<Lease> {
+    Api::namespaced(cluster.admin.clone(), "kube-system")
+}
+
+/// Makes the Lease, as whoever leads would.
+async fn make(cluster: &Cluster) -> Lease {
+    let lease: Lease = serde_json::from_value(json!({ "metadata": { "name": LEASE } })).unwrap();
+    leases(cluster).create(&PostParams::default(), &lease).await.unwrap()
+}
+
+/// Deletes the Lease and makes it anew.
+async fn make_anew(cluster: &Cluster) -> Lease {
+    leases(cluster).delete(LEASE, &DeleteParams::default()).await.unwrap();
+    make(cluster).await
+}
+
+/// The account that the Lease holds.
+async fn held(cluster: &Cluster) -> Option<String> {
+    leases(cluster).get(LEASE).await.unwrap().annotations().get(ACCOUNT_ANNOTATION).cloned()
+}
+
+#[tokio::test]
+async fn a_lease_made_anew_gets_the_account_again() {
+    let cluster = cluster().await;
+    let credential = Arc::new(Credential { account: Mutex::new("ours".to_owned()), version: AtomicU64::new(1) });
+    let lease = make(&cluster).await;
+    let (recorder, sender) = Recorder::new(cluster.aerostat.clone(), "cloud-controller-manager");
+    let mut events = JoinSet::new();
+    events.spawn(sender);
+    let about = ObjectReference {
+        api_version: Some("coordination.k8s.io/v1".to_owned()),
+        kind: Some("Lease".to_owned()),
+        namespace: lease.namespace(),
+        name: Some(LEASE.to_owned()),
+        uid: lease.uid(),
+        ..ObjectReference::default()
+    };
+    let account = Account::new(credential.clone(), Some((cluster.aerostat.clone(), about, recorder)));
+    account.check().await.unwrap();
+    assert_eq!(held(&cluster).await.as_deref(), Some("ours"));
+
+    make_anew(&cluster).await;
+    credential.becomes("ours");
+    account.check().await.unwrap();
+    assert_eq!(held(&cluster).await.as_deref(), Some("ours"), "it is written again");
+
+    // Nor does a Lease without an annotation let another account in.
+    let last = make_anew(&cluster).await;
+    for _ in 0..2 {
+        credential.becomes("strangers");
+        let denied = account.check().await;
+        assert!(matches!(&denied, Err(Error::Denied(message)) if message.contains("\"ours\"")), "{denied:?}");
+        assert_eq!(held(&cluster).await.as_deref(), Some("ours"));
+    }
+    wait::until("an event on the Lease that is there", async || {
+        let events = cluster.audit().events().unwrap();
+        let about = |it: &serde_json::Value| it["involvedObject"]["uid"] == last.uid().unwrap_or_default();
+        events.iter().any(|it| it.body["reason"] == "CloudAccountChanged" && about(&it.body)).then_some(())
+    })
+    .await;
+
+    // A person says that the cluster has moved.
+    let moved = json!({ "metadata": { "annotations": { ACCOUNT_ANNOTATION: null } } });
+    leases(&cluster).patch(LEASE, &PatchParams::default(), &Patch::Merge(moved)).await.unwrap();
+    credential.becomes("strangers");
+    account.check().await.unwrap();
+    assert_eq!(held(&cluster).await.as_deref(), Some("strangers"));
+}
