@@ -1,3 +1,6 @@
+/// The annotation of the Lease with which a person lets more be written to the cloud, for one window. Its value is `true`.
+pub const APPROVAL: &str = "aerostat.dev/cloud-writes-approved";
+
 /// How much Kubernetes asks to have changed in the cloud: how much a provider may write depends on it.
 ///
 /// Nothing that a provider says or does is counted here.

@@ -14,7 +14,7 @@ mod notice;
 mod place;
 mod text;
 
-pub use crate::demand::Demand;
+pub use crate::demand::{APPROVAL, Demand};
 pub use crate::description::{Annotation, Description, Endpoint, Permission, Setting};
 pub use crate::error::{Error, Result};
 pub use crate::identity::Identity;

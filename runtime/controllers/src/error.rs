@@ -10,7 +10,7 @@ pub(crate) const NODES: BackOff = BackOff { first: Duration::from_millis(5), lon
 /// The longest pause that a cloud can ask for.
 pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// When something is tried again that waits for a person.
-const SHOWN: Duration = Duration::from_secs(300);
+pub(crate) const SHOWN: Duration = Duration::from_secs(300);
 
 /// When something that failed is tried again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

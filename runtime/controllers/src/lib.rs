@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod budget;
 mod demands;
 mod error;
 mod events;
@@ -28,8 +29,8 @@ mod notices;
 mod object;
 mod queue;
 pub mod service;
-mod watch;
 mod version;
+mod watch;
 mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};

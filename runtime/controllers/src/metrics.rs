@@ -29,6 +29,8 @@ pub struct Metrics {
     pub(crate) host_update: Histogram,
     /// For how long the load balancer has been pending that has been so longest.
     pub(crate) longest_pending: Gauge,
+    /// Load balancers of vanished Services that were not deleted because enough were.
+    pub(crate) load_balancers_withheld: IntCounter,
     withheld: IntCounterVec,
 }
 
@@ -107,6 +109,10 @@ impl Metrics {
                 "aerostat_load_balancer_longest_pending_seconds",
                 "For how long the load balancer has been pending that has been so longest; 0 if none is",
             ))?,
+            load_balancers_withheld: IntCounter::new(
+                "aerostat_load_balancer_deletions_withheld_total",
+                "Load balancers that were not deleted although their Service vanished, because enough were lately",
+            )?,
             withheld: IntCounterVec::new(
                 Opts::new(
                     "aerostat_node_deletions_withheld_total",
@@ -129,6 +135,7 @@ impl Metrics {
         registry.register(Box::new(metrics.host_pass.clone()))?;
         registry.register(Box::new(metrics.host_update.clone()))?;
         registry.register(Box::new(metrics.longest_pending.clone()))?;
+        registry.register(Box::new(metrics.load_balancers_withheld.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;
         Ok(metrics)
     }

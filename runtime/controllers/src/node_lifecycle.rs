@@ -10,7 +10,6 @@
 //! A node is deleted only if its machine was missing in two looks in a row, each an answer of its own to a question about
 //! it alone, the last one after a complete sweep that lacks it too. Errors prove nothing.
 
-mod budget;
 mod confirm;
 mod plan;
 mod watchlist;
@@ -30,6 +29,7 @@ use tokio::time::Instant;
 use tracing::{error, warn};
 
 use crate::account::Account;
+use crate::budget::Spent;
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
@@ -38,11 +38,10 @@ use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
 
-use self::budget::Spent;
 use self::plan::Reason;
 use self::watchlist::Watchlist;
 
-pub use self::budget::Budget;
+pub use crate::budget::Budget;
 
 /// The source of this controller's events.
 pub const COMPONENT: &str = "cloud-node-lifecycle-controller";

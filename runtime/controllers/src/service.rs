@@ -27,6 +27,7 @@ mod sync;
 #[cfg(test)]
 mod testing;
 mod unknown;
+mod vanished;
 mod wish;
 mod write;
 
@@ -42,6 +43,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::account::Account;
+use crate::budget::Spent;
 use crate::demands::Demands;
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{Recorder, Severity, reference};
@@ -102,6 +104,8 @@ struct Controller {
     changes: Changes,
     confirmations: Confirmations,
     memory: Mutex<Memory>,
+    /// The deletions for Services that vanished.
+    vanished: Mutex<Spent>,
     notices: Mutex<Notices>,
     queue: Arc<WorkQueue>,
     back_off: BackOff,
@@ -154,6 +158,7 @@ pub async fn run(
         metrics,
         services: services.clone(),
         memory: Mutex::new(Memory::new(counted)),
+        vanished: Mutex::default(),
         notices: Mutex::default(),
         queue: queue.clone(),
         back_off: BackOff { first: options.retry_base, longest: options.retry_base.saturating_mul(LONGEST) },

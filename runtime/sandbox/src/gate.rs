@@ -47,7 +47,7 @@ pub(crate) use self::policy::{Mode, Permitted};
 pub use self::request::Method;
 pub(crate) use self::request::{GuestRequest, GuestResponse, SendError};
 pub use self::resolve::Resolve;
-pub use self::writes::{APPROVAL, Demands, Withheld, WriteLimits};
+pub use self::writes::{Demands, Withheld, WriteLimits};
 
 use self::audit::Entry;
 use self::budget::Budget;

@@ -30,8 +30,8 @@ pub use crate::compile::{COMMAND as COMPILE_COMMAND, CompileLimits, compile_for_
 pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings, Credentials};
 pub use crate::engine::Sandbox;
 pub use crate::gate::{
-    APPROVAL, Addresses, ApiServer, BaseUrl, Demands, Endpoint, EndpointLimits, Fence, Gate, GateError, GateSettings,
-    Method, Networks, NodeNetwork, NodeNetworkKind, Origin, PathPattern, Resolve, Rule, Withheld, WriteLimits,
+    Addresses, ApiServer, BaseUrl, Demands, Endpoint, EndpointLimits, Fence, Gate, GateError, GateSettings, Method,
+    Networks, NodeNetwork, NodeNetworkKind, Origin, PathPattern, Resolve, Rule, Withheld, WriteLimits,
 };
 pub use crate::metrics::Metrics;
 pub use crate::provider::{LoadError, Provider, ProviderSettings};

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use cloud_provider::APPROVAL;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use sandbox::APPROVAL;
 
 /// One candidate's view of the Lease.
 pub(super) struct Election {

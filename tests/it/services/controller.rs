@@ -42,6 +42,8 @@ pub(crate) struct Controller {
     pub(crate) registry: Registry,
     /// The nodes as the controller knows them.
     pub(crate) nodes: Nodes,
+    /// What Services ask for, and what a person has approved.
+    pub(crate) demands: Demands,
     run: JoinSet<()>,
     /// Ends with its source: the watch never does, and the sender when nobody can record any more.
     beside: JoinSet<()>,
@@ -76,10 +78,11 @@ impl Controller {
         });
         beside.spawn(sender);
         let mut run = JoinSet::new();
+        let asked = demands.clone();
         let run_it =
-            service::run(client, nodes.clone(), None, cloud, account, demands, recorder, metrics, options, shutdown);
+            service::run(client, nodes.clone(), None, cloud, account, asked, recorder, metrics, options, shutdown);
         run.spawn(run_it);
-        Controller { registry, nodes, run, beside, stop }
+        Controller { registry, nodes, demands, run, beside, stop }
     }
 
     /// Asks the controller to end.

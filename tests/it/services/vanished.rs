@@ -1,9 +1,14 @@
 //! Services that vanish without having waited for their load balancer, and others that get their names.
 
+use controllers::Account;
+use http::Method;
 use kube::ResourceExt;
 use kube::api::PostParams;
 use serde_json::json;
 use tests::control_plane::{Cluster, any_cluster};
+use tests::faults::{Fault, Faults};
+use tests::lagging::Recorded;
+use tests::wait;
 
 use crate::cloud::{Act, Cloud, ready, unavailable};
 use crate::controller::{
@@ -11,15 +16,20 @@ use crate::controller::{
     services, settled, told,
 };
 
-/// Takes a Service away, whatever holds it.
+/// Takes the Service s1 away, whatever holds it.
 async fn tear_out(cluster: &Cluster) {
-    patch(cluster, "s1", json!({ "metadata": { "finalizers": null } })).await;
-    delete(cluster, "s1").await;
+    tear_out_named(cluster, "s1").await;
+}
+
+/// Takes a Service away, whatever holds it.
+async fn tear_out_named(cluster: &Cluster, name: &str) {
+    patch(cluster, name, json!({ "metadata": { "finalizers": null } })).await;
+    delete(cluster, name).await;
     let stripped = json!({ "metadata": { "finalizers": null } });
     // The controller may have put its finalizer back between the two.
     let params = kube::api::PatchParams::default();
-    drop(services(cluster).patch("s1", &params, &kube::api::Patch::Merge(stripped)).await);
-    gone(cluster, "s1").await;
+    drop(services(cluster).patch(name, &params, &kube::api::Patch::Merge(stripped)).await);
+    gone(cluster, name).await;
 }
 
 #[tokio::test]
@@ -131,4 +141,100 @@ async fn case_116_what_a_call_brought_after_its_service_had_vanished_is_deleted(
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
     assert_eq!((calls[1].act, calls[1].wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+}
+
+/// Waits until a list was answered with a recorded one.
+async fn answered(faults: &Faults) {
+    let times = async || (Recorded::answered(faults) > 0).then_some(());
+    wait::until("a list is answered with the recorded one", times).await;
+}
+
+fn deletions(cloud: &Cloud, service: &str) -> usize {
+    cloud.about(service).iter().filter(|it| it.act == Act::Delete).count()
+}
+
+#[tokio::test]
+async fn an_older_list_deletes_no_load_balancer() {
+    let cluster = any_cluster().await;
+    let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
+    let older = Recorded::now(&cluster.admin, "services").await;
+    let client = cluster.through(&proxy, &faults);
+    let _controller = Controller::start_as(client, cloud.offered(), Account::any(), one());
+    create(&cluster, &service("s1")).await;
+    told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
+
+    older.answer(&faults, 2);
+    proxy.cut();
+    answered(&faults).await;
+    settled(&cluster).await;
+    assert_eq!(deletions(&cloud, "s1"), 0);
+    assert_eq!(Recorded::answered(&faults), 2, "an older list is discarded, and another one asked for");
+    addressed(&cluster, "s1", "192.0.2.1").await;
+}
+
+#[tokio::test]
+async fn a_service_that_a_list_lacks_is_asked_for_before_deletion() {
+    let cluster = any_cluster().await;
+    let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
+    let client = cluster.through(&proxy, &faults);
+    let _controller = Controller::start_as(client, cloud.offered(), Account::any(), one());
+    create(&cluster, &service("s1")).await;
+    told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
+
+    // A list that is not older, and lacks a Service that is there.
+    settled(&cluster).await;
+    Recorded::now(&cluster.admin, "services").await.without("s1").answer(&faults, 1);
+    proxy.cut();
+    answered(&faults).await;
+    settled(&cluster).await;
+    assert_eq!(deletions(&cloud, "s1"), 0);
+    resize(&cluster, "s1", "2").await;
+    called(&cloud, "s1", 2).await;
+    assert_eq!(deletions(&cloud, "s1"), 0);
+}
+
+#[tokio::test]
+async fn without_an_answer_about_a_vanished_service_nothing_is_deleted() {
+    let cluster = any_cluster().await;
+    let (cloud, faults) = (Cloud::new(), Faults::new());
+    faults.set(Fault::status(Method::GET, "/services/s1$", 500, "InternalError", "injected failure"));
+    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+    create(&cluster, &service("s1")).await;
+    told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
+    tear_out(&cluster).await;
+    let events = told(&cluster, "s1", "DeleteLoadBalancerFailed", 2).await;
+    let failed = "Warning DeleteLoadBalancerFailed: Error deleting load balancer: cannot find out whether the Service \
+                  is gone: injected failure";
+    assert!(events.iter().any(|it| it == failed), "{events:#?}");
+    assert_eq!(deletions(&cloud, "s1"), 0);
+    faults.clear();
+    told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
+    assert_eq!(deletions(&cloud, "s1"), 1);
+}
+
+#[tokio::test]
+async fn when_many_services_vanish_most_wait_for_approval() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    let controller = Controller::start(&cluster, &cloud, one());
+    let names = ["s1", "s2", "s3", "s4", "s5"];
+    for name in names {
+        create(&cluster, &service(name)).await;
+        told(&cluster, name, "EnsuredLoadBalancer", 1).await;
+    }
+    for name in names {
+        tear_out_named(&cluster, name).await;
+    }
+    settled(&cluster).await;
+    let deleted = || names.iter().filter(|it| deletions(&cloud, it) > 0).count();
+    assert_eq!(deleted(), 3);
+    for name in names.iter().filter(|it| deletions(&cloud, it) == 0) {
+        let events = told(&cluster, name, "LoadBalancerNotDeleted", 1).await;
+        let event = events.iter().find(|it| it.contains("LoadBalancerNotDeleted")).unwrap();
+        let parts = [name, "at most 3", "600 s", "aerostat.dev/cloud-writes-approved: \"true\"", "Lease"];
+        assert!(parts.iter().all(|it| event.contains(it)), "{event}");
+    }
+    assert!(controller.counter("aerostat_load_balancer_deletions_withheld_total") >= 2.0);
+    controller.demands.approve(tokio::time::Instant::now());
+    wait::until("all load balancers are deleted", async || (deleted() == names.len()).then_some(())).await;
 }

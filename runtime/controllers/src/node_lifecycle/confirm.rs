@@ -152,7 +152,7 @@ impl Controller {
     async fn delete(&self, node: &Node) {
         let counts = !plan::is_approved(node);
         let budget = &self.options.budget;
-        if counts && let Err(deletions) = self.spent().take(budget, self.nodes_with_provider_id(), Instant::now()) {
+        if counts && let Err(deletions) = self.spent().take(budget, self.nodes_with_provider_id(), 1, Instant::now()) {
             return self.withhold(node, &Reason::Budget { deletions, window: budget.window });
         }
         let (name, about) = (node.name_any(), about(node));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cloud_provider::Error as CloudError;
 
-use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, chain};
+use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, SHOWN, chain};
 use crate::object;
 use crate::service::hosts::{Host, names};
 use crate::service::wish::Invalid;
@@ -40,6 +40,12 @@ pub(super) enum Error {
     /// The cloud did not delete what a Service had that is not there any more.
     #[error("failed to delete load balancer")]
     Vanished(#[source] CloudError),
+    /// The API server did not say whether such a Service is gone.
+    #[error("cannot find out whether the Service is gone")]
+    Unknown(#[source] object::Error),
+    /// Enough load balancers of such Services were deleted lately.
+    #[error("{0}")]
+    Withheld(String),
     /// The finalizer could not be taken off.
     #[error("failed to remove load balancer cleanup finalizer")]
     Release(#[source] object::Error),
@@ -74,6 +80,7 @@ impl Error {
         match self.cloud() {
             Some(CloudError::Invalid(_) | CloudError::Denied(_)) if self.is_of_a_deletion() => Pause::AtLeast(longest),
             Some(error) => back_off.pause(failures, error),
+            None if matches!(self, Self::Withheld(_)) => Pause::AtLeast(SHOWN),
             None => Pause::AtLeast(back_off.after(failures)),
         }
     }
@@ -81,8 +88,8 @@ impl Error {
     /// Whether it stands in the way of a deletion.
     fn is_of_a_deletion(&self) -> bool {
         match self {
-            Self::Delete(_) | Self::Vanished(_) | Self::Release(_) => true,
-            Self::Finalizer(_) | Self::Ensure(_) | Self::Update { .. } | Self::Status(_) => false,
+            Self::Delete(_) | Self::Vanished(_) | Self::Unknown(_) | Self::Release(_) => true,
+            Self::Finalizer(_) | Self::Ensure(_) | Self::Update { .. } | Self::Status(_) | Self::Withheld(_) => false,
         }
     }
 
@@ -99,6 +106,8 @@ impl Error {
                 ),
             ),
             Self::Vanished(source) => ("DeleteLoadBalancerFailed", format!("Error deleting load balancer: {source}")),
+            Self::Unknown(_) => ("DeleteLoadBalancerFailed", format!("Error deleting load balancer: {}", chain(self))),
+            Self::Withheld(why) => ("LoadBalancerNotDeleted", why.clone()),
             Self::Finalizer(_) | Self::Ensure(_) | Self::Status(_) | Self::Delete(_) | Self::Release(_) => {
                 ("SyncLoadBalancerFailed", format!("Error syncing load balancer: {}", chain(self)))
             }
@@ -108,6 +117,7 @@ impl Error {
     /// What stands in the way.
     pub(super) fn obstacle(&self) -> Obstacle {
         match self.cloud() {
+            None if matches!(self, Self::Withheld(_)) => Obstacle::Right,
             Some(CloudError::Invalid(_)) => Obstacle::Wish,
             Some(CloudError::Denied(_)) => Obstacle::Right,
             Some(CloudError::RetryAfter { .. } | CloudError::Crashed { .. } | CloudError::Unavailable(_)) => {
@@ -126,6 +136,9 @@ impl Error {
         match self.cloud() {
             Some(CloudError::Denied(_) | CloudError::Invalid(_)) if self.is_of_a_deletion() => {
                 "correct what the message names; tried again every 30 seconds"
+            }
+            None if matches!(self, Self::Withheld(_)) => {
+                "annotate the Lease as the message says, or wait; tried again when that is done, and every 5 minutes"
             }
             Some(CloudError::Denied(_)) => {
                 "check the endpoint's credential, what it is entitled to, and what --cloud-config allows; tried again \
@@ -153,7 +166,7 @@ impl Error {
             Self::Ensure(error) | Self::Delete(error) | Self::Vanished(error) | Self::Update { source: error, .. } => {
                 Some(error)
             }
-            Self::Finalizer(_) | Self::Status(_) | Self::Release(_) => None,
+            Self::Finalizer(_) | Self::Status(_) | Self::Release(_) | Self::Unknown(_) | Self::Withheld(_) => None,
         }
     }
 }

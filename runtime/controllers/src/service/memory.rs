@@ -53,6 +53,8 @@ pub(super) struct Entry {
     cause: Cause,
     /// Whether a call may have given it a load balancer.
     pub(super) may_stand: bool,
+    /// Whether the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
+    pub(super) is_gone: bool,
     /// What the provider asked to keep last, written or not.
     pub(super) memo: Option<String>,
     /// Where it was reached last.
@@ -233,6 +235,7 @@ impl Entry {
             state: State::Open,
             cause: Cause::Service,
             may_stand: false,
+            is_gone: false,
             memo: status::memo(service).map(str::to_owned),
             waiting: None,
             current,
@@ -332,9 +335,14 @@ impl Entry {
         }
     }
 
+    /// Whether the deletion of its load balancer has begun.
+    pub(super) fn is_deleting(&self) -> bool {
+        matches!(self.state, State::Deleting(_))
+    }
+
     /// Begins or goes on to delete what was wished for. Returns whether it begins.
     pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
-        let begins = !matches!(self.state, State::Deleting(_));
+        let begins = !self.is_deleting();
         if begins {
             self.count_change(now);
             self.waiting = None;

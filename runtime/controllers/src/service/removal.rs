@@ -1,12 +1,11 @@
 //! Taking a load balancer away: the cloud first, what keeps the Service last.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cloud_provider::{Error as CloudError, LoadBalancer, Removal, Standing, Unfinished};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use tokio::time::Instant;
-use tracing::{debug, info};
+use tracing::debug;
 
 use crate::events::{Severity, reference};
 use crate::inventory::sweep::{CALL, late};
@@ -65,7 +64,7 @@ impl Controller {
 
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
     /// the Service only says of itself.
-    async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Removal, CloudError> {
+    pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Removal, CloudError> {
         let removal = self.call_delete(about, &unwanted).await?;
         let Some((memo, holder)) = self.foreign(&unwanted, &removal) else { return Ok(removal) };
         self.tell_of_another(about, &memo, &holder);
@@ -118,61 +117,6 @@ impl Controller {
         Ok(Step::Made(Next::Done))
     }
 
-    /// Deletes what a Service had that is not there any more: nothing keeps its load balancer but our memory. Returns
-    /// when to come back, if the cloud is busy with it.
-    pub(super) async fn bury(&self, key: &str, service: Option<&Service>) -> Result<Option<Duration>, Error> {
-        let now = Instant::now();
-        let (about, unwanted) = {
-            let mut memory = self.memory();
-            let Some(entry) = memory.get(key) else { return Ok(None) };
-            if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(entry.uid.as_str())) {
-                return Ok(None);
-            }
-            if let Some(pause) = entry.deleting(now) {
-                return Ok(Some(pause));
-            }
-            let (may_stand, memo, current) = (entry.may_stand, entry.memo.clone(), entry.current.clone());
-            match entry.wish.clone().filter(|_| may_stand) {
-                Some(wish) => (entry.about.clone(), LoadBalancer { memo, current, ..wish }),
-                None => {
-                    memory.forget(key);
-                    return Ok(None);
-                }
-            }
-        };
-        if let Some(holder) = self.heir(&unwanted) {
-            info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
-            self.memory().forget(key);
-            return Ok(None);
-        }
-        self.account.check().await.map_err(Error::Vanished)?;
-        if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
-            self.tell_of_deletion(&about);
-        }
-        match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
-            Removal::Done => {
-                self.memory().forget(key);
-                self.tell_of_the_end(&about);
-                Ok(None)
-            }
-            Removal::Pending(it) => {
-                let after = held(it.after);
-                let mut memory = self.memory();
-                if let Some(entry) = memory.get(key) {
-                    entry.memo = it.standing.memo.or(unwanted.memo);
-                    entry.wait(&it.because, Instant::now());
-                    entry.follow(Then::Deleting(now + after));
-                }
-                Ok(Some(after))
-            }
-        }
-    }
-
-    /// Which Service has the memo of one that is gone.
-    fn heir(&self, unwanted: &LoadBalancer) -> Option<String> {
-        memos::watched(&unwanted.owner.uid, unwanted.memo.as_deref()?, &self.services.all()).next()
-    }
-
     fn end(&self, key: &str) {
         if let Some(entry) = self.memory().get(key) {
             entry.end_deletion();
@@ -186,11 +130,11 @@ impl Controller {
         self.recorder.record(about.clone(), Severity::Warning, "LoadBalancerNotDeleted", &message);
     }
 
-    fn tell_of_deletion(&self, about: &ObjectReference) {
+    pub(super) fn tell_of_deletion(&self, about: &ObjectReference) {
         self.recorder.record(about.clone(), Severity::Normal, "DeletingLoadBalancer", "Deleting load balancer");
     }
 
-    fn tell_of_the_end(&self, about: &ObjectReference) {
+    pub(super) fn tell_of_the_end(&self, about: &ObjectReference) {
         self.recorder.record(about.clone(), Severity::Normal, "DeletedLoadBalancer", "Deleted load balancer");
     }
 }

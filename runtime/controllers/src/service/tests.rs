@@ -24,6 +24,28 @@ struct Fake {
     deleted: Mutex<Vec<LoadBalancer>>,
 }
 
+/// There is no such Service.
+fn none(name: &str) -> (u16, Value) {
+    let details = json!({ "name": name, "kind": "services" });
+    (404, failure(404, "NotFound", details))
+}
+
+fn failure(code: u16, reason: &str, details: Value) -> Value {
+    json!({ "kind": "Status", "status": "Failure", "message": "no", "reason": reason, "code": code, "details": details })
+}
+
+/// An API server that knows one Service at most. `None` of `found` is the honest answer that there is no such Service.
+fn api_server(found: Arc<Mutex<Option<(u16, Value)>>>) -> Client {
+    let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let name = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+        assert_eq!(request.uri().query().unwrap_or_default(), "", "a consistent read");
+        let (code, body) = found.lock().unwrap().clone().unwrap_or_else(|| none(&name));
+        let response = http::Response::builder().status(code);
+        async move { response.body(kube::client::Body::from(body.to_string().into_bytes())) }
+    });
+    Client::new(server, "default")
+}
+
 #[async_trait]
 impl LoadBalancers for Fake {
     async fn ensure(&self, _: &LoadBalancer) -> Reply<CloudResult<Progress>> {
@@ -47,6 +69,8 @@ impl Identity for Fake {
 struct Rig {
     controller: Controller,
     cloud: Arc<Fake>,
+    /// What the API server answers when it is asked for a Service, if not that there is none.
+    found: Arc<Mutex<Option<(u16, Value)>>>,
     events: Receiver<Recorded>,
 }
 
@@ -63,9 +87,9 @@ impl Rig {
             known.apply(event, &mut writer, |_, _| {});
         }
         let (recorder, events) = Recorder::captured();
-        let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+        let found = Arc::default();
         let controller = Controller {
-            client: Client::try_from(nowhere).unwrap(),
+            client: api_server(Arc::clone(&found)),
             cluster: cluster(),
             load_balancers: cloud.clone(),
             identity: cloud.clone(),
@@ -77,12 +101,13 @@ impl Rig {
             confirmations: Confirmations::new(None, Nodes::of([])),
             services: known,
             memory: Mutex::default(),
+            vanished: Mutex::default(),
             notices: Mutex::default(),
             queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
             back_off: BackOff { first: SECOND, longest: 60 * SECOND },
             metrics,
         };
-        Self { controller, cloud, events }
+        Self { controller, cloud, found, events }
     }
 
     /// The cloud was asked about a Service that is not there any more.
@@ -105,6 +130,11 @@ impl Rig {
 
     fn told(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.events.try_recv().ok()).map(|it| it.reason).collect()
+    }
+
+    /// What the API server answers from now on when it is asked for a Service.
+    fn finds(&self, code: u16, body: Value) {
+        *self.found.lock().unwrap() = Some((code, body));
     }
 
     fn is_forgotten(&self, service: &Service) -> bool {
@@ -233,4 +263,103 @@ async fn case_116_only_what_may_have_a_load_balancer_is_looked_at_when_it_is_gon
     rig.remember(&standing("s1", "u1", Some("lb-1")));
     rig.controller.heard("default/s1", None);
     assert_eq!(depth(), 1);
+}
+
+#[tokio::test]
+async fn a_service_that_is_there_keeps_its_load_balancer() {
+    let there = standing("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([], [Ok(Removal::Done)]);
+    rig.remember(&there);
+    rig.finds(200, serde_json::to_value(&there).unwrap());
+    assert_eq!(rig.bring(&there).await.unwrap(), Next::After(10 * SECOND));
+    assert!(rig.deleted().is_empty() && !rig.is_forgotten(&there) && rig.told().is_empty());
+
+    rig.finds(200, serde_json::to_value(standing("s1", "u2", None)).unwrap());
+    assert_eq!(rig.bring(&there).await.unwrap(), Next::Done);
+    assert_eq!(rig.deleted(), [Some("lb-1".to_owned())], "another Service has its name");
+}
+
+#[tokio::test]
+async fn an_older_namesake_takes_nothing_from_a_service() {
+    let (older, there) = (standing("s1", "u0", None), standing("s1", "u1", Some("lb-1")));
+    let rig = Rig::new([older], []);
+    rig.remember(&there);
+    rig.finds(200, serde_json::to_value(&there).unwrap());
+    assert_eq!(rig.bring(&there).await.unwrap(), Next::After(10 * SECOND));
+    let memo = rig.controller.memory().get("default/s1").and_then(|it| it.memo.clone());
+    assert_eq!(memo.as_deref(), Some("lb-1"), "it is remembered");
+}
+
+#[tokio::test]
+async fn what_is_no_answer_about_a_service_deletes_nothing() {
+    let gone = standing("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([], [Ok(Removal::Done)]);
+    rig.remember(&gone);
+    let nothing = || Value::Null;
+    let another = json!({ "name": "s2", "kind": "services" });
+    let namespace = json!({ "name": "s1", "kind": "namespaces" });
+    for (code, body) in [
+        (500, failure(500, "InternalError", nothing())),
+        (403, failure(403, "Forbidden", nothing())),
+        (404, failure(404, "NotFound", nothing())),
+        (404, failure(404, "NotFound", another)),
+        (404, failure(404, "NotFound", namespace)),
+        (404, json!("404 page not found")),
+        (200, json!("a page")),
+    ] {
+        rig.finds(code, body.clone());
+        let Err(error @ Error::Unknown(_)) = rig.bring(&gone).await else { panic!("{code} {body} is an answer") };
+        assert_eq!(error.event().0, "DeleteLoadBalancerFailed");
+        assert_eq!(error.pause(rig.controller.back_off, 1), Pause::AtLeast(2 * SECOND));
+    }
+    assert!(rig.deleted().is_empty() && rig.told().is_empty());
+    *rig.found.lock().unwrap() = None;
+    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.deleted().len(), 1);
+}
+
+/// Lets all of these Services vanish. Returns how many load balancers were deleted.
+async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
+    let before = rig.deleted().len();
+    for service in gone.iter().filter(|it| !rig.is_forgotten(it)) {
+        match rig.bring(service).await {
+            Ok(next) => assert_eq!(next, Next::Done),
+            Err(error @ Error::Withheld(_)) => {
+                rig.controller.show(&key(service), &error);
+                assert_eq!(error.pause(rig.controller.back_off, 0), Pause::AtLeast(300 * SECOND));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    rig.deleted().len() - before
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
+    let gone: Vec<_> = (0..50).map(|it| standing(&format!("s{it}"), &format!("u{it}"), None)).collect();
+    let mut rig = Rig::new([], (0..50).map(|_| Ok(Removal::Done)));
+    gone.iter().for_each(|it| rig.remember(it));
+    assert_eq!(bring_all(&rig, &gone).await, 5, "a tenth");
+    assert_eq!(bring_all(&rig, &gone).await, 0);
+    assert_eq!(rig.controller.metrics.load_balancers_withheld.get(), 90);
+    let told = rig.told().into_iter().filter(|it| it == "LoadBalancerNotDeleted").count();
+    assert_eq!(told, 45, "once for each");
+    tokio::time::advance(600 * SECOND).await;
+    assert_eq!(bring_all(&rig, &gone).await, 4, "a tenth of those that are left");
+    rig.controller.demands.approve(Instant::now());
+    let waiting = rig.controller.memory().allowed(rig.controller.rights()).len();
+    assert_eq!(waiting, 41, "whoever waits is looked at again");
+    assert_eq!(bring_all(&rig, &gone).await, 41);
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_vanished_services_always_lose_theirs_and_a_retry_is_free() {
+    let gone: Vec<_> = (0..5).map(|it| standing(&format!("s{it}"), &format!("u{it}"), None)).collect();
+    let down = || Err(CloudError::Unavailable("down".to_owned()));
+    let rig = Rig::new([], [down(), down(), Ok(Removal::Done), Ok(Removal::Done), Ok(Removal::Done)]);
+    gone.iter().for_each(|it| rig.remember(it));
+    for _ in 0..2 {
+        assert!(matches!(rig.bring(&gone[0]).await, Err(Error::Vanished(_))));
+    }
+    assert_eq!(bring_all(&rig, &gone).await, 3);
 }

@@ -7,14 +7,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cloud_provider::Demand;
+use cloud_provider::{APPROVAL, Demand};
 use http::StatusCode;
 
 use super::policy::{Code, Denied, Permitted};
 use super::request::Method;
-
-/// The annotation of the Lease with which a person lifts the limits for one window. Its value is `true`.
-pub const APPROVAL: &str = "aerostat.dev/cloud-writes-approved";
 
 /// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
 const DELETIONS_PER_CHANGE: u32 = 2;

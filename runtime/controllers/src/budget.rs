@@ -1,0 +1,105 @@
+//! How many objects may be deleted in how long. No clock: it is told the time.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A bound on deletions, so that a wrong answer costs a few objects and not the cluster.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Budget {
+    /// Of all objects so many percent may be deleted in one window; but always a few. Nodes are those that have a provider
+    /// id, and always one may go.
+    pub percent: u8,
+    /// How long a deletion counts.
+    pub window: Duration,
+}
+
+/// When objects were deleted, and how many there were then.
+#[derive(Debug, Default)]
+pub(crate) struct Spent(VecDeque<(Instant, usize)>);
+
+impl Budget {
+    /// How many of so many objects may be deleted in one window.
+    fn deletions(&self, objects: usize, least: usize) -> usize {
+        (objects * usize::from(self.percent) / 100).max(least)
+    }
+}
+
+impl Spent {
+    /// Takes one deletion, when there are so many objects; `least` may go in any case. The share is that of the most objects
+    /// in this window: what was deleted does not make it smaller.
+    ///
+    /// # Errors
+    ///
+    /// The number of deletions in this window, if all of them are spent.
+    pub(crate) fn take(&mut self, budget: &Budget, objects: usize, least: usize, now: Instant) -> Result<(), usize> {
+        while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= budget.window) {
+            self.0.pop_front();
+        }
+        let most = self.0.iter().map(|(_, objects)| *objects).max().unwrap_or_default().max(objects);
+        let deletions = budget.deletions(most, least);
+        if self.0.len() >= deletions {
+            return Err(deletions);
+        }
+        self.0.push_back((now, objects));
+        Ok(())
+    }
+
+    /// Puts the last deletion back: it did not happen.
+    pub(crate) fn put_back(&mut self) {
+        self.0.pop_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_may_go_but_always_one() {
+        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let deletions: Vec<_> = [0, 1, 9, 10, 19, 20, 100, 500].map(|nodes| budget.deletions(nodes, 1)).into();
+        assert_eq!(deletions, [1, 1, 1, 1, 1, 2, 10, 50]);
+        assert_eq!(Budget { percent: 0, ..budget }.deletions(1000, 1), 1);
+        assert_eq!([20, 40].map(|it| budget.deletions(it, 3)), [3, 4], "or always three");
+        assert_eq!(Budget { percent: 100, ..budget }.deletions(1000, 1), 1000);
+    }
+
+    #[test]
+    fn adv_71_of_five_hundred_nodes_fifty_may_go_in_any_ten_minutes() {
+        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let (mut spent, start) = (Spent::default(), Instant::now());
+        let mut at = Vec::new();
+        for second in 0..3600 {
+            if spent.take(&budget, 500, 1, start + Duration::from_secs(second)).is_ok() {
+                at.push(second);
+            }
+        }
+        assert_eq!(at.len(), 300);
+        for second in 0..3000 {
+            let window = second..second + 600;
+            assert!(at.iter().filter(|it| window.contains(*it)).count() <= 50, "from second {second} on");
+        }
+    }
+
+    #[test]
+    fn the_share_stays_while_nodes_go() {
+        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let (mut spent, now) = (Spent::default(), Instant::now());
+        let taken = (0..100).take_while(|gone| spent.take(&budget, 100 - gone, 1, now).is_ok()).count();
+        assert_eq!(taken, 10);
+        assert_eq!(spent.take(&budget, 90, 1, now), Err(10));
+        assert_eq!(spent.take(&budget, 200, 1, now), Ok(()), "there are more nodes now");
+    }
+
+    #[test]
+    fn what_did_not_happen_does_not_count() {
+        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let (mut spent, now) = (Spent::default(), Instant::now());
+        assert_eq!(spent.take(&budget, 10, 1, now), Ok(()));
+        assert_eq!(spent.take(&budget, 10, 1, now), Err(1));
+        spent.put_back();
+        assert_eq!(spent.take(&budget, 10, 1, now), Ok(()));
+    }
+}

@@ -1,0 +1,141 @@
+//! Services that are not there any more, and did not wait for their load balancers to go: nothing keeps these but our memory.
+//!
+//! The watch shows the Service no more; the API server, asked for it alone, knows it no more either; and only so many go in
+//! a while.
+
+use std::time::Duration;
+
+use cloud_provider::{APPROVAL, LoadBalancer, Removal};
+use k8s_openapi::api::core::v1::{ObjectReference, Service};
+use kube::api::Api;
+use kube::core::Status;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::budget::Budget;
+use crate::lean::Lean;
+use crate::object;
+use crate::service::Controller;
+use crate::service::error::Error;
+use crate::service::memory::Then;
+use crate::service::memos;
+use crate::service::sync::held;
+
+/// Of all load balancers at most so many are deleted because their Services vanished.
+const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
+/// So many in any case.
+const LEAST: usize = 3;
+/// When it is looked again at a Service that the API server has, and the watch does not show.
+const BEHIND: Duration = Duration::from_secs(10);
+
+impl Controller {
+    /// Deletes what a Service had that is not there any more. `service` is what has its name now. Returns when to come back,
+    /// if the cloud is busy with it, or if the Service is there after all.
+    pub(super) async fn bury(&self, key: &str, service: Option<&Service>) -> Result<Option<Duration>, Error> {
+        let now = Instant::now();
+        let (about, unwanted, is_gone) = {
+            let mut memory = self.memory();
+            let Some(entry) = memory.get(key) else { return Ok(None) };
+            if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(entry.uid.as_str())) {
+                return Ok(None);
+            }
+            if let Some(pause) = entry.deleting(now) {
+                return Ok(Some(pause));
+            }
+            let (may_stand, memo, current) = (entry.may_stand, entry.memo.clone(), entry.current.clone());
+            match entry.wish.clone().filter(|_| may_stand) {
+                Some(wish) => (entry.about.clone(), LoadBalancer { memo, current, ..wish }, entry.is_gone),
+                None => {
+                    memory.forget(key);
+                    return Ok(None);
+                }
+            }
+        };
+        if !is_gone {
+            if self.is_there(&about).await.map_err(Error::Unknown)? {
+                warn!(
+                    service = key,
+                    "the watch does not show the Service, and the API server has it: nothing is deleted"
+                );
+                return Ok(Some(BEHIND));
+            }
+            if let Some(entry) = self.memory().get(key) {
+                entry.is_gone = true;
+            }
+        }
+        if let Some(holder) = self.heir(&unwanted) {
+            info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
+            self.memory().forget(key);
+            return Ok(None);
+        }
+        self.account.check().await.map_err(Error::Vanished)?;
+        self.spend(key, now)?;
+        if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
+            self.tell_of_deletion(&about);
+        }
+        match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
+            Removal::Done => {
+                self.memory().forget(key);
+                self.tell_of_the_end(&about);
+                Ok(None)
+            }
+            Removal::Pending(it) => {
+                let after = held(it.after);
+                let mut memory = self.memory();
+                if let Some(entry) = memory.get(key) {
+                    entry.memo = it.standing.memo.or(unwanted.memo);
+                    entry.wait(&it.because, Instant::now());
+                    entry.follow(Then::Deleting(now + after));
+                }
+                Ok(Some(after))
+            }
+        }
+    }
+
+    /// Whether the API server has this very Service. It is a consistent read; what is no answer about the Service is an
+    /// error.
+    async fn is_there(&self, about: &ObjectReference) -> Result<bool, object::Error> {
+        let (namespace, name) = (about.namespace.as_deref(), about.name.as_deref().unwrap_or_default());
+        let services: Api<Lean<Service>> = Api::namespaced(self.client.clone(), namespace.unwrap_or_default());
+        match object::within(services.get(name)).await {
+            Ok(Lean(found)) => Ok(found.metadata.uid == about.uid),
+            Err(object::Error::Refused(status)) if denies(&status, name) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Counts the deletion that is about to begin, unless it was asked for or has begun before.
+    fn spend(&self, key: &str, now: Instant) -> Result<(), Error> {
+        let standing = {
+            let mut memory = self.memory();
+            if memory.get(key).is_none_or(|it| it.is_deleting()) {
+                return Ok(());
+            }
+            memory.iter().filter(|(_, it)| it.may_stand).count()
+        };
+        if self.demands.within(BUDGET.window, now).is_approved {
+            return Ok(());
+        }
+        let mut vanished = self.vanished.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        vanished.take(&BUDGET, standing, LEAST, now).map_err(|deletions| {
+            self.metrics.load_balancers_withheld.inc();
+            Error::Withheld(format!(
+                "Not deleting the load balancer yet: Service {key} has vanished without waiting for that, and at most \
+                 {deletions} such load balancers are deleted in {} s; put the annotation {APPROVAL}: \"true\" on the \
+                 Lease to have them deleted now",
+                BUDGET.window.as_secs()
+            ))
+        })
+    }
+
+    /// Which Service has the memo of one that is gone.
+    fn heir(&self, unwanted: &LoadBalancer) -> Option<String> {
+        memos::watched(&unwanted.owner.uid, unwanted.memo.as_deref()?, &self.services.all()).next()
+    }
+}
+
+/// Whether the API server says that there is no Service with this name: not that it does not know the path.
+fn denies(status: &Status, name: &str) -> bool {
+    let is_about_it = status.details.as_ref().is_some_and(|it| it.name == name && it.kind == "services");
+    status.code == 404 && status.reason == "NotFound" && is_about_it
+}
