@@ -45,9 +45,9 @@ pub use crate::budget::Budget;
 
 /// The source of this controller's events.
 pub const COMPONENT: &str = "cloud-node-lifecycle-controller";
-/// Nodes that are asked about at once, and writes that are made at once: fewer than one provider's calls side by side, so
-/// that a cloud that hangs on some nodes leaves room for other controllers.
-const SIDE_BY_SIDE: usize = 7;
+/// Nodes that are asked about at once, and writes that are made at once: fewer than the six calls about instances that a
+/// provider runs side by side, so that a cloud that hangs on some nodes leaves room for nodes that join.
+const SIDE_BY_SIDE: usize = 5;
 
 /// When this controller looks at nodes, and what keeps it from deleting them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

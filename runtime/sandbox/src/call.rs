@@ -3,6 +3,7 @@
 mod limiter;
 mod log;
 mod notices;
+mod places;
 mod state;
 mod wasi;
 
@@ -15,12 +16,14 @@ use std::time::{Duration, Instant};
 use cloud_provider::Reply;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::SemaphorePermit;
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
 use self::limiter::{Exceeded, Limiter};
 use self::log::{Log, Quota};
+pub(crate) use self::places::Capability;
+use self::places::Places;
 pub(crate) use self::state::{State, linker};
 pub(crate) use self::wasi::is_inert;
 use crate::engine::Sandbox;
@@ -43,7 +46,8 @@ pub struct CallLimits {
     pub wall: Duration,
     /// Bytes of all linear memories together.
     pub memory: usize,
-    /// How many calls run at once; the others wait. At least 1.
+    /// How many calls run at once; the others wait. At least 1. Of a provider with several capabilities each owns a part
+    /// of half of these places, which no call of another takes.
     pub concurrency: usize,
     /// The most DELETEs of one `ensure`: a provider that went mad cannot empty an account.
     pub deletes_per_ensure: u32,
@@ -92,6 +96,15 @@ impl Function {
         }
     }
 
+    /// Whose places a call may take; `None` for any.
+    fn capability(self) -> Option<Capability> {
+        match self {
+            Self::Describe | Self::Identity => None,
+            Self::Get | Self::List => Some(Capability::Instances),
+            Self::Ensure | Self::Delete => Some(Capability::LoadBalancers),
+        }
+    }
+
     /// What the gate lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
@@ -133,27 +146,29 @@ pub(crate) struct Calls {
     limits: CallLimits,
     pub(crate) gate: Gate,
     metrics: Metrics,
-    permits: Semaphore,
+    places: Places,
     quota: Arc<Quota>,
 }
 
 impl Calls {
+    #[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
     pub(crate) fn new(
         sandbox: Sandbox,
         provider: Arc<str>,
         digest: Digest,
         settings: Arc<[(String, String)]>,
         limits: CallLimits,
+        capabilities: &[Capability],
         gate: Gate,
         metrics: Metrics,
     ) -> Self {
-        let permits = Semaphore::new(limits.concurrency.max(1));
-        Self { sandbox, provider, digest, settings, limits, gate, metrics, permits, quota: Arc::default() }
+        let places = Places::new(limits.concurrency, capabilities);
+        Self { sandbox, provider, digest, settings, limits, gate, metrics, places, quota: Arc::default() }
     }
 
-    /// Waits until one more call may run.
-    pub(crate) async fn permit(&self) -> Permit<'_> {
-        Permit(self.permits.acquire().await.expect("the semaphore is never closed"))
+    /// Waits until one more call of this function may run.
+    pub(crate) async fn permit(&self, function: Function) -> Permit<'_> {
+        Permit(self.places.take(function.capability()).await)
     }
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store.

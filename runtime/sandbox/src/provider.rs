@@ -139,7 +139,7 @@ impl Loaded {
         subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T, Stopped>> {
-        let permit = self.calls.permit().await;
+        let permit = self.calls.permit(function).await;
         if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
             return Err(Stopped { error, crashed: false }).into();
         }

@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::setup::Guest;
+use crate::setup::{Guest, service};
 
 /// How late a task may be before leader election is in danger: client-go's retry period.
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
@@ -98,4 +98,53 @@ async fn calls_over_the_limit_wait_for_their_turn() {
     let nodes = vec![crate::setup::node("wait:10"); 6];
     assert_eq!(lab.instances.get(&nodes).await.answer.len(), 6);
     assert!(start.elapsed() >= Duration::from_millis(750), "all ran at once: {:?}", start.elapsed());
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Hanging {
+    LoadBalancers,
+    Instances,
+}
+
+/// Lets a cloud hang on more calls about one capability than there are places, and asks about everything else.
+async fn check_hanging(hanging: Hanging) {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let lab = Guest::hostile().endpoint("silent", silent.local_addr().unwrap()).load().await;
+    let mut calls = JoinSet::new();
+    for _ in 0..20 {
+        let (instances, load_balancers) = (lab.instances.clone(), lab.load_balancers.clone());
+        calls.spawn(async move {
+            match hanging {
+                Hanging::LoadBalancers => drop(load_balancers.ensure(&service("fetch:silent")).await),
+                Hanging::Instances => drop(instances.get(&[crate::setup::node("fetch:silent")]).await),
+            }
+        });
+    }
+    let mut sockets = Vec::new();
+    let others = async {
+        // Of eight places two are the other capability's.
+        for _ in 0..6 {
+            sockets.push(silent.accept().await.unwrap());
+        }
+        match hanging {
+            Hanging::LoadBalancers => lab.assert_alive().await,
+            Hanging::Instances => {
+                lab.load_balancers.ensure(&service("elsewhere")).await.answer.unwrap();
+            }
+        }
+        lab.identity.identity().await.unwrap();
+    };
+    let answered = tokio::time::timeout(wait::DEADLINE, others).await;
+    answered.unwrap_or_else(|_| panic!("calls about {hanging:?} take all places"));
+    assert!(calls.try_join_next().is_none(), "they hang on");
+}
+
+#[tokio::test]
+async fn load_balancer_calls_that_hang_leave_room_for_instances() {
+    check_hanging(Hanging::LoadBalancers).await;
+}
+
+#[tokio::test]
+async fn instance_calls_that_hang_leave_room_for_load_balancers() {
+    check_hanging(Hanging::Instances).await;
 }

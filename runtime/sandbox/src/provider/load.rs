@@ -14,7 +14,7 @@ use crate::bindings::description::aerostat::cloud::types::Error;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
-use crate::call::{Calls, Crash, Function, Permit, State, is_inert, linker};
+use crate::call::{Calls, Capability, Crash, Function, Permit, State, is_inert, linker};
 use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
@@ -170,11 +170,12 @@ pub(super) async fn load(
         digest,
         given.clone(),
         settings.limits,
+        &exports.capabilities(),
         gate.clone(),
         metrics.clone(),
     );
     let described = async {
-        let answer = describe(&calls, &calls.permit().await, &provider).await;
+        let answer = describe(&calls, &calls.permit(Function::Describe).await, &provider).await;
         let answer = answer.map_err(|crash| calls.explain(Function::Describe, &crash))?;
         let answer = answer.map_err(|error| convert::error(error).to_string())?;
         convert::description::description(answer).map_err(|it| format!("its description is unusable: {it}"))
@@ -238,6 +239,12 @@ impl Exports {
             check_version(export, version, module)?;
         }
         if provider { Ok(found) } else { Err(LoadError::NoProvider { module: module.into() }) }
+    }
+
+    fn capabilities(&self) -> Vec<Capability> {
+        let Self { instances, load_balancers } = self;
+        let found = [(*instances, Capability::Instances), (*load_balancers, Capability::LoadBalancers)];
+        found.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
     }
 }
 

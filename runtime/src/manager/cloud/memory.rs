@@ -16,7 +16,7 @@ const BESIDE: u64 = 10 << 20;
 /// The most that calls can take.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Calls {
-    /// How many run at once.
+    /// How many run at once, whichever capability they belong to: all places together.
     pub(super) concurrency: usize,
     /// Bytes of all linear memories of one guest.
     pub(super) guest: u64,

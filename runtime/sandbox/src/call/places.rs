@@ -1,0 +1,111 @@
+//! How many calls run at once, and which: calls of one capability leave room for those of another.
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// A part of the contract whose calls have places of their own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Capability {
+    Instances,
+    LoadBalancers,
+}
+
+/// The places of all calls of a provider.
+///
+/// Half of them are owned by the provider's capabilities, in equal parts; the others are taken by whoever comes first. A
+/// cloud that is slow about load balancers leaves the places of instances free, so that nodes join meanwhile.
+pub(super) struct Places {
+    instances: Semaphore,
+    load_balancers: Semaphore,
+    shared: Semaphore,
+}
+
+impl Places {
+    /// `all` places, at least one, for a provider with these capabilities.
+    pub(super) fn new(all: usize, capabilities: &[Capability]) -> Self {
+        let all = all.max(1);
+        let own = own(all, capabilities.len());
+        let of = |it| if capabilities.contains(&it) { own } else { 0 };
+        let (instances, load_balancers) = (of(Capability::Instances), of(Capability::LoadBalancers));
+        Self {
+            instances: Semaphore::new(instances),
+            load_balancers: Semaphore::new(load_balancers),
+            shared: Semaphore::new(all - instances - load_balancers),
+        }
+    }
+
+    /// Waits for a place. What is no capability's, as the question about the account, which stands before all others,
+    /// takes any.
+    pub(super) async fn take(&self, capability: Option<Capability>) -> SemaphorePermit<'_> {
+        let Self { instances, load_balancers, shared } = self;
+        let permit = match capability {
+            Some(Capability::Instances) => tokio::select! {
+                biased;
+                it = instances.acquire() => it,
+                it = shared.acquire() => it,
+            },
+            Some(Capability::LoadBalancers) => tokio::select! {
+                biased;
+                it = load_balancers.acquire() => it,
+                it = shared.acquire() => it,
+            },
+            None => tokio::select! {
+                biased;
+                it = shared.acquire() => it,
+                it = instances.acquire() => it,
+                it = load_balancers.acquire() => it,
+            },
+        };
+        permit.expect("the semaphores are never closed")
+    }
+}
+
+/// How many places each capability owns. One that is alone needs none, and where there are fewer places than
+/// capabilities, none can be kept.
+fn own(all: usize, capabilities: usize) -> usize {
+    if capabilities < 2 || all < capabilities { 0 } else { (all / 2 / capabilities).max(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    const BOTH: [Capability; 2] = [Capability::Instances, Capability::LoadBalancers];
+
+    /// How many calls run at once if so many of each kind want to, one kind after the other.
+    fn taken(places: &Places, wanted: &[Option<Capability>]) -> usize {
+        let permits: Vec<_> = wanted.iter().filter_map(|it| places.take(*it).now_or_never()).collect();
+        permits.len()
+    }
+
+    #[test]
+    fn all_places_together_are_as_many_as_memory_allows() {
+        for all in 1..=100 {
+            for capabilities in [[].as_slice(), &BOTH[..1], &BOTH[1..], &BOTH] {
+                let places = Places::new(all, capabilities);
+                assert_eq!(taken(&places, &vec![None; 200]), all, "{all} for {capabilities:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_capability_takes_what_another_owns() {
+        for (all, most) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (100, 75)] {
+            for (greedy, other) in [(BOTH[0], BOTH[1]), (BOTH[1], BOTH[0])] {
+                let places = Places::new(all, &BOTH);
+                let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(greedy)).now_or_never()).collect();
+                assert_eq!(held.len(), most, "{greedy:?} of {all}");
+                assert_eq!(taken(&places, &[Some(other); 200]), all - most, "{other:?} of {all}");
+                assert_eq!(taken(&places, &[None; 200]), all - most, "neither, of {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_provider_with_one_capability_uses_all_places() {
+        for capability in BOTH {
+            assert_eq!(taken(&Places::new(8, &[capability]), &[Some(capability); 20]), 8);
+        }
+    }
+}
