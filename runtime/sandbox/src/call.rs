@@ -26,6 +26,7 @@ pub(crate) use self::places::Capability;
 use self::places::Places;
 pub(crate) use self::state::{State, linker};
 pub(crate) use self::wasi::is_inert;
+use crate::convert::texts::Texts;
 use crate::engine::Sandbox;
 use crate::gate::{Gate, Mode};
 use crate::meter::Meter;
@@ -267,18 +268,18 @@ impl Calls {
 }
 
 /// What a function answers.
-pub(crate) trait Answer: Send + fmt::Debug {
+pub(crate) trait Answer: Send {
     /// Whether the provider reports a failure in it.
     fn is_error(&self) -> bool;
 }
 
-impl<T: Send + fmt::Debug, E: Send + fmt::Debug> Answer for Result<T, E> {
+impl<T: Send, E: Send> Answer for Result<T, E> {
     fn is_error(&self) -> bool {
         self.is_err()
     }
 }
 
-impl<T: Send + fmt::Debug, E: Send + fmt::Debug> Answer for Vec<Result<T, E>> {
+impl<T: Send, E: Send> Answer for Vec<Result<T, E>> {
     fn is_error(&self) -> bool {
         self.iter().any(Result::is_err)
     }
@@ -294,6 +295,15 @@ pub(crate) enum Crash {
     Wall,
     /// A panic in a host function.
     Panic,
+}
+
+impl Texts for Crash {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Trap(text) => text.each(visit),
+            Self::Cpu | Self::Memory | Self::Wall | Self::Panic => {}
+        }
+    }
 }
 
 impl Crash {

@@ -10,6 +10,7 @@ pub(crate) mod http;
 pub(crate) mod instance;
 mod label;
 pub(crate) mod load_balancer;
+pub(crate) mod texts;
 
 use std::time::Duration;
 

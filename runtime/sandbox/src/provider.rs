@@ -23,6 +23,7 @@ use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Answer, CallLimits, Calls, Crash, Function, State};
+use crate::convert::texts::{self, Texts};
 use crate::engine::Sandbox;
 use crate::gate::Gate;
 use crate::metrics::Metrics;
@@ -122,7 +123,7 @@ impl Provider {
 
 impl Loaded {
     /// One call of the guest. A call that did not return is a fault of the provider, which may be gone with the next.
-    async fn call<T: Answer>(
+    async fn call<T: Answer + Texts>(
         &self,
         function: Function,
         subject: Subject<'_>,
@@ -133,7 +134,7 @@ impl Loaded {
     }
 
     /// As [`Loaded::call`], and says whether it crashed.
-    async fn attempt<T: Answer>(
+    async fn attempt<T: Answer + Texts>(
         &self,
         function: Function,
         subject: Subject<'_>,
@@ -145,7 +146,7 @@ impl Loaded {
         }
         let Reply { answer, notices } = self.calls.run(&permit, function, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
-        let holds_secret = self.calls.gate.holds_secret(&format!("{answer:?}"));
+        let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
         let notices = self.about_ours(notices);
         let answer = match answer {
             Ok(answer) => {
@@ -183,7 +184,7 @@ impl Loaded {
     fn about_ours(&self, mut notices: Vec<Notice>) -> Vec<Notice> {
         notices.retain(|it| {
             let is_ours = it.about.as_ref().is_none_or(|id| self.description.owns(id));
-            is_ours && !self.calls.gate.holds_secret(&format!("{it:?}"))
+            is_ours && !self.calls.gate.holds_secret(&texts::joined(it))
         });
         notices
     }

@@ -1,5 +1,7 @@
 //! What a provider answers is not believed.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use cloud_provider::{Error, Machine};
 
 use crate::setup::{Guest, node};
@@ -34,6 +36,24 @@ async fn a_zone_that_cannot_be_a_label_is_refused() {
 #[tokio::test]
 async fn a_thousand_addresses_are_refused() {
     check("many-addresses", "it has 1001 addresses, more than 64").await;
+}
+
+#[tokio::test]
+async fn an_answer_that_holds_a_credential_is_withheld() {
+    const TOKEN: &str = "dop_v1_canary_7f3a9c5e1b2d4f60";
+    let account = format!("account:{TOKEN}");
+    let lab = Guest::hostile().token(TOKEN).setting("identity", &account).load().await;
+    for name in [TOKEN.to_owned(), STANDARD_NO_PAD.encode(TOKEN)] {
+        let text = lab.get(&name).await.unwrap_err().to_string();
+        assert_eq!(text, "provider hostile: get gave an unusable answer: it holds a credential, and is withheld");
+    }
+    let text = lab.identity.identity().await.unwrap_err().to_string();
+    assert!(text.ends_with("identity gave an unusable answer: it holds a credential, and is withheld"), "{text}");
+    // Two halves are no credential.
+    let (half, other) = TOKEN.split_at(15);
+    for name in [half, other] {
+        assert_eq!(lab.get(name).await.unwrap().unwrap().name, name);
+    }
 }
 
 #[tokio::test]

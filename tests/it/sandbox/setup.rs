@@ -1,7 +1,7 @@
 //! A sandbox with one guest in it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,8 +10,9 @@ use cloud_provider::{
 };
 use prometheus::Registry;
 use sandbox::{
-    BaseUrl, CallLimits, ConfigMaps, Credentials, Digest, Endpoint, Gate, GateSettings, LoadError, Method, Metrics,
-    Module, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source,
+    BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, Gate,
+    GateSettings, LoadError, Method, Metrics, Module, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source,
+    WriteLimits,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -32,6 +33,7 @@ pub(crate) struct Guest {
     pub(crate) writes_annotations: Vec<String>,
     pub(crate) limits: CallLimits,
     pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) credentials: Credentials,
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
     /// The program that compiles; `None` is this process.
     pub(crate) compiler: Option<PathBuf>,
@@ -60,6 +62,7 @@ impl Guest {
             writes_annotations: Vec::new(),
             limits: CallLimits::default(),
             endpoints: Vec::new(),
+            credentials: Credentials::default(),
             route: |it| it,
             compiler: None,
         }
@@ -78,6 +81,17 @@ impl Guest {
     /// Adds an endpoint on loopback where GET is allowed.
     pub(crate) fn endpoint(mut self, name: &str, address: SocketAddr) -> Self {
         self.endpoints.push(endpoint(name, address));
+        self
+    }
+
+    /// Adds a credential, which nobody sends anywhere.
+    pub(crate) fn token(mut self, token: &str) -> Self {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("token-{}", uuid::Uuid::new_v4()));
+        std::fs::write(&file, token).unwrap();
+        let kind = CredentialKind::Bearer { file: file.clone() };
+        let settings = CredentialSettings { name: "token".to_owned(), kind, limits: WriteLimits::default() };
+        self.credentials = Credentials::load(vec![settings]).unwrap();
+        std::fs::remove_file(file).unwrap();
         self
     }
 
@@ -123,7 +137,7 @@ impl Guest {
         let metrics = Metrics::register(registry).unwrap();
         let gate = GateSettings {
             endpoints: self.endpoints,
-            credentials: Credentials::load(Vec::new()).unwrap(),
+            credentials: self.credentials,
             fence: Arc::new(|| true),
             demands: Arc::new(|_| Demand::default()),
             withheld: Arc::new(|_| ()),

@@ -1,9 +1,11 @@
-//! Forged text in every field of the contract: it is made printable and short, or refused in words that are.
+//! Forged text in every field of the contract: it is made printable and short, or refused in words that are; and it is
+//! searched for secrets before that.
 //!
 //! The records are written out in full, without `..`: a new field in `wit/` does not compile here until it is tried.
 
 use cloud_provider::{Description, Error, Instance, Page, Progress, Standing, Unfinished};
 
+use super::texts::{self, Texts};
 use super::{description, error, identity, instance, load_balancer};
 use crate::bindings::description::aerostat::cloud::types as shared;
 use crate::bindings::description::exports::aerostat::cloud::provider;
@@ -23,11 +25,29 @@ fn forged() -> [String; 2] {
     [SHORT.to_owned(), format!("{SHORT}{}", "x".repeat(1 << 16))]
 }
 
-#[track_caller]
-fn assert_clean<'a>(field: &str, texts: impl IntoIterator<Item = &'a str>) {
-    for text in texts {
-        assert!(is_printable(text) && text.len() <= LONGEST, "{field}: {text:?}");
+fn assert_clean(field: &str, shown: &impl Texts) {
+    shown.each(&mut |text| assert!(is_printable(text) && text.len() <= LONGEST, "{field}: {text:?}"));
+}
+
+/// Checks that the search for secrets sees a text, wherever a provider puts it.
+fn assert_seen(field: &str, text: &str, said: &impl Texts) {
+    assert!(texts::joined(said).contains(text), "{field} is not searched");
+}
+
+texts::texts! {
+    Description {
+        name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations;
+        without get_batch, list_page
     }
+    cloud_provider::Endpoint { name, purpose, example_base_url, allow }
+    cloud_provider::Permission { methods, paths, actions }
+    cloud_provider::Setting { name, default, doc; without required }
+    cloud_provider::Annotation { key, values, default, doc }
+    Instance { name, provider_id, machine_type, zone, region, addresses, labels; without state }
+    cloud_provider::Address { value; without kind }
+    Standing { ingress, memo, annotations }
+    cloud_provider::Ingress { ip, hostname; without ip_mode }
+    Unfinished { standing, because; without after }
 }
 
 fn word(text: &str) -> String {
@@ -68,35 +88,6 @@ fn plain_description() -> provider::Description {
     }
 }
 
-fn texts_of(it: &Description) -> Vec<&str> {
-    let Description {
-        name,
-        version,
-        provider_id_prefixes,
-        endpoints,
-        settings,
-        annotations,
-        writes_annotations,
-        get_batch: _,
-        list_page: _,
-    } = it;
-    let mut texts = vec![name, version];
-    texts.extend(provider_id_prefixes.iter().chain(writes_annotations));
-    for cloud_provider::Endpoint { name, purpose, example_base_url, allow } in endpoints {
-        texts.extend([name, purpose, example_base_url]);
-        for cloud_provider::Permission { methods, paths, actions } in allow {
-            texts.extend(methods.iter().chain(paths).chain(actions));
-        }
-    }
-    for cloud_provider::Setting { name, required: _, default, doc } in settings {
-        texts.extend([name, doc].into_iter().chain(default));
-    }
-    for cloud_provider::Annotation { key, values, default, doc } in annotations {
-        texts.extend([key, values, doc].into_iter().chain(default));
-    }
-    texts.into_iter().map(String::as_str).collect()
-}
-
 #[test]
 fn adv_109_every_text_of_a_description_is_printable() {
     type Field = fn(&mut provider::Description) -> &mut String;
@@ -124,8 +115,8 @@ fn adv_109_every_text_of_a_description_is_printable() {
         let mut described = plain_description();
         *field(&mut described) = text;
         match description::description(described) {
-            Ok(it) => assert_clean(name, texts_of(&it)),
-            Err(because) => assert_clean(name, [because.as_str()]),
+            Ok(it) => assert_clean(name, &it),
+            Err(because) => assert_clean(name, &because),
         }
     }
 }
@@ -152,15 +143,6 @@ fn plain_machine() -> machines::Instance {
     }
 }
 
-fn texts_of_machine(it: &Instance) -> Vec<&str> {
-    let Instance { name, provider_id, state: _, machine_type, zone, region, addresses, labels } = it;
-    let mut texts = vec![name];
-    texts.extend([provider_id, machine_type, zone, region].into_iter().flatten());
-    texts.extend(addresses.iter().map(|cloud_provider::Address { kind: _, value }| value));
-    texts.extend(labels.iter().flat_map(|(key, value)| [key, value]));
-    texts.into_iter().map(String::as_str).collect()
-}
-
 #[test]
 fn adv_109_every_text_of_a_machine_and_a_page_is_printable() {
     type Field = fn(&mut machines::Instance) -> &mut String;
@@ -181,22 +163,26 @@ fn adv_109_every_text_of_a_machine_and_a_page_is_printable() {
     for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
         let mut machine = plain_machine();
         // What begins as the provider's ids do is looked at further.
-        *field(&mut machine) = if *name == "provider-id" { format!("acme://{text}") } else { text };
+        let text = if *name == "provider-id" { format!("acme://{text}") } else { text };
+        field(&mut machine).clone_from(&text);
         match instance::instance(machine.clone(), &known) {
-            Ok(it) => assert_clean(name, texts_of_machine(&it)),
-            Err(because) => assert_clean(name, [because.as_str()]),
+            Ok(it) => assert_clean(name, &it),
+            Err(because) => assert_clean(name, &because),
         }
         let page = machines::Page { instances: vec![machine; 8], next: None, incomplete: Some(forged()[1].clone()) };
+        assert_seen(name, &text, &page);
+        assert_seen("incomplete", &forged()[1], &page);
         let Page { instances, next: _, incomplete } = instance::page(page, None, 8, &known).unwrap();
-        instances.iter().for_each(|it| assert_clean(name, texts_of_machine(it)));
-        assert_clean(name, incomplete.as_deref());
+        assert_clean(name, &instances);
+        assert_clean(name, &incomplete);
     }
     for next in forged() {
         let page = machines::Page { instances: Vec::new(), next: Some(next.clone()), incomplete: None };
+        assert_seen("cursor", &next, &page);
         match instance::page(page, None, 8, &known) {
             // It goes back to the provider and nowhere else.
             Ok(it) => assert_eq!(it.next, Some(next)),
-            Err(because) => assert_clean("cursor", [because.as_str()]),
+            Err(because) => assert_clean("cursor", &because),
         }
     }
 }
@@ -207,16 +193,6 @@ fn plain_standing() -> balancers::Standing {
         memo: Some(word("lb-1")),
         annotations: vec![(word("acme.example/id"), word("1"))],
     }
-}
-
-fn texts_of_standing(it: &Standing) -> Vec<&str> {
-    let Standing { ingress, memo, annotations } = it;
-    let mut texts: Vec<&String> = memo.iter().collect();
-    for cloud_provider::Ingress { ip, hostname, ip_mode: _ } in ingress {
-        texts.extend(ip.iter().chain(hostname));
-    }
-    texts.extend(annotations.iter().flat_map(|(key, value)| [key, value]));
-    texts.into_iter().map(String::as_str).collect()
 }
 
 #[test]
@@ -235,13 +211,17 @@ fn adv_109_every_text_about_a_load_balancer_is_printable() {
     for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
         let mut unfinished =
             balancers::Unfinished { standing: plain_standing(), after_milliseconds: 1, because: word("it boots") };
-        *field(&mut unfinished) = text;
-        match load_balancer::progress(balancers::Progress::Pending(unfinished), &keys) {
-            Ok(Progress::Pending(Unfinished { standing, after: _, because })) => {
-                assert_clean(name, texts_of_standing(&standing).into_iter().chain([because.as_str()]));
-            }
+        field(&mut unfinished).clone_from(&text);
+        assert_seen(name, &text, &balancers::Removal::Pending(unfinished.clone()));
+        if *name != "because" {
+            assert_seen(name, &text, &balancers::Progress::Ready(unfinished.standing.clone()));
+        }
+        let pending = balancers::Progress::Pending(unfinished);
+        assert_seen(name, &text, &pending);
+        match load_balancer::progress(pending, &keys) {
+            Ok(Progress::Pending(unfinished)) => assert_clean(name, &unfinished),
             Ok(other) => panic!("{name}: {other:?}"),
-            Err(because) => assert_clean(name, [because.as_str()]),
+            Err(because) => assert_clean(name, &because),
         }
     }
 }
@@ -256,12 +236,13 @@ fn adv_109_every_text_of_an_error_and_an_account_is_printable() {
             shared::Error::Unavailable(text.clone()),
             shared::Error::RetryAfter(pause),
         ] {
+            assert_seen("error", &text, &it);
             let it = match error(it) {
                 Error::Invalid(it) | Error::Denied(it) | Error::Unavailable(it) => it,
                 Error::RetryAfter { after: _, because } | Error::Crashed { after: _, because } => because,
             };
-            assert_clean("error", [it.as_str()]);
+            assert_clean("error", &it);
         }
-        assert_clean("identity", [identity(Some(text)).unwrap_err().as_str()]);
+        assert_clean("identity", &identity(Some(text)).unwrap_err());
     }
 }

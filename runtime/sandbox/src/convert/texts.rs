@@ -1,0 +1,116 @@
+//! All texts of what a provider says, wherever they stand.
+//!
+//! The records are written out in full, without `..`: a new field in `wit/` does not compile until it is decided whether
+//! it holds text.
+
+use cloud_provider::Notice;
+
+use crate::bindings::description::aerostat::cloud::types as shared;
+use crate::bindings::instances::exports::aerostat::cloud::instances as machines;
+use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as balancers;
+
+/// What holds texts.
+pub(crate) trait Texts {
+    /// Shows every text to `visit`, in the order of the fields.
+    fn each(&self, visit: &mut dyn FnMut(&str));
+}
+
+/// All texts, each with a space behind it. The space is part of no token and of no escape: what is found in all of them
+/// is in one of them.
+pub(crate) fn joined(texts: &impl Texts) -> String {
+    let mut joined = String::new();
+    texts.each(&mut |text| {
+        joined.push_str(text);
+        joined.push(' ');
+    });
+    joined
+}
+
+impl Texts for String {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        visit(self);
+    }
+}
+
+impl<T: Texts> Texts for Option<T> {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        self.iter().for_each(|it| it.each(visit));
+    }
+}
+
+impl<T: Texts> Texts for Vec<T> {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        self.iter().for_each(|it| it.each(visit));
+    }
+}
+
+impl<T: Texts, U: Texts> Texts for (T, U) {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        self.0.each(visit);
+        self.1.each(visit);
+    }
+}
+
+impl<T: Texts, E: Texts> Texts for Result<T, E> {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Ok(it) => it.each(visit),
+            Err(it) => it.each(visit),
+        }
+    }
+}
+
+/// Implements [`Texts`] for records: the fields with texts, and behind `without` all others.
+macro_rules! texts {
+    ($($record:path { $($text:ident),+ $(; without $($other:ident),+)? })+) => { $(
+        impl $crate::convert::texts::Texts for $record {
+            fn each(&self, visit: &mut dyn FnMut(&str)) {
+                let Self { $($text,)+ $($($other: _,)+)? } = self;
+                $($text.each(visit);)+
+            }
+        }
+    )+ };
+}
+#[cfg(test)]
+pub(crate) use texts;
+
+texts! {
+    shared::Pause { because; without milliseconds }
+    shared::Address { value; without kind }
+    machines::Page { instances, next, incomplete }
+    machines::Instance {
+        name, provider_id, machine_type, zone, region, addresses, labels, pod_cidrs, extra; without state
+    }
+    balancers::Unfinished { standing, because; without after_milliseconds }
+    balancers::Standing { ingress, memo, annotations }
+    balancers::Ingress { ip, hostname; without ip_mode }
+    Notice { about, reason, message; without severity }
+}
+
+impl Texts for shared::Error {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Invalid(text) | Self::Denied(text) | Self::Unavailable(text) => text.each(visit),
+            Self::RetryAfter(pause) => pause.each(visit),
+        }
+    }
+}
+
+impl Texts for balancers::Progress {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Ready(standing) => standing.each(visit),
+            Self::Pending(unfinished) => unfinished.each(visit),
+            Self::Elsewhere => {}
+        }
+    }
+}
+
+impl Texts for balancers::Removal {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Done => {}
+            Self::Pending(unfinished) => unfinished.each(visit),
+        }
+    }
+}
