@@ -231,7 +231,7 @@ where
                 answered.code = match &reply {
                     Reply::Status { code, .. } => Some(*code),
                     Reply::Body(_) => Some(200),
-                    Reply::Silence | Reply::LostAnswer | Reply::Broken | Reply::Held(_) => None,
+                    Reply::Silence | Reply::LostAnswer | Reply::Broken | Reply::Held(_) | Reply::Panic => None,
                 };
                 faults.lock().answered.push(answered);
                 match reply {
