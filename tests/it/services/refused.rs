@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use controllers::service::Options;
-use k8s_openapi::api::admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration,
+};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, any_cluster};
@@ -58,12 +60,7 @@ impl Policy<'_> {
         policies.patch(Self::NAME, &params, &Patch::Apply(policy)).await.expect("the policy is written");
         bindings.patch(Self::NAME, &params, &Patch::Apply(binding)).await.expect("its binding is written");
         create(cluster, &service("probe")).await;
-        let set = Patch::Merge(json!({ "status": { "loadBalancer": { "ingress": [{ "ip": REFUSED }] } } }));
-        let services = services(cluster);
-        wait::until("the policy is in force", async || {
-            services.patch_status("probe", &PatchParams::default(), &set).await.err()
-        })
-        .await;
+        refuses(cluster).await;
         Policy(cluster)
     }
 
@@ -75,6 +72,51 @@ impl Policy<'_> {
         bindings.delete(Self::NAME, &params).await.expect("it is deleted");
         policies.delete(Self::NAME, &params).await.expect("it is deleted");
     }
+}
+
+/// Lets a webhook that does not answer judge the status of Services that has the refused address: the API server then
+/// fails, as if it could not do its work.
+async fn let_a_webhook_fail(cluster: &Cluster) -> Api<ValidatingWebhookConfiguration> {
+    let webhooks = Api::<ValidatingWebhookConfiguration>::all(cluster.admin.clone());
+    let webhook = json!({
+        "name": Policy::NAME,
+        "clientConfig": { "url": "https://127.0.0.1:1/" },
+        "rules": [{
+            "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["services/status"],
+        }],
+        "matchConditions": [{
+            "name": "address",
+            "expression": format!(
+                "has(object.status.loadBalancer.ingress) && \
+                 object.status.loadBalancer.ingress.exists(it, has(it.ip) && it.ip == '{REFUSED}')"
+            ),
+        }],
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": 1,
+    });
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": { "name": Policy::NAME },
+        "webhooks": [webhook],
+    });
+    let params = PatchParams::apply("tests").force();
+    webhooks.patch(Policy::NAME, &params, &Patch::Apply(configuration)).await.expect("the webhook is written");
+    create(cluster, &service("probe")).await;
+    refuses(cluster).await;
+    webhooks
+}
+
+/// Waits until the API server does not take the refused address.
+async fn refuses(cluster: &Cluster) {
+    let set = Patch::Merge(json!({ "status": { "loadBalancer": { "ingress": [{ "ip": REFUSED }] } } }));
+    let services = services(cluster);
+    wait::until("the address is refused", async || {
+        services.patch_status("probe", &PatchParams::default(), &set).await.err()
+    })
+    .await;
 }
 
 /// One worker, which does not try again for a long time.
@@ -137,6 +179,30 @@ async fn a_status_that_a_policy_refuses_does_not_stop_the_deletion() {
     let last = cloud.about("s1").pop().expect("calls");
     assert_eq!((last.act, last.wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
     policy.repeal().await;
+}
+
+#[tokio::test]
+async fn a_webhook_that_fails_for_one_address_stops_nothing_else() {
+    let cluster = any_cluster().await;
+    let webhooks = let_a_webhook_fail(&cluster).await;
+    let cloud = Cloud::new();
+    for name in ["s1", "s2"] {
+        cloud.ensures_next(name, [ready(REFUSED, &format!("lb of {name}"))]);
+        cloud.ensures(name, ready("192.0.2.2", &format!("lb of {name}")));
+    }
+    let _controller = Controller::start(&cluster, &cloud, one());
+    for name in ["s1", "s2"] {
+        create(&cluster, &service(name)).await;
+        told(&cluster, name, "SyncLoadBalancerFailed", 1).await;
+    }
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    let last = cloud.about("s1").pop().expect("calls");
+    assert_eq!((last.act, last.wish.memo.as_deref()), (Act::Delete, Some("lb of s1")));
+    assert_eq!(cloud.about("s2").len(), 1, "what may be written later is not asked for again");
+    resize(&cluster, "s2", "2").await;
+    addressed(&cluster, "s2", "192.0.2.2").await;
+    webhooks.delete(Policy::NAME, &DeleteParams::default()).await.expect("it is deleted");
 }
 
 #[tokio::test]

@@ -1,11 +1,13 @@
 //! What was asked of the cloud for each Service, and how far that is. No client, no log; times are arguments.
 
+mod unwritten;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cloud_provider::{Ingress, LoadBalancer, Standing};
+use cloud_provider::{Ingress, LoadBalancer};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::ResourceExt;
 use tokio::time::Instant;
@@ -20,6 +22,8 @@ use crate::service::long_wait::LongWait;
 use crate::service::status;
 use crate::service::wish::{asked, essence};
 use crate::version;
+
+pub(super) use self::unwritten::{Then, Unwritten};
 
 /// What is remembered of Services, by key.
 #[derive(Default)]
@@ -127,29 +131,6 @@ pub(super) enum Turn {
         /// Whether the nodes are others than the last time, or were not asked about yet.
         new_hosts: bool,
     },
-}
-
-/// What the provider answered, until it is on the Service.
-#[derive(Clone, Debug)]
-pub(super) struct Unwritten {
-    pub(super) standing: Standing,
-    /// The memo that the call had.
-    pub(super) carried: Option<String>,
-    /// What it means once it is written.
-    pub(super) then: Then,
-}
-
-/// What an answer means once it is written.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Then {
-    /// The load balancer is as wished.
-    Served,
-    /// Come back then.
-    Pending(Instant),
-    /// Come back then to delete it.
-    Deleting(Instant),
-    /// Nothing: only the memo had to be kept.
-    Restored,
 }
 
 /// What a change of a Service means to the work queue.
@@ -464,24 +445,6 @@ impl Entry {
         match self.state {
             State::Deleting(_) => News::Different,
             State::Open | State::Pending(_) | State::Settled | State::Released => News::Unwanted,
-        }
-    }
-
-    /// Whether what the provider answered is still about what the Service wishes for: `None` if it wishes for nothing.
-    pub(super) fn is_answered(&self, wishes: Option<&LoadBalancer>) -> bool {
-        match self.unwritten.as_ref().map(|it| it.then) {
-            Some(Then::Served | Then::Pending(_)) => wishes.is_some() && self.wish.as_ref() == wishes,
-            Some(Then::Deleting(_)) => wishes.is_none(),
-            Some(Then::Restored) | None => true,
-        }
-    }
-
-    /// Of what the provider answered, only the memo is still to be written.
-    pub(super) fn keep_only_memo(&mut self) {
-        if let Some(unwritten) = &mut self.unwritten {
-            let memo = unwritten.standing.memo.take();
-            unwritten.standing = Standing { memo, ..Standing::default() };
-            unwritten.then = Then::Restored;
         }
     }
 
