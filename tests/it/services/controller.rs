@@ -105,6 +105,13 @@ impl Controller {
         family.get_metric()[0].get_counter().get_value()
     }
 
+    /// The value of a gauge without labels.
+    pub(crate) fn gauge(&self, name: &str) -> f64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
+        family.get_metric()[0].get_gauge().get_value()
+    }
+
     /// Waits until so many Services wait for a worker.
     pub(crate) async fn waiting(&self, services: usize) {
         let what = format!("{services} Services that wait for a worker");

@@ -211,3 +211,18 @@ async fn one_worker_has_one_call_in_flight() {
     let in_flight: Vec<_> = cloud.calls().iter().map(|it| it.in_flight).collect();
     assert!(in_flight.len() > names.len() && in_flight.iter().all(|it| *it == 1), "{in_flight:?}");
 }
+
+#[tokio::test]
+async fn how_long_a_load_balancer_has_been_pending_is_measured() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    cloud.ensures_next("s1", [building("lb-1", LONG)]);
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    let controller = Controller::start(&cluster, &cloud, one());
+    let seconds = || controller.gauge("aerostat_load_balancer_longest_pending_seconds");
+    create(&cluster, &service("s1")).await;
+    wait::until("a time that grows", async || (seconds() > 2.0).then_some(())).await;
+    resize(&cluster, "s1", "2").await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    wait::until("nothing is pending", async || (seconds() == 0.0).then_some(())).await;
+}

@@ -3,8 +3,8 @@
 use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::Service;
 
-use crate::service::status::{is_finalized, is_load_balancer, memo};
-use crate::service::wish::{Cluster, Invalid, unwanted, wish};
+use crate::service::status::{has_class, is_finalized, is_load_balancer, memo};
+use crate::service::wish::{Cluster, Invalid, unclaimed, unwanted, wish};
 
 /// What is to be done about a Service.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -30,13 +30,15 @@ pub(super) fn plan(service: &Service, may_stand: bool, cluster: &Cluster) -> Res
     Ok(match may_stand {
         true if is_another_controllers => Plan::Forget,
         false if !needs_cleanup(service) => Plan::Ignore,
+        // The addresses in its status are the other controller's: they prove nothing.
+        _ if has_class(service) => Plan::Delete(unclaimed(unwanted(service, cluster), cluster)),
         _ => Plan::Delete(unwanted(service, cluster)),
     })
 }
 
 /// Whether a Service wants a load balancer, and no other controller was named for it. An empty class is a class.
 pub(super) fn is_wanted(service: &Service) -> bool {
-    is_load_balancer(service) && service.spec.as_ref().is_some_and(|it| it.load_balancer_class.is_none())
+    is_load_balancer(service) && !has_class(service)
 }
 
 /// Whether a Service has our finalizer, and should not have it any more.
@@ -104,7 +106,9 @@ mod tests {
         check(finalized(class.clone()), Kind::Ignore);
         let mut deleted = finalized(class);
         deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        check(deleted, Kind::Delete);
+        deleted["status"]["loadBalancer"]["ingress"] = json!([{ "ip": "198.51.100.7" }]);
+        let Ok(Plan::Delete(unwanted)) = plan(&service(deleted), false, &cluster()) else { panic!("it is deleted") };
+        assert!(unwanted.current.is_empty(), "another controller's addresses prove nothing");
     }
 
     #[test]

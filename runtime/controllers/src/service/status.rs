@@ -17,6 +17,11 @@ pub(super) fn is_load_balancer(service: &Service) -> bool {
     service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"))
 }
 
+/// Whether another controller was named for the Service. An empty class is a class.
+pub(super) fn has_class(service: &Service) -> bool {
+    service.spec.as_ref().is_some_and(|it| it.load_balancer_class.is_some())
+}
+
 /// Whether the Service has our finalizer.
 pub(super) fn is_finalized(service: &Service) -> bool {
     service.metadata.finalizers.iter().flatten().any(|it| it == FINALIZER)
@@ -94,8 +99,7 @@ pub(super) fn released(service: &Service) -> Service {
 /// The API server takes addresses for load balancers alone: what has become something else by now has none. Those of a
 /// Service with a class are another controller's.
 fn reach(service: &mut Service, ingress: &[Ingress]) {
-    let has_class = service.spec.as_ref().is_some_and(|it| it.load_balancer_class.is_some());
-    if !is_load_balancer(service) || has_class {
+    if !is_load_balancer(service) || has_class(service) {
         return;
     }
     let ingress = Some(ingress.iter().map(self::ingress).collect()).filter(|it: &Vec<_>| !it.is_empty());
