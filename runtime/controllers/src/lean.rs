@@ -1,7 +1,7 @@
 //! Reading objects without what nobody reads: it is skipped in the JSON, where it would be most of the work.
 //!
 //! The API server has no way to leave managed fields out of an answer. Decoded, they are trees of maps, larger than the
-//! rest of a Node; so are the images of a machine.
+//! rest of a Node; so are the images of a machine. What is left out is left out of patches, too: both sides lack it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,8 +15,16 @@ use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::node::plan::PROVIDED_NODE_IP;
+use crate::node_lifecycle::plan::APPROVED;
+
 /// Where client-side apply keeps a copy of what was applied.
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The annotations of a node that are read: a kubelet's word on its address, and a person's that the node may go.
+const NODE_ANNOTATIONS: [&str; 2] = [PROVIDED_NODE_IP, APPROVED];
+/// The condition of a node that is read.
+const READY: &str = "Ready";
 
 /// An object as an answer of the API server holds it, without what no controller reads.
 #[derive(Clone, Debug)]
@@ -80,8 +88,17 @@ struct Metadata {
 #[derive(Deserialize)]
 pub(crate) struct Health {
     addresses: Option<Vec<NodeAddress>>,
-    conditions: Option<Vec<NodeCondition>>,
-    phase: Option<String>,
+    conditions: Option<Vec<Condition>>,
+}
+
+/// What is read of a condition, and only of the one that says whether the node is ready.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Condition {
+    #[serde(default, rename = "type")]
+    kind: String,
+    status: Option<String>,
+    last_transition_time: Option<Time>,
 }
 
 impl<'de, K: Read> Deserialize<'de> for Lean<K> {
@@ -121,19 +138,34 @@ impl<K: Read> Resource for Lean<K> {
 
 impl From<Wire<NodeSpec, Health>> for Node {
     fn from(wire: Wire<NodeSpec, Health>) -> Self {
-        Self { metadata: wire.metadata.into(), spec: wire.spec, status: wire.status.map(NodeStatus::from) }
+        let mut metadata = ObjectMeta::from(wire.metadata);
+        metadata.finalizers = None;
+        metadata.annotations = metadata.annotations.map(|mut it| {
+            it.retain(|key, _| NODE_ANNOTATIONS.contains(&key.as_str()));
+            it
+        });
+        Self { metadata, spec: wire.spec, status: wire.status.map(NodeStatus::from) }
     }
 }
 
 impl From<Wire<ServiceSpec, ServiceStatus>> for Service {
     fn from(wire: Wire<ServiceSpec, ServiceStatus>) -> Self {
-        Self { metadata: wire.metadata.into(), spec: wire.spec, status: wire.status }
+        let metadata = ObjectMeta { labels: None, ..wire.metadata.into() };
+        Self { metadata, spec: wire.spec, status: wire.status }
     }
 }
 
 impl From<Health> for NodeStatus {
-    fn from(Health { addresses, conditions, phase }: Health) -> Self {
-        Self { addresses, conditions, phase, ..Self::default() }
+    fn from(Health { addresses, conditions }: Health) -> Self {
+        let ready = |conditions: Vec<Condition>| conditions.into_iter().find(|it| it.kind == READY);
+        let condition = |Condition { kind, status, last_transition_time }| NodeCondition {
+            type_: kind,
+            status: status.unwrap_or_default(),
+            last_transition_time,
+            ..NodeCondition::default()
+        };
+        let conditions = conditions.map(|it| ready(it).map(condition).into_iter().collect());
+        Self { addresses, conditions, ..Self::default() }
     }
 }
 
@@ -188,17 +220,47 @@ mod tests {
     }
 
     #[test]
-    fn of_a_node_spec_addresses_conditions_and_phase_are_read() {
-        let node = json!({
-            "spec": { "providerID": "cloud://1", "podCIDR": "10.0.0.0/24", "taints": [{ "key": "k", "effect": "NoSchedule" }] },
-            "status": {
-                "phase": "Running", "images": [{ "names": ["i"] }], "nodeInfo": null,
-                "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }],
-                "conditions": [{ "type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T03:04:05Z" }],
-            },
-        });
-        check::<Node>(sent("Node", node), |it| it.status.as_mut().unwrap().images = None);
-        check::<Node>(sent("Node", json!({})), |_| {});
+    fn of_a_node_what_decisions_read_is_kept() {
+        let condition = |kind: &str, rest: Value| {
+            let mut condition = json!({ "type": kind, "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z" });
+            condition.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            condition
+        };
+        let node = |annotations: Value, conditions: Value, rest: Value| {
+            let mut node = sent(
+                "Node",
+                json!({
+                    "spec": { "providerID": "cloud://1", "podCIDR": "10.0.0.0/24", "taints": [{ "key": "k", "effect": "NoSchedule" }] },
+                    "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }], "conditions": conditions },
+                }),
+            );
+            node["metadata"]["annotations"] = annotations;
+            node["status"].as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            node
+        };
+        let said = json!({ "lastHeartbeatTime": "2026-01-02T03:04:05Z", "reason": "r", "message": "m" });
+        let sent = node(
+            json!({ PROVIDED_NODE_IP: "10.0.0.1", APPROVED: "true", "a cni's": "notes" }),
+            json!([condition("DiskPressure", said.clone()), condition(READY, said)]),
+            json!({ "phase": "Running", "capacity": { "cpu": "4" }, "images": [{ "names": ["i"] }], "nodeInfo": null }),
+        );
+        let kept = node(
+            json!({ PROVIDED_NODE_IP: "10.0.0.1", APPROVED: "true" }),
+            json!([condition(READY, json!({}))]),
+            json!({}),
+        );
+        let Lean(read) = serde_json::from_value::<Lean<Node>>(sent).unwrap();
+        let mut expected: Node = serde_json::from_value(kept).unwrap();
+        (expected.metadata.finalizers, expected.metadata.managed_fields) = (None, None);
+        expected.metadata.generation = None;
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_bare_node_is_read() {
+        let Lean(node) = serde_json::from_value::<Lean<Node>>(json!({ "metadata": { "name": "a" } })).unwrap();
+        assert_eq!(node.metadata.name.as_deref(), Some("a"));
+        assert_eq!((node.spec, node.status), (None, None));
     }
 
     #[test]
@@ -207,8 +269,8 @@ mod tests {
             "spec": { "type": "LoadBalancer", "ports": [{ "port": 80, "nodePort": 30080 }] },
             "status": { "conditions": [], "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } },
         });
-        check::<Service>(sent("Service", service), |_| {});
-        check::<Service>(sent("Service", json!({ "spec": null })), |_| {});
+        check::<Service>(sent("Service", service), |it| it.metadata.labels = None);
+        check::<Service>(sent("Service", json!({ "spec": null })), |it| it.metadata.labels = None);
     }
 
     #[test]

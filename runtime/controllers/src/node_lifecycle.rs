@@ -11,7 +11,7 @@
 //! it alone, the last one after a complete sweep that lacks it too. Errors prove nothing.
 
 mod confirm;
-mod plan;
+pub(crate) mod plan;
 mod watchlist;
 
 use std::convert::Infallible;

@@ -11,7 +11,7 @@ use crate::nodes::provider_id;
 /// The key of the taint that a node has until it is initialised, with any value and any effect.
 pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 /// The annotation with the node IP that a kubelet was given.
-const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
+pub(crate) const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 
 /// The two labels for one fact: the old name, which leads once it is there, and the present one.
 struct Label {

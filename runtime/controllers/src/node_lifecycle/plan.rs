@@ -11,7 +11,7 @@ const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 /// That taint's effect. A taint with the key and another effect is somebody else's.
 const NO_SCHEDULE: &str = "NoSchedule";
 /// The annotation with an operator's word for a node whose deletion is withheld.
-const APPROVED: &str = "aerostat.dev/delete-approved";
+pub(crate) const APPROVED: &str = "aerostat.dev/delete-approved";
 
 /// Why a node stays although its machine seems to be gone.
 #[derive(Clone, Debug, Eq, PartialEq)]
