@@ -115,13 +115,18 @@ impl Reviewer {
         if let Some(allowed) = lock(&self.rights).get(&key, Instant::now()) {
             return Ok(allowed);
         }
-        if !VERBS.contains(&verb) || !PATHS.contains(&path) {
+        let scrapes = VERBS.contains(&verb) && PATHS.contains(&path);
+        // Whoever shows no token is a stranger whatever he asks for: no answer is kept while the API server fails.
+        if !scrapes || *user == User::anonymous() {
             self.admit_stranger()?;
         }
         let review = SubjectAccessReview { spec: question(user, verb, path), ..SubjectAccessReview::default() };
         let review = within(self.accesses.create(&PostParams::default(), &review)).await?;
         let allowed = review.status.is_some_and(|it| it.allowed);
-        lock(&self.rights).put(key, allowed, Instant::now());
+        // What callers invent may be long, and is not kept.
+        if scrapes {
+            lock(&self.rights).put(key, allowed, Instant::now());
+        }
         Ok(allowed)
     }
 
@@ -206,7 +211,51 @@ impl<K: Eq + Hash, V: Clone> Answers<K, V> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
     use super::*;
+
+    /// A reviewer whose API server says this to all questions, and how many there were.
+    fn reviewer(answer: Option<&'static str>) -> (Reviewer, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = asked.clone();
+        let service = tower::service_fn(move |_: Request<Body>| {
+            counted.fetch_add(1, Relaxed);
+            let answer = answer.map(|it| Response::new(Body::from(it.as_bytes().to_vec())));
+            std::future::ready(answer.ok_or_else(|| io::Error::other("no API server")))
+        });
+        (Reviewer::new(Client::new(service, "default")), asked)
+    }
+
+    #[tokio::test]
+    async fn adv_102_callers_without_a_token_are_limited_always() {
+        let (reviewer, asked) = reviewer(None);
+        let mut refused = 0;
+        for _ in 0..300 {
+            match reviewer.allows(&User::anonymous(), "get", "/metrics").await {
+                Err(ReviewError::TooMany(_)) => refused += 1,
+                Err(ReviewError::Failed(_)) => {}
+                Ok(_) => panic!("the API server has not answered"),
+            }
+        }
+        assert!(refused > 0, "the API server was asked {} times", asked.load(Relaxed));
+    }
+
+    #[tokio::test]
+    async fn adv_102_paths_that_callers_invent_are_not_kept() {
+        let (reviewer, asked) = reviewer(Some(r#"{ "spec": {}, "status": { "allowed": true } }"#));
+        let user = User { name: "scraper".to_owned(), ..User::anonymous() };
+        for path in ["/metrics", "/metrics", "/invented/1", "/invented/2"] {
+            assert!(reviewer.allows(&user, "get", path).await.unwrap());
+        }
+        assert_eq!(asked.load(Relaxed), 3);
+        assert_eq!(lock(&reviewer.rights).answers.len(), 1);
+    }
 
     #[test]
     fn answers_count_for_ten_seconds() {
