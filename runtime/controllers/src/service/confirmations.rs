@@ -102,6 +102,11 @@ impl Confirmations {
         !state.complete
     }
 
+    /// A Service is gone: it waits no longer.
+    pub(super) fn forget(&self, key: &str) {
+        self.state().waiting.remove(key);
+    }
+
     /// A node came, of which nothing is known.
     pub(super) fn wake(&self) {
         self.wake.notify_one();
@@ -118,9 +123,7 @@ impl Confirmations {
         let mut failed = HashMap::new();
         loop {
             let candidates = self.candidates(inventory);
-            failed.retain(|name: &String, it: &mut Failed| {
-                candidates.iter().any(|node| node.name_any() == *name && provider_id(node) == Some(&it.provider_id))
-            });
+            retain(&mut failed, &candidates);
             let (now, mut due, mut next) = (Instant::now(), Vec::new(), None::<Instant>);
             let mut settled = true;
             for node in candidates {
@@ -284,6 +287,13 @@ fn worthless(list: &Machines, proves: bool) -> Option<Error> {
             .to_owned(),
     };
     Some(Error::Unavailable(why))
+}
+
+/// Forgets what failed of nodes that are none of these any more.
+fn retain(failed: &mut HashMap<String, Failed>, candidates: &[Arc<Node>]) {
+    // A map: this runs for each change of a node while the cloud fails, and then all of thousands may have failed.
+    let ids: HashMap<_, _> = candidates.iter().map(|it| (it.metadata.name.as_deref(), provider_id(it))).collect();
+    failed.retain(|name, it| ids.get(&Some(name.as_str())).is_some_and(|id| *id == Some(it.provider_id.as_str())));
 }
 
 fn fail(failed: &mut HashMap<String, Failed>, node: &Node, error: &Error, alone: bool) {

@@ -64,7 +64,10 @@ impl Controller {
         if let Some(after) = self.bury(key, service.as_deref()).await? {
             return Ok(Step::Made(Next::After(after)));
         }
-        let Some(service) = service else { return Ok(Step::Made(Next::Done)) };
+        let Some(service) = service else {
+            self.confirmations.forget(key);
+            return Ok(Step::Made(Next::Done));
+        };
         let service = match self.settle(key, service).await? {
             Step::Made(Some(service)) => service,
             Step::Made(None) => return Ok(Step::Made(Next::Done)),

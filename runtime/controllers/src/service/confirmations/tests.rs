@@ -290,6 +290,17 @@ async fn a_service_waits_for_the_cloud_and_is_told_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_service_that_is_gone_does_not_wait_for_the_cloud() {
+    let rig = Rig::start(&names(1..=20), World { list_fails: Some(down()), ..World::default() });
+    assert!(rig.confirmations.hold("default/gone") && rig.confirmations.hold("default/there"));
+    rig.confirmations.forget("default/gone");
+    assert_eq!(rig.confirmations.state().waiting.len(), 1);
+    *rig.cloud.told() = World { instances: names(1..=20), ..World::default() };
+    assert!(rig.after(60).await.is_some());
+    assert_eq!(*rig.released.lock().unwrap(), ["default/there"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_heard_from_others_is_not_asked_for_again() {
     let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
     rig.after(1).await;
