@@ -62,6 +62,8 @@ pub struct Inventory {
     /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
     doubtful: Mutex<HashSet<String>>,
     notices: Mutex<Notices>,
+    /// Our own warnings about nodes. They are remembered apart, so that a provider which says much hides none of them.
+    warned: Mutex<Notices>,
 }
 
 /// How a node that joins is asked about.
@@ -95,6 +97,7 @@ impl Inventory {
             page_size: PageSize::new(cloud.description.list_page),
             doubtful: Mutex::default(),
             notices: Mutex::default(),
+            warned: Mutex::default(),
         })
     }
 
@@ -414,8 +417,11 @@ impl Inventory {
 
     /// Warns about a node, unless that was told lately.
     fn warn(&self, node: &Node, reason: &str, message: String) {
-        let severity = Severity::Warning;
-        self.tell(vec![Notice { about: None, severity, reason: reason.to_owned(), message }], Some(node));
+        let notice = Notice { about: None, severity: Severity::Warning, reason: reason.to_owned(), message };
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.is_news(&node.name_any(), &notice, Instant::now()) {
+            self.recorder.record(reference(node), notice.severity, reason, &notice.message);
+        }
     }
 
     fn is_doubtful(&self, machine: &Machine) -> bool {

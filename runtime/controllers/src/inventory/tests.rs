@@ -385,15 +385,14 @@ fn a_node_of_another_cloud_is_not_covered() {
     assert!(!inventory.covers(&known(1, "aws:///z/i-1")));
 }
 
+fn notice(message: &str) -> Notice {
+    Notice { about: None, severity: Severity::Warning, reason: "Deprecated".into(), message: message.into() }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_notice_becomes_an_event_once_in_a_while() {
-    let notice = Notice {
-        about: None,
-        severity: Severity::Warning,
-        reason: "Deprecated".into(),
-        message: "This size goes away.".into(),
-    };
-    let fake = Arc::new(Fake { machines: machines(1), notices: vec![notice], ..Fake::default() });
+    let notices = vec![notice("This size goes away.")];
+    let fake = Arc::new(Fake { machines: machines(1), notices, ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&fake, [node(1)], recorder);
     for _ in 0..3 {
@@ -486,4 +485,14 @@ async fn adv_111_a_node_of_another_account_is_left_alone() {
     assert!(covers("gce://ours/eu-1-a/n1"));
     assert!(!covers("gce://theirs/eu-1-a/n1"));
     assert!(!covers("gce://ours/us-1-a/n1"));
+}
+
+#[test]
+fn a_talkative_provider_hides_none_of_our_warnings() {
+    let (recorder, mut events) = Recorder::captured();
+    let inventory = inventory_with(&Arc::default(), [node(1)], recorder);
+    inventory.tell((0..5_000).map(|nth| notice(&nth.to_string())).collect(), Some(&node(1)));
+    while events.try_recv().is_ok() {}
+    (0..2).for_each(|_| inventory.warn(&node(1), "NodeTooLarge", "too large".to_owned()));
+    assert_eq!((events.try_recv().unwrap().reason.as_str(), events.try_recv().is_err()), ("NodeTooLarge", true));
 }
