@@ -1,5 +1,6 @@
 //! One call of a provider: a store of its own, limits on all that it may use, and an end.
 
+mod last_lines;
 mod limiter;
 mod log;
 mod notices;
@@ -203,7 +204,11 @@ impl Calls {
         };
 
         let state = store.into_data();
-        let dropped = log.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        let (dropped, last_words) = {
+            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            (log.finish(), log.last_words())
+        };
+        let answer = answer.map_err(|it| it.with(last_words));
         let outcome = match &answer {
             Ok(answer) if answer.is_error() => "guest-error",
             Ok(_) => "ok",
@@ -228,7 +233,12 @@ impl Calls {
     pub(crate) fn explain(&self, function: Function, crash: &Crash) -> String {
         let CallLimits { cpu, wall, memory, .. } = self.limits;
         match crash {
-            Crash::Trap(text) => format!("{function} crashed: {text}; its own log lines, if any, say more"),
+            Crash::Trap { text, printed: Some(printed) } => {
+                format!("{function} crashed: {text}; the last that it printed: {printed}")
+            }
+            Crash::Trap { text, printed: None } => {
+                format!("{function} crashed: {text}; its own log lines, if any, say more")
+            }
             Crash::Cpu => format!("{function} was stopped after {cpu:?} of CPU time (provider.limits.cpu)"),
             Crash::Memory => {
                 format!(
@@ -288,8 +298,11 @@ impl<T: Send, E: Send> Answer for Vec<Result<T, E>> {
 /// How a call ended that did not return.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Crash {
-    /// One line: what the guest did.
-    Trap(String),
+    /// What the guest did, and what it printed last on its standard error: one line each.
+    Trap {
+        text: String,
+        printed: Option<String>,
+    },
     Cpu,
     Memory,
     Wall,
@@ -318,13 +331,21 @@ impl Crash {
             (_, Some(exit)) => format!("it exited with status {}", exit.0),
             (None, None) => error.root_cause().to_string(),
         };
-        Self::Trap(printable(text.lines().next().unwrap_or_default(), 256))
+        Self::Trap { text: printable(text.lines().next().unwrap_or_default(), 256), printed: None }
+    }
+
+    /// The same, with what the guest printed last: where it trapped, that says why.
+    fn with(mut self, last_words: Option<String>) -> Self {
+        if let Self::Trap { printed, .. } = &mut self {
+            *printed = last_words;
+        }
+        self
     }
 
     /// The value of the label `outcome`.
     fn outcome(&self) -> &'static str {
         match self {
-            Self::Trap(_) => "trap",
+            Self::Trap { .. } => "trap",
             Self::Cpu => "cpu-budget",
             Self::Memory => "memory",
             Self::Wall => "timeout",

@@ -142,11 +142,14 @@ async fn a_provider_that_misbehaves_at_the_start_is_stopped() {
     for (crime, expected) in [
         ("spin", "was stopped after 500ms of CPU time (provider.limits.cpu)"),
         ("eat-memory", "was stopped: it wanted more than 65536 KiB of memory (provider.limits.memory)"),
-        ("panic", "crashed: wasm trap: wasm `unreachable` instruction executed; its own log lines, if any, say more"),
     ] {
         let text = format!("{MODULE} does not start: describe {expected}");
         check(Guest::hostile().setting("describe", crime), &text).await;
     }
+    let text = Guest::hostile().setting("describe", "panic").refusal().await;
+    let trap =
+        "describe crashed: wasm trap: wasm `unreachable` instruction executed; the last that it printed: thread ";
+    assert!(text.starts_with(&format!("{MODULE} does not start: {trap}")) && text.contains(" panicked at "), "{text}");
 }
 
 #[tokio::test]

@@ -98,6 +98,9 @@ async fn adv_103_crashing_services_and_nodes_stop_no_other() {
     kubelet::join(&rig.cluster.admin, "spin").await.unwrap();
     rig.warned("spin", "ProviderCrashed", &["get was stopped after 500ms of CPU time", "Only node spin", "Next step"])
         .await;
+    rig.warned("panic", "SyncLoadBalancerFailed", &["panicked at", "Next step"]).await;
+    kubelet::join(&rig.cluster.admin, "panic").await.unwrap();
+    rig.warned("panic", "ProviderCrashed", &["get crashed", "panicked at", "Only node panic", "Next step"]).await;
     for name in ["honest-1", "honest-2"] {
         kubelet::join(&rig.cluster.admin, name).await.unwrap();
         initialized(&rig.cluster, name).await;

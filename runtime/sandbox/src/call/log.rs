@@ -7,6 +7,7 @@ use std::time::Instant;
 use tracing::Level;
 
 use super::CallId;
+use super::last_lines::LastLines;
 use crate::gate::Gate;
 use crate::source::Digest;
 use crate::untrusted::printable;
@@ -24,6 +25,7 @@ pub(super) struct Log {
     lines: u64,
     dropped: u64,
     printed: [Vec<u8>; 2],
+    last: LastLines,
 }
 
 /// Where a guest prints.
@@ -37,7 +39,16 @@ impl Log {
     pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>, gate: Gate) -> Self {
         let mut digest = digest.to_string();
         digest.truncate(12);
-        Self { call, digest, quota, gate, lines: 0, dropped: 0, printed: Default::default() }
+        Self {
+            call,
+            digest,
+            quota,
+            gate,
+            lines: 0,
+            dropped: 0,
+            printed: Default::default(),
+            last: LastLines::default(),
+        }
     }
 
     /// Writes one line, or counts it as dropped.
@@ -98,14 +109,24 @@ impl Log {
         self.dropped
     }
 
+    /// What the guest printed last on its standard error, in one line, unless it holds a credential. A panic of the guest
+    /// is told there.
+    pub(super) fn last_words(&self) -> Option<String> {
+        self.last.told(|it| self.gate.holds_secret(it))
+    }
+
     fn end_line(&mut self, stream: Stream) {
         let line = std::mem::take(&mut self.printed[stream as usize]);
         if !line.is_empty() {
+            let line = String::from_utf8_lossy(&line);
             let stream = match stream {
                 Stream::Stdout => "stdout",
-                Stream::Stderr => "stderr",
+                Stream::Stderr => {
+                    self.last.add(&line);
+                    "stderr"
+                }
             };
-            self.write(Level::DEBUG, &String::from_utf8_lossy(&line), &[("stream".into(), stream.into())]);
+            self.write(Level::DEBUG, &line, &[("stream".into(), stream.into())]);
         }
     }
 

@@ -178,7 +178,7 @@ pub(super) struct Crashed {
 impl Crashed {
     fn end(&self) -> End {
         match self.crash {
-            Crash::Trap(_) | Crash::Cpu | Crash::Memory => End::Crashed,
+            Crash::Trap { .. } | Crash::Cpu | Crash::Memory => End::Crashed,
             Crash::Wall | Crash::Panic => End::Neither,
         }
     }
