@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cloud_provider::Error;
+use cloud_provider::{AddressKind, Error};
 use controllers::node::Options;
 use http::Method;
 use k8s_openapi::api::core::v1::Event;
@@ -192,13 +192,17 @@ async fn a_provider_id_of_another_cloud_or_node_is_refused() {
 
     let foreign = cloud_provider::Instance { provider_id: Some("aws:///z/i-1".to_owned()), ..machine(1) };
     cloud.has([foreign, machine(3)]);
-    // The cloud's name of that machine proves that it is node n999's.
+    // Asked for the machine named n2, the provider answers with another one, which is node n999's.
     cloud.tell("n2", Answer::Machine(machine(999)));
     for (name, provider_id) in [("n1", None), ("n2", None), ("n3", Some("fake://33"))] {
         let provider_id = provider_id.map(str::to_owned);
         create(&cluster, &waiting(name, |it| it.spec.get_or_insert_default().provider_id = provider_id)).await;
     }
-    for (name, part) in [("n1", "aws:///z/i-1"), ("n2", "node n999"), ("n3", "fake://33")] {
+    for (name, part) in [
+        ("n1", "aws:///z/i-1"),
+        ("n2", r#"machine "n999", although it was asked for the one of node "n2""#),
+        ("n3", "fake://33"),
+    ] {
         let shown = wait::until("an event", async || events(&cluster, name).await.pop()).await;
         assert_eq!(shown.reason.as_deref(), Some("InstanceMetadataInvalid"));
         assert!(shown.message.as_deref().is_some_and(|it| it.contains(part)), "{shown:?}");
@@ -212,7 +216,10 @@ async fn two_nodes_that_come_at_once_do_not_share_a_machine() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);
-    cloud.tell("n2", Answer::Machine(machine(1)));
+    // It has both names among its addresses, and the cloud's own name for it is n1.
+    let mut both = machine(1);
+    both.addresses.push(cloud_provider::Address { kind: AddressKind::Hostname, value: "n2".to_owned() });
+    cloud.tell("n2", Answer::Machine(both));
     cloud.hold(true);
     let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
     for name in ["n1", "n2"] {

@@ -18,6 +18,7 @@ const PROVIDER_ID: usize = 1024;
 /// What is wrong with a provider's answer about a node, as a sentence without a subject, or nothing.
 pub(super) fn refusal(description: &Description, node: &Machine, instance: &Instance) -> Option<String> {
     provider_id(description, node, instance)
+        .or_else(|| name(node, instance))
         .or_else(|| addresses(&instance.addresses))
         .or_else(|| labels(&instance.labels))
         .or_else(|| facts(instance))
@@ -40,6 +41,19 @@ fn provider_id(description: &Description, node: &Machine, instance: &Instance) -
         }
         _ => None,
     }
+}
+
+/// A machine that is not known by the node's provider id has to be known by its name, as a list's machines are.
+fn name(node: &Machine, instance: &Instance) -> Option<String> {
+    let is_identified = node.provider_id.is_some() && instance.provider_id.is_some();
+    let is_named = instance.name == node.name || instance.addresses.iter().any(|it| it.value == node.name);
+    (!is_identified && !is_named).then(|| {
+        format!(
+            "answers with machine {:?}, although it was asked for the one of node {:?}, and none of the machine's \
+             addresses is that name",
+            instance.name, node.name,
+        )
+    })
 }
 
 fn addresses(addresses: &[Address]) -> Option<String> {
@@ -142,6 +156,24 @@ mod tests {
         check(None, id("fake://1 2"), Some("spaces"));
         check(None, id(&format!("fake://{}", "1".repeat(1100))), Some("too long"));
         check(Some("fake://2"), |_| (), Some("although the node's provider id is \"fake://2\""));
+    }
+
+    #[test]
+    fn a_machine_must_be_the_one_of_the_node() {
+        let name = |name: &str| {
+            let name = name.to_owned();
+            move |it: &mut Instance| it.name = name
+        };
+        let other = "answers with machine \"n2\", although it was asked for the one of node \"n1\"";
+        check(None, name("n2"), Some(other));
+        check(Some("fake://1"), name("n2"), None);
+        let bare = |it: &mut Instance| (it.name, it.provider_id) = ("n2".to_owned(), None);
+        check(Some("fake://1"), bare, Some(other));
+        let by_address = |it: &mut Instance| {
+            it.name = "web".to_owned();
+            it.addresses = vec![Address { kind: AddressKind::InternalDns, value: "n1".to_owned() }];
+        };
+        check(None, by_address, None);
     }
 
     #[test]
