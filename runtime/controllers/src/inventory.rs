@@ -5,6 +5,7 @@
 
 mod ahead;
 mod check;
+mod joining;
 pub(crate) mod machines;
 mod page_size;
 pub(crate) mod sweep;
@@ -27,7 +28,7 @@ use crate::events::{Recorder, Severity, reference};
 use crate::limits::trimmed_node;
 use crate::node::plan;
 use crate::nodes::{Answer, Nodes, Verdict, provider_id};
-use crate::notices::Notices;
+use crate::notices::{Notices, Sample, Strangers};
 
 use self::ahead::Ahead;
 use self::check::refusal;
@@ -36,15 +37,8 @@ use self::page_size::PageSize;
 use self::sweep::{CALL, Sweep, late, sweep};
 use self::swept::Swept;
 
-/// From so many nodes on, one sweep is cheaper than asking about each.
-pub(crate) const MANY: usize = 8;
-/// How old a sweep may be that answers for a node which joins.
-const FRESH: Duration = Duration::from_secs(30);
-/// So many nodes that wait are asked about at once. If there are more, even more may be about to come, and it is worth a
-/// moment to see.
-const FEW: usize = 2;
-/// That moment.
-const GATHER: Duration = Duration::from_millis(30);
+/// From so many nodes on, one list is better than asking about each, if it takes no more calls.
+const MANY: usize = 8;
 
 /// What the cloud knows of the cluster's machines, shared by all who ask.
 pub struct Inventory {
@@ -64,15 +58,8 @@ pub struct Inventory {
     notices: Mutex<Notices>,
     /// Our own warnings about nodes. They are remembered apart, so that a provider which says much hides none of them.
     warned: Mutex<Notices>,
-}
-
-/// How a node that joins is asked about.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Way {
-    /// About it alone.
-    Get,
-    /// Through all machines.
-    Sweep,
+    /// Notices about machines that are no nodes of this cluster.
+    strangers: Mutex<Strangers>,
 }
 
 /// A sweep, and whether it was made just now.
@@ -98,6 +85,7 @@ impl Inventory {
             doubtful: Mutex::default(),
             notices: Mutex::default(),
             warned: Mutex::default(),
+            strangers: Mutex::default(),
         })
     }
 
@@ -122,46 +110,12 @@ impl Inventory {
         Place::of(provider_id).contradiction(&self.account.told()?)
     }
 
-    /// The machine behind a node that joins.
-    ///
-    /// `Ok(None)`: the cloud is certain that there is none, and a sweep did not find one either.
-    pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
-        let machine = self.known(node);
-        let ahead = self.ahead.turn(&machine);
-        let (mut way, mut fresh) = self.way(&machine).await;
-        if ahead.is_none() && fresh.is_none() && way == Way::Get && self.nodes.waiting() > FEW {
-            tokio::time::sleep(GATHER).await;
-            (way, fresh) = self.way(&machine).await;
-        }
-        let mut sight = fresh.map(|machines| Sight { machines, new: false });
-        if way == Way::Get && sight.is_none() {
-            self.ask_ahead();
-            // An answer that never comes is one that was not asked for.
-            if let Some(ahead) = ahead
-                && let Ok(answer) = ahead.await
-            {
-                return self.answered(answer?, &machine, node, None);
-            }
-        }
-        if sight.is_none() && way == Way::Sweep {
-            sight = Some(self.sweep(FRESH).await?);
-        }
-        let Some(sight) = sight else { return self.get(&machine, node, None).await };
-        match self.look(&sight.machines, &machine)? {
-            Some(instance) => {
-                self.doubtful().remove(&machine.name);
-                Ok(Some(instance))
-            }
-            // `get` has just said so, and now the sweep has too.
-            None if sight.new && sight.machines.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
-            None => self.get(&machine, node, Some(&sight.machines)).await,
-        }
-    }
-
-    /// The machine behind a node that has joined: as a sweep saw it, if there is one, or else asked about alone.
+    /// The machine behind a node that has joined: as a sweep saw it, if there is one and the cloud has not been asked
+    /// about the node since, or else asked about alone.
     pub(crate) async fn standing(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
         let machine = self.known(node);
-        if let Some(sweep) = sweep
+        let is_newest = |sweep: &&Machines| self.nodes.record(node).is_none_or(|it| it.asked <= sweep.began);
+        if let Some(sweep) = sweep.filter(is_newest)
             && let Some(instance) = self.look(sweep, &machine)?
         {
             return Ok(Some(instance));
@@ -171,18 +125,36 @@ impl Inventory {
 
     /// All machines, as they were at most `age` ago.
     pub(crate) async fn all(&self, age: Duration) -> Result<Arc<Machines>> {
-        self.sweep(age).await.map(|it| it.machines)
+        let sight = self.swept(|swept, now| swept.fresh(age, now), std::future::ready(())).await;
+        sight.map(|it| it.machines)
     }
 
     /// All machines, as a sweep found them that began at this time or later.
     pub(crate) async fn since(&self, began: Instant) -> Result<Arc<Machines>> {
-        self.swept(|swept, _| swept.since(began)).await.map(|it| it.machines)
+        let sight = self.swept(|swept, _| swept.since(began), std::future::ready(())).await;
+        sight.map(|it| it.machines)
     }
 
-    /// How many calls a sweep is likely to take.
+    /// The last sweep, unless one is under way.
+    pub(crate) fn newest(&self) -> Option<Arc<Machines>> {
+        self.swept.try_lock().ok()?.newest()
+    }
+
+    /// How many calls a sweep is likely to take: as many as the last one, which may have read machines of other clusters
+    /// too.
     pub(crate) fn pages(&self) -> usize {
-        let size = usize::try_from(self.page_size.at(Instant::now())).unwrap_or(usize::MAX);
-        self.nodes.store().len().div_ceil(size)
+        self.page_size.pages(self.nodes.store().len(), Instant::now())
+    }
+
+    /// From so many nodes on, one sweep is better than asking about each.
+    pub(crate) fn many(&self) -> usize {
+        self.pages().max(MANY)
+    }
+
+    /// Whether a sweep is to tell whether this node has a machine: it has no provider id, and was not found by its name,
+    /// or a sweep takes no more than that question would.
+    pub(crate) fn takes_sweep(&self, node: &Node) -> bool {
+        provider_id(node).is_none() && (self.pages() <= 1 || self.doubtful().contains(&node.name_any()))
     }
 
     /// Whether a sweep found any machine that stands behind a node of this cluster: if it did not, it may be a look into
@@ -208,33 +180,18 @@ impl Inventory {
         self.get(&self.known(node), node, sweep).await
     }
 
-    /// Asks about the other nodes that wait as well.
-    fn ask_ahead(&self) {
-        let waiting = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
-        self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| self::machine(&it)).collect());
-    }
-
-    async fn way(&self, machine: &Machine) -> (Way, Option<Arc<Machines>>) {
-        let way = way(self.nodes.waiting(), self.is_doubtful(machine));
-        let swept = match self.swept.try_lock() {
-            Ok(swept) => Some(swept),
-            // A sweep is under way: it will answer for this node too, unless it is asked about alone.
-            Err(_) if way == Way::Sweep => Some(self.swept.lock().await),
-            Err(_) => None,
-        };
-        (way, swept.and_then(|it| it.fresh(FRESH, Instant::now())))
-    }
-
     /// Asks about one node.
     async fn get(&self, machine: &Machine, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+        let asked = Instant::now();
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
-        self.answered(reply.map_err(|_| late())?, machine, node, sweep)
+        self.answered(reply.map_err(|_| late())?, asked, machine, node, sweep)
     }
 
-    /// What `get` says about one node.
+    /// What `get` says about one node, asked at `asked`.
     fn answered(
         &self,
         reply: Reply<Vec<Result<Option<Instance>>>>,
+        asked: Instant,
         machine: &Machine,
         node: &Node,
         sweep: Option<&Machines>,
@@ -246,16 +203,16 @@ impl Inventory {
             self.warn(node, "ProviderCrashed", because.clone());
         }
         if let (Err(Error::Invalid(why)), Some(provider_id)) = (&answer, &machine.provider_id) {
-            self.nodes.hear(&machine.name, provider_id, Answer::Invalid(why));
+            self.nodes.hear(&machine.name, provider_id, Answer::Invalid(why), asked);
         }
-        let Some(instance) = answer? else { return self.missing(machine, sweep) };
+        let Some(instance) = answer? else { return self.missing(machine, asked, sweep) };
         self.doubtful().remove(&machine.name);
-        self.checked(machine, instance).map(Some)
+        self.checked(machine, instance, asked).map(Some)
     }
 
     /// What it means that `get` found nothing: certainty, if it was asked by provider id or a sweep found nothing
     /// either; otherwise the next try makes a sweep.
-    fn missing(&self, machine: &Machine, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+    fn missing(&self, machine: &Machine, asked: Instant, sweep: Option<&Machines>) -> Result<Option<Instance>> {
         if let Some(provider_id) = &machine.provider_id {
             let others = self.nodes.others(provider_id, &machine.name);
             let is_its_own = self.nodes.get(&machine.name).is_some_and(|it| self.nodes.confirmed(&it).is_some());
@@ -264,7 +221,7 @@ impl Inventory {
                 return Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))));
             }
             if sweep.is_some_and(|it| it.incomplete.is_none() && self.is_familiar(it)) {
-                self.nodes.hear(&machine.name, provider_id, Answer::Missing);
+                self.nodes.hear(&machine.name, provider_id, Answer::Missing, asked);
             }
             return Ok(None);
         }
@@ -287,7 +244,7 @@ impl Inventory {
     fn look(&self, sweep: &Machines, machine: &Machine) -> Result<Option<Instance>> {
         match sweep.find(machine) {
             Match::Nothing => Ok(None),
-            Match::One(instance) => self.checked(machine, instance.clone()).map(Some),
+            Match::One(instance) => self.checked(machine, instance.clone(), sweep.began).map(Some),
             Match::Several(one, other) => Err(Error::Invalid(format!(
                 "two machines stand for node {}: {} and {}; rename or remove one of them",
                 machine.name,
@@ -297,11 +254,12 @@ impl Inventory {
         }
     }
 
-    fn checked(&self, machine: &Machine, instance: Instance) -> Result<Instance> {
+    /// The answer to a question that began at `asked`, unless it is refused.
+    fn checked(&self, machine: &Machine, instance: Instance, asked: Instant) -> Result<Instance> {
         if let Some(refusal) = refusal(&self.description, machine, &instance) {
             let why = format!("the provider's answer is refused: it {refusal}");
             if let Some(provider_id) = &machine.provider_id {
-                self.nodes.hear(&machine.name, provider_id, Answer::Invalid(&why));
+                self.nodes.hear(&machine.name, provider_id, Answer::Invalid(&why), asked);
             }
             return Err(Error::Invalid(why));
         }
@@ -311,11 +269,12 @@ impl Inventory {
         };
         match self.nodes.verdict(provider_id, &machine.name, &instance) {
             Verdict::Its(others) => {
-                self.nodes.hear(&machine.name, provider_id, Answer::Named(&instance));
+                self.nodes.hear(&machine.name, provider_id, Answer::Named(&instance), asked);
                 for other in others {
                     self.withhold(
                         &other,
                         provider_id,
+                        asked,
                         &format!("the cloud says that instance {provider_id} is node {}'s", machine.name),
                     );
                 }
@@ -325,6 +284,7 @@ impl Inventory {
                 self.withhold(
                     &machine.name,
                     provider_id,
+                    asked,
                     &format!("the cloud says that instance {provider_id} is node {holder}'s"),
                 );
                 Err(Error::Invalid(format!(
@@ -337,7 +297,7 @@ impl Inventory {
                 let names: Vec<_> = others.iter().cloned().chain([machine.name.clone()]).collect();
                 for name in &names {
                     let others: Vec<_> = names.iter().filter(|it| *it != name).map(String::as_str).collect();
-                    self.withhold(name, provider_id, &unproven(provider_id, &others));
+                    self.withhold(name, provider_id, asked, &unproven(provider_id, &others));
                 }
                 let others = others.iter().map(String::as_str).collect::<Vec<_>>();
                 Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))))
@@ -346,8 +306,8 @@ impl Inventory {
     }
 
     /// A node is not what its provider id says, or nobody can tell: it is left alone, and that is told on it once.
-    fn withhold(&self, name: &str, provider_id: &str, why: &str) {
-        let is_news = self.nodes.hear(name, provider_id, Answer::NotItsOwn(why));
+    fn withhold(&self, name: &str, provider_id: &str, asked: Instant, why: &str) {
+        let is_news = self.nodes.hear(name, provider_id, Answer::NotItsOwn(why), asked);
         // Why a node cannot join is told by who initialises it.
         let node = self.nodes.get(name).filter(|it| is_news && !plan::is_waiting(it));
         if let Some(node) = node {
@@ -360,12 +320,12 @@ impl Inventory {
         }
     }
 
-    async fn sweep(&self, age: Duration) -> Result<Sight> {
-        self.swept(|swept, now| swept.fresh(age, now)).await
-    }
-
-    /// The last sweep if `serves` takes it, or a new one.
-    async fn swept(&self, serves: impl FnOnce(&Swept, Instant) -> Option<Arc<Machines>>) -> Result<Sight> {
+    /// The last sweep if `serves` takes it, or a new one once `moment` has passed.
+    async fn swept(
+        &self,
+        serves: impl FnOnce(&Swept, Instant) -> Option<Arc<Machines>>,
+        moment: impl Future<Output = ()>,
+    ) -> Result<Sight> {
         let mut swept = self.swept.lock().await;
         let now = Instant::now();
         if let Some(machines) = serves(&swept, now) {
@@ -374,8 +334,11 @@ impl Inventory {
         if let Some(error) = swept.refused(now) {
             return Err(error);
         }
-        let Sweep { machines, notices, limit } = sweep(self.instances.as_ref(), self.page_size.at(now)).await;
-        self.page_size.ended(limit, machines.is_ok(), Instant::now());
+        moment.await;
+        let limit = self.page_size.at(Instant::now());
+        let Sweep { machines, notices, limit } = sweep(self.instances.as_ref(), limit).await;
+        let pages = machines.as_ref().ok().filter(|it| it.incomplete.is_none()).map(|it| it.pages);
+        self.page_size.ended(limit, machines.is_ok(), pages, Instant::now());
         if notices.dropped() > 0 {
             warn!(
                 dropped = notices.dropped(),
@@ -384,26 +347,36 @@ impl Inventory {
             );
         }
         self.tell(notices.into_vec(), None);
-        let machines = swept.end(machines, now, Instant::now())?;
+        let machines = swept.end(machines, Instant::now())?;
         debug!(incomplete = machines.incomplete, "all machines were read");
         Ok(Sight { machines, new: true })
     }
 
-    /// Turns notices into events on the nodes that they are about, and into log lines if that is no node of the cluster.
+    /// Turns notices into events on the nodes that they are about, and a few of them into log lines if that is no node of
+    /// the cluster.
     fn tell(&self, notices: Vec<Notice>, asked: Option<&Node>) {
         for notice in notices {
             let about = notice.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
             let node = about.as_deref().or(asked);
-            let name = node.map(ResourceExt::name_any).unwrap_or_default();
-            let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-            if !heard.is_news(&name, &notice, Instant::now()) {
+            let Some(node) = node else {
+                self.mention(&notice);
                 continue;
-            }
-            match node {
-                Some(node) => self.recorder.record(reference(node), notice.severity, &notice.reason, &notice.message),
-                None => info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message),
+            };
+            let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.is_news(&node.name_any(), &notice, Instant::now()) {
+                self.recorder.record(reference(node), notice.severity, &notice.reason, &notice.message);
             }
         }
+    }
+
+    /// Logs a notice about a machine that is no node of this cluster, unless there were many lately.
+    fn mention(&self, notice: &Notice) {
+        let sample = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
+        let Sample::Told { left_out } = sample else { return };
+        if left_out > 0 {
+            info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
+        }
+        info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message);
     }
 
     /// What a provider may know of a node. If that is not all of it, the node's event says so.
@@ -431,12 +404,6 @@ impl Inventory {
     fn doubtful(&self) -> MutexGuard<'_, HashSet<String>> {
         self.doubtful.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How a node that joins is asked about, if there is no fresh sweep: `waiting` nodes join, and `doubtful` says that
-/// `get` did not find this one.
-fn way(waiting: usize, doubtful: bool) -> Way {
-    if waiting >= MANY || doubtful { Way::Sweep } else { Way::Get }
 }
 
 /// What a provider may know of a node.

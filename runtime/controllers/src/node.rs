@@ -68,6 +68,7 @@ pub async fn run(
     options: Options,
     shutdown: impl Future<Output = ()> + Send,
 ) {
+    let start = Instant::now();
     let mut shutdown = std::pin::pin!(shutdown);
     tokio::select! {
         () = nodes.synced() => {}
@@ -80,7 +81,7 @@ pub async fn run(
     // Taken before any worker runs: the first pass is about nodes that were initialised before this process came.
     let standing = nodes.store().state();
     let mut background = JoinSet::new();
-    background.spawn(refresh::run(controller.clone(), standing, options));
+    background.spawn(refresh::run(controller.clone(), standing, start, options));
     let (trying, known) = (queue.clone(), (controller.inventory.clone(), nodes.clone()));
     background.spawn(async move {
         let (inventory, nodes) = known;

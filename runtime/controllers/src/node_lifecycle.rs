@@ -33,6 +33,7 @@ use crate::budget::Spent;
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
+use crate::inventory::machines::Machines;
 use crate::lean::Lean;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
@@ -80,6 +81,8 @@ struct Controller {
     watchlist: Mutex<Watchlist>,
     spent: Mutex<Spent>,
     questions: Semaphore,
+    /// When the newest list began by which nodes were looked at.
+    listed: Mutex<Instant>,
     /// Held by the pass that takes taints off.
     untainting: tokio::sync::Mutex<()>,
     /// Whether the controller is to end: then nothing more is asked, and nothing more deleted.
@@ -120,6 +123,7 @@ pub async fn run(
     // So that a reason shows before it comes for the first time.
     Reason::LABELS.iter().for_each(|it| drop(metrics.withheld(it)));
     let (end, ending) = watch::channel(false);
+    let began = Instant::now();
     let controller = Arc::new(Controller {
         api: Api::all(client),
         nodes,
@@ -128,10 +132,11 @@ pub async fn run(
         recorder,
         metrics,
         options,
-        began: Instant::now(),
+        began,
         watchlist: Mutex::new(Watchlist::new(options.monitor_period, options.apart)),
         spent: Mutex::default(),
         questions: Semaphore::new(SIDE_BY_SIDE),
+        listed: Mutex::new(began),
         untainting: tokio::sync::Mutex::default(),
         ending,
     });
@@ -168,11 +173,21 @@ impl Controller {
             let controller = self.clone();
             rounds.spawn(async move { controller.untaint(tainted).await });
         }
-        let taken = self.watchlist().take(&not_ready, Instant::now());
-        if !taken.due.is_empty() {
+        let there = self.news();
+        let taken = self.watchlist().take(&not_ready, there.as_ref().map(|it| it.began), Instant::now());
+        if !taken.due.is_empty() || !taken.early.is_empty() {
             let controller = self.clone();
-            rounds.spawn(async move { controller.contained_round(taken).await });
+            rounds.spawn(async move { controller.contained_round(taken, there).await });
         }
+    }
+
+    /// A list that others have asked for since the last pass: it costs nothing to look at nodes by it.
+    fn news(&self) -> Option<Arc<Machines>> {
+        let newest = self.inventory.newest()?;
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = newest.began > *listed;
+        *listed = newest.began.max(*listed);
+        is_news.then_some(newest)
     }
 
     /// Takes the taint of a stopped machine off nodes that are ready.

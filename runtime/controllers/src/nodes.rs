@@ -17,6 +17,7 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
+use tokio::time::Instant;
 
 use crate::watch;
 
@@ -125,6 +126,16 @@ impl Nodes {
         self.index().waiting_names().map(str::to_owned).collect()
     }
 
+    /// Since when this node waits to be initialised: when this process saw it first.
+    pub(crate) fn waiting_since(&self, node: &Node) -> Option<Instant> {
+        self.index().waiting_since(node)
+    }
+
+    /// When a node came last that waited to be initialised.
+    pub(crate) fn last_came(&self) -> Option<Instant> {
+        self.index().last_came()
+    }
+
     /// The only node that has this provider id, or is about to get it.
     pub(crate) fn holder(&self, provider_id: &str) -> Option<String> {
         self.index().holder(provider_id).map(str::to_owned)
@@ -172,7 +183,7 @@ impl Nodes {
                 let before = self.store.state();
                 writer.apply_watcher_event(&Event::InitDone);
                 let after = self.store.state();
-                self.reindex(|index| *index = Index::of(after.iter().map(AsRef::as_ref)));
+                self.reindex(|index| *index = Index::of(after.iter().map(AsRef::as_ref), index, Instant::now()));
                 self.forget_other_instances();
                 let known: HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
                 for node in &after {
@@ -184,7 +195,7 @@ impl Nodes {
             }
             Event::Apply(node) => {
                 let before = self.get(&node.name_any());
-                let left = self.reindex(|index| index.apply(&node));
+                let left = self.reindex(|index| index.apply(&node, Instant::now()));
                 let event = Event::Apply(node);
                 writer.apply_watcher_event(&event);
                 self.doubt_instances(&left);

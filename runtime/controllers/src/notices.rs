@@ -1,4 +1,5 @@
-//! Which notices of a provider become events: not the same one again and again.
+//! Which notices of a provider become events or log lines: not the same one again and again, and few about what is nothing
+//! of this cluster.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,11 +11,37 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_secs(600);
 /// Notices that are remembered.
 const REMEMBERED: usize = 4096;
+/// So many notices are told in one [`SPAN`] that are about no object of the cluster.
+const STRANGERS: u32 = 3;
+/// How long those that are not told are counted.
+const SPAN: Duration = Duration::from_secs(60);
 
 /// The notices of the last minutes, by object.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
     heard: HashMap<(String, Notice), Instant>,
+}
+
+/// A sample of the notices that are about no object of the cluster: an account may have thousands of machines that are
+/// nothing of it.
+#[derive(Debug, Default)]
+pub(crate) struct Strangers {
+    /// When the last span began.
+    began: Option<Instant>,
+    told: u32,
+    left_out: u64,
+}
+
+/// What becomes of a notice that is about no object of the cluster.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Sample {
+    /// It is told, and before it that so many others were not since the last time.
+    Told {
+        /// How many.
+        left_out: u64,
+    },
+    /// It is counted.
+    LeftOut,
 }
 
 impl Notices {
@@ -32,5 +59,35 @@ impl Notices {
             self.heard.insert(key, now);
         }
         news
+    }
+}
+
+impl Strangers {
+    /// What becomes of the next notice.
+    pub(crate) fn sample(&mut self, now: Instant) -> Sample {
+        if self.began.is_none_or(|it| now.saturating_duration_since(it) >= SPAN) {
+            (self.began, self.told) = (Some(now), 0);
+        }
+        if self.told >= STRANGERS {
+            self.left_out = self.left_out.saturating_add(1);
+            return Sample::LeftOut;
+        }
+        self.told += 1;
+        Sample::Told { left_out: std::mem::take(&mut self.left_out) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_ten_thousand_strangers_three_a_minute_are_told() {
+        let (mut strangers, start) = (Strangers::default(), Instant::now());
+        let told = (0..10_000).filter(|_| strangers.sample(start) != Sample::LeftOut).count();
+        assert_eq!(told, 3);
+        let later = start + SPAN;
+        assert_eq!(strangers.sample(later), Sample::Told { left_out: 9_997 });
+        assert_eq!(strangers.sample(later), Sample::Told { left_out: 0 });
     }
 }

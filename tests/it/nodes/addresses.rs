@@ -11,8 +11,8 @@ use tests::{kubelet, wait};
 
 use crate::cloud::{Answer, Cloud, external, internal, machine};
 use crate::controller::{
-    BUSY_LOOP, Controller, NODE_IP, OPTIONS, addressed, annotate, create, label, node_when, nodes, standing, writes,
-    written,
+    BUSY_LOOP, Controller, NODE_IP, OPTIONS, addressed, annotate, create, label, node_when, nodes, ready, standing,
+    waiting, writes, written,
 };
 
 /// Waits for three whole passes more.
@@ -206,4 +206,46 @@ async fn case_054_the_loop_is_as_wide_as_it_is_told() {
         }
         assert_eq!(cloud.calls().len(), 7);
     }
+}
+
+/// Waits until the cloud was asked for so many lists.
+async fn lists(cloud: &Cloud, count: usize) {
+    let listed = || cloud.calls().iter().filter(|it| *it == "list").count();
+    wait::until(&format!("{count} lists"), async || (listed() >= count).then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_pass_uses_no_list_older_than_the_last_get() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    let booting = Instance { addresses: vec![internal("10.1.0.20")], ..machine(20) };
+    let booted = Instance { addresses: vec![internal("10.1.0.20"), external("192.0.2.20")], ..machine(20) };
+    cloud.has((1..=8).map(machine).chain([booting]));
+    for nth in 1..=8 {
+        let (name, address) = (format!("n{nth}"), format!("10.1.0.{nth}"));
+        create(&cluster, &ready(standing(&name, &[("InternalIP", &address), ("Hostname", &name)]))).await;
+    }
+    let period = Duration::from_secs(8);
+    let options = Options { status_update_frequency: period, ..OPTIONS };
+    let _controller = Controller::start_with_lifecycle(&cluster, &cloud, options, Duration::from_secs(1));
+    lists(&cloud, 1).await;
+
+    // Nodes that are not ready make the other controller ask for a list, which still lacks the external address.
+    for name in ["n1", "n2"] {
+        kubelet::post_ready(&cluster.admin, name, false).await.expect("the status is patched");
+    }
+    lists(&cloud, 2).await;
+    for name in ["n1", "n2"] {
+        kubelet::post_ready(&cluster.admin, name, true).await.expect("the status is patched");
+    }
+    cloud.has([booted]);
+    create(&cluster, &waiting("n20", |it| *it = ready(it.clone()))).await;
+    let both = [("InternalIP", "10.1.0.20"), ("ExternalIP", "192.0.2.20")];
+    addressed(&cluster, "n20", &both).await;
+    let before = cloud.calls().iter().filter(|it| *it == "list").count();
+    // The next pass asks for a list of its own.
+    lists(&cloud, before + 1).await;
+    let written: Vec<_> = writes(&cluster, "n20").await.into_iter().map(|it| it.body["status"].clone()).collect();
+    let addresses: Vec<_> = written.iter().filter_map(|it| it["addresses"].as_array()).map(Vec::len).collect();
+    assert_eq!(addresses, [2], "the addresses were written once: {written:?}");
 }

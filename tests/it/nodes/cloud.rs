@@ -118,19 +118,23 @@ impl Instances for Cloud {
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        self.lock().calls.push("list".to_owned());
+        // As it is when it is asked, however late the answer comes.
+        let page = {
+            let mut told = self.lock();
+            told.calls.push("list".to_owned());
+            let listed = told.answers.iter().filter(|(name, _)| !told.unlisted.contains(name));
+            let machines = listed.filter_map(|(_, answer)| match answer {
+                Answer::Machine(instance) => Some(instance),
+                Answer::None | Answer::Error(_) | Answer::Panic => None,
+            });
+            let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
+            let mut rest = machines.skip(from);
+            let instances: Vec<_> = rest.by_ref().take(limit as usize).cloned().collect();
+            let next = rest.next().map(|_| (from + instances.len()).to_string());
+            Page { instances, next, incomplete: None }
+        };
         self.free().await;
-        let told = self.lock();
-        let listed = told.answers.iter().filter(|(name, _)| !told.unlisted.contains(name));
-        let machines = listed.filter_map(|(_, answer)| match answer {
-            Answer::Machine(instance) => Some(instance),
-            Answer::None | Answer::Error(_) | Answer::Panic => None,
-        });
-        let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
-        let mut rest = machines.skip(from);
-        let instances: Vec<_> = rest.by_ref().take(limit as usize).cloned().collect();
-        let next = rest.next().map(|_| (from + instances.len()).to_string());
-        Ok(Page { instances, next, incomplete: None }).into()
+        Ok(page).into()
     }
 }
 

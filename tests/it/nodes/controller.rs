@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::node::{self, COMPONENT, Options};
-use controllers::{Inventory, Metrics, Nodes, Recorder};
-use k8s_openapi::api::core::v1::{Event, Node, NodeAddress};
+use controllers::{Account, Inventory, Metrics, Nodes, Recorder, node_lifecycle};
+use k8s_openapi::api::core::v1::{Event, Node, NodeAddress, NodeCondition};
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use prometheus::Registry;
@@ -43,6 +43,27 @@ impl Controller {
 
     /// Starts a controller with a client of the test's making.
     pub(crate) fn start_as(client: Client, cloud: &Arc<Cloud>, options: Options) -> Controller {
+        Controller::start_beside(client, cloud, options, None)
+    }
+
+    /// Starts a controller, and beside it the node-lifecycle controller, which looks at nodes that are not ready every
+    /// `monitor_period`: both ask through one inventory, as in the binary.
+    pub(crate) fn start_with_lifecycle(
+        cluster: &Cluster,
+        cloud: &Arc<Cloud>,
+        options: Options,
+        monitor_period: Duration,
+    ) -> Controller {
+        let lifecycle = node_lifecycle::Options { monitor_period, ..node_lifecycle::Options::default() };
+        Controller::start_beside(cluster.aerostat.clone(), cloud, options, Some(lifecycle))
+    }
+
+    fn start_beside(
+        client: Client,
+        cloud: &Arc<Cloud>,
+        options: Options,
+        lifecycle: Option<node_lifecycle::Options>,
+    ) -> Controller {
         let description = cloud_provider::Description {
             name: "fake".to_owned(),
             provider_id_prefixes: vec!["fake://".to_owned()],
@@ -61,6 +82,7 @@ impl Controller {
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
         let (recorder, sender) = Recorder::new(client.clone(), COMPONENT);
         let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone()).expect("the cloud has instances");
+        let inventory = Arc::new(inventory);
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {
             let _ = stopped.await;
@@ -70,8 +92,14 @@ impl Controller {
             watch.await;
         });
         beside.spawn(sender);
+        if let Some(options) = lifecycle {
+            let (client, nodes, inventory) = (client.clone(), nodes.clone(), inventory.clone());
+            let (recorder, metrics, account) = (recorder.clone(), metrics.clone(), Account::any());
+            let never = std::future::pending();
+            beside.spawn(node_lifecycle::run(client, nodes, inventory, account, recorder, metrics, options, never));
+        }
         let mut run = JoinSet::new();
-        run.spawn(node::run(client, nodes, Arc::new(inventory), recorder, metrics, options, shutdown));
+        run.spawn(node::run(client, nodes, inventory, recorder, metrics, options, shutdown));
         Controller { registry, run, beside, stop }
     }
 
@@ -129,6 +157,13 @@ pub(crate) fn standing(name: &str, addresses: &[(&str, &str)]) -> Node {
         it.spec = None;
         set_addresses(it, addresses);
     })
+}
+
+/// The node, whose kubelet says that it is ready: the node-lifecycle controller has nothing to do with it.
+pub(crate) fn ready(mut node: Node) -> Node {
+    let ready = NodeCondition { type_: "Ready".to_owned(), status: "True".to_owned(), ..NodeCondition::default() };
+    node.status.get_or_insert_default().conditions = Some(vec![ready]);
+    node
 }
 
 /// Gives a node addresses.

@@ -9,3 +9,4 @@ mod freshness;
 mod initialisation;
 mod labels;
 mod many;
+mod remade;

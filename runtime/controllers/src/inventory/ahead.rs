@@ -4,19 +4,25 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cloud_provider::{Instance, Instances, Machine, Reply, Result};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::inventory::FRESH;
+use crate::inventory::joining::FRESH;
 use crate::inventory::sweep::{CALL, late};
+
+/// Questions that are under way at once: fewer than one provider's calls side by side, so that other controllers have
+/// room.
+const SIDE_BY_SIDE: usize = 7;
 
 /// What `get` answers, unless it took too long.
 pub(super) type Answer = Result<Reply<Vec<Result<Option<Instance>>>>>;
 
 /// Answers that nobody has come for yet. Dropping it ends the questions.
-#[derive(Default)]
-pub(super) struct Ahead(Mutex<State>);
+pub(super) struct Ahead {
+    state: Mutex<State>,
+    turns: Arc<Semaphore>,
+}
 
 #[derive(Default)]
 struct State {
@@ -27,19 +33,29 @@ struct State {
     tasks: JoinSet<()>,
 }
 
-struct Awaited {
+/// An answer that is there or on its way.
+pub(super) struct Awaited {
     machine: Machine,
-    since: Instant,
-    answer: oneshot::Receiver<Answer>,
+    /// The question began then or later.
+    pub(super) since: Instant,
+    pub(super) answer: oneshot::Receiver<Answer>,
+}
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self { state: Mutex::default(), turns: Arc::new(Semaphore::new(SIDE_BY_SIDE)) }
+    }
 }
 
 impl Ahead {
-    /// The turn of a node: the answer that is there or on its way, unless the node has changed since or it is too old.
-    pub(super) fn turn(&self, machine: &Machine) -> Option<oneshot::Receiver<Answer>> {
+    /// The turn of a node that came at `came`: the answer that is there or on its way, unless the node has changed since
+    /// or the answer is too old.
+    pub(super) fn turn(&self, machine: &Machine, came: Instant) -> Option<Awaited> {
         let mut state = self.lock();
         state.asked.insert(machine.name.clone());
         let awaited = state.answers.remove(&machine.name)?;
-        (awaited.machine == *machine && awaited.since.elapsed() < FRESH).then_some(awaited.answer)
+        let serves = awaited.machine == *machine && awaited.since >= came && awaited.since.elapsed() < FRESH;
+        serves.then_some(awaited)
     }
 
     /// Asks about those of `waiting` that have not been asked about, side by side. All others are forgotten.
@@ -54,8 +70,9 @@ impl Ahead {
                 continue;
             }
             let (sender, answer) = oneshot::channel();
-            let (instances, asked) = (instances.clone(), machine.clone());
+            let (instances, asked, turns) = (instances.clone(), machine.clone(), self.turns.clone());
             state.tasks.spawn(async move {
+                let _turn = turns.acquire().await;
                 let answer = timeout(CALL, instances.get(std::slice::from_ref(&asked))).await.map_err(|_| late());
                 // Nobody may want it any more.
                 let _ = sender.send(answer);
@@ -66,6 +83,6 @@ impl Ahead {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Its operations do not panic half way.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,11 +3,16 @@
 use std::cmp::Ordering;
 
 use cloud_provider::{Instance, Machine};
+use tokio::time::Instant;
 
 /// The machines that one sweep found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Machines {
     instances: Vec<Instance>,
+    /// When it was begun: what it holds was so then or later.
+    pub(crate) began: Instant,
+    /// How many pages it had, each a call.
+    pub(super) pages: usize,
     /// Why machines may be missing.
     pub(crate) incomplete: Option<String>,
     /// Positions in `instances`, sorted by provider id and by name: eight bytes for each machine, and no text twice.
@@ -27,14 +32,14 @@ pub(super) enum Match<'a> {
 }
 
 impl Machines {
-    pub(super) fn new(instances: Vec<Instance>, incomplete: Option<String>) -> Self {
+    pub(super) fn new(instances: Vec<Instance>, incomplete: Option<String>, began: Instant, pages: usize) -> Self {
         let mut by_provider_id: Vec<_> =
             (0..instances.len()).filter(|nth| instances[*nth].provider_id.is_some()).collect();
         // Stable, so that machines with one provider id or name stay in the cloud's order.
         by_provider_id.sort_by(|a, b| instances[*a].provider_id.cmp(&instances[*b].provider_id));
         let mut by_name: Vec<_> = (0..instances.len()).collect();
         by_name.sort_by(|a, b| instances[*a].name.cmp(&instances[*b].name));
-        Self { instances, incomplete, by_provider_id, by_name }
+        Self { instances, began, pages, incomplete, by_provider_id, by_name }
     }
 
     /// The machine behind a node: the one with its provider id; for a node without one, the one with its name, and
@@ -113,7 +118,7 @@ mod tests {
     /// Which machine is found for a node: its index, or both.
     #[track_caller]
     fn check(node: (&str, Option<&str>), machines: &[Instance], expected: &[usize]) {
-        let sweep = Machines::new(machines.to_vec(), None);
+        let sweep = Machines::new(machines.to_vec(), None, Instant::now(), 1);
         let node = Machine { name: node.0.to_owned(), provider_id: node.1.map(str::to_owned), ..Machine::default() };
         let found: Vec<_> = match sweep.find(&node) {
             Match::Nothing => Vec::new(),

@@ -1,11 +1,12 @@
-//! How many machines are asked for at once: as many as the provider can give, unless the cloud could not lately.
+//! How many machines are asked for at once: as many as the provider can give, unless the cloud could not lately; and how
+//! many calls a list takes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a smaller size is used that worked where a larger one did not.
+/// How long a smaller size is used that worked where a larger one did not, and how long a list's pages count.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
 /// The page size of the next sweep.
@@ -14,11 +15,13 @@ pub(super) struct PageSize {
     whole: u32,
     /// A size that worked, and since when it is used.
     smaller: Mutex<Option<(u32, Instant)>>,
+    /// How many pages the last complete list had, and when it ended.
+    pages: Mutex<Option<(usize, Instant)>>,
 }
 
 impl PageSize {
     pub(super) fn new(whole: u32) -> Self {
-        Self { whole: whole.max(1), smaller: Mutex::default() }
+        Self { whole: whole.max(1), smaller: Mutex::default(), pages: Mutex::default() }
     }
 
     /// The size to begin with.
@@ -29,8 +32,21 @@ impl PageSize {
         }
     }
 
-    /// Remembers the size with which a sweep ended. One that failed says nothing about sizes.
-    pub(super) fn ended(&self, size: u32, succeeded: bool, now: Instant) {
+    /// How many calls a list is likely to take in a cluster with so many nodes: as many as the last complete one of the
+    /// last hour. An account may have many more machines than one cluster has nodes.
+    pub(super) fn pages(&self, nodes: usize, now: Instant) -> usize {
+        match *self.last_pages() {
+            Some((pages, at)) if now.saturating_duration_since(at) < REMEMBERED => pages,
+            Some(_) | None => nodes.div_ceil(usize::try_from(self.at(now)).unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// Remembers the size with which a sweep ended, and its pages if it was complete. One that failed says nothing about
+    /// sizes.
+    pub(super) fn ended(&self, size: u32, succeeded: bool, pages: Option<usize>, now: Instant) {
+        if let Some(pages) = pages {
+            *self.last_pages() = Some((pages, now));
+        }
         let mut smaller = self.smaller();
         *smaller = match *smaller {
             Some((known, since)) if succeeded && known == size && now.saturating_duration_since(since) < REMEMBERED => {
@@ -38,6 +54,10 @@ impl PageSize {
             }
             Some(_) | None => (succeeded && size < self.whole).then_some((size, now)),
         };
+    }
+
+    fn last_pages(&self) -> MutexGuard<'_, Option<(usize, Instant)>> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn smaller(&self) -> MutexGuard<'_, Option<(u32, Instant)>> {
@@ -55,16 +75,27 @@ mod tests {
         let (size, start) = (PageSize::new(200), Instant::now());
         let minute = |it: u64| start + Duration::from_secs(60 * it);
         assert_eq!(size.at(start), 200);
-        size.ended(25, false, start);
+        size.ended(25, false, None, start);
         assert_eq!(size.at(start), 200, "no size worked");
-        size.ended(50, true, start);
-        size.ended(50, true, minute(30));
+        size.ended(50, true, None, start);
+        size.ended(50, true, None, minute(30));
         assert_eq!((size.at(minute(59)), size.at(minute(60))), (50, 200));
-        size.ended(200, true, minute(60));
+        size.ended(200, true, None, minute(60));
         assert_eq!(size.at(minute(60)), 200);
-        size.ended(50, true, minute(61));
-        size.ended(6, false, minute(62));
+        size.ended(50, true, None, minute(61));
+        size.ended(6, false, None, minute(62));
         assert_eq!(size.at(minute(62)), 200);
         assert_eq!(PageSize::new(0).at(start), 1);
+    }
+
+    #[test]
+    fn a_list_costs_the_pages_of_the_last_complete_one() {
+        let (size, start) = (PageSize::new(200), Instant::now());
+        assert_eq!([0, 1, 200, 201, 1000].map(|nodes| size.pages(nodes, start)), [0, 1, 1, 2, 5], "nothing is known");
+        size.ended(200, true, Some(50), start);
+        size.ended(200, true, None, start);
+        size.ended(200, false, None, start);
+        assert_eq!(size.pages(100, start + REMEMBERED / 2), 50, "the account has 10,000 machines");
+        assert_eq!(size.pages(100, start + REMEMBERED), 1, "it may have shrunk since");
     }
 }

@@ -49,15 +49,16 @@ pub(super) async fn sweep(instances: &dyn Instances, limit: u32) -> Sweep {
 async fn pages(instances: &dyn Instances, limit: u32, until: Instant, notices: &mut NoticeList) -> Result<Machines> {
     let mut content = Content::default();
     let mut cursor = None;
+    let began = Instant::now();
     loop {
         let page = page(instances, cursor, limit, notices).await?;
         cursor = match content.add(page) {
-            Next::End => return Ok(content.into_machines()),
+            Next::End => return Ok(content.into_machines(began)),
             Next::Page(next) => Some(next),
         };
         if Instant::now() >= until {
             content.cut(format!("it was not read to its end within {} s", LIST.as_secs()));
-            return Ok(content.into_machines());
+            return Ok(content.into_machines(began));
         }
     }
 }

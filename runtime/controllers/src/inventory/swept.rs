@@ -16,8 +16,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The last sweep.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
-    /// When it began, and what it found.
-    machines: Option<(Instant, Arc<Machines>)>,
+    /// What it found.
+    machines: Option<Arc<Machines>>,
     /// Why none was possible, how many times in a row, and when the next may be tried.
     failed: Option<(Error, u32, Instant)>,
 }
@@ -25,14 +25,22 @@ pub(super) struct Swept {
 impl Swept {
     /// The last sweep, if it is not too old.
     pub(super) fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<Machines>> {
-        let (at, machines) = self.machines.as_ref()?;
-        (now.saturating_duration_since(*at) < age).then(|| machines.clone())
+        self.machines.clone().filter(|it| now.saturating_duration_since(it.began) < age)
+    }
+
+    /// The last sweep, if it is not too old and began at this time or later.
+    pub(super) fn fresh_since(&self, age: Duration, began: Instant, now: Instant) -> Option<Arc<Machines>> {
+        self.fresh(age, now).filter(|it| it.began >= began)
+    }
+
+    /// The last sweep.
+    pub(super) fn newest(&self) -> Option<Arc<Machines>> {
+        self.machines.clone()
     }
 
     /// The last sweep, if it began at this time or later.
     pub(super) fn since(&self, began: Instant) -> Option<Arc<Machines>> {
-        let (at, machines) = self.machines.as_ref()?;
-        (*at >= began).then(|| machines.clone())
+        self.machines.clone().filter(|it| it.began >= began)
     }
 
     /// Why there can be no sweep yet.
@@ -46,12 +54,12 @@ impl Swept {
     }
 
     /// Remembers a sweep, or that there was none.
-    pub(super) fn end(&mut self, machines: Result<Machines>, began: Instant, now: Instant) -> Result<Arc<Machines>> {
+    pub(super) fn end(&mut self, machines: Result<Machines>, now: Instant) -> Result<Arc<Machines>> {
         match machines {
             Ok(machines) => {
                 let machines = Arc::new(machines);
                 self.failed = None;
-                self.machines = Some((began, machines.clone()));
+                self.machines = Some(machines.clone());
                 Ok(machines)
             }
             Err(error) => {

@@ -6,22 +6,22 @@ use std::time::Duration;
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::error::chain;
-use crate::inventory::MANY;
 use crate::inventory::machines::Machines;
 use crate::node::{Controller, Options, plan};
 use crate::worker::contained;
 
-/// Updates the addresses of all nodes, again and again. The first pass is about `standing`.
-pub(super) async fn run(controller: Arc<Controller>, standing: Vec<Arc<Node>>, options: Options) {
-    let period = options.status_update_frequency;
-    let mut standing = Some(standing);
-    sliding(period, || {
-        let nodes = standing.take().unwrap_or_else(|| controller.nodes.store().state());
+/// Updates the addresses of all nodes, again and again. The first pass is about `standing`, and began when the controllers
+/// did, at `start`: what another one has asked for since then serves it too.
+pub(super) async fn run(controller: Arc<Controller>, standing: Vec<Arc<Node>>, start: Instant, options: Options) {
+    let mut first = Some((standing, start));
+    sliding(options.status_update_frequency, || {
+        let (nodes, began) = first.take().unwrap_or_else(|| (controller.nodes.store().state(), Instant::now()));
         let controller = &controller;
-        async move { controller.pass(nodes, options.refreshes(), period).await }
+        async move { controller.pass(nodes, began, options.refreshes()).await }
     })
     .await;
 }
@@ -35,12 +35,13 @@ async fn sliding<F: Future<Output = ()>>(period: Duration, mut pass: impl FnMut(
 }
 
 impl Controller {
-    async fn pass(&self, nodes: Vec<Arc<Node>>, parallel: usize, period: Duration) {
+    /// Updates the addresses of these nodes from answers to questions that began with the pass, at `began`, or later.
+    async fn pass(&self, nodes: Vec<Arc<Node>>, began: Instant, parallel: usize) {
         let nodes: Vec<_> = nodes.into_iter().filter(|it| self.is_due(it)).collect();
-        let sweep = if nodes.len() < MANY {
+        let sweep = if nodes.len() < self.inventory.many() {
             None
         } else {
-            match self.inventory.all(period).await {
+            match self.inventory.since(began).await {
                 Ok(sweep) => Some(sweep),
                 Err(error) => {
                     warn!(error = error.to_string(), "no node's addresses are updated in this pass");
@@ -81,8 +82,6 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-
-    use tokio::time::Instant;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Asking the cloud about nodes that are not ready, and deleting those that it does not know any more.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use cloud_provider::{Error, Instance, Result, State};
 use futures::{StreamExt, stream};
@@ -23,16 +23,18 @@ use crate::worker::contained;
 
 impl Controller {
     /// Makes a round. A panic in it has shown nothing of any node.
-    pub(super) async fn contained_round(&self, taken: Taken) {
+    pub(super) async fn contained_round(&self, taken: Taken, there: Option<Arc<Machines>>) {
         let nodes: Vec<_> = taken.due.iter().chain(&taken.early).cloned().collect();
-        if let Err(panic) = contained(self.round(taken)).await {
+        if let Err(panic) = contained(self.round(taken, there)).await {
             error!(panic, "a look at the nodes panicked");
             nodes.iter().for_each(|it| self.settle(it, Outcome::Failed(None)));
         }
     }
 
     /// Looks at nodes: with one sweep for all, or, where that is cheaper, at each alone.
-    async fn round(&self, taken: Taken) {
+    ///
+    /// `there` is a list that somebody else has asked for: it answers where nobody's time has come.
+    async fn round(&self, taken: Taken, there: Option<Arc<Machines>>) {
         let began = Instant::now();
         let by_sweep = self.is_sweep_due(&taken);
         let Taken { due, early } = taken;
@@ -41,9 +43,15 @@ impl Controller {
             due.iter().for_each(|it| self.refused(it, &error));
             return;
         }
-        let sweep = match by_sweep {
-            true => self.sweep(&due, began).await.map(Some),
-            false => Ok(None),
+        let sweep = match (by_sweep, there) {
+            (_, Some(there)) if due.is_empty() => Ok(Some(there)),
+            (true, _) => self.sweep(&due, began).await.map(Some),
+            (false, _) => Ok(None),
+        };
+        let calls = match &sweep {
+            // Where nobody's time has come, somebody else has asked.
+            Ok(Some(_)) if !due.is_empty() => self.inventory.pages(),
+            Ok(_) | Err(_) => due.len(),
         };
         let sweep = match &sweep {
             Ok(sweep) => sweep.as_deref(),
@@ -61,7 +69,7 @@ impl Controller {
         let looks = due.into_iter().map(|it| (it, true)).chain(early.into_iter().map(|it| (it, false)));
         // No bound here: a node about which the cloud is silent must not hold up those that it has spoken of.
         let look = |(node, due)| async move {
-            if due { self.look(node, sweep).await } else { self.glance(node, sweep).await }
+            if due { self.look(node, sweep, calls).await } else { self.glance(node, sweep, calls).await }
         };
         stream::iter(looks).for_each_concurrent(None, look).await;
     }
@@ -70,22 +78,26 @@ impl Controller {
     fn is_sweep_due(&self, taken: &Taken) -> bool {
         let nodes = taken.due.len() + taken.early.len();
         nodes >= self.inventory.pages().max(2)
-            || taken.due.iter().any(|it| provider_id(it).is_none())
+            || taken.due.iter().any(|it| self.inventory.takes_sweep(it))
             || taken.due.iter().any(|it| self.watchlist().is_missing(it))
     }
 
-    /// All machines as they are now; if all of the nodes' machines are there, as they were a period ago.
+    /// All machines as they are now; if all of the nodes' machines are there, as they were two periods ago at most.
     async fn sweep(&self, nodes: &[Arc<Node>], began: Instant) -> Result<Arc<Machines>> {
-        let recently = began.checked_sub(self.options.monitor_period).unwrap_or(began);
+        let recently = began.checked_sub(self.options.monitor_period * 2).unwrap_or(began);
         let sweep = self.ask(self.inventory.since(recently)).await?;
         let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &sweep), Ok(None));
-        if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await } else { Ok(sweep) }
+        let sweep = if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await? } else { sweep };
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        *listed = sweep.began.max(*listed);
+        drop(listed);
+        Ok(sweep)
     }
 
     /// Looks at a node whose time has come.
-    async fn look(&self, node: Arc<Node>, sweep: Option<&Machines>) {
+    async fn look(&self, node: Arc<Node>, sweep: Option<&Machines>, calls: usize) {
         match sweep.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
-            Ok(Some(instance)) => return self.present(node, &instance).await,
+            Ok(Some(instance)) => return self.present(node, &instance, calls).await,
             Ok(None) => {}
             Err(error) => return self.fail(&node, &error),
         }
@@ -100,7 +112,7 @@ impl Controller {
                 if complete && plan::young(&node, self.patience()).is_none() {
                     self.tell(&node, &Reason::Contradiction);
                 }
-                self.present(node, &instance).await;
+                self.present(node, &instance, calls).await;
             }
             Ok(None) => self.absent(node, sweep).await,
             Err(error) => self.fail(&node, &error),
@@ -108,19 +120,19 @@ impl Controller {
     }
 
     /// Looks at a node whose time has not come, because a sweep has been made anyway.
-    async fn glance(&self, node: Arc<Node>, sweep: Option<&Machines>) {
+    async fn glance(&self, node: Arc<Node>, sweep: Option<&Machines>, calls: usize) {
         match sweep.map(|it| self.inventory.listed(&node, it)) {
-            Some(Ok(Some(instance))) => self.present(node, &instance).await,
+            Some(Ok(Some(instance))) => self.present(node, &instance, calls).await,
             Some(Ok(None) | Err(_)) | None => self.settle(&node, Outcome::Early),
         }
     }
 
     /// The machine exists: the node stays, with or without the taint.
-    async fn present(&self, node: Arc<Node>, instance: &Instance) {
+    async fn present(&self, node: Arc<Node>, instance: &Instance, calls: usize) {
         let state = instance.state;
         let marked = plan::is_tainted(&node) == (state == State::Stopped)
             || self.mark(node.clone(), state, |it| !plan::is_ready(it)).await;
-        self.settle(&node, if marked { Outcome::Present } else { Outcome::Failed(None) });
+        self.settle(&node, if marked { Outcome::Present { calls } } else { Outcome::Failed(None) });
     }
 
     /// The machine was found neither by a sweep, if there was one, nor by a question about it alone after that.

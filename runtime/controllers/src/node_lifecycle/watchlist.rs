@@ -14,6 +14,8 @@ use crate::node_lifecycle::plan::{self, Reason};
 
 /// The longest pause between two looks at a node.
 const LONGEST: Duration = Duration::from_secs(300);
+/// How much a pause grows at the most where looks cost several calls.
+const GROWTH: u32 = 4;
 /// How many times in a row the cloud has to miss a machine before its node is deleted.
 const ABSENCES: u32 = 2;
 /// How often that number doubles at the most, once for each time that a missing machine was there again.
@@ -40,6 +42,8 @@ struct Watched {
     /// The pause before the next look.
     pause: Duration,
     due: Instant,
+    /// When the last look ended that has shown something.
+    looked: Option<Instant>,
     /// Somebody is looking.
     busy: bool,
     /// How many times in a row its machine was missing.
@@ -63,7 +67,10 @@ pub(super) struct Taken {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
     /// Its machine exists.
-    Present,
+    Present {
+        /// How many calls such a look takes, whoever makes them; none if the list of somebody else has shown it.
+        calls: usize,
+    },
     /// Its machine is missing: that is looked at again soon.
     Absent,
     /// Its machine is missing, and the node stays, for a reason that ends in so long.
@@ -79,8 +86,10 @@ impl Watchlist {
         Self { period, apart: apart.max(period), nodes: HashMap::new() }
     }
 
-    /// Takes those of `not_ready` that are to be looked at, and forgets all nodes that are not among them.
-    pub(super) fn take(&mut self, not_ready: &[Arc<Node>], now: Instant) -> Taken {
+    /// Takes those of `not_ready` that are to be looked at, and forgets all nodes that are not among them. The others are
+    /// taken too if one answer about all is about to come, or is there: the list that began at `there`, if they were not
+    /// looked at since.
+    pub(super) fn take(&mut self, not_ready: &[Arc<Node>], there: Option<Instant>, now: Instant) -> Taken {
         let mut known = std::mem::take(&mut self.nodes);
         let mut taken = Taken::default();
         for node in not_ready {
@@ -95,13 +104,15 @@ impl Watchlist {
                 watched.pause = self.period;
                 watched.due = watched.due.min(now);
             }
-            if !watched.busy {
-                if watched.due <= now { &mut taken.due } else { &mut taken.early }.push(node.clone());
+            if !watched.busy && watched.due <= now {
+                taken.due.push(node.clone());
+            } else if !watched.busy && there.is_none_or(|began| watched.looked < Some(began)) {
+                taken.early.push(node.clone());
             }
             self.nodes.insert(name, watched);
         }
         // Where nobody's time has come, there is no answer to share.
-        if taken.due.is_empty() {
+        if taken.due.is_empty() && there.is_none() {
             taken.early.clear();
         }
         for node in taken.due.iter().chain(&taken.early) {
@@ -134,14 +145,25 @@ impl Watchlist {
         let Some(watched) = self.of(node) else { return };
         watched.busy = false;
         let was_due = watched.due <= now;
+        if !matches!(outcome, Outcome::Early) {
+            watched.looked = Some(now);
+        }
         let pause = watched.pause;
         watched.due = match outcome {
             Outcome::Early => return,
-            Outcome::Present => {
+            Outcome::Present { calls } => {
                 if std::mem::take(&mut watched.absences) > 0 {
                     watched.returns = watched.returns.saturating_add(1);
                 }
-                now + pause
+                // What costs more is asked for less often.
+                let calls = u32::try_from(calls).unwrap_or(u32::MAX);
+                let pause = pause.max(period.saturating_mul(calls)).min(LONGEST.max(period));
+                // Who has asked for a list asks again after about as long as the longest pause, and should come first.
+                watched.due = now + pause + if calls == 0 { period * 2 } else { Duration::ZERO };
+                if was_due {
+                    watched.pause = grown(pause, calls.clamp(2, GROWTH), period);
+                }
+                return;
             }
             Outcome::Absent => {
                 watched.due = now + apart;
@@ -151,7 +173,7 @@ impl Watchlist {
             Outcome::Failed(after) => now + after.map_or(pause, |it| it.max(pause)),
         };
         if was_due {
-            watched.pause = grown(pause, period);
+            watched.pause = grown(pause, 2, period);
         }
     }
 
@@ -178,6 +200,7 @@ impl Watched {
             since: plan::ready_since(node),
             pause: period,
             due: now,
+            looked: None,
             busy: false,
             absences: 0,
             returns: 0,
@@ -186,9 +209,9 @@ impl Watched {
     }
 }
 
-/// The pause after the next look: twice as long each time, and five minutes at the most.
-fn grown(pause: Duration, period: Duration) -> Duration {
-    pause.saturating_mul(2).min(LONGEST.max(period))
+/// The pause after the next look: so many times as long each time, and five minutes at the most.
+fn grown(pause: Duration, times: u32, period: Duration) -> Duration {
+    pause.saturating_mul(times).min(LONGEST.max(period))
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ pub(crate) struct Record {
     pub(crate) missed: Option<(Instant, u32)>,
     /// When the last answer came.
     pub(crate) at: Instant,
+    /// When the newest of the questions began that were answered.
+    pub(crate) asked: Instant,
 }
 
 /// The answers about the instances of the cluster's nodes, by the nodes' names.
@@ -69,12 +71,17 @@ pub(super) struct Instances {
 }
 
 impl Record {
-    fn new(provider_id: &str, now: Instant) -> Self {
-        Self { provider_id: provider_id.to_owned(), evidence: Evidence::Unknown, missed: None, at: now }
+    fn new(provider_id: &str, asked: Instant, now: Instant) -> Self {
+        Self { provider_id: provider_id.to_owned(), evidence: Evidence::Unknown, missed: None, at: now, asked }
     }
 
-    /// Takes note of an answer. Returns whether it shows something else than was known.
-    fn hear(&mut self, answer: Answer<'_>, now: Instant) -> bool {
+    /// Takes note of an answer to a question that began at `asked`. Returns whether it shows something else than was
+    /// known. An answer to an older question than one that was answered already shows nothing.
+    fn hear(&mut self, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
+        if asked < self.asked {
+            return false;
+        }
+        self.asked = asked;
         self.at = now;
         let missed = std::mem::take(&mut self.missed);
         let evidence = match answer {
@@ -118,15 +125,15 @@ impl Instances {
         (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
     }
 
-    fn hear(&mut self, node: &str, provider_id: &str, answer: Answer<'_>, now: Instant) -> bool {
+    fn hear(&mut self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
         let record = match self.by_node.get_mut(node) {
             Some(record) => record,
-            None => self.by_node.entry(node.to_owned()).or_insert_with(|| Record::new(provider_id, now)),
+            None => self.by_node.entry(node.to_owned()).or_insert_with(|| Record::new(provider_id, asked, now)),
         };
         if record.provider_id != provider_id {
-            *record = Record::new(provider_id, now);
+            *record = Record::new(provider_id, asked, now);
         }
-        record.hear(answer, now)
+        record.hear(answer, asked, now)
     }
 
     /// Forgets what speaks against a node. Returns whether anything did.
@@ -166,13 +173,13 @@ impl Nodes {
     }
 
     /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with this
-    /// name, or is about to be. Tells listeners if it shows something new.
+    /// name, or is about to be. The question began at `asked`. Tells listeners if the answer shows something new.
     /// Returns whether it does.
-    pub(crate) fn hear(&self, node: &str, provider_id: &str, answer: Answer<'_>) -> bool {
+    pub(crate) fn hear(&self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant) -> bool {
         let is_news = {
             let mut instances = self.confirmed_instances();
             // Looked up with the lock held: whoever forgets a node does so after it is gone from the store.
-            self.get(node).is_some() && instances.hear(node, provider_id, answer, Instant::now())
+            self.get(node).is_some() && instances.hear(node, provider_id, answer, asked, Instant::now())
         };
         if is_news {
             self.tell_of_evidence(node);
@@ -248,11 +255,11 @@ mod tests {
     #[track_caller]
     fn check(answers: &[Answer<'_>], expected: &[&str]) {
         let mut now = Instant::now();
-        let mut record = Record::new("fake://1", now);
+        let mut record = Record::new("fake://1", now, now);
         let mut seen = Vec::new();
         for answer in answers {
             now += Duration::from_secs(4);
-            record.hear(*answer, now);
+            record.hear(*answer, now, now);
             seen.push(match &record.evidence {
                 Evidence::Unknown => "?",
                 Evidence::Confirmed(_) => "confirmed",
@@ -280,19 +287,32 @@ mod tests {
     #[test]
     fn two_misses_at_one_time_are_one() {
         let now = Instant::now();
-        let mut record = Record::new("fake://1", now);
+        let mut record = Record::new("fake://1", now, now);
         for _ in 0..5 {
-            record.hear(Answer::Missing, now);
+            record.hear(Answer::Missing, now, now);
         }
         assert_eq!(record.evidence, Evidence::Unknown);
-        record.hear(Answer::Missing, now + APART);
+        record.hear(Answer::Missing, now + APART, now + APART);
         assert!(matches!(record.evidence, Evidence::Refused(_)));
+    }
+
+    #[test]
+    fn an_answer_to_an_older_question_shows_nothing() {
+        let start = Instant::now();
+        let second = |it: u64| start + Duration::from_secs(it);
+        let mut record = Record::new("fake://1", start, start);
+        let (booting, booted) = (instance("10.0.0.1"), instance("10.0.0.2"));
+        assert!(record.hear(Answer::Named(&booted), second(2), second(3)));
+        assert!(!record.hear(Answer::Named(&booting), second(1), second(4)));
+        assert!(!record.hear(Answer::NotItsOwn("no"), second(1), second(4)));
+        assert!(!record.hear(Answer::Named(&booted), second(2), second(5)), "the same question");
+        assert!(record.hear(Answer::Named(&booting), second(5), second(6)));
     }
 
     #[test]
     fn what_was_said_of_another_provider_id_does_not_count() {
         let nodes = Nodes::of([node("n1", Some("fake://2"))]);
-        nodes.hear("n1", "fake://1", Answer::Named(&instance("10.0.0.1")));
+        nodes.hear("n1", "fake://1", Answer::Named(&instance("10.0.0.1")), Instant::now());
         assert_eq!(nodes.confirmed(&node("n1", Some("fake://2"))), None);
         assert_eq!(nodes.confirmed(&node("n1", None)), None);
         assert!(nodes.confirmed(&node("n1", Some("fake://1"))).is_some(), "as when it is about to be written");
@@ -305,7 +325,7 @@ mod tests {
         let count = heard.clone();
         nodes.listen_for_evidence(move |_| *count.lock().unwrap() += 1);
         for (address, expected) in [("10.0.0.1", 1), ("10.0.0.1", 1), ("10.0.0.2", 2)] {
-            nodes.hear("n1", "fake://1", Answer::Named(&instance(address)));
+            nodes.hear("n1", "fake://1", Answer::Named(&instance(address)), Instant::now());
             assert_eq!(*heard.lock().unwrap(), expected, "{address}");
         }
     }
@@ -315,18 +335,18 @@ mod tests {
         let (nodes, mut writer) = Nodes::new();
         let it = instance("10.0.0.1");
         let remembered = || nodes.confirmed_instances().by_node.len();
-        nodes.hear("n1", "fake://1", Answer::Named(&it));
+        nodes.hear("n1", "fake://1", Answer::Named(&it), Instant::now());
         assert_eq!(remembered(), 0);
         let events = |them: Vec<Event<Node>>| them.into_iter();
         let known = node("n1", Some("fake://1"));
         events(vec![Event::Init, Event::InitApply(known.clone()), Event::InitDone])
             .for_each(|it| nodes.apply(it, &mut writer));
-        nodes.hear("n1", "fake://1", Answer::Named(&it));
+        nodes.hear("n1", "fake://1", Answer::Named(&it), Instant::now());
         assert_eq!(remembered(), 1);
         nodes.apply(Event::Delete(known.clone()), &mut writer);
         assert_eq!(remembered(), 0);
         nodes.apply(Event::Apply(known), &mut writer);
-        nodes.hear("n1", "fake://1", Answer::Named(&it));
+        nodes.hear("n1", "fake://1", Answer::Named(&it), Instant::now());
         events(vec![Event::Init, Event::InitDone]).for_each(|it| nodes.apply(it, &mut writer));
         assert_eq!(remembered(), 0);
     }

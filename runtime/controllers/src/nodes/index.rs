@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use tokio::time::Instant;
 
 use crate::node::plan;
 use crate::nodes::provider_id;
@@ -12,11 +13,22 @@ use crate::nodes::provider_id;
 /// Who waits to be initialised, and who has which provider id.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    waiting: HashSet<String>,
+    /// By name.
+    waiting: HashMap<String, Waiting>,
+    /// When a node came last that waits.
+    last_came: Option<Instant>,
     /// Names by provider id, sorted: several if several nodes say that they are the same instance.
     claimants: HashMap<String, Vec<String>>,
     /// Provider id by name.
     held: HashMap<String, String>,
+}
+
+/// A node that waits to be initialised.
+#[derive(Clone, Debug)]
+struct Waiting {
+    uid: Option<String>,
+    /// When this process saw first that it waits: its machine exists from then on at the latest.
+    since: Instant,
 }
 
 /// Whether an instance is a node's, if other nodes may have its provider id too.
@@ -31,14 +43,20 @@ pub(crate) enum Verdict {
 }
 
 impl Index {
-    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
-        let mut index = Self::default();
-        nodes.into_iter().for_each(|it| drop(index.apply(it)));
+    /// The index of these nodes, after `before`: who waited then and still does has waited since then.
+    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, before: &Self, now: Instant) -> Self {
+        let mut index = Self { waiting: before.waiting.clone(), last_came: before.last_came, ..Self::default() };
+        let mut names = HashSet::new();
+        for node in nodes {
+            names.insert(node.name_any());
+            index.apply(node, now);
+        }
+        index.waiting.retain(|name, _| names.contains(name));
         index
     }
 
     /// Takes note of a node. Returns the names of nodes that have, without it now, the provider id that it had before.
-    pub(super) fn apply(&mut self, node: &Node) -> Vec<String> {
+    pub(super) fn apply(&mut self, node: &Node, now: Instant) -> Vec<String> {
         let name = node.name_any();
         let mut left = Vec::new();
         if let Some(provider_id) = provider_id(node)
@@ -48,7 +66,11 @@ impl Index {
             self.insert(provider_id, &name);
         }
         if plan::is_waiting(node) {
-            self.waiting.insert(name);
+            let uid = &node.metadata.uid;
+            if self.waiting.get(&name).is_none_or(|it| it.uid != *uid) {
+                self.waiting.insert(name, Waiting { uid: uid.clone(), since: now });
+                self.last_came = Some(now);
+            }
         } else {
             self.waiting.remove(&name);
         }
@@ -66,7 +88,18 @@ impl Index {
     }
 
     pub(super) fn waiting_names(&self) -> impl Iterator<Item = &str> {
-        self.waiting.iter().map(String::as_str)
+        self.waiting.keys().map(String::as_str)
+    }
+
+    /// Since when this node waits, as far as this process has seen it.
+    pub(super) fn waiting_since(&self, node: &Node) -> Option<Instant> {
+        let waiting = self.waiting.get(node.metadata.name.as_deref()?)?;
+        (waiting.uid == node.metadata.uid).then_some(waiting.since)
+    }
+
+    /// When a node came last that waited.
+    pub(super) fn last_came(&self) -> Option<Instant> {
+        self.last_came
     }
 
     /// The only node with this provider id.
@@ -86,7 +119,8 @@ impl Index {
     pub(super) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> Verdict {
         let others = || self.claimants(provider_id).iter().filter(|it| *it != name);
         // Whoever has the instance's name and waits is about to ask for it too, and must not come too late.
-        let waits = self.waiting.get(&instance.name).filter(|it| *it != name && others().all(|other| other != *it));
+        let waits = self.waiting.get_key_value(&instance.name).map(|(it, _)| it);
+        let waits = waits.filter(|it| *it != name && others().all(|other| other != *it));
         match proven(instance, others().chain(waits).map(String::as_str).chain([name])) {
             Some(proven) if proven == name => Verdict::Its(others().cloned().collect()),
             Some(proven) => Verdict::Anothers(proven.to_owned()),
@@ -180,11 +214,35 @@ mod tests {
         names.iter().map(|it| (*it).to_owned()).collect()
     }
 
+    fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Index {
+        Index::of(nodes, &Index::default(), Instant::now())
+    }
+
+    #[test]
+    fn a_node_waits_since_it_was_first_seen() {
+        let start = Instant::now();
+        let second = |it: u64| start + std::time::Duration::from_secs(it);
+        let with_uid = |uid: &str| {
+            let mut node = node("a", None, true);
+            node.metadata.uid = Some(uid.into());
+            node
+        };
+        let (first, again) = (with_uid("1"), with_uid("2"));
+        let index = Index::of([&first], &Index::default(), start);
+        let mut index = Index::of([&first], &index, second(1));
+        index.apply(&first, second(2));
+        assert_eq!((index.waiting_since(&first), index.last_came()), (Some(start), Some(start)));
+        index.apply(&again, second(3));
+        assert_eq!(index.waiting_since(&first), None, "it is another node");
+        assert_eq!((index.waiting_since(&again), index.last_came()), (Some(second(3)), Some(second(3))));
+        assert_eq!(Index::of([], &index, second(4)).waiting(), 0);
+    }
+
     #[test]
     fn tainted_nodes_wait_until_they_are_not_or_are_gone() {
-        let mut index = Index::of(&[node("a", None, true), node("b", None, true), node("c", Some("x://c"), false)]);
+        let mut index = of(&[node("a", None, true), node("b", None, true), node("c", Some("x://c"), false)]);
         assert_eq!(index.waiting(), 2);
-        index.apply(&node("a", Some("x://a"), false));
+        index.apply(&node("a", Some("x://a"), false), Instant::now());
         assert_eq!(index.waiting(), 1);
         index.delete("b");
         assert_eq!(index.waiting(), 0);
@@ -192,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_provider_id_has_one_holder() {
-        let mut index = Index::of(&[node("a", Some("x://1"), false)]);
+        let mut index = of(&[node("a", Some("x://1"), false)]);
         let named_a = instance("a", &[]);
         assert_eq!(index.holder("x://1"), Some("a"));
         assert!(!index.claim("x://1", "b", &named_a));
@@ -213,7 +271,7 @@ mod tests {
             let [a, b] = both.clone();
             [b, a]
         }] {
-            let index = Index::of(nodes);
+            let index = of(nodes);
             assert_eq!(index.holder("x://1"), None, "neither order makes one of them the holder");
             for (instance, a, b) in [
                 (instance("b", &[]), Verdict::Anothers("b".into()), Verdict::Its(names(&["a"]))),
@@ -230,7 +288,7 @@ mod tests {
 
     #[test]
     fn adv_111_a_joining_node_takes_its_instance_back() {
-        let mut index = Index::of(&[node("a", Some("x://1"), false), node("b", None, true)]);
+        let mut index = of(&[node("a", Some("x://1"), false), node("b", None, true)]);
         assert!(!index.claim("x://1", "b", &instance("web", &[])), "nothing proves it");
         assert!(index.claim("x://1", "b", &instance("b", &[])));
         assert_eq!(index.claimants("x://1"), ["a", "b"]);
@@ -240,7 +298,7 @@ mod tests {
 
     #[test]
     fn adv_111_an_instance_waits_for_the_node_of_its_name() {
-        let mut index = Index::of(&[node("a", None, true), node("b", None, true)]);
+        let mut index = of(&[node("a", None, true), node("b", None, true)]);
         assert!(!index.claim("x://1", "a", &instance("b", &["a"])), "node b waits, and is about to ask for it");
         assert!(index.claim("x://1", "b", &instance("b", &["a"])));
         index.delete("b");
@@ -249,10 +307,10 @@ mod tests {
 
     #[test]
     fn who_gives_a_provider_id_up_leaves_it_to_the_others() {
-        let mut index = Index::of(&["a", "b"].map(|it| node(it, Some("x://1"), false)));
-        assert_eq!(index.apply(&node("a", Some("x://2"), false)), ["b"]);
+        let mut index = of(&["a", "b"].map(|it| node(it, Some("x://1"), false)));
+        assert_eq!(index.apply(&node("a", Some("x://2"), false), Instant::now()), ["b"]);
         assert_eq!(index.holder("x://1"), Some("b"));
-        index.apply(&node("a", Some("x://1"), false));
+        index.apply(&node("a", Some("x://1"), false), Instant::now());
         assert_eq!(index.delete("b"), ["a"]);
         assert_eq!(index.holder("x://1"), Some("a"));
     }

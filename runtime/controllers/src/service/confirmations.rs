@@ -18,8 +18,8 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
+use crate::inventory::Inventory;
 use crate::inventory::machines::Machines;
-use crate::inventory::{Inventory, MANY};
 use crate::nodes::{Evidence, Nodes, Record, provider_id};
 use crate::service::hosts::is_eligible;
 use crate::worker::contained;
@@ -138,7 +138,7 @@ impl Confirmations {
                 self.complete().iter().for_each(|it| release(it));
             }
             let head_start = began + HEAD_START;
-            if !self.are_complete() && (1..MANY).contains(&due.len()) && now < head_start {
+            if !self.are_complete() && (1..inventory.many()).contains(&due.len()) && now < head_start {
                 due.clear();
                 next = Some(next.map_or(head_start, |it| it.min(head_start)));
             }
@@ -178,7 +178,7 @@ impl Confirmations {
         let doubtful = |node: &Arc<Node>| {
             failed.contains_key(&node.name_any()) || self.nodes.record(node).is_some_and(|it| it.missed.is_some())
         };
-        let list = if nodes.len() >= MANY || nodes.iter().any(doubtful) {
+        let list = if nodes.len() >= inventory.many() || nodes.iter().any(doubtful) {
             match contained(inventory.all(age)).await.unwrap_or_else(panicked) {
                 Ok(list) => Some(list),
                 Err(error) => {
@@ -193,7 +193,7 @@ impl Confirmations {
         let is_listed = |it: &Arc<Node>| list.is_some_and(|list| matches!(inventory.listed(it, list), Ok(Some(_))));
         let lacking: Vec<_> = nodes.into_iter().filter(|it| !is_listed(it)).collect();
         let proves = list.is_some_and(|it| it.incomplete.is_none() && inventory.is_familiar(it));
-        if let Some(error) = list.and_then(|it| worthless(it, proves)).filter(|_| lacking.len() >= MANY) {
+        if let Some(error) = list.and_then(|it| worthless(it, proves)).filter(|_| lacking.len() >= inventory.many()) {
             lacking.iter().for_each(|it| fail(failed, it, &error, false));
             return Some(error);
         }
@@ -314,5 +314,7 @@ fn panicked<T>(panic: String) -> Result<T> {
     Err(Error::Unavailable(format!("the provider panicked: {panic}")))
 }
 
+#[cfg(test)]
+mod calls;
 #[cfg(test)]
 mod tests;

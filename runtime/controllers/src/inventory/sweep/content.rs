@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use cloud_provider::{Instance, Page};
+use tokio::time::Instant;
 
 use crate::inventory::machines::Machines;
 
@@ -78,8 +79,9 @@ impl Content {
         Next::End
     }
 
-    pub(super) fn into_machines(self) -> Machines {
-        Machines::new(self.instances, self.incomplete)
+    /// What was read, of a list that began then.
+    pub(super) fn into_machines(self, began: Instant) -> Machines {
+        Machines::new(self.instances, self.incomplete, began, self.pages)
     }
 }
 

@@ -30,7 +30,7 @@ fn looks(outcome: Outcome, seconds: u64) -> Vec<u64> {
     let mut looks = Vec::new();
     for second in (0..seconds).step_by(5) {
         let now = start + Duration::from_secs(second);
-        for node in watchlist.take(&them, now).due {
+        for node in watchlist.take(&them, None, now).due {
             looks.push(second);
             watchlist.settle(&node, outcome, now);
         }
@@ -40,7 +40,7 @@ fn looks(outcome: Outcome, seconds: u64) -> Vec<u64> {
 
 #[test]
 fn case_105_looks_at_a_node_that_is_there_become_rare() {
-    let looks = looks(Outcome::Present, 3600);
+    let looks = looks(Outcome::Present { calls: 1 }, 3600);
     assert_eq!(looks[..9], [0, 5, 15, 35, 75, 155, 315, 615, 915]);
     assert!(looks.len() * 100 < 5 * 1440 / 2, "less than half of 5 % of 1,440: {}", looks.len());
     assert_eq!(looks.len(), 17);
@@ -67,12 +67,12 @@ fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
         let now = start + Duration::from_secs(second);
         // One more node each 17 seconds.
         let failed = usize::try_from(second / 17).unwrap().min(them.len());
-        let taken = watchlist.take(&them[..failed], now);
+        let taken = watchlist.take(&them[..failed], None, now);
         if !taken.due.is_empty() {
             rounds.push(second);
         }
         for node in taken.due.iter().chain(&taken.early) {
-            watchlist.settle(node, Outcome::Present, now);
+            watchlist.settle(node, Outcome::Present { calls: 1 }, now);
         }
     }
     let second_hour = rounds.iter().filter(|it| **it >= 3600).count();
@@ -83,37 +83,37 @@ fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
 fn a_node_is_looked_at_once_at_a_time() {
     let (now, them) = (Instant::now(), nodes(2));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    assert_eq!(names(&watchlist.take(&them, now).due), ["n0", "n1"]);
-    watchlist.settle(&them[1], Outcome::Present, now);
+    assert_eq!(names(&watchlist.take(&them, None, now).due), ["n0", "n1"]);
+    watchlist.settle(&them[1], Outcome::Present { calls: 1 }, now);
     let later = now + PERIOD;
-    assert_eq!(names(&watchlist.take(&them, later).due), ["n1"], "nobody has settled n0");
+    assert_eq!(names(&watchlist.take(&them, None, later).due), ["n1"], "nobody has settled n0");
 }
 
 #[test]
 fn nodes_whose_time_has_not_come_are_taken_only_beside_others() {
     let (now, them) = (Instant::now(), nodes(2));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    let taken = watchlist.take(&them[..1], now);
-    watchlist.settle(&taken.due[0], Outcome::Present, now);
-    let taken = watchlist.take(&them, now);
+    let taken = watchlist.take(&them[..1], None, now);
+    watchlist.settle(&taken.due[0], Outcome::Present { calls: 1 }, now);
+    let taken = watchlist.take(&them, None, now);
     assert_eq!((names(&taken.due), names(&taken.early)), (vec!["n1".to_owned()], vec!["n0".to_owned()]));
     watchlist.settle(&them[0], Outcome::Early, now);
-    watchlist.settle(&them[1], Outcome::Present, now);
-    let taken = watchlist.take(&them, now);
+    watchlist.settle(&them[1], Outcome::Present { calls: 1 }, now);
+    let taken = watchlist.take(&them, None, now);
     assert!(taken.due.is_empty() && taken.early.is_empty());
-    assert_eq!(watchlist.take(&them, now + PERIOD).due.len(), 2, "a look that came to nothing changes nothing");
+    assert_eq!(watchlist.take(&them, None, now + PERIOD).due.len(), 2, "a look that came to nothing changes nothing");
 }
 
 #[test]
 fn a_missing_machine_is_missed_twice() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     assert!(!watchlist.miss(&them[0]));
     assert!(watchlist.is_missing(&them[0]));
     watchlist.settle(&them[0], Outcome::Absent, now);
-    assert!(watchlist.take(&them, now + PERIOD - Duration::from_millis(1)).due.is_empty());
-    assert_eq!(watchlist.take(&them, now + PERIOD).due.len(), 1);
+    assert!(watchlist.take(&them, None, now + PERIOD - Duration::from_millis(1)).due.is_empty());
+    assert_eq!(watchlist.take(&them, None, now + PERIOD).due.len(), 1);
     assert!(watchlist.miss(&them[0]));
 }
 
@@ -121,30 +121,30 @@ fn a_missing_machine_is_missed_twice() {
 fn two_looks_that_miss_a_machine_are_two_answers_however_short_the_period() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(Duration::from_millis(100), APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     watchlist.miss(&them[0]);
     watchlist.settle(&them[0], Outcome::Absent, now);
     let kept_by_the_gate = Duration::from_secs(2);
-    assert!(watchlist.take(&them, now + kept_by_the_gate).due.is_empty());
-    assert_eq!(watchlist.take(&them, now + APART).due.len(), 1);
+    assert!(watchlist.take(&them, None, now + kept_by_the_gate).due.is_empty());
+    assert_eq!(watchlist.take(&them, None, now + APART).due.len(), 1);
 }
 
 #[test]
 fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     for needed in [2, 4, 8, 16, 16] {
         let missed = (1..).take_while(|_| !watchlist.miss(&them[0])).count();
         assert_eq!(missed + 1, needed);
-        watchlist.settle(&them[0], Outcome::Present, now);
+        watchlist.settle(&them[0], Outcome::Present { calls: 1 }, now);
     }
     // One that is there every other time is never missed for long enough.
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     for _ in 0..1000 {
         assert!(!watchlist.miss(&them[0]));
-        watchlist.settle(&them[0], Outcome::Present, now);
+        watchlist.settle(&them[0], Outcome::Present { calls: 1 }, now);
     }
 }
 
@@ -152,7 +152,7 @@ fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
 fn a_node_whose_readiness_has_changed_between_two_passes_begins_anew() {
     let (now, mut them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     watchlist.miss(&them[0]);
     watchlist.settle(&them[0], Outcome::Absent, now);
     let changed = serde_json::json!({
@@ -162,7 +162,7 @@ fn a_node_whose_readiness_has_changed_between_two_passes_begins_anew() {
         ] },
     });
     them[0] = Arc::new(serde_json::from_value(changed).unwrap());
-    assert_eq!(watchlist.take(&them, now).due.len(), 1);
+    assert_eq!(watchlist.take(&them, None, now).due.len(), 1);
     assert!(!watchlist.miss(&them[0]), "it may have been ready in between");
 }
 
@@ -170,15 +170,15 @@ fn a_node_whose_readiness_has_changed_between_two_passes_begins_anew() {
 fn a_node_that_is_ready_again_or_another_one_begins_anew() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     watchlist.miss(&them[0]);
     watchlist.settle(&them[0], Outcome::Absent, now);
-    watchlist.take(&[], now);
-    watchlist.take(&them, now);
+    watchlist.take(&[], None, now);
+    watchlist.take(&them, None, now);
     assert!(!watchlist.miss(&them[0]), "it was ready in between");
 
     let another = node("n0", "u-other");
-    watchlist.take(std::slice::from_ref(&another), now);
+    watchlist.take(std::slice::from_ref(&another), None, now);
     assert!(!watchlist.miss(&another), "it has the name, and is another node");
     assert!(!watchlist.miss(&them[0]), "it is not there any more");
 }
@@ -202,9 +202,9 @@ fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
     for second in (0..200).step_by(5) {
         let now = start + Duration::from_secs(second);
         let node = not_ready_since(if second < 100 { 1000 } else { 1100 });
-        for node in watchlist.take(&node, now).due {
+        for node in watchlist.take(&node, None, now).due {
             looks.push(second);
-            watchlist.settle(&node, Outcome::Present, now);
+            watchlist.settle(&node, Outcome::Present { calls: 1 }, now);
         }
     }
     assert_eq!(looks, [0, 5, 15, 35, 75, 100, 105, 115, 135, 175]);
@@ -214,7 +214,7 @@ fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
 fn a_reason_is_told_once_in_ten_minutes() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    watchlist.take(&them, now);
+    watchlist.take(&them, None, now);
     let grace = |seconds| Reason::Grace(Duration::from_secs(seconds));
     assert!(watchlist.is_news(&them[0], &grace(9), now));
     assert!(!watchlist.is_news(&them[0], &grace(4), now), "only less of it is left");
@@ -228,6 +228,26 @@ fn a_reason_is_told_once_in_ten_minutes() {
 fn every_node_is_taken_once() {
     let (now, them) = (Instant::now(), nodes(100));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    let taken = watchlist.take(&them, now);
+    let taken = watchlist.take(&them, None, now);
     assert_eq!(names(&taken.due).into_iter().collect::<HashSet<_>>().len(), 100);
+}
+
+#[test]
+fn a_look_that_takes_more_calls_comes_less_often() {
+    let seconds = |calls: usize| looks(Outcome::Present { calls }, 600);
+    assert_eq!(seconds(1), [0, 5, 15, 35, 75, 155, 315]);
+    assert_eq!(seconds(5), [0, 25, 125, 425]);
+    assert_eq!(seconds(50), [0, 250, 550]);
+}
+
+#[test]
+fn a_list_that_is_there_answers_only_if_it_is_newer() {
+    let start = Instant::now();
+    let second = |it: u64| start + Duration::from_secs(it);
+    let mut watchlist = Watchlist::new(PERIOD, APART);
+    let them = nodes(1);
+    watchlist.take(&them, None, start);
+    watchlist.settle(&them[0], Outcome::Absent, second(1));
+    assert!(watchlist.take(&them, Some(start), second(2)).early.is_empty(), "its machine was missing after that");
+    assert_eq!(watchlist.take(&them, Some(second(2)), second(3)).early.len(), 1);
 }

@@ -1,0 +1,133 @@
+//! What all who ask about nodes cost together when a process starts, by a clock that does not wait.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Machine, Page, Reply, State as Power};
+use k8s_openapi::api::core::v1::Node;
+use kube::Client;
+use prometheus::Registry;
+use serde_json::json;
+
+use super::*;
+use crate::account::Account;
+use crate::events::Recorder;
+use crate::metrics::Metrics;
+use crate::service::testing::node;
+use crate::{node as nodes_controller, node_lifecycle};
+
+const NODES: usize = 1000;
+
+/// A cloud that has an instance of every node and of no other, and counts calls.
+#[derive(Default)]
+struct Fake(Mutex<BTreeMap<&'static str, usize>>);
+
+impl Fake {
+    fn count(&self, call: &'static str) {
+        *self.0.lock().unwrap().entry(call).or_default() += 1;
+    }
+}
+
+#[async_trait]
+impl Identity for Fake {
+    async fn identity(&self) -> Result<Option<String>> {
+        self.count("identity");
+        Ok(Some("ours".to_owned()))
+    }
+}
+
+#[async_trait]
+impl Instances for Fake {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        self.count("get");
+        nodes.iter().map(|it| Ok(Some(instance(&it.name)))).collect::<Vec<_>>().into()
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        self.count("list");
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
+        let to = NODES.min(from + limit as usize);
+        let next = (to < NODES).then(|| to.to_string());
+        Ok(Page { instances: (from..to).map(|nth| instance(&name(nth))).collect(), next, incomplete: None }).into()
+    }
+}
+
+fn name(nth: usize) -> String {
+    format!("n{nth}")
+}
+
+fn instance(name: &str) -> Instance {
+    Instance {
+        name: name.to_owned(),
+        provider_id: Some(format!("fake://{name}")),
+        state: Power::Running,
+        machine_type: None,
+        zone: None,
+        region: None,
+        addresses: Vec::new(),
+        labels: Vec::new(),
+    }
+}
+
+/// The calls of the first two minutes of a process in a cluster where so many nodes are not ready, with default flags.
+async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
+    let fake = Arc::new(Fake::default());
+    let description = Description {
+        provider_id_prefixes: vec!["fake://".to_owned()],
+        get_batch: 1,
+        list_page: 200,
+        ..Description::default()
+    };
+    let account = Account::new(fake.clone(), None);
+    let cloud = Cloud {
+        description: Arc::new(description),
+        identity: fake.clone(),
+        instances: Some(account.guard(fake.clone())),
+        load_balancers: None,
+    };
+    let node = |nth: usize| -> Node {
+        let status = if nth < not_ready { "Unknown" } else { "True" };
+        node(&name(nth), json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))
+    };
+    let nodes = Nodes::of((0..NODES).map(node));
+    let (recorder, _events) = Recorder::captured();
+    let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap().within(account.clone()));
+    // Nothing is written, so nobody has to be there.
+    let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let options =
+        nodes_controller::Options { syncs: 1, status_updates: 0, status_update_frequency: Duration::from_secs(300) };
+    let confirmations = Confirmations::new(Some(inventory.clone()), nodes.clone());
+    let never = std::future::pending::<()>;
+    tokio::select! {
+        () = nodes_controller::run(
+            client.clone(), nodes.clone(), inventory.clone(), recorder.clone(), metrics.clone(), options, never(),
+        ) => unreachable!("nobody ends it"),
+        () = node_lifecycle::run(
+            client, nodes, inventory, account, recorder, metrics, node_lifecycle::Options::default(), never(),
+        ) => unreachable!("nobody ends it"),
+        never = confirmations.run(|_| (), |_| ()) => match never {},
+        () = tokio::time::sleep(Duration::from_secs(120)) => {}
+    }
+    assert!(confirmations.are_complete());
+    fake.0.lock().unwrap().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_two_minutes_with_all_nodes_ready() {
+    assert_eq!(two_minutes(0).await, BTreeMap::from([("identity", 1), ("list", 5)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_two_minutes_with_a_twentieth_not_ready() {
+    let calls = two_minutes(NODES / 20).await;
+    assert_eq!(calls, BTreeMap::from([("identity", 1), ("list", 10)]));
+    assert!(calls.values().sum::<usize>() <= 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_two_minutes_with_few_not_ready() {
+    let calls = two_minutes(4).await;
+    assert!(calls.values().sum::<usize>() <= 20, "{calls:?}");
+}
