@@ -198,3 +198,47 @@ async fn adv_71_of_five_hundred_nodes_none_goes_for_an_empty_list_or_half_a_one_
     assert_eq!(deletions(&cluster).await, 50, "a tenth of five hundred");
     assert_eq!(left(&cluster).await.len(), 450);
 }
+
+/// Runs over three nodes whose machines, all of the cluster's, are gone, until their deletion is withheld. Returns what is
+/// told of n1.
+async fn check_all_gone(account: Option<&str>) -> (Cluster, Arc<Cloud>, Controller, String) {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    if let Some(account) = account {
+        cloud.belongs_to(account);
+    }
+    create_all(&cluster, 3).await;
+    let controller = Controller::start(&cluster, &cloud, OPTIONS);
+    controller.withholds(3, "unfamiliar").await;
+    let message = told(&cluster, "n1").await;
+    assert_eq!(deletions(&cluster).await, 0);
+    (cluster, cloud, controller, message)
+}
+
+#[tokio::test]
+async fn all_machines_gone_and_approved_in_the_same_account() {
+    let (cluster, cloud, _controller, message) = check_all_gone(Some("team-1")).await;
+    assert!(message.contains("aerostat.dev/delete-approved=true") && message.contains("team-1"), "{message}");
+    approve(&cluster, "n1").await;
+    gone(&cluster, "n1").await;
+    assert!(cloud.asked("get n1") >= 2, "{:?}", cloud.calls());
+    passed(&cluster).await;
+    assert_eq!(left(&cluster).await, ["n2", "n3"], "nobody has approved these");
+    // What is there stays, whatever was approved.
+    cloud.has([machine(2)]);
+    approve(&cluster, "n2").await;
+    approve(&cluster, "n3").await;
+    gone(&cluster, "n3").await;
+    passed(&cluster).await;
+    assert_eq!(left(&cluster).await, ["n2"]);
+}
+
+#[tokio::test]
+async fn all_machines_gone_in_an_account_that_is_not_told() {
+    let (cluster, cloud, _controller, message) = check_all_gone(None).await;
+    assert!(message.contains("check whether the credential") && !message.contains("approved"), "{message}");
+    approve(&cluster, "n1").await;
+    let looks = cloud.asked("get n1");
+    asked(&cloud, "get n1", looks + 3).await;
+    assert_eq!(deletions(&cluster).await, 0);
+}

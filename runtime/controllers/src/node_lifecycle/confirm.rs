@@ -147,12 +147,13 @@ impl Controller {
         let (Some(sweep), Some(current), true) = (sweep, current, enough) else {
             return self.settle(&node, Outcome::Absent);
         };
-        let worth = Sweep { incomplete: sweep.incomplete.as_deref(), familiar: self.inventory.is_familiar(sweep) };
-        if let Some(reason) = plan::objection(&current, worth, self.patience()) {
-            return self.withhold(&node, &reason);
-        }
         if let Err(error) = self.ask(self.account.check()).await {
             return self.refused(&node, &error);
+        }
+        let (account, familiar) = (self.account.told(), self.inventory.is_familiar(sweep));
+        let worth = Sweep { incomplete: sweep.incomplete.as_deref(), familiar, account: account.as_ref() };
+        if let Some(reason) = plan::objection(&current, worth, self.patience()) {
+            return self.withhold(&node, &reason);
         }
         if *self.ending.borrow() {
             return;

@@ -1,5 +1,6 @@
 //! What becomes of a node that is not ready, given what the cloud says of its machine. No client, no clock, no log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::State;
@@ -20,8 +21,8 @@ pub(super) enum Reason {
     Account(String),
     /// The list of machines lacks some, and says why.
     Incomplete(String),
-    /// No machine of the list stands behind any node of the cluster.
-    Unfamiliar,
+    /// No machine of the list stands behind any node of the cluster, and the cluster's account, if it is known, answers.
+    Unfamiliar(Option<Arc<str>>),
     /// The list does not have the machine, and asked about it alone, the cloud does.
     Contradiction,
     /// The controller has only just begun.
@@ -44,6 +45,8 @@ pub(super) struct Sweep<'a> {
     pub(super) incomplete: Option<&'a str>,
     /// Whether it has any of the cluster's machines.
     pub(super) familiar: bool,
+    /// The cluster's account, which has answered, if the cloud tells accounts.
+    pub(super) account: Option<&'a Arc<str>>,
 }
 
 /// What holds a deletion back for a while.
@@ -63,7 +66,7 @@ impl Reason {
         match self {
             Self::Account(_) => "account",
             Self::Incomplete(_) => "incomplete",
-            Self::Unfamiliar => "unfamiliar",
+            Self::Unfamiliar(_) => "unfamiliar",
             Self::Contradiction => "contradiction",
             Self::WarmUp(_) => "warm_up",
             Self::Grace(_) => "grace",
@@ -79,9 +82,11 @@ impl Reason {
     pub(super) fn ends_in(&self) -> Option<Duration> {
         match self {
             Self::WarmUp(left) | Self::Grace(left) => Some(*left),
-            Self::Account(_) | Self::Incomplete(_) | Self::Unfamiliar | Self::Contradiction | Self::Budget { .. } => {
-                None
-            }
+            Self::Account(_)
+            | Self::Incomplete(_)
+            | Self::Unfamiliar(_)
+            | Self::Contradiction
+            | Self::Budget { .. } => None,
         }
     }
 
@@ -94,7 +99,12 @@ impl Reason {
                 "Not deleting node {node}: the cloud does not find its machine, and says that its list of machines is \
                  incomplete: {why}"
             ),
-            Self::Unfamiliar => format!(
+            Self::Unfamiliar(Some(account)) => format!(
+                "Not deleting node {node}: the cloud does not find its machine, and lists no machine of any other \
+                 node of this cluster, although the credential belongs to the cluster's account {account:?}; if all of \
+                 the cluster's machines are gone, {approve}; else check whether the credential may list its machines"
+            ),
+            Self::Unfamiliar(None) => format!(
                 "Not deleting node {node}: the cloud does not find its machine, and lists no machine of any other \
                  node of this cluster; check whether the credential belongs to the cluster's account and may list its \
                  machines"
@@ -163,13 +173,14 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
 
 /// What speaks against deleting a node whose machine neither a sweep nor a question about it alone has found.
 ///
-/// An operator's word overrules what only asks for patience. It never stands in for the cloud's own.
+/// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
+/// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.
 pub(super) fn objection(node: &Node, sweep: Sweep<'_>, patience: Patience) -> Option<Reason> {
     if let Some(why) = sweep.incomplete {
         return Some(Reason::Incomplete(why.to_owned()));
     }
-    if !sweep.familiar {
-        return Some(Reason::Unfamiliar);
+    if !sweep.familiar && !(is_approved(node) && sweep.account.is_some()) {
+        return Some(Reason::Unfamiliar(sweep.account.cloned()));
     }
     if is_approved(node) {
         return None;

@@ -218,10 +218,10 @@ fn a_reason_is_told_once_in_ten_minutes() {
     let grace = |seconds| Reason::Grace(Duration::from_secs(seconds));
     assert!(watchlist.is_news(&them[0], &grace(9), now));
     assert!(!watchlist.is_news(&them[0], &grace(4), now), "only less of it is left");
-    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar, now));
+    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar(None), now));
     assert!(!watchlist.is_news(&them[0], &grace(2), now), "another one was told in between");
-    assert!(!watchlist.is_news(&them[0], &Reason::Unfamiliar, now + QUIET - PERIOD));
-    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar, now + QUIET));
+    assert!(!watchlist.is_news(&them[0], &Reason::Unfamiliar(None), now + QUIET - PERIOD));
+    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar(None), now + QUIET));
 }
 
 #[test]
