@@ -114,8 +114,7 @@ impl Inventory {
     /// about the node since, or else asked about alone.
     pub(crate) async fn standing(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
         let machine = self.known(node);
-        let is_newest = |sweep: &&Machines| self.nodes.record(node).is_none_or(|it| it.asked <= sweep.began);
-        if let Some(sweep) = sweep.filter(is_newest)
+        if let Some(sweep) = sweep.filter(|it| self.is_newest(node, it))
             && let Some(instance) = self.look(sweep, &machine)?
         {
             return Ok(Some(instance));
@@ -165,6 +164,11 @@ impl Inventory {
             let (provider_id, name) = (provider_id(node), node.metadata.name.as_deref());
             provider_id.is_some_and(|it| sweep.knows(it, name.unwrap_or_default()))
         })
+    }
+
+    /// Whether the cloud has answered no question about this node that began after the sweep.
+    pub(crate) fn is_newest(&self, node: &Node, sweep: &Machines) -> bool {
+        self.nodes.record(node).is_none_or(|it| it.asked <= sweep.began)
     }
 
     /// The machine behind a node as a sweep saw it.

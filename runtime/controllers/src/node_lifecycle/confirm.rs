@@ -96,6 +96,8 @@ impl Controller {
 
     /// Looks at a node whose time has come.
     async fn look(&self, node: Arc<Node>, sweep: Option<&Machines>, calls: usize) {
+        // Somebody else may have asked about this node after the sweep had begun.
+        let sweep = sweep.filter(|it| self.inventory.is_newest(&node, it));
         match sweep.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
             Ok(Some(instance)) => return self.present(node, &instance, calls).await,
             Ok(None) => {}
@@ -121,6 +123,7 @@ impl Controller {
 
     /// Looks at a node whose time has not come, because a sweep has been made anyway.
     async fn glance(&self, node: Arc<Node>, sweep: Option<&Machines>, calls: usize) {
+        let sweep = sweep.filter(|it| self.inventory.is_newest(&node, it));
         match sweep.map(|it| self.inventory.listed(&node, it)) {
             Some(Ok(Some(instance))) => self.present(node, &instance, calls).await,
             Some(Ok(None) | Err(_)) | None => self.settle(&node, Outcome::Early),

@@ -179,10 +179,12 @@ pub(super) fn objection(node: &Node, sweep: Sweep<'_>, patience: Patience) -> Op
     if let Some(why) = sweep.incomplete {
         return Some(Reason::Incomplete(why.to_owned()));
     }
-    if !sweep.familiar && !(is_approved(node) && sweep.account.is_some()) {
+    let is_approved = is_approved(node);
+    let proves = sweep.familiar || (is_approved && sweep.account.is_some());
+    if !proves {
         return Some(Reason::Unfamiliar(sweep.account.cloned()));
     }
-    if is_approved(node) {
+    if is_approved {
         return None;
     }
     if !patience.warm_up.is_zero() {

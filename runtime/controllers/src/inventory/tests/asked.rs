@@ -1,0 +1,130 @@
+//! When the cloud is asked, how, and which answers count.
+
+use kube::runtime::watcher::Event;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_nodes_that_come_in_four_seconds_cost_few_lists() {
+    let pages = 5;
+    let fake = Arc::new(Fake { machines: machines(1000), delay: Duration::from_millis(60), ..Fake::default() });
+    let (known, mut writer) = Nodes::new();
+    let inventory = Arc::new(Inventory { nodes: known.clone(), page_size: PageSize::new(200), ..inventory(&fake, []) });
+    let start = Instant::now();
+    let mut joining = tokio::task::JoinSet::new();
+    for nth in 1..=1000 {
+        let node = node(nth);
+        known.apply(Event::Apply(node.clone()), &mut writer);
+        let inventory = inventory.clone();
+        joining.spawn(async move { inventory.joining(&node).await });
+        tokio::time::sleep(Duration::from_millis(4)).await;
+    }
+    let found = joining.join_all().await;
+    assert!(found.iter().all(|it| matches!(it, Ok(Some(_)))));
+    let calls = fake.calls();
+    let (lists, gets): (Vec<_>, Vec<_>) = calls.iter().partition(|it| it.starts_with("list"));
+    assert!(lists.len() <= 4 * pages && gets.len() < MANY, "{calls:?}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_is_served_from_no_list_before_it_came() {
+    let fake = Arc::new(Fake { machines: machines(20), ..Fake::default() });
+    let (known, mut writer) = Nodes::new();
+    let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
+    inventory.all(FRESH).await.unwrap();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    known.apply(Event::Apply(node(1)), &mut writer);
+    assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
+    assert_eq!(fake.calls(), ["list 0 500", "get n1"]);
+    inventory.all(Duration::ZERO).await.unwrap();
+    assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
+    assert_eq!(fake.calls(), ["list 0 500"], "it began after the node came");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_older_than_the_last_get_does_not_answer() {
+    let node = standing("n1", "fake://1");
+    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
+    let inventory = inventory(&fake, [node.clone()]);
+    let list = inventory.all(FRESH).await.unwrap();
+    let second = Duration::from_secs(1);
+    tokio::time::advance(second).await;
+    inventory.asked(&node, None).await.unwrap();
+    tokio::time::advance(second).await;
+    let newer = inventory.all(second).await.unwrap();
+    assert_eq!(fake.calls(), ["list 0 500", "get n1", "list 0 500"]);
+    inventory.standing(&node, Some(&list)).await.unwrap();
+    assert_eq!(fake.calls(), ["get n1"]);
+    tokio::time::advance(second).await;
+    let newest = inventory.all(second).await.unwrap();
+    assert!(newer.began < newest.began);
+    fake.calls();
+    inventory.standing(&node, Some(&newest)).await.unwrap();
+    assert_eq!(fake.calls().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_account_is_listed_for_many_nodes_only() {
+    let fake = Arc::new(Fake { machines: machines(10_000), ..Fake::default() });
+    let nodes: Vec<_> = (1..=15).map(node).collect();
+    let inventory = Inventory { page_size: PageSize::new(200), ..inventory(&fake, nodes.clone()) };
+    assert_eq!((inventory.pages(), inventory.many()), (1, MANY), "fifteen nodes are one page");
+    inventory.all(FRESH).await.unwrap();
+    assert_eq!((inventory.pages(), inventory.many(), fake.calls().len()), (50, 50, 50));
+    tokio::time::advance(FRESH).await;
+    futures::future::join_all(nodes.iter().map(|it| inventory.joining(it))).await;
+    let calls = fake.calls();
+    assert!(calls.iter().all(|it| it.starts_with("get")) && calls.len() <= 30, "{calls:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_with_another_name_is_refused() {
+    let other = Instance { name: "n2".into(), ..instance(1) };
+    let fake = Arc::new(Wrong(other));
+    let description = Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() };
+    let cloud = Cloud {
+        description: Arc::new(description),
+        identity: Arc::new(Fake::default()),
+        instances: Some(fake),
+        load_balancers: None,
+    };
+    let (recorder, _) = Recorder::captured();
+    let inventory = Inventory::new(&cloud, Nodes::of([node(1), known(3, "fake://3")]), recorder).unwrap();
+    let error = inventory.joining(&node(1)).await.unwrap_err();
+    assert!(matches!(&error, Error::Invalid(it) if it.contains("\"n1\"") && it.contains("\"n2\"")), "{error}");
+    let error = inventory.asked(&known(3, "fake://3"), None).await.unwrap_err();
+    assert!(matches!(&error, Error::Invalid(it) if it.contains("fake://1") && it.contains("fake://3")), "{error}");
+}
+
+/// A cloud that answers with this machine, whatever is asked.
+struct Wrong(Instance);
+
+#[async_trait]
+impl Instances for Wrong {
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        nodes.iter().map(|_| Ok(Some(self.0.clone()))).collect::<Vec<_>>().into()
+    }
+
+    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+        Ok(Page { instances: vec![self.0.clone()], ..Page::default() }).into()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn notices_about_strangers_keep_none_from_a_node() {
+    let notice = |about: Option<String>, message: String| Notice {
+        about,
+        severity: Severity::Warning,
+        reason: "Deprecated".into(),
+        message,
+    };
+    let strangers = (0..10_000).map(|it| notice(Some(format!("fake://x{it}")), format!("Stranger {it}.")));
+    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
+    let (recorder, mut events) = Recorder::captured();
+    let inventory = inventory_with(&fake, [known(1, "fake://1")], recorder);
+    inventory.tell(strangers.collect(), None);
+    inventory.tell(vec![notice(Some("fake://1".into()), "This size goes away.".into())], None);
+    assert_eq!(events.try_recv().unwrap().about.name.as_deref(), Some("n1"));
+    assert!(events.try_recv().is_err());
+}
