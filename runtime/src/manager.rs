@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use cloud_provider::Cloud;
-use controllers::{Account, Demands, Inventory, Nodes, Recorder, Severity, node, node_lifecycle, service};
+use controllers::{Account, Demands, Inventory, Liveness, Nodes, Recorder, Severity, node, node_lifecycle, service};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -278,25 +278,26 @@ impl Process {
     fn start_controllers(&mut self, nodes: &Nodes) {
         let lease = self.leader.as_ref().and_then(|it| Some((self.client.clone(), it.about()?, it.recorder())));
         let account = Account::new(self.loaded.cloud.identity.clone(), lease);
-        let mut cloud = self.loaded.cloud.clone();
-        cloud.instances = cloud.instances.map(|it| account.guard(it));
+        let cloud = account.guard(self.loaded.cloud.clone());
 
         let recorder = self.recorder(node::COMPONENT);
         let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone());
-        let inventory = inventory.map(|it| Arc::new(it.within(account.clone())));
+        let inventory = inventory.map(|it| Arc::new(it.within(account)));
         for controller in Controller::ALL {
             let name = controller.name();
             if !self.settings.controllers.is_enabled(controller) {
                 info!("{name} is disabled by --controllers");
                 continue;
             }
+            let liveness = Liveness::default();
+            let watched = liveness.clone();
             match (controller, &inventory) {
-                (Controller::CloudNode, Some(inventory)) => self.run_node(nodes, inventory, recorder.clone()),
+                (Controller::CloudNode, Some(inventory)) => self.run_node(nodes, inventory, recorder.clone(), liveness),
                 (Controller::CloudNodeLifecycle, Some(inventory)) => {
-                    self.run_node_lifecycle(nodes, inventory, account.clone());
+                    self.run_node_lifecycle(nodes, inventory, liveness);
                 }
                 (Controller::Service, _) if cloud.load_balancers.is_some() => {
-                    self.run_service(nodes, inventory.clone(), cloud.clone(), account.clone());
+                    self.run_service(nodes, inventory.clone(), cloud.clone(), liveness);
                 }
                 (Controller::CloudNode | Controller::CloudNodeLifecycle, None) => {
                     warn!("{name} is skipped: {}", self.without("instances"));
@@ -316,7 +317,7 @@ impl Process {
                     continue;
                 }
             }
-            self.health.add(name, || true);
+            self.health.add(name, move || !watched.is_stuck());
             self.running.started(controller);
             info!("started {name}");
         }
@@ -327,7 +328,7 @@ impl Process {
         format!("the provider {} does not export aerostat:cloud/{interface}", self.loaded.cloud.description.name)
     }
 
-    fn run_node(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, recorder: Recorder) {
+    fn run_node(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, recorder: Recorder, liveness: Liveness) {
         let settings = self.settings.node;
         let options = node::Options {
             syncs: settings.syncs,
@@ -335,12 +336,20 @@ impl Process {
             status_update_frequency: settings.status_update_frequency,
         };
         let (nodes, inventory) = (nodes.clone(), inventory.clone());
-        let run =
-            node::run(self.client.clone(), nodes, inventory, recorder, self.metrics.clone(), options, self.stopped());
+        let run = node::run(
+            self.client.clone(),
+            nodes,
+            inventory,
+            recorder,
+            self.metrics.clone(),
+            options,
+            liveness,
+            self.stopped(),
+        );
         self.run(Controller::CloudNode, run);
     }
 
-    fn run_node_lifecycle(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, account: Account) {
+    fn run_node_lifecycle(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, liveness: Liveness) {
         let settings = self.settings.node_lifecycle;
         let options = node_lifecycle::Options {
             monitor_period: settings.monitor_period,
@@ -352,11 +361,11 @@ impl Process {
         let recorder = self.recorder(node_lifecycle::COMPONENT);
         let (client, nodes, inventory, metrics) =
             (self.client.clone(), nodes.clone(), inventory.clone(), self.metrics.clone());
-        let run = node_lifecycle::run(client, nodes, inventory, account, recorder, metrics, options, self.stopped());
+        let run = node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, self.stopped());
         self.run(Controller::CloudNodeLifecycle, run);
     }
 
-    fn run_service(&mut self, nodes: &Nodes, inventory: Option<Arc<Inventory>>, cloud: Cloud, account: Account) {
+    fn run_service(&mut self, nodes: &Nodes, inventory: Option<Arc<Inventory>>, cloud: Cloud, liveness: Liveness) {
         let options = service::Options {
             syncs: self.settings.service.syncs,
             cluster_name: self.settings.cluster_name.clone(),
@@ -365,7 +374,7 @@ impl Process {
         let recorder = self.recorder(service::COMPONENT);
         let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
         let (demands, stopped) = (self.demands.clone(), self.stopped());
-        let run = service::run(client, nodes, inventory, cloud, account, demands, recorder, metrics, options, stopped);
+        let run = service::run(client, nodes, inventory, cloud, demands, recorder, metrics, options, liveness, stopped);
         self.run(Controller::Service, run);
     }
 

@@ -36,3 +36,18 @@ pub enum Error {
     #[error("{0}")]
     Unavailable(String),
 }
+
+impl Error {
+    /// The same error, which says before its text what was being done.
+    #[must_use]
+    pub fn during(self, what: &str) -> Self {
+        let text = |it: String| format!("{what}: {it}");
+        match self {
+            Self::Invalid(it) => Self::Invalid(text(it)),
+            Self::Denied(it) => Self::Denied(text(it)),
+            Self::RetryAfter { after, because } => Self::RetryAfter { after, because: text(because) },
+            Self::Crashed { after, because } => Self::Crashed { after, because: text(because) },
+            Self::Unavailable(it) => Self::Unavailable(text(it)),
+        }
+    }
+}

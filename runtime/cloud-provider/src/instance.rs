@@ -5,6 +5,15 @@ use crate::{Reply, Result};
 /// Which machine stands behind a node.
 #[async_trait]
 pub trait Instances: Send + Sync {
+    /// Whether calls are made at all now. It is asked before anything is concluded from what the cloud does not have.
+    ///
+    /// # Errors
+    ///
+    /// What every call would answer now.
+    async fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Asks about several nodes: one answer for each, in the same order. Batches that the cloud cannot read in one
     /// request are asked side by side.
     ///

@@ -7,6 +7,15 @@ use crate::{Machine, Reply, Result};
 /// Load balancers for Services.
 #[async_trait]
 pub trait LoadBalancers: Send + Sync {
+    /// Whether calls are made at all now. It is asked before the cluster is told or written what belongs to a call.
+    ///
+    /// # Errors
+    ///
+    /// What every call would answer now.
+    async fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Takes one step towards the wish and says where things stand. Reads first and writes only what differs.
     ///
     /// Safe to repeat and safe to lose: what an earlier call made is found again, by its mark of ownership in the

@@ -1,10 +1,11 @@
 //! Whose cloud account it is. A token of another account finds nothing that is ours, and must change nothing.
 
+mod guarded;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use cloud_provider::{Error, Identity, Instance, Instances, Machine, Page, Reply, Result};
+use cloud_provider::{Error, Identity, Result};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, info};
 
 use crate::events::{Recorder, Severity};
+use crate::inventory::sweep::{CALL, late};
 use crate::object;
 
 /// The annotation of the Lease that holds the account, as the provider's `identity` gave it.
@@ -139,36 +141,12 @@ impl Account {
         let told = self.guard.as_ref()?.told.read();
         told.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
-
-    /// An answer of the cloud, unless a credential has changed meanwhile and its account is another one: then the answer
-    /// may be about that one's machines.
-    ///
-    /// # Errors
-    ///
-    /// As [`check`](Self::check).
-    pub(crate) async fn believed<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
-        let version = || self.guard.as_ref().map(|it| it.identity.version());
-        let asked = version();
-        let answer = answer.await;
-        if version() != asked {
-            self.check().await?;
-        }
-        Ok(answer)
-    }
-
-    /// `instances` that answer only for the cluster's own account.
-    #[must_use]
-    pub fn guard(&self, instances: Arc<dyn Instances>) -> Arc<dyn Instances> {
-        match &self.guard {
-            Some(_) => Arc::new(Guarded { account: self.clone(), instances }),
-            None => instances,
-        }
-    }
 }
 
 impl Guard {
     async fn ask(&self, known: &mut Known) -> Result<()> {
-        let found = self.identity.identity().await?;
+        let asked = tokio::time::timeout(CALL, self.identity.identity()).await.unwrap_or_else(|_| Err(late()));
+        let found = asked.map_err(|error| error.during(&checking(known.remembered.as_deref())))?;
         if let Some(ledger) = &self.ledger {
             match ledger.read().await {
                 Ok(Some(on_lease)) => known.turn_to(on_lease, found.as_deref()),
@@ -298,6 +276,14 @@ impl Asked {
     }
 }
 
+/// What is being done when the account is asked for.
+fn checking(remembered: Option<&str>) -> String {
+    match remembered {
+        Some(account) => format!("checking that the credential still belongs to the cloud account {account:?}"),
+        None => "asking which cloud account the credential belongs to".to_owned(),
+    }
+}
+
 /// A cloud that tells nothing is another's as soon as one account was remembered.
 fn judge(remembered: Option<&str>, found: Option<&str>) -> Judgement {
     match (remembered, found) {
@@ -307,49 +293,25 @@ fn judge(remembered: Option<&str>, found: Option<&str>) -> Judgement {
     }
 }
 
-/// Answers of another account are no answers.
-struct Guarded {
-    account: Account,
-    instances: Arc<dyn Instances>,
-}
-
-#[async_trait]
-impl Instances for Guarded {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let (check, reply) = tokio::join!(self.account.check(), self.account.believed(self.instances.get(nodes)));
-        match check.and(reply) {
-            Ok(reply) => reply,
-            Err(error) => Reply { answer: vec![Err(error); nodes.len()], notices: Vec::new() },
-        }
-    }
-
-    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        let reply = self.account.believed(self.instances.list(cursor, limit));
-        let (check, reply) = tokio::join!(self.account.check(), reply);
-        match check.and(reply) {
-            Ok(reply) => reply,
-            Err(error) => Reply { answer: Err(error), notices: Vec::new() },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex as Plain;
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+    use async_trait::async_trait;
+
     use super::*;
 
     /// A cloud that tells one account after the other, and counts.
-    struct Cloud {
+    pub(super) struct Cloud {
         account: Plain<Result<Option<String>>>,
         asked: AtomicUsize,
-        version: AtomicU64,
+        pub(super) version: AtomicU64,
         approved: AtomicU64,
     }
 
     impl Cloud {
-        fn new(account: &str) -> Arc<Self> {
+        pub(super) fn new(account: &str) -> Arc<Self> {
             Arc::new(Self {
                 account: Plain::new(Ok(Some(account.to_owned()))),
                 asked: AtomicUsize::new(0),
@@ -358,7 +320,7 @@ mod tests {
             })
         }
 
-        fn becomes(&self, account: Result<Option<String>>) {
+        pub(super) fn becomes(&self, account: Result<Option<String>>) {
             *self.account.lock().unwrap() = account;
         }
 
@@ -383,7 +345,7 @@ mod tests {
         }
     }
 
-    fn account(cloud: &Arc<Cloud>) -> Account {
+    pub(super) fn account(cloud: &Arc<Cloud>) -> Account {
         Account::new(cloud.clone(), None)
     }
 
@@ -442,8 +404,8 @@ mod tests {
     async fn an_error_says_nothing_about_the_account() {
         let cloud = Cloud::new("a");
         let account = account(&cloud);
-        let error = Error::Unavailable("down".to_owned());
-        cloud.becomes(Err(error.clone()));
+        cloud.becomes(Err(Error::Unavailable("down".to_owned())));
+        let error = Error::Unavailable("asking which cloud account the credential belongs to: down".to_owned());
         assert_eq!(account.check().await, Err(error.clone()));
         assert_eq!(account.check().await, Err(error));
         assert_eq!(cloud.asked(), 1, "a crowd asks once");
@@ -472,32 +434,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_account_knows_no_machines() {
-        let (right, wrong) = (Cloud::new("a"), Cloud::new("a"));
-        let guarded = account(&right).guard(Arc::new(Nothing));
-        assert_eq!(guarded.list(None, 10).await.answer, Ok(Page::default()));
-        let doubted = account(&wrong);
-        assert_eq!(doubted.check().await, Ok(()));
-        wrong.version.store(2, Ordering::Relaxed);
-        wrong.becomes(Ok(Some("b".to_owned())));
-        let guarded = doubted.guard(Arc::new(Nothing));
-        assert!(matches!(guarded.list(None, 10).await.answer, Err(Error::Denied(_))));
-        let nodes = [Machine::default(), Machine::default()];
-        let answers = guarded.get(&nodes).await.answer;
-        assert!(answers.len() == 2 && answers.iter().all(|it| matches!(it, Err(Error::Denied(_)))), "{answers:?}");
+    async fn an_error_says_which_account_was_expected() {
+        let cloud = Cloud::new("a");
+        let account = account(&cloud);
+        assert_eq!(account.check().await, Ok(()));
+        cloud.version.store(2, Ordering::Relaxed);
+        let after = Duration::from_secs(7);
+        cloud.becomes(Err(Error::RetryAfter { after, because: "slow down".to_owned() }));
+        let because = "checking that the credential still belongs to the cloud account \"a\": slow down".to_owned();
+        assert_eq!(account.check().await, Err(Error::RetryAfter { after, because }), "the pause is obeyed as ever");
     }
 
-    /// A cloud without machines.
-    struct Nothing;
-
-    #[async_trait]
-    impl Instances for Nothing {
-        async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-            Reply { answer: vec![Ok(None); nodes.len()], notices: Vec::new() }
+    #[tokio::test(start_paused = true)]
+    async fn a_cloud_that_never_tells_its_account_holds_nobody_for_ever() {
+        struct Silent;
+        #[async_trait]
+        impl Identity for Silent {
+            async fn identity(&self) -> Result<Option<String>> {
+                std::future::pending().await
+            }
         }
-
-        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-            Reply { answer: Ok(Page::default()), notices: Vec::new() }
-        }
+        let Err(Error::Unavailable(text)) = Account::new(Arc::new(Silent), None).check().await else {
+            panic!("it told")
+        };
+        assert!(text.starts_with("asking which cloud account") && text.contains("did not answer within"), "{text}");
     }
 }

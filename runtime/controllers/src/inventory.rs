@@ -95,6 +95,16 @@ impl Inventory {
         Self { account, ..self }
     }
 
+    /// Whether the cloud may be believed about what it does not have.
+    pub(crate) async fn check(&self) -> Result<()> {
+        self.instances.check().await
+    }
+
+    /// The cluster's cloud account, once it has been asked about.
+    pub(crate) fn account(&self) -> Option<Arc<str>> {
+        self.account.told()
+    }
+
     /// Another number whenever a credential has changed.
     pub(crate) fn credentials(&self) -> u64 {
         self.identity.version()

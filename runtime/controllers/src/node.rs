@@ -19,6 +19,7 @@ use crate::error::{self, BackOff, Pause, chain};
 use crate::events::{Recorder, Severity, reference};
 use crate::inventory::Inventory;
 use crate::lean::Lean;
+use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
@@ -58,7 +59,8 @@ struct Controller {
 
 /// Runs the controller until `shutdown` is ready; then nodes that are being worked on are finished.
 ///
-/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside.
+/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside. `liveness` tells whether it gets anywhere.
+#[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
 pub async fn run(
     client: Client,
     nodes: Nodes,
@@ -66,6 +68,7 @@ pub async fn run(
     recorder: Recorder,
     metrics: Metrics,
     options: Options,
+    liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,
 ) {
     let start = Instant::now();
@@ -81,7 +84,8 @@ pub async fn run(
     // Taken before any worker runs: the first pass is about nodes that were initialised before this process came.
     let standing = nodes.store().state();
     let mut background = JoinSet::new();
-    background.spawn(refresh::run(controller.clone(), standing, start, options));
+    let pulse = liveness.pulse(options.status_update_frequency);
+    background.spawn(refresh::run(controller.clone(), standing, start, options, pulse));
     let (trying, known) = (queue.clone(), (controller.inventory.clone(), nodes.clone()));
     background.spawn(async move {
         let (inventory, nodes) = known;
@@ -104,7 +108,7 @@ pub async fn run(
             Change::Different => listening.add(&node.name_any()),
         }
     });
-    worker::run(controller, queue, options.syncs, background, shutdown).await;
+    worker::run(controller, queue, options.syncs, background, &liveness, shutdown).await;
 }
 
 impl Options {

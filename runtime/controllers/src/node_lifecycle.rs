@@ -28,13 +28,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
-use crate::account::Account;
 use crate::budget::Spent;
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
 use crate::inventory::machines::Machines;
 use crate::lean::Lean;
+use crate::liveness::{Liveness, Pulse};
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
@@ -72,7 +72,6 @@ struct Controller {
     api: Api<Lean<Node>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
-    account: Account,
     recorder: Recorder,
     metrics: Metrics,
     options: Options,
@@ -103,16 +102,16 @@ impl Default for Options {
 
 /// Runs the controller until `shutdown` is ready; then writes that are under way are finished.
 ///
-/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside.
+/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside. `liveness` tells whether it gets anywhere.
 #[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
 pub async fn run(
     client: Client,
     nodes: Nodes,
     inventory: Arc<Inventory>,
-    account: Account,
     recorder: Recorder,
     metrics: Metrics,
     options: Options,
+    liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,
 ) {
     let mut shutdown = std::pin::pin!(shutdown);
@@ -128,7 +127,6 @@ pub async fn run(
         api: Api::all(client),
         nodes,
         inventory,
-        account,
         recorder,
         metrics,
         options,
@@ -141,9 +139,10 @@ pub async fn run(
         ending,
     });
     let mut rounds = JoinSet::new();
+    let pulse = liveness.pulse(options.monitor_period);
     tokio::select! {
         () = &mut shutdown => {}
-        never = controller.monitor(&mut rounds) => match never {},
+        never = controller.monitor(&mut rounds, &pulse) => match never {},
     }
     // Rounds listen as long as they run.
     let _ = end.send(true);
@@ -152,8 +151,9 @@ pub async fn run(
 
 impl Controller {
     /// Makes pass after pass. No pass waits for the cloud: that is done in `rounds`.
-    async fn monitor(self: &Arc<Self>, rounds: &mut JoinSet<()>) -> Infallible {
+    async fn monitor(self: &Arc<Self>, rounds: &mut JoinSet<()>, pulse: &Pulse) -> Infallible {
         loop {
+            pulse.beat();
             self.pass(rounds);
             while let Some(ended) = rounds.try_join_next() {
                 if let Err(panic) = ended {

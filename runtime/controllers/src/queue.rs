@@ -194,6 +194,12 @@ impl Queue {
             .fold((Duration::ZERO, Duration::ZERO), |(sum, longest), age| (sum + age, longest.max(age)))
     }
 
+    /// Since when the oldest work has waited for a worker, or for one to finish it; `None` if there is none.
+    pub(crate) fn waits_since(&self, now: Instant) -> Option<Instant> {
+        let overdue = self.wakes_at().filter(|it| *it <= now);
+        self.dirty.values().chain(self.processing.values()).copied().chain(overdue).min()
+    }
+
     fn cancel(&mut self, key: &str) {
         if let Some(at) = self.due.remove(key) {
             self.delayed.remove(&(at, key.to_owned()));
@@ -338,6 +344,22 @@ mod tests {
         queue.done("a", now + SECOND);
         assert_eq!(take(&mut queue, now + 9 * SECOND), None, "the new delay takes the place of the old one");
         assert_eq!(take(&mut queue, now + 10 * SECOND).as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn the_oldest_work_is_known_wherever_it_is() {
+        let (mut queue, now) = queue();
+        assert_eq!(queue.waits_since(now), None);
+        queue.add_after("a", 5 * SECOND, now);
+        assert_eq!(queue.waits_since(now + 4 * SECOND), None, "a pause is no work");
+        assert_eq!(queue.waits_since(now + 7 * SECOND), Some(now + 5 * SECOND), "nobody took it in time");
+        queue.promote(now + 7 * SECOND);
+        assert_eq!(queue.waits_since(now + 8 * SECOND), Some(now + 7 * SECOND));
+        queue.take(now + 8 * SECOND);
+        assert_eq!(queue.waits_since(now + 9 * SECOND), Some(now + 8 * SECOND));
+        queue.add("b", now + 9 * SECOND);
+        queue.done("a", now + 10 * SECOND);
+        assert_eq!(queue.waits_since(now + 10 * SECOND), Some(now + 9 * SECOND));
     }
 
     #[test]

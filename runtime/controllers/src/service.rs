@@ -42,13 +42,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::account::Account;
 use crate::budget::Spent;
 use crate::demands::Demands;
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{Recorder, Severity, reference};
 use crate::inventory::Inventory;
 use crate::lean::Lean;
+use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::notices::Notices;
@@ -95,7 +95,6 @@ struct Controller {
     cluster: Cluster,
     load_balancers: Arc<dyn LoadBalancers>,
     identity: Arc<dyn Identity>,
-    account: Account,
     demands: Demands,
     recorder: Recorder,
     metrics: Metrics,
@@ -116,7 +115,7 @@ struct Controller {
 ///
 /// `inventory` is what other controllers ask about instances too; `None` if the cloud cannot be asked. What Services ask
 /// for is counted in `demands`. `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are
-/// watched here.
+/// watched here. `liveness` tells whether it gets anywhere.
 #[expect(
     clippy::too_many_arguments,
     reason = "what a controller needs is passed in, and nothing else holds it together"
@@ -126,11 +125,11 @@ pub async fn run(
     nodes: Nodes,
     inventory: Option<Arc<Inventory>>,
     cloud: Cloud,
-    account: Account,
     demands: Demands,
     recorder: Recorder,
     metrics: Metrics,
     options: Options,
+    liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,
 ) {
     let Some(load_balancers) = cloud.load_balancers else { return };
@@ -149,7 +148,6 @@ pub async fn run(
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
         identity: cloud.identity,
-        account,
         demands,
         recorder,
         changes,
@@ -207,7 +205,7 @@ pub async fn run(
             allowing.tell_of_long_waits(Instant::now());
         }
     });
-    worker::run(controller, queue, options.syncs, background, shutdown).await;
+    worker::run(controller, queue, options.syncs, background, &liveness, shutdown).await;
 }
 
 impl Controller {

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tracing::{debug, error};
 
 use crate::error::{BackOff, Pause, chain};
+use crate::liveness::Liveness;
 use crate::queue::pump::WorkQueue;
 
 /// How often the gauges of a queue are written.
@@ -43,16 +44,19 @@ pub(crate) enum Next {
     After(Duration),
 }
 
-/// Works with so many workers until `shutdown` is ready or one of `background` ends; then what is being worked on is
+/// Works with so many workers, watched by `liveness`, until `shutdown` is ready or one of `background` ends; then what is being worked on is
 /// finished. `background` tasks end with it.
 pub(crate) async fn run<R: Reconcile>(
     reconciler: Arc<R>,
     queue: Arc<WorkQueue>,
     workers: usize,
     mut background: JoinSet<()>,
+    liveness: &Liveness,
     shutdown: impl Future<Output = ()> + Send,
 ) {
     background.spawn(observe(queue.clone()));
+    let watched = queue.clone();
+    liveness.watch(move || watched.stalled());
     let mut running = JoinSet::new();
     for _ in 0..workers.max(1) {
         running.spawn(work(reconciler.clone(), queue.clone()));
@@ -111,12 +115,64 @@ pub(crate) fn random() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::liveness::STUCK;
 
     #[tokio::test]
     async fn a_panic_is_contained() {
         assert_eq!(contained(async { 1 }).await, Ok(1));
         let panic: Result<(), _> = contained(async { panic!("{} went wrong", "it") }).await;
         assert_eq!(panic, Err("it went wrong".to_owned()));
+    }
+
+    /// Never comes to an end with keys that hang.
+    struct Hangs;
+
+    impl Reconcile for Hangs {
+        type Error = ();
+
+        async fn sync(&self, key: &str) -> Result<Next, ()> {
+            match key.strip_prefix("hang") {
+                Some(_) => std::future::pending().await,
+                None => Err(()),
+            }
+        }
+
+        fn show(&self, _: &str, (): &()) {}
+
+        fn pause(&self, (): &(), _: u32) -> Pause {
+            Pause::Exactly(STUCK * 100)
+        }
+
+        fn back_off(&self) -> BackOff {
+            crate::error::NODES
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn workers_that_finish_nothing_are_stuck_and_failures_are_not() {
+        let metrics = crate::metrics::Metrics::register(&prometheus::Registry::new()).unwrap();
+        let limits = crate::queue::limits::Limits::per_key();
+        let queue = Arc::new(WorkQueue::new(metrics.queue("test"), limits, random));
+        let (liveness, mut tasks) = (Liveness::default(), JoinSet::new());
+        let (shared, asked) = (queue.clone(), liveness.clone());
+        tasks.spawn(async move {
+            run(Arc::new(Hangs), shared, 2, JoinSet::new(), &asked, std::future::pending()).await;
+        });
+        let nearly = STUCK - Duration::from_secs(1);
+        let pass = async |time| tokio::time::sleep(time).await;
+        pass(2 * STUCK).await;
+        assert!(!liveness.is_stuck(), "there is nothing to do");
+        queue.add("hang-1");
+        for nth in 0..3 {
+            pass(nearly).await;
+            assert!(!liveness.is_stuck(), "the other worker finishes what there is");
+            queue.add(&format!("fails-{nth}"));
+        }
+        queue.add("hang-2");
+        pass(nearly).await;
+        assert!(!liveness.is_stuck());
+        pass(Duration::from_secs(2)).await;
+        assert!(liveness.is_stuck(), "both workers hang");
     }
 
     #[test]

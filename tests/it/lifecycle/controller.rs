@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::node_lifecycle::{self, Budget, COMPONENT, Options};
-use controllers::{Account, Inventory, Metrics, Nodes, Recorder};
+use controllers::{Account, Inventory, Liveness, Metrics, Nodes, Recorder};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::{Event, Node, NodeCondition, NodeSpec, NodeStatus, Taint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -60,12 +60,12 @@ impl Controller {
             ..cloud_provider::Description::default()
         };
         let account = Account::new(cloud.clone(), None);
-        let cloud = cloud_provider::Cloud {
+        let cloud = account.guard(cloud_provider::Cloud {
             description: Arc::new(description),
             identity: cloud.clone(),
             instances: Some(cloud.clone()),
             load_balancers: None,
-        };
+        });
         let registry = Registry::new();
         let metrics = Metrics::register(&registry).expect("nothing is registered yet");
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
@@ -82,7 +82,16 @@ impl Controller {
         beside.spawn(sender);
         let mut run = JoinSet::new();
         let inventory = Arc::new(inventory);
-        run.spawn(node_lifecycle::run(client, nodes, inventory, account, recorder, metrics, options, shutdown));
+        run.spawn(node_lifecycle::run(
+            client,
+            nodes,
+            inventory,
+            recorder,
+            metrics,
+            options,
+            Liveness::default(),
+            shutdown,
+        ));
         Controller { registry, run, _beside: beside, stop }
     }
 

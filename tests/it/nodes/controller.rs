@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::node::{self, COMPONENT, Options};
-use controllers::{Account, Inventory, Metrics, Nodes, Recorder, node_lifecycle};
+use controllers::{Inventory, Liveness, Metrics, Nodes, Recorder, node_lifecycle};
 use k8s_openapi::api::core::v1::{Event, Node, NodeAddress, NodeCondition};
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
@@ -94,12 +94,13 @@ impl Controller {
         beside.spawn(sender);
         if let Some(options) = lifecycle {
             let (client, nodes, inventory) = (client.clone(), nodes.clone(), inventory.clone());
-            let (recorder, metrics, account) = (recorder.clone(), metrics.clone(), Account::any());
+            let (recorder, metrics, liveness) = (recorder.clone(), metrics.clone(), Liveness::default());
             let never = std::future::pending();
-            beside.spawn(node_lifecycle::run(client, nodes, inventory, account, recorder, metrics, options, never));
+            beside.spawn(node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, never));
         }
         let mut run = JoinSet::new();
-        run.spawn(node::run(client, nodes, inventory, recorder, metrics, options, shutdown));
+        let liveness = Liveness::default();
+        run.spawn(node::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown));
         Controller { registry, run, beside, stop }
     }
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{Inventory, Metrics, Nodes, Recorder, node};
+use controllers::{Inventory, Liveness, Metrics, Nodes, Recorder, node};
 use k8s_openapi::api::core::v1::{Event, Node};
 use kube::api::{Api, ListParams};
 use prometheus::Registry;
@@ -37,7 +37,16 @@ impl House {
         tasks.spawn(watch);
         tasks.spawn(forever(events));
         let inventory = Arc::new(inventory);
-        tasks.spawn(forever(node::run(client, nodes, inventory, recorder, metrics, options, std::future::pending())));
+        tasks.spawn(forever(node::run(
+            client,
+            nodes,
+            inventory,
+            recorder,
+            metrics,
+            options,
+            Liveness::default(),
+            std::future::pending(),
+        )));
         Self { cluster, _tasks: tasks }
     }
 

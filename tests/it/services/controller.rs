@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::service::{self, COMPONENT, Options};
-use controllers::{Account, Demands, Metrics, Nodes, Recorder};
+use controllers::{Account, Demands, Liveness, Metrics, Nodes, Recorder};
 use k8s_openapi::api::core::v1::{Node, NodeAddress, Service, ServicePort, ServiceSpec};
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -78,9 +78,9 @@ impl Controller {
         });
         beside.spawn(sender);
         let mut run = JoinSet::new();
-        let asked = demands.clone();
+        let (asked, cloud, liveness) = (demands.clone(), account.guard(cloud), Liveness::default());
         let run_it =
-            service::run(client, nodes.clone(), None, cloud, account, asked, recorder, metrics, options, shutdown);
+            service::run(client, nodes.clone(), None, cloud, asked, recorder, metrics, options, liveness, shutdown);
         run.spawn(run_it);
         Controller { registry, nodes, demands, run, beside, stop }
     }

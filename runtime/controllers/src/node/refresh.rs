@@ -11,17 +11,24 @@ use tracing::{debug, error, warn};
 
 use crate::error::chain;
 use crate::inventory::machines::Machines;
+use crate::liveness::Pulse;
 use crate::node::{Controller, Options, plan};
 use crate::worker::contained;
 
 /// Updates the addresses of all nodes, again and again. The first pass is about `standing`, and began when the controllers
-/// did, at `start`: what another one has asked for since then serves it too.
-pub(super) async fn run(controller: Arc<Controller>, standing: Vec<Arc<Node>>, start: Instant, options: Options) {
+/// did, at `start`: what another one has asked for since then serves it too. `pulse` beats with each node.
+pub(super) async fn run(
+    controller: Arc<Controller>,
+    standing: Vec<Arc<Node>>,
+    start: Instant,
+    options: Options,
+    pulse: Pulse,
+) {
     let mut first = Some((standing, start));
     sliding(options.status_update_frequency, || {
         let (nodes, began) = first.take().unwrap_or_else(|| (controller.nodes.store().state(), Instant::now()));
-        let controller = &controller;
-        async move { controller.pass(nodes, began, options.refreshes()).await }
+        let (controller, pulse) = (&controller, &pulse);
+        async move { controller.pass(nodes, began, options.refreshes(), pulse).await }
     })
     .await;
 }
@@ -36,7 +43,8 @@ async fn sliding<F: Future<Output = ()>>(period: Duration, mut pass: impl FnMut(
 
 impl Controller {
     /// Updates the addresses of these nodes from answers to questions that began with the pass, at `began`, or later.
-    async fn pass(&self, nodes: Vec<Arc<Node>>, began: Instant, parallel: usize) {
+    async fn pass(&self, nodes: Vec<Arc<Node>>, began: Instant, parallel: usize, pulse: &Pulse) {
+        pulse.beat();
         let nodes: Vec<_> = nodes.into_iter().filter(|it| self.is_due(it)).collect();
         let sweep = if nodes.len() < self.inventory.many() {
             None
@@ -54,6 +62,8 @@ impl Controller {
             if let Err(panic) = contained(self.refresh(&node, sweep)).await {
                 error!(node = node.name_any(), "panic updating the node's addresses: {panic}");
             }
+            // A pass over many nodes may take long: the cloud may be slow about each of them.
+            pulse.beat();
         };
         stream::iter(nodes).for_each_concurrent(parallel, refresh).await;
     }

@@ -38,7 +38,7 @@ impl Controller {
         let began = Instant::now();
         let by_sweep = self.is_sweep_due(&taken);
         let Taken { due, early } = taken;
-        if let Err(error) = self.ask(self.account.check()).await {
+        if let Err(error) = self.ask(self.inventory.check()).await {
             early.iter().for_each(|it| self.settle(it, Outcome::Early));
             due.iter().for_each(|it| self.refused(it, &error));
             return;
@@ -150,10 +150,10 @@ impl Controller {
         let (Some(sweep), Some(current), true) = (sweep, current, enough) else {
             return self.settle(&node, Outcome::Absent);
         };
-        if let Err(error) = self.ask(self.account.check()).await {
+        if let Err(error) = self.ask(self.inventory.check()).await {
             return self.refused(&node, &error);
         }
-        let (account, familiar) = (self.account.told(), self.inventory.is_familiar(sweep));
+        let (account, familiar) = (self.inventory.account(), self.inventory.is_familiar(sweep));
         let worth = Sweep { incomplete: sweep.incomplete.as_deref(), familiar, account: account.as_ref() };
         if let Some(reason) = plan::objection(&current, worth, self.patience()) {
             return self.withhold(&node, &reason);

@@ -83,18 +83,17 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
         list_page: 200,
         ..Description::default()
     };
-    let cloud = Cloud {
+    let cloud = Account::new(fake.clone(), None).guard(Cloud {
         description: Arc::new(description),
         identity: fake.clone(),
         instances: Some(fake.clone()),
         load_balancers: None,
-    };
+    });
     let nodes = Nodes::of((0..NODES).map(|nth| node(nth, nth >= not_ready)));
     let (recorder, _events) = Recorder::captured();
     let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap());
     // Nothing is written, so nobody has to be there.
     let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-    let account = Account::new(fake.clone(), None);
     let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
     let asking = inventory.clone();
     let addresses = async {
@@ -117,7 +116,7 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
     let forever = std::future::pending();
     let options = Options::default();
     tokio::select! {
-        () = run(client, nodes, inventory, account, recorder, metrics, options, forever) => unreachable!("nobody ends it"),
+        () = run(client, nodes, inventory, recorder, metrics, options, Liveness::default(), forever) => unreachable!("nobody ends it"),
         () = addresses => unreachable!("it does not end"),
         counted = counted => counted,
     }

@@ -24,6 +24,8 @@ pub(crate) struct WorkQueue {
 struct State {
     queue: Queue,
     closed: bool,
+    /// When a worker last finished a key, whatever came of it.
+    finished: Instant,
 }
 
 /// A key that a worker has; it goes back when this is dropped, whatever happened to the worker.
@@ -34,7 +36,7 @@ pub(crate) struct Work<'a> {
 
 impl WorkQueue {
     pub(crate) fn new(metrics: QueueMetrics, limits: Limits, jitter: fn() -> f64) -> Self {
-        let state = State { queue: Queue::new(limits), closed: false };
+        let state = State { queue: Queue::new(limits), closed: false, finished: Instant::now() };
         Self { state: Mutex::new(state), changed: Notify::new(), metrics, jitter }
     }
 
@@ -110,6 +112,16 @@ impl WorkQueue {
         self.metrics.longest.set(longest.as_secs_f64());
     }
 
+    /// For how long there has been work of which nothing was finished: no worker has come to an end.
+    pub(crate) fn stalled(&self) -> Duration {
+        let state = self.lock();
+        let now = Instant::now();
+        match state.queue.waits_since(now) {
+            Some(since) if !state.closed => now.saturating_duration_since(since.max(state.finished)),
+            Some(_) | None => Duration::ZERO,
+        }
+    }
+
     fn add_if(&self, key: &str, condition: impl FnOnce(&Queue) -> bool) {
         self.change(|queue, now| condition(queue) && queue.add(key, now));
     }
@@ -165,7 +177,9 @@ impl Work<'_> {
 impl Drop for Work<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
-        let worked = state.queue.done(&self.key, Instant::now());
+        let now = Instant::now();
+        let worked = state.queue.done(&self.key, now);
+        state.finished = now;
         self.queue.metrics.worked.observe(worked.as_secs_f64());
         self.queue.metrics.depth.set(state.queue.depth() as i64);
         if state.queue.depth() > 0 {

@@ -34,7 +34,7 @@ impl Controller {
         if let Some(pause) = self.memory().entry(key, &service, now).deleting(now) {
             return Ok(Step::Made(Next::After(pause)));
         }
-        self.account.check().await.map_err(Error::Delete)?;
+        self.load_balancers.check().await.map_err(Error::Delete)?;
         let about = reference(service.as_ref());
         if self.memory().entry(key, &service, now).begin_deletion(&unwanted, now) {
             self.tell_of_deletion(&about);
@@ -85,7 +85,7 @@ impl Controller {
 
     async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Removal, CloudError> {
         let call = tokio::time::timeout(CALL, self.load_balancers.delete(unwanted));
-        let reply = self.account.believed(call).await?.map_err(|_| late())?;
+        let reply = call.await.map_err(|_| late())?;
         self.tell(about, reply.notices);
         reply.answer
     }

@@ -97,7 +97,7 @@ impl Controller {
     async fn ensure(&self, key: &str, service: Arc<Service>, wish: LoadBalancer) -> Result<Step<Next>, Error> {
         if !self.confirmations.are_complete() {
             // Another account, or a cloud that does not answer at all, is told of as ever.
-            self.account.check().await.map_err(Error::Ensure)?;
+            self.load_balancers.check().await.map_err(Error::Ensure)?;
             if self.confirmations.hold(key) {
                 debug!(service = key, "the Service waits until the cloud has said which nodes exist");
                 return Ok(Step::Made(Next::Done));
@@ -120,7 +120,7 @@ impl Controller {
             Turn::Ask { cause, new_hosts } => (cause, new_hosts),
         };
         // Nothing at all is written for another account, in the cluster neither.
-        self.account.check().await.map_err(Error::Ensure)?;
+        self.load_balancers.check().await.map_err(Error::Ensure)?;
         if self.memory().entry(key, &service, now).tells() {
             self.record(&service, Severity::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
         }
@@ -171,7 +171,7 @@ impl Controller {
             entry.about.clone()
         };
         let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&wish));
-        let reply = self.account.believed(call).await?.map_err(|_| late())?;
+        let reply = call.await.map_err(|_| late())?;
         self.tell(&about, reply.notices);
         reply.answer
     }

@@ -93,7 +93,6 @@ impl Rig {
             cluster: cluster(),
             load_balancers: cloud.clone(),
             identity: cloud.clone(),
-            account: Account::any(),
             demands: Demands::default(),
             recorder,
             changes: Changes::new(Nodes::of([]), Arc::default(), false, metrics.queue(NODES)),

@@ -68,7 +68,7 @@ impl Controller {
             self.memory().forget(key);
             return Ok(None);
         }
-        self.account.check().await.map_err(Error::Vanished)?;
+        self.load_balancers.check().await.map_err(Error::Vanished)?;
         self.spend(key, now)?;
         if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
             self.tell_of_deletion(&about);

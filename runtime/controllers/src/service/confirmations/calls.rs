@@ -12,6 +12,7 @@ use serde_json::json;
 use super::*;
 use crate::account::Account;
 use crate::events::Recorder;
+use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::service::testing::node;
 use crate::{node as nodes_controller, node_lifecycle};
@@ -80,19 +81,19 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
         ..Description::default()
     };
     let account = Account::new(fake.clone(), None);
-    let cloud = Cloud {
+    let cloud = account.guard(Cloud {
         description: Arc::new(description),
         identity: fake.clone(),
-        instances: Some(account.guard(fake.clone())),
+        instances: Some(fake.clone()),
         load_balancers: None,
-    };
+    });
     let node = |nth: usize| -> Node {
         let status = if nth < not_ready { "Unknown" } else { "True" };
         node(&name(nth), json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))
     };
     let nodes = Nodes::of((0..NODES).map(node));
     let (recorder, _events) = Recorder::captured();
-    let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap().within(account.clone()));
+    let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap().within(account));
     // Nothing is written, so nobody has to be there.
     let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
@@ -102,10 +103,12 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
     let never = std::future::pending::<()>;
     tokio::select! {
         () = nodes_controller::run(
-            client.clone(), nodes.clone(), inventory.clone(), recorder.clone(), metrics.clone(), options, never(),
+            client.clone(), nodes.clone(), inventory.clone(), recorder.clone(), metrics.clone(), options,
+            Liveness::default(), never(),
         ) => unreachable!("nobody ends it"),
         () = node_lifecycle::run(
-            client, nodes, inventory, account, recorder, metrics, node_lifecycle::Options::default(), never(),
+            client, nodes, inventory, recorder, metrics, node_lifecycle::Options::default(), Liveness::default(),
+            never(),
         ) => unreachable!("nobody ends it"),
         never = confirmations.run(|_| (), |_| ()) => match never {},
         () = tokio::time::sleep(Duration::from_secs(120)) => {}

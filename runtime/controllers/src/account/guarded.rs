@@ -1,0 +1,227 @@
+//! The capabilities of a cloud for the cluster's own account: each is wrapped once, and whoever uses it need not know.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{
+    Cloud, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Page, Progress, Removal, Reply, Result,
+};
+
+use super::Account;
+
+impl Account {
+    /// The cloud, each capability of which serves the cluster's own account alone.
+    #[must_use]
+    pub fn guard(&self, cloud: Cloud) -> Cloud {
+        if self.guard.is_none() {
+            return cloud;
+        }
+        let Cloud { description, identity, instances, load_balancers } = cloud;
+        let account = || self.clone();
+        let instances =
+            instances.map(|inner| -> Arc<dyn Instances> { Arc::new(Guarded { account: account(), inner }) });
+        let load_balancers =
+            load_balancers.map(|inner| -> Arc<dyn LoadBalancers> { Arc::new(Guarded { account: account(), inner }) });
+        Cloud { description, identity, instances, load_balancers }
+    }
+
+    /// An answer of the cloud, unless a credential has changed meanwhile and its account is another one: then the answer
+    /// may be about that one's machines.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    async fn believed<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
+        let version = || self.guard.as_ref().map(|it| it.identity.version());
+        let asked = version();
+        let answer = answer.await;
+        if version() != asked {
+            self.check().await?;
+        }
+        Ok(answer)
+    }
+
+    /// A call that may write: nothing leaves before the account is known.
+    async fn written<T>(&self, call: impl Future<Output = Reply<Result<T>>>) -> Reply<Result<T>> {
+        if let Err(error) = self.check().await {
+            return Reply::from(Err(error));
+        }
+        self.believed(call).await.unwrap_or_else(|error| Reply::from(Err(error)))
+    }
+}
+
+/// A capability for the cluster's own account. Answers of another account are no answers.
+struct Guarded<T: ?Sized> {
+    account: Account,
+    inner: Arc<T>,
+}
+
+#[async_trait]
+impl Instances for Guarded<dyn Instances> {
+    async fn check(&self) -> Result<()> {
+        self.account.check().await
+    }
+
+    // Reads need not wait for the account: their answers do.
+    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+        let (check, reply) = tokio::join!(self.account.check(), self.account.believed(self.inner.get(nodes)));
+        match check.and(reply) {
+            Ok(reply) => reply,
+            Err(error) => Reply::from(vec![Err(error); nodes.len()]),
+        }
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        let reply = self.account.believed(self.inner.list(cursor, limit));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| Reply::from(Err(error)))
+    }
+}
+
+#[async_trait]
+impl LoadBalancers for Guarded<dyn LoadBalancers> {
+    async fn check(&self) -> Result<()> {
+        self.account.check().await
+    }
+
+    async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+        self.account.written(self.inner.ensure(desired)).await
+    }
+
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
+        self.account.written(self.inner.delete(unwanted)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use cloud_provider::{Error, Owner, Traffic};
+
+    use super::*;
+    use crate::account::tests::{Cloud as Bank, account};
+
+    /// The capabilities of a cloud that has nothing, for an account.
+    fn guarded(account: &Account) -> (Arc<dyn Instances>, Arc<dyn LoadBalancers>, Arc<Nothing>) {
+        let nothing = Arc::new(Nothing::default());
+        let cloud = Cloud {
+            description: Arc::default(),
+            identity: Bank::new("a"),
+            instances: Some(nothing.clone()),
+            load_balancers: Some(nothing.clone()),
+        };
+        let guarded = account.guard(cloud);
+        (guarded.instances.unwrap(), guarded.load_balancers.unwrap(), nothing)
+    }
+
+    #[tokio::test]
+    async fn another_account_gets_no_load_balancers() {
+        let cloud = Bank::new("a");
+        let account = account(&cloud);
+        let (_, load_balancers, nothing) = guarded(&account);
+        let service = service();
+        assert_eq!(load_balancers.check().await, Ok(()));
+        assert_eq!(load_balancers.ensure(&service).await.answer, Ok(Progress::Elsewhere));
+        assert_eq!(load_balancers.delete(&service).await.answer, Ok(Removal::Done));
+        assert_eq!(nothing.written.load(Ordering::Relaxed), 2);
+        cloud.version.store(2, Ordering::Relaxed);
+        cloud.becomes(Ok(Some("b".to_owned())));
+        assert!(matches!(load_balancers.check().await, Err(Error::Denied(_))));
+        assert!(matches!(load_balancers.ensure(&service).await.answer, Err(Error::Denied(_))));
+        assert!(matches!(load_balancers.delete(&service).await.answer, Err(Error::Denied(_))));
+        assert_eq!(nothing.written.load(Ordering::Relaxed), 2, "the cloud was not called");
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_not_believed_if_the_account_changed_meanwhile() {
+        let cloud = Bank::new("a");
+        let account = account(&cloud);
+        let (_, load_balancers, nothing) = guarded(&account);
+        let changing = cloud.clone();
+        *nothing.during.lock().unwrap() = Some(Box::new(move || {
+            changing.version.store(2, Ordering::Relaxed);
+            changing.becomes(Ok(Some("b".to_owned())));
+        }));
+        let answer = load_balancers.delete(&service()).await.answer;
+        assert!(matches!(answer, Err(Error::Denied(_))), "{answer:?}");
+    }
+
+    #[tokio::test]
+    async fn another_account_knows_no_machines() {
+        let (right, wrong) = (Bank::new("a"), Bank::new("a"));
+        let (instances, ..) = guarded(&account(&right));
+        assert_eq!(instances.list(None, 10).await.answer, Ok(Page::default()));
+        let doubted = account(&wrong);
+        assert_eq!(doubted.check().await, Ok(()));
+        wrong.version.store(2, Ordering::Relaxed);
+        wrong.becomes(Ok(Some("b".to_owned())));
+        let (instances, ..) = guarded(&doubted);
+        assert!(matches!(instances.list(None, 10).await.answer, Err(Error::Denied(_))));
+        let nodes = [Machine::default(), Machine::default()];
+        let answers = instances.get(&nodes).await.answer;
+        assert!(answers.len() == 2 && answers.iter().all(|it| matches!(it, Err(Error::Denied(_)))), "{answers:?}");
+    }
+
+    /// A cloud without machines and load balancers.
+    #[derive(Default)]
+    struct Nothing {
+        /// Calls that may write.
+        written: AtomicUsize,
+        /// What happens during the next of them.
+        during: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    }
+
+    impl Nothing {
+        fn write(&self) {
+            self.written.fetch_add(1, Ordering::Relaxed);
+            if let Some(happens) = self.during.lock().unwrap().take() {
+                happens();
+            }
+        }
+    }
+
+    #[async_trait]
+    impl LoadBalancers for Nothing {
+        async fn ensure(&self, _: &LoadBalancer) -> Reply<Result<Progress>> {
+            self.write();
+            Reply::from(Ok(Progress::Elsewhere))
+        }
+
+        async fn delete(&self, _: &LoadBalancer) -> Reply<Result<Removal>> {
+            self.write();
+            Reply::from(Ok(Removal::Done))
+        }
+    }
+
+    #[async_trait]
+    impl Instances for Nothing {
+        async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+            Reply { answer: vec![Ok(None); nodes.len()], notices: Vec::new() }
+        }
+
+        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+            Reply { answer: Ok(Page::default()), notices: Vec::new() }
+        }
+    }
+
+    fn service() -> LoadBalancer {
+        let [cluster, namespace, name, uid] = ["kubernetes", "default", "web", "0e2f6f1c"].map(str::to_owned);
+        LoadBalancer {
+            name: "a0e2f6f1c".to_owned(),
+            owner: Owner { cluster, namespace, name, uid },
+            memo: None,
+            current: Vec::new(),
+            class: None,
+            ports: Vec::new(),
+            nodes: Vec::new(),
+            annotations: Vec::new(),
+            source_ranges: Vec::new(),
+            families: Vec::new(),
+            address: None,
+            traffic: Traffic::Cluster,
+            affinity: None,
+        }
+    }
+}
