@@ -5,14 +5,21 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::Api;
 use sandbox::ConfigMaps;
+use tokio::sync::watch;
 
 /// The cluster's ConfigMaps.
-pub(crate) struct ClusterConfigMaps(pub(crate) Client);
+pub(crate) struct ClusterConfigMaps {
+    pub(crate) client: Client,
+    /// Whether the API server answers by now.
+    pub(crate) answered: watch::Receiver<bool>,
+}
 
 #[async_trait]
 impl ConfigMaps for ClusterConfigMaps {
     async fn read(&self, namespace: &str, name: &str, key: &str) -> Result<Vec<u8>, String> {
-        match Api::<ConfigMap>::namespaced(self.0.clone(), namespace).get_opt(name).await {
+        // An error means that nobody waits for the API server any more: the request tells.
+        let _ = self.answered.clone().wait_for(|it| *it).await;
+        match Api::<ConfigMap>::namespaced(self.client.clone(), namespace).get_opt(name).await {
             Ok(Some(config_map)) => value(config_map, namespace, name, key),
             Ok(None) => Err(format!(
                 "there is no such ConfigMap. Make it: kubectl -n {namespace} create configmap {name} \

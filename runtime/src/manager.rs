@@ -21,6 +21,7 @@ use tracing::{info, warn};
 use self::cloud::Loaded;
 use crate::api_server::{self, ApiServer};
 use crate::config::CloudConfig;
+use crate::config_maps::ClusterConfigMaps;
 use crate::flags::{Controller, Settings};
 use crate::leader::{self, Leader};
 use crate::networks::Watcher;
@@ -100,7 +101,6 @@ impl Process {
             Some(client) => (client.clone(), client),
             None => (api_server.client(settings.api.limit, requests.clone())?, api_server.client(None, requests)?),
         };
-        api_server::wait(&unlimited, api_server.url()).await?;
 
         let permissions = Permissions::new(unlimited.clone());
         // Without them a restart would not help, and another replica may not lack them.
@@ -127,8 +127,9 @@ impl Process {
         let tenure = leader.as_ref().map(Leader::tenure);
         let asked = demands.clone();
         let (tell, withheld) = mpsc::unbounded_channel();
+        let (answers, answered) = watch::channel(false);
         let outside = cloud::Outside {
-            client: unlimited,
+            config_maps: ClusterConfigMaps { client: unlimited.clone(), answered },
             route: overrides.route,
             names: overrides.names,
             compiler: overrides.compiler,
@@ -138,7 +139,17 @@ impl Process {
             withheld: Arc::new(move |message| drop(tell.send(message.to_owned()))),
             metrics: sandbox_metrics,
         };
-        let loaded = cloud::load(&settings, config, outside).await?;
+        // Most of the time until the Lease is the compiler's: it works while the API server is waited for. A provider that
+        // does not load must not lead.
+        let reached = async {
+            api_server::wait(&unlimited, api_server.url()).await?;
+            let _ = answers.send(true);
+            Ok(())
+        };
+        let load = async { anyhow::Ok(cloud::load(&settings, config, outside).await) };
+        // Where both fail, the API server is told of, as ever.
+        let ((), loaded) = tokio::try_join!(reached, load)?;
+        let loaded = loaded?;
         let credentials = loaded.credentials.clone();
         tasks.spawn(async move {
             credentials.watch().await;

@@ -1,3 +1,5 @@
+use std::fmt;
+
 /// What a provider says of itself, before it has made any request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Description {
@@ -59,6 +61,15 @@ pub struct Permission {
     pub actions: Vec<String>,
 }
 
+/// As an item of an endpoint's `allow` in the operator's config: YAML, in one line.
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A star at the beginning of a word means something else in YAML.
+        let paths: Vec<_> = self.paths.iter().map(|it| format!("'{}'", it.replace('\'', "''"))).collect();
+        write!(f, "{{ methods: [{}], paths: [{}] }}", self.methods.join(", "), paths.join(", "))
+    }
+}
+
 /// A setting of a provider.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Setting {
@@ -83,4 +94,17 @@ pub struct Annotation {
     pub default: Option<String>,
     /// What it does.
     pub doc: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permission_reads_as_an_item_of_yaml() {
+        let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect();
+        let permission =
+            Permission { methods: words(&["GET", "PUT"]), paths: words(&["/v1/*", "/it's/**"]), actions: Vec::new() };
+        assert_eq!(permission.to_string(), "{ methods: [GET, PUT], paths: ['/v1/*', '/it''s/**'] }");
+    }
 }

@@ -95,6 +95,31 @@ pub(super) fn lines(rows: &[Row]) -> impl Iterator<Item = (String, bool)> {
     [head].iter().chain(rows).map(line).collect::<Vec<_>>().into_iter()
 }
 
+/// The rules that each endpoint's `allow` lacks for what the module asks of it, with the endpoint's name. Requests with the
+/// same methods are one rule.
+pub(super) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<(String, Permission)> {
+    let mut missing = Vec::new();
+    for endpoint in endpoints {
+        let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else { continue };
+        let asked: BTreeSet<_> = described.allow.iter().flat_map(requests).take(ROWS).collect();
+        // What is no method or no pattern cannot be allowed: the table tells of it.
+        let lacks = |method: &Method, path: &str| {
+            PathPattern::parse(path).is_ok() && allowing(endpoint, method.as_str(), path).is_none()
+        };
+        let mut methods: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (method, path) in asked {
+            if Method::parse(method).is_ok_and(|it| lacks(&it, path)) {
+                methods.entry(path).or_default().push(method.to_owned());
+            }
+        }
+        let mut rules: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+        methods.into_iter().for_each(|(path, methods)| rules.entry(methods).or_default().push(path.to_owned()));
+        let rules = rules.into_iter().map(|(methods, paths)| Permission { methods, paths, actions: Vec::new() });
+        missing.extend(rules.map(|it| (endpoint.name.clone(), it)));
+    }
+    missing
+}
+
 /// The annotation keys that a module reads, by the domain before the slash.
 fn domains(description: &Description) -> BTreeMap<&str, Vec<&str>> {
     let mut domains: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -255,5 +280,22 @@ mod tests {
               Service annotation  read other.example/name      yes, what a provider describes
               node label          read rack                    yes
         "#]].assert_eq(&(text.join("\n") + "\n"));
+    }
+
+    #[test]
+    fn rules_that_are_missing_are_ready_to_be_pasted() {
+        let text = |rules: &[(Method, &str)]| {
+            let api = endpoint("api", rules);
+            let missing = missing(&description(), &[&api, &endpoint("old", &[])]);
+            missing.into_iter().map(|(endpoint, rule)| format!("{endpoint} - {rule}")).collect::<Vec<_>>()
+        };
+        let all = [
+            "api - { methods: [GET], paths: ['/v1/machines/*'] }",
+            "api - { methods: [GET, POST], paths: ['/v1/balancers'] }",
+        ];
+        assert_eq!(text(&[]), all);
+        let reads = [(Method::Get, "/v1/**")];
+        assert_eq!(text(&reads), ["api - { methods: [POST], paths: ['/v1/balancers'] }"]);
+        assert_eq!(text(&[reads[0], (Method::Post, "/v1/balancers")]), [""; 0]);
     }
 }

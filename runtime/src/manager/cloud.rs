@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 use cloud_provider::{Cloud, Description};
-use kube::Client;
 use sandbox::{
     Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, ProviderSettings, Resolve, Sandbox,
     Withheld,
@@ -27,7 +26,7 @@ use crate::manager::claims;
 /// What a provider is put into.
 pub(super) struct Outside {
     /// Reads the module, if it is in a ConfigMap.
-    pub(super) client: Client,
+    pub(super) config_maps: ClusterConfigMaps,
     /// See [`crate::Overrides`].
     pub(super) route: fn(SocketAddr) -> SocketAddr,
     /// See [`crate::Overrides`].
@@ -95,7 +94,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         None => Sandbox::new(memory)?,
     };
     let sandbox = sandbox.with_compile_limits(compile);
-    let module = source.fetch(&ClusterConfigMaps(outside.client)).await?;
+    let module = source.fetch(&outside.config_maps).await?;
     let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
     let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;
     let description = provider.description();
@@ -119,6 +118,11 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         writes_annotations: &writes_annotations,
     };
     say_claims(&claims::table(description, &allowed));
+    for (endpoint, rule) in claims::missing(description, allowed.endpoints) {
+        warn!(
+            "endpoint {endpoint} does not allow what the provider asks for; add this to its allow in --cloud-config: - {rule}"
+        );
+    }
     for Endpoint { name, base_url, .. } in gate.endpoints().filter(|it| it.base_url.origin().is_loopback()) {
         warn!(
             "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"

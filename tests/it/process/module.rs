@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::aerostat::message;
 use tests::control_plane::cluster;
+use tests::digitalocean::{Options, Simulator};
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, says};
@@ -80,6 +81,41 @@ async fn adv_107_a_list_without_end_does_not_fill_the_host() {
     }
     let peak = peak_mebibytes(process.aerostat.pid());
     assert!(peak < ENDLESS_MEBIBYTES, "{peak} MiB");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn rules_that_the_config_lacks_are_told_as_yaml() {
+    let cluster = cluster().await;
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    let mut setup = Setup::digitalocean(&cluster, &cloud).edit(|config| {
+        let rules = config["endpoints"][0]["allow"].as_array_mut().unwrap();
+        rules.retain(|it| {
+            !["POST", "PUT"].iter().any(|method| it["methods"].as_array().unwrap().contains(&json!(method)))
+        });
+    });
+    let mut process = setup.start();
+    let mut lacked = Vec::new();
+    while lacked.len() < 3 {
+        let line = process.says("endpoint api does not allow what the provider asks for").await;
+        let (_, rule) = message(&line).split_once("--cloud-config: - ").unwrap();
+        lacked.push(serde_saphyr::from_str::<Value>(rule).unwrap());
+    }
+    let methods: Vec<_> = lacked.iter().map(|it| it["methods"].clone()).collect();
+    assert_eq!(methods, [json!(["DELETE", "POST"]), json!(["DELETE", "PUT"]), json!(["POST"])]);
+    process.says("successfully acquired lease").await;
+    process.stop().await;
+
+    // Pasted, it is all that there is to ask for.
+    setup.config["endpoints"][0]["allow"].as_array_mut().unwrap().extend(lacked);
+    let mut process = setup.start();
+    loop {
+        let line = process.aerostat.log.recv().await.expect("it runs");
+        assert!(!message(&line).contains("does not allow what"), "{line:?}");
+        if message(&line).contains("successfully acquired lease") {
+            break;
+        }
+    }
     process.stop().await;
 }
 

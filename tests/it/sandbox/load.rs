@@ -185,7 +185,7 @@ async fn a_missing_endpoint_is_named() {
     check(
         Guest::hostile().setting("endpoint", "api"),
         "provider hostile needs the endpoint \"api\" (mischief); add it to endpoints, for instance with baseUrl \
-         https://api.example.com",
+         https://api.example.com, and with allow: []",
     )
     .await;
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sandbox::CallLimits;
+use serde_json::json;
 use tests::wait;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -15,7 +16,8 @@ const RETRY_PERIOD: Duration = Duration::from_secs(2);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn adv_31_spinning_guests_do_not_starve_the_process() {
-    let limits = CallLimits { cpu: Duration::from_millis(200), concurrency: 64, ..CallLimits::default() };
+    // All of them at once, beside the places that are kept for load balancers.
+    let limits = CallLimits { cpu: Duration::from_millis(200), concurrency: 96, ..CallLimits::default() };
     let lab = Guest::hostile().limits(limits).load().await;
     let mut spinners = JoinSet::new();
     for _ in 0..64 {
@@ -111,12 +113,15 @@ async fn check_hanging(hanging: Hanging) {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let lab = Guest::hostile().endpoint("silent", silent.local_addr().unwrap()).load().await;
     let mut calls = JoinSet::new();
-    for _ in 0..20 {
+    for nth in 0..20 {
         let (instances, load_balancers) = (lab.instances.clone(), lab.load_balancers.clone());
+        // Another path for each: the same question would be asked once.
+        let path = [nth.to_string()];
+        let crime = json!({ "endpoint": "silent", "method": "GET", "path": path, "times": 1 }).to_string();
         calls.spawn(async move {
             match hanging {
-                Hanging::LoadBalancers => drop(load_balancers.ensure(&service("fetch:silent")).await),
-                Hanging::Instances => drop(instances.get(&[crate::setup::node("fetch:silent")]).await),
+                Hanging::LoadBalancers => drop(load_balancers.ensure(&service(&crime)).await),
+                Hanging::Instances => drop(instances.get(&[crate::setup::node(&crime)]).await),
             }
         });
     }

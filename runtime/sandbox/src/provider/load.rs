@@ -126,7 +126,8 @@ pub enum LoadError {
     },
     /// An endpoint that the operator has not defined.
     #[error(
-        "provider {provider} needs the endpoint {endpoint:?} ({purpose}); add it to endpoints, for instance with baseUrl {example}"
+        "provider {provider} needs the endpoint {endpoint:?} ({purpose}); add it to endpoints, for instance with baseUrl {example}, \
+         and with allow: [{allow}]"
     )]
     MissingEndpoint {
         /// The provider's name.
@@ -137,6 +138,8 @@ pub enum LoadError {
         purpose: String,
         /// What the operator could write.
         example: String,
+        /// What has to be allowed on it: YAML.
+        allow: String,
     },
 }
 
@@ -295,6 +298,7 @@ fn check_endpoints(description: &Description, gate: &Gate) -> Result<(), LoadErr
             endpoint: missing.name.clone(),
             purpose: printable(&missing.purpose, 256),
             example: printable(&missing.example_base_url, 256),
+            allow: printable(&missing.allow.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), 4 << 10),
         }),
     }
 }
