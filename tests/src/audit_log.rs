@@ -142,12 +142,13 @@ impl AuditLog {
     ///
     /// Fails as [`AuditLog::everything`] does.
     pub fn requests(&self) -> Result<Vec<Request>> {
-        let aside = ["", "events", "leases", "subjectaccessreviews", "tokenreviews"];
+        let reviews = ["selfsubjectaccessreviews", "selfsubjectreviews", "subjectaccessreviews", "tokenreviews"];
+        let aside = ["", "events", "leases"];
         let mut requests = self.everything()?;
         requests.retain(|request| {
             request.is_aerostats()
                 && !matches!(request.verb.as_str(), "list" | "watch")
-                && !aside.contains(&request.object.resource.as_str())
+                && !aside.iter().chain(&reviews).any(|it| request.object.resource == *it)
         });
         requests.sort_by_key(|request| request.received);
         Ok(requests)

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::about::needs_others;
+use self::about::cannot_be_played;
 pub(crate) use self::cloud::{Address, CloudChange, CloudError, CloudNode, CloudService, ErrorKind, Ingress};
 pub(crate) use self::observed::{CloudCall, Event, Observed, Request};
 pub(crate) use self::step::{Action, Answer};
@@ -70,7 +70,7 @@ impl Scenario {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let not_as_known = || format!("{} is not a recording as we know them", path.display());
         let recording: Value = serde_json::from_str(&text).with_context(not_as_known)?;
-        match needs_others(&recording) {
+        match cannot_be_played(&recording) {
             Some(reason) => Ok(Recording::LeftOut(reason)),
             None => Ok(Recording::Played(Box::new(serde_json::from_value(recording).with_context(not_as_known)?))),
         }

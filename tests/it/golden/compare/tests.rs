@@ -182,3 +182,34 @@ fn a_difference_shows_what_changed_and_little_else() {
     let (old, new) = ("a\nb\nc\nd\nold\ne\nf\ng\nh", "a\nb\nc\nd\nnew\ne\nf\ng\nh");
     assert_eq!(lines(old, new), "    b\n    c\n    d\n  - old\n  + new\n    e\n    f\n    g\n");
 }
+
+#[test]
+fn of_a_list_that_is_cut_short_the_number_of_names_counts() {
+    let names = |from: usize, to: usize| (from..to).map(|it| format!("n{it}")).collect::<Vec<_>>().join(" ");
+    let message = |list: &str| {
+        format!("Error updating [{list}] [node names limited, total number of nodes: 25], error: the cloud is down")
+    };
+    let told = |message: String| {
+        let told = Event::told(1.0, ("Service", "s1"), "service-controller", ("Warning", "R", message.clone()));
+        let again =
+            Event { verb: "patch".to_owned(), body: json!({ "message": message, "count": 2 }), ..Event::default() };
+        [told, again]
+    };
+    let differ = |expected: &str, seen: &str| {
+        let mut differences = Vec::new();
+        events(&told(message(expected)), &told(message(seen)), &mut differences);
+        differences.len()
+    };
+    let recorded = format!("{} <5 more>", names(0, 20));
+    assert_eq!(differ(&recorded, &format!("{} <5 more>", names(5, 25))), 0, "other names, in another order");
+    for (what, seen) in [
+        ("fewer names", format!("{} <5 more>", names(0, 19))),
+        ("another rest", format!("{} <6 more>", names(0, 20))),
+        ("one name twice", format!("{} n0 <5 more>", names(0, 19))),
+        ("no rest", names(0, 20)),
+        ("another separator", format!("{} <5 more>", names(0, 20).replace(' ', ", "))),
+    ] {
+        assert_eq!(differ(&recorded, &seen), 2, "{what}");
+    }
+    assert_eq!(differ(&names(0, 3), &names(1, 4)), 2, "a list that is whole is compared name by name");
+}

@@ -69,6 +69,9 @@ pub(crate) struct CloudService {
     pub(crate) get_error: Option<CloudError>,
     /// Whether upstream's question before a deletion finds it.
     pub(crate) get_exists: Option<bool>,
+    /// False: a recording in which it is true is left out.
+    #[serde(rename = "nullStatus")]
+    pub(crate) _null_status: bool,
 }
 
 /// Where a load balancer is reached.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 /// What upstream did.
@@ -66,8 +66,8 @@ pub(crate) struct Event {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct CloudCall {
     pub(crate) t: f64,
-    /// In seconds.
-    #[serde(default)]
+    /// In seconds; 0 for a call that had not ended when the recording did.
+    #[serde(default, deserialize_with = "or_zero")]
     pub(crate) took: f64,
     pub(crate) function: String,
     #[serde(default)]
@@ -187,6 +187,31 @@ impl Request {
     }
 }
 
+/// A number, or null for zero.
+fn or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 fn yes() -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_had_not_ended_took_no_time() {
+        let took = |value: Value| {
+            let mut call = json!({ "t": 1.5, "function": "EnsureLoadBalancer", "took": value });
+            if call["took"] == "absent" {
+                call.as_object_mut().unwrap().remove("took");
+            }
+            serde_json::from_value::<CloudCall>(call).map(|it| it.took).map_err(|it| it.to_string())
+        };
+        assert_eq!(took(json!(0.25)), Ok(0.25));
+        assert_eq!(took(json!(null)), Ok(0.0));
+        assert_eq!(took(json!("absent")), Ok(0.0));
+        assert!(took(json!("long")).is_err());
+    }
 }
