@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 #![doc = include_str!("../README.md")]
 
+pub mod annotations;
 pub mod clock;
 mod description;
 mod error;

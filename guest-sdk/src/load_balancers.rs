@@ -24,7 +24,8 @@ pub trait LoadBalancers {
     fn ensure(desired: &LoadBalancer) -> Result<Progress>;
 
     /// Takes one step towards its absence. What is not there, or cannot be proven to be the Service's, is
-    /// [`Removal::Done`] and is not touched.
+    /// [`Removal::Done`] and is not touched. Where something may stay behind, a warning beside `Done` says what: then the
+    /// host does not tell that anything was deleted.
     ///
     /// # Errors
     ///
