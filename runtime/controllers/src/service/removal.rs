@@ -44,8 +44,8 @@ impl Controller {
             unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.cluster) };
         }
         match self.delete(&about, unwanted).await.map_err(Error::Delete)? {
-            Removal::Done => self.release(key, service).await,
-            Removal::Pending(it) => {
+            Deletion::Done { stays } => self.release(key, service, stays).await,
+            Deletion::Pending(it) => {
                 let after = held(it.after);
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.because);
                 self.memory().entry(key, &service, now).wait(&it.because, Instant::now());
@@ -64,7 +64,7 @@ impl Controller {
 
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
     /// the Service only says of itself.
-    pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Removal, CloudError> {
+    pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Deletion, CloudError> {
         let removal = self.call_delete(about, &unwanted).await?;
         let Some((memo, holder)) = self.foreign(&unwanted, &removal) else { return Ok(removal) };
         self.tell_of_another(about, &memo, &holder);
@@ -76,22 +76,27 @@ impl Controller {
     }
 
     /// The memo that a deletion goes on with, and whose it is, if it is another Service's.
-    fn foreign(&self, unwanted: &LoadBalancer, removal: &Removal) -> Option<(String, String)> {
-        let Removal::Pending(Unfinished { standing: Standing { memo, .. }, .. }) = removal else { return None };
+    fn foreign(&self, unwanted: &LoadBalancer, removal: &Deletion) -> Option<(String, String)> {
+        let Deletion::Pending(Unfinished { standing: Standing { memo, .. }, .. }) = removal else { return None };
         let memo = memo.clone().filter(|it| unwanted.memo.as_ref() != Some(it))?;
         let holder = memos::holder(&unwanted.owner.uid, &memo, &self.memory(), &self.services.all())?;
         Some((memo, holder))
     }
 
-    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Removal, CloudError> {
+    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Deletion, CloudError> {
         let call = tokio::time::timeout(CALL, self.load_balancers.delete(unwanted));
         let reply = call.await.map_err(|_| late())?;
+        // A provider that is done and warns has left something: its warning names what.
+        let stays = reply.notices.iter().any(|it| it.severity == Severity::Warning);
         self.tell(about, reply.notices);
-        reply.answer
+        Ok(match reply.answer? {
+            Removal::Done => Deletion::Done { stays },
+            Removal::Pending(it) => Deletion::Pending(it),
+        })
     }
 
     /// The cloud has said that it is done: the finalizer goes, and with it the memo and the addresses.
-    async fn release(&self, key: &str, service: Arc<Service>) -> Result<Step<Next>, Error> {
+    async fn release(&self, key: &str, service: Arc<Service>, stays: bool) -> Result<Step<Next>, Error> {
         let uid = service.metadata.uid.clone();
         let about = reference(service.as_ref());
         let plan = |it: &Service| match plan(it, true, &self.cluster) {
@@ -113,7 +118,7 @@ impl Controller {
             Err(Refusal::Api(error)) => return Err(Error::Release(error)),
             Err(Refusal::Wanted) => return Ok(Step::Changed),
         }
-        self.tell_of_the_end(&about);
+        self.tell_of_the_end(&about, stays);
         Ok(Step::Made(Next::Done))
     }
 
@@ -134,9 +139,22 @@ impl Controller {
         self.recorder.record(about.clone(), Severity::Normal, "DeletingLoadBalancer", "Deleting load balancer");
     }
 
-    pub(super) fn tell_of_the_end(&self, about: &ObjectReference) {
+    /// Nothing is said to be deleted where the provider has warned that something stays.
+    pub(super) fn tell_of_the_end(&self, about: &ObjectReference, stays: bool) {
+        if stays {
+            return;
+        }
         self.recorder.record(about.clone(), Severity::Normal, "DeletedLoadBalancer", "Deleted load balancer");
     }
+}
+
+/// What a provider's call to delete came to.
+pub(super) enum Deletion {
+    /// There is nothing more to do. `stays`: the provider has warned of what it did not delete.
+    Done {
+        stays: bool,
+    },
+    Pending(Unfinished),
 }
 
 /// What the work queue calls the Service that had it.

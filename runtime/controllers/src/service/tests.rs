@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Error as CloudError, LoadBalancer, Progress, Removal, Reply, Result as CloudResult, Standing, Unfinished,
+    Error as CloudError, LoadBalancer, Notice, Progress, Removal, Reply, Result as CloudResult, Standing, Unfinished,
 };
 use kube::runtime::watcher::Event;
 use prometheus::Registry;
@@ -22,6 +22,8 @@ const SECOND: Duration = Duration::from_secs(1);
 struct Fake {
     answers: Mutex<VecDeque<CloudResult<Removal>>>,
     deleted: Mutex<Vec<LoadBalancer>>,
+    /// What is said beside each answer.
+    notices: Mutex<Vec<Notice>>,
 }
 
 /// There is no such Service.
@@ -54,7 +56,8 @@ impl LoadBalancers for Fake {
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Removal>> {
         self.deleted.lock().unwrap().push(unwanted.clone());
-        self.answers.lock().unwrap().pop_front().expect("an answer").into()
+        let answer = self.answers.lock().unwrap().pop_front().expect("an answer");
+        Reply { answer, notices: self.notices.lock().unwrap().clone() }
     }
 }
 
@@ -200,6 +203,18 @@ async fn what_is_pending_for_long_is_told_with_its_reason() {
     rig.bring(&gone).await.unwrap();
     rig.controller.tell_of_long_waits(Instant::now());
     assert_eq!(longest.get(), 0.0);
+}
+
+#[tokio::test]
+async fn what_the_provider_did_not_delete_is_not_told_as_deleted() {
+    let gone = standing("s1", "u1", None);
+    let mut rig = Rig::new([], [Ok(Removal::Done)]);
+    let severity = cloud_provider::Severity::Warning;
+    let (reason, message) = ("LoadBalancerNotDeleted".to_owned(), "lb-1 stays".to_owned());
+    *rig.cloud.notices.lock().unwrap() = vec![Notice { about: None, severity, reason, message }];
+    rig.remember(&gone);
+    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"]);
 }
 
 #[tokio::test]

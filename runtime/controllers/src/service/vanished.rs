@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use cloud_provider::{APPROVAL, LoadBalancer, Removal};
+use cloud_provider::{APPROVAL, LoadBalancer};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::core::Status;
@@ -19,6 +19,7 @@ use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::memory::Then;
 use crate::service::memos;
+use crate::service::removal::Deletion;
 use crate::service::sync::held;
 
 /// Of all load balancers at most so many are deleted because their Services vanished.
@@ -74,12 +75,12 @@ impl Controller {
             self.tell_of_deletion(&about);
         }
         match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
-            Removal::Done => {
+            Deletion::Done { stays } => {
                 self.memory().forget(key);
-                self.tell_of_the_end(&about);
+                self.tell_of_the_end(&about, stays);
                 Ok(None)
             }
-            Removal::Pending(it) => {
+            Deletion::Pending(it) => {
                 let after = held(it.after);
                 let mut memory = self.memory();
                 if let Some(entry) = memory.get(key) {
