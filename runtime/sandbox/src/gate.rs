@@ -53,7 +53,7 @@ use self::audit::Entry;
 use self::budget::Budget;
 use self::carried::{Carried, Failure};
 use self::policy::{Denied, Standing};
-use self::reads::{Key, Reads};
+use self::reads::{Key, Left, Reads};
 use self::wire::{Answer, Wire};
 use self::writes::{Kind, Place, Writes};
 use crate::call::CallId;
@@ -229,21 +229,22 @@ impl Inner {
             Method::Get => {
                 let key = Key::new(&permitted, self.credentials.generation(&permitted));
                 let inner = self.clone();
-                let send = || async move { Arc::new(inner.send(&inner.lanes[index], permitted).await) }.boxed();
+                let send =
+                    |left| async move { Arc::new(inner.send(&inner.lanes[index], permitted, &left).await) }.boxed();
                 reads.answer(key, send).await
             }
-            Method::Head => (Arc::new(self.send(&self.lanes[index], permitted).await), false),
+            Method::Head => (Arc::new(self.send(&self.lanes[index], permitted, &Left::default()).await), false),
             Method::Post | Method::Put | Method::Patch | Method::Delete => {
                 let _write = reads.write();
-                (Arc::new(self.send(&self.lanes[index], permitted).await), false)
+                (Arc::new(self.send(&self.lanes[index], permitted, &Left::default()).await), false)
             }
         }
     }
 
     /// Waits for the endpoint's turn, attaches the credential, and sends.
-    async fn send(&self, lane: &Lane, permitted: Permitted) -> Carried {
+    async fn send(&self, lane: &Lane, permitted: Permitted, left: &Left) -> Carried {
         let mut address = None;
-        let answer = self.exchange(lane, permitted, &mut address).await;
+        let answer = self.exchange(lane, permitted, left, &mut address).await;
         if let Ok(answer) = &answer
             && let Some(pause) = response::pause(answer.status, &answer.headers, SystemTime::now())
         {
@@ -257,9 +258,11 @@ impl Inner {
         &self,
         lane: &Lane,
         permitted: Permitted,
+        left: &Left,
         address: &mut Option<SocketAddr>,
     ) -> Result<Answer, Failure> {
         let _turn = lane.budget.turn().await.map_err(Failure::Paused)?;
+        left.mark();
         // The turn may have taken a while, and the Lease may be gone.
         policy::may_write((self.fence)(), permitted.method()).map_err(Failure::Denied)?;
         let writes = permitted.method().writes();

@@ -1,9 +1,11 @@
 //! Equal reads at one endpoint: those that are in flight are joined, and an answer serves a little longer.
 //!
 //! Twenty load balancers that are being built, or a hundred workers that look the same thing up, then cost the cloud's
-//! quota once. Whatever writes at the endpoint ends that at once: what was asked before says nothing about after.
+//! quota once. Whatever writes at the endpoint ends that at once: what was asked before says nothing about after. A read
+//! that still waits for its turn has not been asked, and goes on being joined: its answer is younger than the write.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -55,11 +57,27 @@ enum Read {
     InFlight {
         number: u64,
         answer: WeakShared<BoxFuture<'static, Arc<Carried>>>,
+        left: Left,
     },
     Answered {
         answer: Arc<Carried>,
         until: Instant,
     },
+}
+
+/// Whether a request has left. It is marked when its turn has come, before anything is sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left(Arc<AtomicBool>);
+
+impl Left {
+    /// From now on it may have been asked.
+    pub(super) fn mark(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    fn is_marked(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 impl Reads {
@@ -72,7 +90,7 @@ impl Reads {
     pub(super) async fn answer(
         &self,
         key: Key,
-        send: impl FnOnce() -> BoxFuture<'static, Arc<Carried>>,
+        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>,
     ) -> (Arc<Carried>, bool) {
         let (number, answer, is_joined) = match self.find(&key, Instant::now(), send) {
             Found::Answered(answer) => return (answer, true),
@@ -89,11 +107,11 @@ impl Reads {
         Write(self)
     }
 
-    fn find(&self, key: &Key, now: Instant, send: impl FnOnce() -> BoxFuture<'static, Arc<Carried>>) -> Found {
+    fn find(&self, key: &Key, now: Instant, send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>) -> Found {
         let mut known = self.known();
         match known.reads.get(key) {
             Some(Read::Answered { answer, until }) if *until > now => return Found::Answered(answer.clone()),
-            Some(Read::InFlight { number, answer }) => {
+            Some(Read::InFlight { number, answer, .. }) => {
                 if let Some(answer) = answer.upgrade() {
                     return Found::InFlight { number: *number, answer, is_joined: true };
                 }
@@ -102,9 +120,10 @@ impl Reads {
         }
         known.reads.retain(|_, it| it.serves(now));
         known.begun += 1;
-        let (number, answer) = (known.begun, send().shared());
+        let left = Left::default();
+        let (number, answer) = (known.begun, send(left.clone()).shared());
         let weak = answer.downgrade().expect("it was not polled yet");
-        known.reads.insert(key.clone(), Read::InFlight { number, answer: weak });
+        known.reads.insert(key.clone(), Read::InFlight { number, answer: weak, left });
         Found::InFlight { number, answer, is_joined: false }
     }
 
@@ -125,7 +144,7 @@ impl Reads {
     }
 
     fn forget(&self) {
-        self.known().reads.clear();
+        self.known().reads.retain(|_, it| it.is_still_to_leave());
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -144,6 +163,10 @@ impl Read {
             Self::InFlight { answer, .. } => answer.upgrade().is_some(),
             Self::Answered { until, .. } => *until > now,
         }
+    }
+
+    fn is_still_to_leave(&self) -> bool {
+        matches!(self, Self::InFlight { left, .. } if !left.is_marked())
     }
 
     fn bytes(&self) -> usize {
@@ -165,7 +188,7 @@ impl Drop for Write<'_> {
 
 #[cfg(test)]
 mod tests {
-    use futures::channel::oneshot::{Sender, channel};
+    use futures::channel::oneshot::{Receiver, Sender, channel};
     use futures::poll;
     use http::{HeaderMap, StatusCode};
 
@@ -181,13 +204,29 @@ mod tests {
         Arc::new(Carried { address: None, answer: Ok(answer) })
     }
 
-    /// A request that is answered when the test says so.
-    fn request() -> (Sender<Arc<Carried>>, impl FnOnce() -> BoxFuture<'static, Arc<Carried>>) {
-        let (answer, arrives) = channel();
-        (answer, || async { arrives.await.unwrap() }.boxed())
+    /// A request that leaves at once, and is answered when the test says so.
+    fn request() -> (Sender<Arc<Carried>>, impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>) {
+        let ((turn, comes), (answer, arrives)) = (channel(), channel());
+        turn.send(()).unwrap();
+        (answer, waiting(comes, arrives))
     }
 
-    fn none() -> BoxFuture<'static, Arc<Carried>> {
+    /// A request that leaves, and is answered, when the test says so.
+    fn waiting(
+        turn: Receiver<()>,
+        answer: Receiver<Arc<Carried>>,
+    ) -> impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>> {
+        |left| {
+            async move {
+                turn.await.unwrap();
+                left.mark();
+                answer.await.unwrap()
+            }
+            .boxed()
+        }
+    }
+
+    fn none(_: Left) -> BoxFuture<'static, Arc<Carried>> {
         panic!("nothing was to be sent")
     }
 
@@ -261,5 +300,27 @@ mod tests {
         answer.send(carried("after")).unwrap();
         assert_eq!(body(reads.answer(key(), send).await).0, "after");
         assert_eq!(body(reads.answer(key(), none).await), ("after".to_owned(), true));
+    }
+
+    #[tokio::test]
+    async fn a_read_that_waits_for_its_turn_outlives_writes() {
+        let reads = Reads::new(Duration::from_secs(60));
+        let ((turn, comes), (answer, arrives)) = (channel(), channel());
+        let mut before = Box::pin(reads.answer(key(), waiting(comes, arrives)));
+        assert!(poll!(&mut before).is_pending());
+        drop(reads.write());
+        let mut after = Box::pin(reads.answer(key(), none));
+        assert!(poll!(&mut after).is_pending(), "it joins: what it waits for leaves after the write");
+        turn.send(()).unwrap();
+        assert!(poll!(&mut before).is_pending());
+        drop(reads.write());
+        let (other, send) = request();
+        let mut later = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut later).is_pending(), "it does not join what has left before the write");
+        answer.send(carried("a")).unwrap();
+        other.send(carried("b")).unwrap();
+        let answers = [before.await, after.await, later.await].map(body);
+        assert_eq!(answers, [("a".to_owned(), false), ("a".to_owned(), true), ("b".to_owned(), false)]);
+        assert_eq!(body(reads.answer(key(), none).await), ("b".to_owned(), true), "and only the last is kept");
     }
 }
