@@ -63,6 +63,18 @@ async fn bad_input_sctp_on_a_service() {
 }
 
 #[tokio::test]
+async fn bad_input_misspelt_annotation_is_told_with_the_nearest() {
+    let (rig, process) = ready(Options::default()).await;
+    rig.create(&service("web", &[80], &[(&key("nmae"), "x"), (&key("type"), "REGIONAL_NETWORK")])).await;
+    rig.warned("web", "UnknownAnnotation", &[&key("nmae"), &format!("did you mean {:?}", key("name"))]).await;
+    rig.served("web").await;
+    let events = rig.events("web").await;
+    let unknown: Vec<_> = events.iter().filter(|it| it.reason.as_deref() == Some("UnknownAnnotation")).collect();
+    assert_eq!((unknown.len(), unknown[0].count), (1, Some(1)));
+    process.stop().await;
+}
+
+#[tokio::test]
 async fn bad_input_annotation_on_a_service() {
     let type_ = key("type");
     let wish = service("web", &[80], &[(&type_, "GLOBAL")]);
