@@ -4,6 +4,7 @@ pub(crate) mod certificates;
 pub(crate) mod load_balancers;
 pub(crate) mod tags;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aerostat_sdk::http::{Client, Request, Response};
@@ -134,6 +135,19 @@ pub(crate) fn droplets_named(name: &str, kind: Kind) -> Result<Droplets> {
 /// A page of the droplets with this tag.
 pub(crate) fn droplets_tagged(tag: &str, number: u32, size: u32) -> Result<Droplets> {
     page(droplets().query("tag_name", tag), number, size)
+}
+
+/// The ids of all droplets with this tag.
+pub(crate) fn ids_tagged(tag: &str) -> Result<BTreeSet<u64>> {
+    let mut ids = BTreeSet::new();
+    for number in 1_u32.. {
+        let page = droplets_tagged(tag, number, LARGEST_PAGE)?;
+        ids.extend(page.droplets.iter().map(|it| it.id));
+        if page.is_last() {
+            break;
+        }
+    }
+    Ok(ids)
 }
 
 /// A page of the account's droplets.

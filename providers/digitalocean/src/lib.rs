@@ -48,7 +48,7 @@ impl Provider for DigitalOcean {
             ))
             .list_page(api::LARGEST_PAGE);
         let description = Settings::described().into_iter().fold(description, Description::setting);
-        let description = load_balancer::described().fold(description, Description::annotation);
+        let description = description.annotations(load_balancer::TABLE);
         Ok(load_balancer::WRITTEN.into_iter().fold(description, Description::writes_annotation))
     }
 

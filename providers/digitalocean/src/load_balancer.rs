@@ -6,32 +6,37 @@
 mod annotations;
 mod certificate;
 mod compare;
-mod described;
+mod deletion;
 mod firewall;
+mod forms;
 mod health;
 mod memo;
 mod nodes;
 mod ownership;
+mod reading;
 mod remarks;
 mod rules;
 mod standing;
 mod wish;
 
-pub(crate) use self::described::{WRITTEN, described};
+pub(crate) use self::annotations::{TABLE, WRITTEN};
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use aerostat_sdk::annotations::{Annotations, shown};
 use aerostat_sdk::{Error, LoadBalancer, LoadBalancers, Progress, Removal, Result, clock, notices};
 
-use self::annotations::{Annotations, DISOWN, ID, shown};
+use self::annotations::{DISOWN, ID};
 use self::compare::{Difference, difference};
 use self::memo::Memo;
+use self::nodes::Targets;
+use self::remarks::Remarks;
 use self::wish::Wish;
 use crate::DigitalOcean;
-use crate::api::load_balancers::{self as api, Change, Creation, Listed, LoadBalancer as Live, Status};
+use crate::api::load_balancers::{self as api, Change, Creation, Kind, Listed, LoadBalancer as Live, Spec, Status};
 use crate::api::tags;
-use crate::settings::{Settings, uuid};
+use crate::settings::Settings;
 
 /// How soon to come back where there is nothing to wait for but the memo.
 const AT_ONCE: Duration = Duration::ZERO;
@@ -39,7 +44,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 impl LoadBalancers for DigitalOcean {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         let call = Call::of(desired)?;
-        if call.annotations.flag(DISOWN)? {
+        if call.is_disowned()? {
             return Ok(Progress::Elsewhere);
         }
         match Memo::of(desired)? {
@@ -48,17 +53,19 @@ impl LoadBalancers for DigitalOcean {
                 Some(live) => call.update(&live),
                 None => call.replace_lost(&id),
             },
+            Some(Memo::Untagged(id)) => call.tag_adopted(&id),
             Some(memo @ (Memo::Creating { .. } | Memo::Lost { .. })) => call.create(&memo),
         }
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
         let call = Call::of(unwanted)?;
-        if call.annotations.flag(DISOWN)? {
+        if call.is_disowned()? {
             return Ok(Removal::Done);
         }
         match Memo::of(unwanted)? {
-            None => call.delete_unremembered(),
+            // Before its id alone is remembered, nobody has made sure that no other Service has it.
+            None | Some(Memo::Untagged(_)) => call.delete_unremembered(),
             Some(Memo::Id(id)) => call.delete(&id),
             Some(memo @ (Memo::Creating { .. } | Memo::Lost { .. })) => call.delete_created(&memo),
         }
@@ -74,25 +81,48 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn of(service: &'a LoadBalancer) -> Result<Self> {
-        Ok(Self { service, annotations: Annotations(&service.annotations), settings: Settings::read()? })
+        Ok(Self { service, annotations: Annotations::of(service), settings: Settings::read()? })
+    }
+
+    fn is_disowned(&self) -> Result<bool> {
+        Ok(self.annotations.read(&DISOWN)?.unwrap_or(false))
     }
 
     /// Nothing is remembered: either one is adopted, or a creation is announced. Nothing is written.
     fn begin(&self) -> Result<Progress> {
-        if let Some(id) = self.annotations.parsed(ID, "the UUID of a load balancer", uuid)? {
+        if let Some(id) = self.annotations.read(&ID)? {
             match api::find(&id)? {
-                Some(live) if ownership::is_proven(self.service, &live, &self.settings) => {
-                    return Ok(self.remember(&live.listed()));
+                Some(live) if ownership::is_proven(self.service, &live, &self.settings)? => {
+                    return Ok(self.adopt(&live));
                 }
                 Some(live) => return Err(ownership::unproven(&live)),
                 None => notices::warning(
                     None,
                     "LoadBalancerNotFound",
-                    &format!("annotation {ID} names load balancer {id}, which does not exist: another is built"),
+                    &format!("annotation {} names load balancer {id}, which does not exist: another is built", ID.name),
                 ),
             }
         }
         self.announce()
+    }
+
+    /// As [`Self::remember`], for what others have built: the cluster's tag may be missing, and the cloud shows no tags.
+    fn adopt(&self, live: &Live) -> Progress {
+        if self.settings.cluster.tag().is_none() || live.tags.is_some() {
+            return self.remember(&live.listed());
+        }
+        let standing = standing::owned(self.service, &live.listed()).memo(Memo::Untagged(live.id.clone()).to_string());
+        let because = format_args!("{} is this Service's from now on, and gets the cluster's tag", live.title());
+        Progress::pending(standing, AT_ONCE, because)
+    }
+
+    /// Puts the cluster's tag on what was adopted, once.
+    fn tag_adopted(&self, id: &str) -> Result<Progress> {
+        if let Some(tag) = self.settings.cluster.tag() {
+            put_tag(tag, id)?;
+        }
+        let standing = standing::announced(self.service, &Memo::Id(id.to_owned()));
+        Ok(Progress::pending(standing, AT_ONCE, format_args!("load balancer {id} has the cluster's tag")))
     }
 
     /// It is proven to be the Service's. It is touched when the host has kept that, and no other Service has it.
@@ -129,8 +159,11 @@ impl<'a> Call<'a> {
             (Memo::Lost { .. }, Some(left)) => return Ok(self.wait_for_lost(memo, left)),
             (Memo::Lost { .. }, None) => return self.begin(),
             // Nothing was made, and nothing will appear: by now the Service may name one to adopt.
-            (Memo::Creating { .. }, None) if self.annotations.text(ID).is_some() => return self.begin(),
-            (Memo::Creating { .. } | Memo::Id(_), _) => {}
+            (Memo::Creating { .. }, None) if self.annotations.text(ID.name).is_some() => return self.begin(),
+            (Memo::Creating { .. } | Memo::Id(_) | Memo::Untagged(_), _) => {}
+        }
+        if !memo.is_fresh(clock::now()) {
+            return self.announce();
         }
         let mut wish = self.wish(None)?;
         refuse_taken(&all, &wish.spec.name, None)?;
@@ -179,23 +212,37 @@ impl<'a> Call<'a> {
         self.announce()
     }
 
-    /// It is there, and the Service's: writes what differs.
+    /// It is there, and the Service's: writes what differs, and judges what came of it.
     fn update(&self, live: &Live) -> Result<Progress> {
-        match live.status {
-            Status::Active => {}
-            Status::New | Status::Other => return Ok(self.wait_until_built(live)),
-            Status::Errored => {
-                return Err(Error::unavailable(format_args!(
-                    "{} is errored: the cloud could not build it, and does not say why. Delete it there, and another \
-                     is built",
-                    live.title()
-                )));
-            }
-        }
-        if live.ip.is_empty() && live.ipv6.is_empty() {
+        if live.is_being_built() {
             return Ok(self.wait_until_built(live));
         }
         self.warn_of_other_id(live);
+        let (wish, written) = match self.write(live) {
+            Ok(written) => written,
+            Err(refused @ (Error::Invalid(_) | Error::Denied(_))) => return self.follow_nodes(live, refused),
+            Err(error @ (Error::RetryAfter(_) | Error::Unavailable(_))) => return Err(error),
+        };
+        let live = match &written {
+            Change::Done(Some(written)) if matches!(written.status, Status::New | Status::Other) => {
+                return Ok(self.wait_until_built(written));
+            }
+            Change::Done(Some(written)) if written.has_address() => written,
+            Change::Done(_) => live,
+            Change::Busy(why) => return Ok(self.wait_until_free(live, why)),
+        };
+        if live.status == Status::Errored {
+            return Err(Error::unavailable(format_args!(
+                "{} is errored: the cloud could not build it, and does not say why. Delete it there, and another is built",
+                live.title()
+            )));
+        }
+        self.tag(live)?;
+        Ok(Progress::Ready(standing::served(self.service, live, &wish)))
+    }
+
+    /// Writes as little as makes it as wished.
+    fn write(&self, live: &Live) -> Result<(Wish, Change<Option<Live>>)> {
         let wish = self.wish(Some(live))?;
         if wish.spec.name != live.name {
             refuse_taken(&api::list()?, &wish.spec.name, Some(&live.id))?;
@@ -208,17 +255,35 @@ impl<'a> Call<'a> {
                 Change::Busy(why) => Change::Busy(why),
             },
         };
-        let live = match &written {
-            Change::Done(Some(written)) if written.status == Status::New => return Ok(self.wait_until_built(written)),
-            Change::Done(Some(written)) if !written.ip.is_empty() || !written.ipv6.is_empty() => written,
-            Change::Done(_) => live,
-            Change::Busy(why) => {
-                let standing = standing::owned(self.service, &live.listed());
-                return Ok(Progress::pending(standing, self.settings.poll_interval, why));
+        Ok((wish, written))
+    }
+
+    /// What the Service asks for was refused. Nodes come and go nevertheless: they are followed, and then it is told.
+    fn follow_nodes(&self, live: &Live, refused: Error) -> Result<Progress> {
+        let chooses_itself = !live.tag.is_empty();
+        if chooses_itself || live.kind == Kind::Other {
+            return Err(refused);
+        }
+        let mut remarks = Remarks::default();
+        let Ok(region) = wish::region(self.service, &self.settings, &Spec::of(live)) else { return Err(refused) };
+        let nodes = nodes::in_region(&self.service.nodes, &region, &mut remarks);
+        let Ok(wanted) = Targets::of(&nodes, live.kind, live.network, &mut remarks) else { return Err(refused) };
+        let (add, remove) = compare::targets(live, &wanted.droplets);
+        match targets(&live.id, &add, &remove) {
+            Ok(Change::Busy(why)) => Ok(self.wait_until_free(live, &why)),
+            Ok(Change::Done(_)) => {
+                remarks.tell();
+                Err(refused)
             }
-        };
-        self.tag(live)?;
-        Ok(Progress::Ready(standing::served(self.service, live, &wish)))
+            // It may be the same refusal once more: the first one says why.
+            Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
+            Err(error @ (Error::RetryAfter(_) | Error::Unavailable(_))) => Err(error),
+        }
+    }
+
+    fn wait_until_free(&self, live: &Live, why: &str) -> Progress {
+        let standing = standing::owned(self.service, &live.listed());
+        Progress::pending(standing, self.settings.poll_interval, why)
     }
 
     fn wait_until_built(&self, live: &Live) -> Progress {
@@ -229,11 +294,11 @@ impl<'a> Call<'a> {
     }
 
     fn warn_of_other_id(&self, live: &Live) {
-        if let Some(other) = self.annotations.text(ID).filter(|it| !it.eq_ignore_ascii_case(&live.id)) {
+        if let Some(other) = self.annotations.text(ID.name).filter(|it| !it.eq_ignore_ascii_case(&live.id)) {
             notices::warning(
                 None,
                 "LoadBalancerIdIgnored",
-                &format!("annotation {ID}: {} is ignored: this Service has {}", shown(other), live.title()),
+                &format!("annotation {}: {} is ignored: this Service has {}", ID.name, shown(other), live.title()),
             );
         }
     }
@@ -241,57 +306,9 @@ impl<'a> Call<'a> {
     /// Puts the cluster's tag on it where the cloud says that it is not there.
     fn tag(&self, live: &Live) -> Result<()> {
         match (self.settings.cluster.tag(), &live.tags) {
-            (Some(tag), Some(tags)) if !tags.iter().any(|it| it == tag) => tags::put_on_load_balancer(tag, &live.id),
+            (Some(tag), Some(tags)) if !tags.iter().any(|it| it == tag) => put_tag(tag, &live.id),
             _ => Ok(()),
         }
-    }
-
-    /// Nothing is remembered of it: what the id annotation names and is proven to be ours, and what has our name.
-    fn delete_unremembered(&self) -> Result<Removal> {
-        if let Some(id) = self.annotations.text(ID).and_then(uuid)
-            && let Some(live) = api::find(&id)?
-            && ownership::is_proven(self.service, &live, &self.settings)
-        {
-            let standing = standing::owned(self.service, &live.listed());
-            let because = format_args!("{} is this Service's, and deleted next", live.title());
-            return Ok(Removal::pending(standing, AT_ONCE, because));
-        }
-        Ok(self.delete_named()?.unwrap_or(Removal::Done))
-    }
-
-    /// It was to be created: if it is not there, it may still come.
-    fn delete_created(&self, memo: &Memo) -> Result<Removal> {
-        if let Some(removal) = self.delete_named()? {
-            return Ok(removal);
-        }
-        let Some(left) = memo.remaining(self.settings.create_again_after, clock::now()) else {
-            return Ok(Removal::Done);
-        };
-        let because = format_args!(
-            "load balancer {} may have been created, and may be listed late: it is looked for {} s more",
-            self.service.name,
-            left.as_secs()
-        );
-        Ok(Removal::pending(self.service.standing(), left.min(self.settings.poll_interval), because))
-    }
-
-    /// Deletes whatever has the name that holds the Service's UID; `None` if nothing has it.
-    fn delete_named(&self) -> Result<Option<Removal>> {
-        let mut removal = None;
-        for live in api::list()?.iter().filter(|it| it.name == self.service.name) {
-            match self.delete(&live.id)? {
-                Removal::Done => removal = removal.or(Some(Removal::Done)),
-                pending @ Removal::Pending(_) => removal = Some(pending),
-            }
-        }
-        Ok(removal)
-    }
-
-    fn delete(&self, id: &str) -> Result<Removal> {
-        Ok(match api::delete(id)? {
-            Change::Done(()) => Removal::Done,
-            Change::Busy(why) => Removal::pending(self.service.standing(), self.settings.poll_interval, why),
-        })
     }
 }
 
@@ -301,9 +318,21 @@ fn refuse_taken(all: &[Listed], name: &str, ours: Option<&str>) -> Result<()> {
         None => Ok(()),
         Some(other) => Err(Error::invalid(format_args!(
             "annotation {}: {name:?} is the name of load balancer {}, which is not this Service's: choose another",
-            annotations::NAME,
+            annotations::NAME.name,
             other.id
         ))),
+    }
+}
+
+/// Puts the cluster's tag on a load balancer. A token or a policy that does not allow it keeps no Service from its traffic.
+fn put_tag(tag: &str, id: &str) -> Result<()> {
+    match tags::put_on_load_balancer(tag, id) {
+        Err(Error::Invalid(why) | Error::Denied(why)) => {
+            let message = format!("load balancer {id} does not get the cluster's tag {tag}: {why}");
+            notices::warning(None, "LoadBalancerNotTagged", &message);
+            Ok(())
+        }
+        done => done,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aerostat_sdk::annotations::{Bool, Form, OneOf, Span, Values};
 use aerostat_sdk::{Error, Result, Setting, settings};
 
 use crate::api::load_balancers::Kind;
@@ -13,6 +14,12 @@ const DEFAULT_TYPE: &str = "defaultLoadBalancerType";
 const POLL_INTERVAL: &str = "pollInterval";
 const CREATE_AGAIN_AFTER: &str = "createAgainAfter";
 pub(crate) const ADOPT_BY_ID: &str = "adoptById";
+
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST_POLL: Duration = Duration::from_mins(5);
+
+/// The types that serve Services.
+pub(crate) const KINDS: [(&str, Kind); 2] = [("REGIONAL", Kind::Regional), ("REGIONAL_NETWORK", Kind::RegionalNetwork)];
 
 /// The settings, parsed.
 pub(crate) struct Settings {
@@ -42,18 +49,14 @@ impl Settings {
     pub(crate) fn read() -> Result<Self> {
         Ok(Self {
             cluster: Cluster::from_settings()?,
-            vpc: find(VPC, "the UUID of a VPC", uuid)?,
-            region: find(REGION, "a region's slug such as nyc3", slug)?,
-            default_kind: find(DEFAULT_TYPE, "REGIONAL or REGIONAL_NETWORK", kind)?.unwrap_or(Kind::RegionalNetwork),
-            poll_interval: find(POLL_INTERVAL, "between 1s and 5m", |it| {
-                duration(it).filter(|it| (1..=300).contains(&it.as_secs()))
-            })?
-            .unwrap_or(Duration::from_secs(15)),
-            create_again_after: find(CREATE_AGAIN_AFTER, "between 1s and 1h", |it| {
-                duration(it).filter(|it| (1..=3_600).contains(&it.as_secs()))
-            })?
-            .unwrap_or(Duration::from_secs(60)),
-            adopt_by_id: find(ADOPT_BY_ID, "true or false", |it| it.parse().ok())?.unwrap_or(false),
+            vpc: find(VPC, &Form { allowed: "the UUID of a VPC", parse: uuid })?,
+            region: find(REGION, &Form { allowed: "a region's slug such as nyc3", parse: slug })?,
+            default_kind: find(DEFAULT_TYPE, &OneOf(&KINDS))?.unwrap_or(Kind::RegionalNetwork),
+            poll_interval: find(POLL_INTERVAL, &Span::between(SHORTEST, LONGEST_POLL))?
+                .unwrap_or(Duration::from_secs(15)),
+            create_again_after: find(CREATE_AGAIN_AFTER, &Span::between(SHORTEST, Duration::from_hours(1)))?
+                .unwrap_or(Duration::from_mins(1)),
+            adopt_by_id: find(ADOPT_BY_ID, &Bool)?.unwrap_or(false),
         })
     }
 
@@ -93,10 +96,10 @@ impl Settings {
     }
 }
 
-fn find<T>(name: &str, allowed: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>> {
+fn find<V: for<'a> Values<Value<'a> = T>, T>(name: &str, values: &V) -> Result<Option<T>> {
     let Some(text) = settings::find::<String>(name)? else { return Ok(None) };
-    let parsed = parse(&text);
-    let refused = || Error::invalid(format_args!("setting {name}: {text:?} is not {allowed}"));
+    let parsed = values.parse(&text);
+    let refused = || Error::invalid(format_args!("setting {name}: {text:?} is not {}", values.allowed()));
     parsed.map(Some).ok_or_else(refused)
 }
 
@@ -113,41 +116,9 @@ fn slug(text: &str) -> Option<String> {
     (!text.is_empty() && text.bytes().all(allowed)).then(|| text.to_owned())
 }
 
-/// A type that serves Services.
-pub(crate) fn kind(text: &str) -> Option<Kind> {
-    match text {
-        "REGIONAL" => Some(Kind::Regional),
-        "REGIONAL_NETWORK" => Some(Kind::RegionalNetwork),
-        _ => None,
-    }
-}
-
-/// A number of seconds, minutes or hours: "90s", "5m", "1h".
-fn duration(text: &str) -> Option<Duration> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        _ => return None,
-    };
-    let number: u64 = number.parse().ok()?;
-    Some(Duration::from_secs(number.checked_mul(seconds)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("90s"), Some(Duration::from_secs(90)));
-        assert_eq!(duration("5m"), Some(Duration::from_secs(300)));
-        assert_eq!(duration("1h"), Some(Duration::from_secs(3_600)));
-        for text in ["", "s", "15", "1.5s", "-1s", "1d", "99999999999999999999h", "5 m", "5µ"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn uuids_are_taken_in_any_case() {

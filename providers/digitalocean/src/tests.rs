@@ -317,3 +317,15 @@ fn settings_that_cannot_work_are_refused_at_load() {
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
     }
 }
+
+#[test]
+fn the_readme_shows_the_annotations_that_are_described() {
+    let readme = include_str!("../README.md");
+    let row = |it: &aerostat_sdk::Annotation| {
+        let key = it.key.strip_prefix("service.beta.kubernetes.io/do-loadbalancer-").unwrap_or(&it.key);
+        format!("| `{key}` | {} | {} | {} |", it.values, it.default.as_deref().unwrap_or_default(), it.doc)
+    };
+    let described = Host::new().run(DigitalOcean::describe).unwrap().annotations;
+    let missing: Vec<_> = described.iter().map(row).filter(|it| !readme.contains(it)).collect();
+    assert!(missing.is_empty(), "the README lacks:\n{}", missing.join("\n"));
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cloud_provider::{Error, Progress, Protocol};
 use serde_json::{Value, json};
-use tests::digitalocean::Fault;
+use tests::digitalocean::{Fault, LoadBalancer, LoadBalancerStatus};
 
 use crate::services::{ID, NAME, Service, dual, key, port, rig, warning, worker};
 use crate::setup::Rig;
@@ -206,6 +206,67 @@ async fn what_the_cloud_refuses_is_said_in_its_words() {
     service.annotate(&key("size-unit"), "3");
     let why = service.invalid().await;
     assert!(why.contains("422 a load balancer can be resized once an hour"), "{why}");
+}
+
+#[tokio::test]
+async fn nodes_are_followed_although_an_annotation_is_invalid() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let id = rig.only();
+    service.annotate(&key("size-unit"), "many");
+    service.wish.nodes = vec![worker(2)];
+    let why = service.invalid().await;
+    assert!(why.contains("do-loadbalancer-size-unit: \"many\" is not"), "{why}");
+    let expected = ["POST", "DELETE"].map(|it| format!("{it} /v2/load_balancers/{id}/droplets → 204"));
+    assert_eq!(rig.writes()[1..], expected);
+    assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().attributes.droplet_ids, [2]);
+    assert_eq!(service.invalid().await, why);
+    assert_eq!(rig.writes()[1..], expected, "once");
+}
+
+#[tokio::test]
+async fn nodes_are_followed_although_the_cloud_refuses_the_size() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let id = rig.only();
+    service.annotate(&key("size-unit"), "3");
+    service.wish.nodes.push(worker(2));
+    let why = service.invalid().await;
+    assert!(why.contains("422 a load balancer can be resized once an hour"), "{why}");
+    let expected =
+        [format!("PUT /v2/load_balancers/{id} → 422"), format!("POST /v2/load_balancers/{id}/droplets → 204")];
+    assert_eq!(rig.writes()[1..], expected);
+    assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().attributes.droplet_ids, [1, 2]);
+}
+
+#[tokio::test]
+async fn nodes_are_followed_although_the_name_is_taken() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let id = rig.only();
+    let stranger = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    rig.cloud.load_balancers().insert(LoadBalancer::new(stranger, "stranger"));
+    service.annotate(&key("name"), "stranger");
+    service.wish.nodes.push(worker(2));
+    assert!(service.invalid().await.contains("is the name of load balancer"));
+    assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().attributes.droplet_ids, [1, 2]);
+}
+
+#[tokio::test]
+async fn an_errored_load_balancer_is_changed_and_then_judged() {
+    let rig = rig(&[]).await;
+    let mut service = served(&rig).await;
+    let id = rig.only();
+    rig.cloud.load_balancers().update(&id, |it| it.status = LoadBalancerStatus::Errored);
+    service.wish.ports.push(port(Protocol::Tcp, 443));
+    let Err(Error::Unavailable(why)) = service.step().await else { panic!("not errored") };
+    assert!(why.contains("is errored"), "{why}");
+    assert_eq!(rig.writes()[1..], [format!("PUT /v2/load_balancers/{id} → 200")]);
+    service.wish.nodes.push(worker(2));
+    assert!(service.step().await.is_err());
+    assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().attributes.droplet_ids, [1, 2]);
+    rig.cloud.load_balancers().update(&id, |it| it.status = LoadBalancerStatus::Active);
+    service.served().await;
 }
 
 #[tokio::test]

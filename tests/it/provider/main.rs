@@ -6,6 +6,7 @@ mod acme;
 mod answers;
 mod changes;
 mod creations;
+mod crowd;
 mod deletions;
 mod large;
 mod lookups;

@@ -1,7 +1,7 @@
 //! Theft: annotations that name what is somebody else's. Nothing is written, and everything is said.
 
 use cloud_provider::{Ingress, Removal};
-use tests::digitalocean::LoadBalancer;
+use tests::digitalocean::{Attributes, Droplet, ForwardingRule, LoadBalancer};
 
 use crate::services::{ID, NAME, Service, key, rig, warning};
 use crate::setup::Rig;
@@ -35,7 +35,7 @@ async fn theft_by_id_annotation_is_refused() {
     service.wish.ports[0].port = 81;
     service.wish.current = shows("192.0.2.77");
     assert_eq!(service.invalid().await, why);
-    service.gone().await;
+    service.gone_without(STRANGER).await;
     assert_eq!(rig.writes(), [""; 0]);
     assert_eq!(rig.only(), STRANGER);
 }
@@ -100,7 +100,7 @@ async fn theft_of_what_another_service_has_is_refused_though_its_name_is_known()
     let mut thief = Service::new(&rig).named("thief", uid).with("name", NAME);
     thief.annotate(ID, &id);
     assert!(thief.invalid().await.contains("cannot be proven to be this Service's"));
-    thief.gone().await;
+    thief.gone_without(&id).await;
     assert_eq!(rig.only(), id);
 }
 
@@ -135,6 +135,69 @@ async fn an_id_and_an_address_in_the_status_are_proof_for_a_deletion() {
     assert!(matches!(service.delete().await, Ok(Removal::Pending(_))));
     assert_eq!(rig.writes(), [""; 0]);
     assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert!(rig.cloud.load_balancers().all().is_empty());
+}
+
+/// A load balancer to steal: type, target port and droplets.
+fn prey(kind: &str, target_port: u32, droplet_ids: Vec<u64>) -> LoadBalancer {
+    let rules = vec![ForwardingRule::new("tcp", 80, "tcp", target_port)];
+    let attributes = Attributes { kind: kind.to_owned(), droplet_ids, ..Attributes::new("stranger", "fra1", rules) };
+    LoadBalancer { attributes, ..LoadBalancer::new(STRANGER, "stranger") }
+}
+
+/// Why the Service of port 80 on node port 30080, before droplet 1, does not get a load balancer by its id.
+async fn not_proven(prey: LoadBalancer) {
+    let rig = rig(&[]).await;
+    rig.cloud.load_balancers().insert(prey);
+    let mut thief = Service::new(&rig);
+    thief.annotate(ID, STRANGER);
+    assert!(thief.invalid().await.contains("cannot be proven to be this Service's"));
+    thief.gone_without(STRANGER).await;
+    assert_eq!(rig.writes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn own_node_ports_and_own_droplets_are_proof() {
+    let rig = rig(&[]).await;
+    rig.cloud.load_balancers().insert(prey("REGIONAL", 30_080, vec![1]));
+    let mut service = Service::new(&rig);
+    service.annotate(ID, STRANGER);
+    let unfinished = service.pending().await;
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(STRANGER));
+    assert_eq!(rig.writes(), [""; 0]);
+}
+
+#[tokio::test]
+async fn theft_by_another_services_node_port_is_refused() {
+    not_proven(prey("REGIONAL", 30_081, vec![1])).await;
+    let mut two = prey("REGIONAL", 30_080, vec![1]);
+    two.attributes.forwarding_rules.push(ForwardingRule::new("tcp", 81, "tcp", 30_081));
+    not_proven(two).await;
+}
+
+#[tokio::test]
+async fn theft_of_what_has_targets_outside_the_cluster_is_refused() {
+    not_proven(prey("REGIONAL", 30_080, vec![1, 2])).await;
+    not_proven(prey("REGIONAL", 30_080, vec![2])).await;
+    not_proven(prey("REGIONAL", 30_080, Vec::new())).await;
+}
+
+#[tokio::test]
+async fn theft_of_what_passes_packets_through_is_refused() {
+    // Its targets' ports are those of a Service, and any Service can have these.
+    not_proven(prey("REGIONAL_NETWORK", 30_080, vec![1])).await;
+}
+
+#[tokio::test]
+async fn the_clusters_droplets_are_proof_for_a_deletion() {
+    let rig = rig(&[("clusterId", "c-1")]).await;
+    rig.cloud.load_balancers().insert(prey("REGIONAL", 30_080, vec![1, 2]));
+    rig.cloud.droplets().insert(Droplet::new(1, "web-1").tag("k8s:c-1"));
+    let mut service = Service::new(&rig);
+    service.annotate(ID, STRANGER);
+    service.gone_without(STRANGER).await;
+    rig.cloud.droplets().insert(Droplet::new(2, "web-2").tag("k8s:c-1"));
+    service.gone().await;
     assert!(rig.cloud.load_balancers().all().is_empty());
 }
 

@@ -206,15 +206,31 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// One step of its deletion.
+    /// One step of its deletion, about which the provider has nothing further to say.
     pub(crate) async fn delete(&mut self) -> Result<Removal> {
+        let reply = self.ask_to_delete().await;
+        assert_eq!(reply.notices, []);
+        reply.answer
+    }
+
+    /// One step of its deletion, with what the provider has to say.
+    pub(crate) async fn ask_to_delete(&mut self) -> Reply<Result<Removal>> {
         self.wish.nodes.clear();
         let reply = self.load_balancers.delete(&self.wish).await;
-        assert_eq!(reply.notices, []);
         if let Ok(Removal::Pending(unfinished)) = &reply.answer {
             self.keep(&unfinished.standing);
         }
-        reply.answer
+        reply
+    }
+
+    /// Its deletion ends in one step, with a warning about a load balancer that stays: its message.
+    pub(crate) async fn gone_without(&mut self, id: &str) -> String {
+        let reply = self.ask_to_delete().await;
+        assert_eq!(reply.answer, Ok(Removal::Done));
+        let (reason, message) = warning(&reply.notices);
+        assert_eq!(reason, "LoadBalancerNotDeleted");
+        assert!(message.contains(id), "{message}");
+        message.to_owned()
     }
 
     /// As many steps of its deletion as it takes.

@@ -49,6 +49,8 @@ pub(crate) struct Setup {
     pub(crate) settings: Vec<(String, String)>,
     /// The only paths that may be read, and nothing else, in the place of what the README tells to allow.
     pub(crate) allowed: Option<Vec<&'static str>>,
+    /// Whether the gate's limits are an operator's defaults: 20 requests a second, and answers that serve several.
+    pub(crate) usual_limits: bool,
 }
 
 impl Rig {
@@ -73,6 +75,8 @@ impl Rig {
             allow,
             ..endpoint(&cloud.base_url(), &[])
         };
+        let limits = if setup.usual_limits { EndpointLimits::default() } else { api.limits };
+        let api = Endpoint { limits, ..api };
         let kind = CredentialKind::Bearer { file: token.0.clone() };
         let credentials = Credentials::load(vec![CredentialSettings {
             name: "token".to_owned(),

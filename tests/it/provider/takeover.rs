@@ -45,16 +45,21 @@ fn built(rig: &Rig, service: &mut Service<'_>, attributes: Attributes) {
 }
 
 /// Takes over, and checks that nothing is written, then or later, and that the Service stays as it is.
-async fn taken_over(rig: &Rig, mut service: Service<'_>) {
+async fn taken_over(rig: &Rig, service: Service<'_>) {
+    taken_over_with(rig, service, &[]).await;
+}
+
+/// Takes over with these writes alone.
+async fn taken_over_with(rig: &Rig, mut service: Service<'_>, writes: &[&str]) {
     let annotations = service.wish.annotations.clone();
-    let addresses = |it: &[Ingress]| it.iter().map(|it| it.ip.clone()).collect::<Vec<_>>();
+    let addresses = |it: &[Ingress]| it.iter().map(|it| (it.ip.clone(), it.hostname.clone())).collect::<Vec<_>>();
     let before = addresses(&service.wish.current);
     let standing = service.served().await;
     assert_eq!(standing.memo.as_deref(), Some(BUILT));
     assert_eq!(addresses(&standing.ingress), before);
     assert_eq!(service.wish.annotations, annotations, "the vendor's controller finds what it needs");
     service.served().await;
-    assert_eq!(rig.writes(), [""; 0]);
+    assert_eq!(rig.writes(), writes);
     assert_eq!(rig.only(), BUILT);
 }
 
@@ -72,6 +77,38 @@ async fn a_named_load_balancer_is_taken_over_by_its_address() {
     let mut service = Service::new(&rig).with("name", "web.example.com");
     built(&rig, &mut service, Attributes { name: "web.example.com".to_owned(), ..plain() });
     taken_over(&rig, service).await;
+}
+
+/// A Service with a host name and a name of its own, as the vendor's controller leaves it: only the host name is in the status.
+fn hosted(rig: &Rig) -> Service<'_> {
+    let mut service = Service::new(rig).with("name", "web.example.com").with("hostname", "lb.example.com");
+    let attributes = Attributes {
+        name: "web.example.com".to_owned(),
+        kind: "REGIONAL".to_owned(),
+        forwarding_rules: vec![ForwardingRule::new("tcp", 80, "tcp", 30_080)],
+        ..plain()
+    };
+    built(rig, &mut service, attributes);
+    let hostname = Some("lb.example.com".to_owned());
+    service.wish.current = vec![Ingress { ip: None, hostname, ip_mode: None }];
+    service
+}
+
+#[tokio::test]
+async fn a_hostname_and_a_chosen_name_are_taken_over() {
+    let rig = rig(&[]).await;
+    let service = hosted(&rig);
+    taken_over(&rig, service).await;
+}
+
+#[tokio::test]
+async fn what_nothing_proves_stays_at_a_deletion_and_is_told() {
+    let rig = rig(&[]).await;
+    let mut service = hosted(&rig);
+    let message = service.gone_without(BUILT).await;
+    assert!(message.contains("delete it in the cloud"), "{message}");
+    assert_eq!(rig.writes(), [""; 0]);
+    rig.only();
 }
 
 #[tokio::test]
@@ -140,7 +177,13 @@ async fn a_load_balancer_with_everything_is_taken_over() {
         ..plain()
     };
     built(&rig, &mut service, attributes);
-    taken_over(&rig, service).await;
+    taken_over_with(
+        &rig,
+        service,
+        &["POST /v2/tags/k8s:c-1/resources → 404", "POST /v2/tags → 201", "POST /v2/tags/k8s:c-1/resources → 204"],
+    )
+    .await;
+    assert_eq!(rig.cloud.load_balancers().get(BUILT).unwrap().tags, ["k8s:c-1"], "the vendor's controller does so too");
 }
 
 #[tokio::test]
@@ -187,6 +230,53 @@ async fn what_the_vendor_puts_up_with_is_taken_over_with_a_warning() {
         assert_eq!(reason, "AnnotationTolerated");
         assert!(message.starts_with(&format!("annotation {}: {value:?}", key(name))), "{message}");
         assert_eq!(rig.writes(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn what_the_load_balancer_has_already_is_no_refusal() {
+    let path = HealthCheck { path: "well".to_owned(), port: 30_080, proxy_protocol: None, ..plain().health_check };
+    for (annotations, attributes) in [
+        (
+            vec![("override-health-check", ""), ("healthcheck-path", "well")],
+            Attributes { health_check: path, ..plain() },
+        ),
+        (vec![("name", "web_1")], Attributes { name: "web_1".to_owned(), ..plain() }),
+        (
+            vec![("name", "a1f2e3d4c5b6a79880910a1b2c3d4e5f")],
+            Attributes { name: "a1f2e3d4c5b6a79880910a1b2c3d4e5f".to_owned(), ..plain() },
+        ),
+        (
+            vec![("deny-rules", "ip:192.0.2.9/32")],
+            Attributes {
+                firewall: Firewall { deny: vec!["ip:192.0.2.9/32".to_owned()], ..Firewall::default() },
+                ..plain()
+            },
+        ),
+        (
+            vec![("tls-passthrough", "true"), ("certificate-id", CERTIFICATE)],
+            Attributes {
+                kind: "REGIONAL".to_owned(),
+                forwarding_rules: vec![ForwardingRule::new("tcp", 80, "tcp", 30_080)],
+                ..plain()
+            },
+        ),
+        (vec![("network", "internal")], plain()),
+        (vec![("network-stack", "IPV6")], plain()),
+        (vec![("ip", "the usual")], plain()),
+        (vec![("subnet-uuid", "mine")], plain()),
+    ] {
+        let rig = rig(&[]).await;
+        let mut service = Service::new(&rig);
+        for (name, value) in &annotations {
+            service.annotate(&key(name), value);
+        }
+        built(&rig, &mut service, attributes);
+        let (_, notices) = service.served_with().await;
+        let (reason, message) = crate::services::warning(&notices);
+        assert_eq!(reason, "AnnotationTolerated", "{annotations:?}");
+        assert!(message.contains(annotations.last().unwrap().1) || message.contains("true"), "{message}");
+        assert_eq!(rig.writes(), [""; 0], "{annotations:?}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! Load balancers, as the API shows them and as it wants them.
 
+mod lenient;
 mod model;
 
 pub(crate) use self::model::{
-    Algorithm, Firewall, HealthCheck, HealthProtocol, Kept, Kind, LoadBalancer, Network, Protocol, Rule, Size, Slug,
-    Spec, Stack, Status, StickyKind, StickySessions,
+    Algorithm, Firewall, HealthCheck, HealthProtocol, Kind, LoadBalancer, Network, Protocol, Rule, Size, Slug, Spec,
+    Stack, Status, StickyKind, StickySessions,
 };
 
 use std::collections::BTreeSet;
@@ -40,7 +41,7 @@ pub(crate) enum Creation {
 pub(crate) struct Listed {
     pub(crate) id: String,
     pub(crate) name: String,
-    #[serde(default, rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "lenient::word")]
     pub(crate) kind: Kind,
 }
 
@@ -159,6 +160,20 @@ fn droplets_path(id: &str) -> [&str; 4] {
 }
 
 impl LoadBalancer {
+    /// Whether there is nothing to change or to reach yet.
+    pub(crate) fn is_being_built(&self) -> bool {
+        match self.status {
+            Status::New | Status::Other => true,
+            Status::Active => !self.has_address(),
+            Status::Errored => false,
+        }
+    }
+
+    /// Whether it can be reached.
+    pub(crate) fn has_address(&self) -> bool {
+        !self.ip.is_empty() || !self.ipv6.is_empty()
+    }
+
     /// As a list shows it.
     pub(crate) fn listed(&self) -> Listed {
         Listed { id: self.id.clone(), name: self.name.clone(), kind: self.kind }

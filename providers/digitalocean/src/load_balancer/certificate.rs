@@ -2,11 +2,10 @@
 
 use aerostat_sdk::{Error, Result};
 
-use super::annotations::{Annotations, CERTIFICATE_ID, CERTIFICATE_NAME, TLS_PASSTHROUGH, boolean};
-use super::remarks::Remarks;
+use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, TLS_PASSTHROUGH};
+use super::reading::Reading;
 use crate::api::certificates;
 use crate::api::load_balancers::{LoadBalancer as Live, Rule};
-use crate::settings::uuid;
 
 /// What is done about TLS.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -17,6 +16,8 @@ pub(super) enum Tls {
     Passthrough,
     /// It ends at the load balancer, with this certificate: its id.
     Certificate(String),
+    /// Both at once, which is an error where a port speaks TLS. The annotation that does not go with passthrough.
+    Contradiction(&'static str),
 }
 
 /// What a Service says about TLS.
@@ -28,31 +29,32 @@ pub(super) enum Wanted {
     Id(String),
     /// The certificate that has this name now.
     Name(String),
+    /// Passthrough, and what the annotation with this key says.
+    Contradiction(&'static str),
 }
 
 impl Wanted {
     /// # Errors
     ///
-    /// `invalid`, if the annotations contradict each other.
-    pub(super) fn of(annotations: Annotations<'_>, remarks: &mut Remarks) -> Result<Self> {
-        let passthrough = match annotations.text(TLS_PASSTHROUGH).map(|it| (it, boolean(it))) {
-            None => false,
-            Some((_, Some(passthrough))) => passthrough,
-            Some((value, None)) => {
-                remarks.tolerated(TLS_PASSTHROUGH, value, "counts as false: it is neither true nor false");
-                false
-            }
-        };
-        let id = annotations.parsed(CERTIFICATE_ID, "the UUID of a certificate", uuid)?;
-        let name = annotations.text(CERTIFICATE_NAME);
-        match (passthrough, id, name) {
+    /// `invalid`, if the annotations contradict each other. Where there is a load balancer, it depends on the ports
+    /// whether that counts: so says the vendor's controller.
+    pub(super) fn of(annotations: &mut Reading<'_>) -> Result<Self> {
+        let passthrough = annotations.annotations.read(&TLS_PASSTHROUGH).unwrap_or_else(|_| {
+            let value = annotations.text(TLS_PASSTHROUGH.name).unwrap_or_default();
+            annotations.remarks.tolerated(TLS_PASSTHROUGH.name, value, "counts as false: it is neither true nor false");
+            None
+        });
+        let id = annotations
+            .read_or_keep(&CERTIFICATE_ID, |live, text| (shown(live) == Some(text)).then(|| text.to_owned()))?;
+        let name = annotations.text(CERTIFICATE_NAME.name);
+        match (passthrough.unwrap_or(false), id, name) {
             (false, Some(id), _) => Ok(Self::Id(id)),
             (false, None, Some(name)) => Ok(Self::Name(name.to_owned())),
             (false, None, None) => Ok(Self::None),
             (true, None, None) => Ok(Self::Passthrough),
             (true, id, _) => {
-                let other = if id.is_some() { CERTIFICATE_ID } else { CERTIFICATE_NAME };
-                Err(Error::invalid(format_args!("annotations {TLS_PASSTHROUGH} and {other} cannot both be set")))
+                let other = if id.is_some() { CERTIFICATE_ID.name } else { CERTIFICATE_NAME.name };
+                if annotations.live.is_none() { Err(contradiction(other)) } else { Ok(Self::Contradiction(other)) }
             }
         }
     }
@@ -62,6 +64,7 @@ impl Wanted {
         match self {
             Self::None => Tls::None,
             Self::Passthrough => Tls::Passthrough,
+            Self::Contradiction(other) => Tls::Contradiction(other),
             Self::Id(it) | Self::Name(it) => Tls::Certificate(it.clone()),
         }
     }
@@ -76,7 +79,7 @@ impl Wanted {
             return Ok(());
         }
         let id = match self {
-            Self::None | Self::Passthrough => return Ok(()),
+            Self::None | Self::Passthrough | Self::Contradiction(_) => return Ok(()),
             Self::Id(id) => match live.and_then(shown) {
                 Some(shown) if shown != id => current(id, shown)?,
                 _ => id.clone(),
@@ -85,7 +88,8 @@ impl Wanted {
                 let found = certificates::named(name)?;
                 let missing = || {
                     Error::invalid(format_args!(
-                        "certificate with name {name:?} not found (annotation {CERTIFICATE_NAME})"
+                        "certificate with name {name:?} not found (annotation {})",
+                        CERTIFICATE_NAME.name
                     ))
                 };
                 found.ok_or_else(missing)?.id
@@ -96,6 +100,11 @@ impl Wanted {
         }
         Ok(())
     }
+}
+
+/// The error for passthrough beside what the annotation with this key says.
+pub(super) fn contradiction(other: &str) -> Error {
+    Error::invalid(format_args!("annotations {} and {other} cannot both be set", TLS_PASSTHROUGH.name))
 }
 
 /// The certificate that a load balancer shows now.

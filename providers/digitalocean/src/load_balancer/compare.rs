@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::wish::live_size;
 use crate::api::load_balancers::{
-    HealthCheck, HealthProtocol, LoadBalancer as Live, Size, Spec, StickyKind, StickySessions,
+    Algorithm, HealthCheck, HealthProtocol, LoadBalancer as Live, Size, Spec, StickyKind, StickySessions,
 };
 
 /// How long connections may be idle where nobody says.
@@ -27,66 +26,45 @@ pub(super) enum Difference {
 pub(super) fn difference(live: &Live, wished: &Spec) -> Difference {
     // A load balancer with a tag chooses its targets itself, and takes no others.
     let chooses_itself = !live.tag.is_empty();
-    if chooses_itself || Comparable::of_live(live) != Comparable::of_wish(wished) {
+    let (mut is, mut wanted) = (comparable(&Spec::of(live)), comparable(wished));
+    // The API does not always show it, and a check of one's own leaves it to the load balancer.
+    let (shown, asked) = (&mut is.health_check.proxy_protocol, &mut wanted.health_check.proxy_protocol);
+    if shown.is_none() || asked.is_none() {
+        (*shown, *asked) = (None, None);
+    }
+    if chooses_itself || is != wanted {
         return Difference::Everything;
     }
-    let add: BTreeSet<_> = wished.droplet_ids.difference(&live.droplet_ids).copied().collect();
-    let remove: BTreeSet<_> = live.droplet_ids.difference(&wished.droplet_ids).copied().collect();
+    let (add, remove) = targets(live, &wished.droplet_ids);
     if add.is_empty() && remove.is_empty() { Difference::Nothing } else { Difference::Targets { add, remove } }
 }
 
-/// What of a load balancer can be changed and counts, with defaults in place of what is not said.
-#[derive(Debug, Eq, PartialEq)]
-struct Comparable<'a> {
-    name: &'a str,
-    rules: BTreeSet<&'a crate::api::load_balancers::Rule>,
-    health_check: HealthCheck,
-    sticky_sessions: StickySessions,
-    firewall: &'a crate::api::load_balancers::Firewall,
-    size: Option<u32>,
-    switches: [bool; 4],
-    idle_timeout: u32,
+/// Which targets have to come and to go.
+pub(super) fn targets(live: &Live, wanted: &BTreeSet<u64>) -> (BTreeSet<u64>, BTreeSet<u64>) {
+    let without = |some: &BTreeSet<u64>, others| some.difference(others).copied().collect();
+    (without(wanted, &live.droplet_ids), without(&live.droplet_ids, wanted))
 }
 
-impl<'a> Comparable<'a> {
-    fn of_live(live: &'a Live) -> Self {
-        Self {
-            name: &live.name,
-            rules: live.forwarding_rules.iter().collect(),
-            health_check: health_check(&live.health_check),
-            sticky_sessions: sticky_sessions(&live.sticky_sessions),
-            firewall: &live.firewall,
-            size: live_size(live).map(Size::units),
-            switches: [
-                live.redirect_http_to_https,
-                live.enable_proxy_protocol,
-                live.enable_backend_keepalive,
-                live.disable_lets_encrypt_dns_records,
-            ],
-            idle_timeout: live.http_idle_timeout_seconds.unwrap_or(IDLE_TIMEOUT),
-        }
-    }
-
-    fn of_wish(wish: &'a Spec) -> Self {
-        Self {
-            name: &wish.name,
-            rules: wish.forwarding_rules.iter().collect(),
-            health_check: health_check(&wish.health_check),
-            sticky_sessions: sticky_sessions(&wish.sticky_sessions),
-            firewall: &wish.firewall,
-            size: wish.size.map(Size::units),
-            switches: [
-                wish.redirect_http_to_https,
-                wish.enable_proxy_protocol,
-                wish.enable_backend_keepalive,
-                wish.disable_lets_encrypt_dns_records,
-            ],
-            idle_timeout: wish.http_idle_timeout_seconds.unwrap_or(IDLE_TIMEOUT),
-        }
+/// What of it can be changed by a replacement and counts, with the API's defaults in place of what is not said.
+fn comparable(spec: &Spec) -> Spec {
+    let rules: BTreeSet<_> = spec.forwarding_rules.iter().cloned().collect();
+    Spec {
+        forwarding_rules: rules.into_iter().collect(),
+        size: spec.size.map(|it| Size::Unit(it.units())),
+        health_check: health_check(&spec.health_check),
+        sticky_sessions: sticky_sessions(&spec.sticky_sessions),
+        http_idle_timeout_seconds: spec.http_idle_timeout_seconds.or(Some(IDLE_TIMEOUT)),
+        // Targets are written alone; the rest is ignored, or counts at a creation only.
+        droplet_ids: BTreeSet::new(),
+        algorithm: Algorithm::default(),
+        region: String::new(),
+        subnet_uuid: None,
+        tags: Vec::new(),
+        ..spec.clone()
     }
 }
 
-/// With the API's defaults. The API does not always show `proxy_protocol`, so that it cannot be compared.
+/// With the API's defaults.
 fn health_check(check: &HealthCheck) -> HealthCheck {
     HealthCheck {
         path: match check.protocol {
@@ -97,7 +75,6 @@ fn health_check(check: &HealthCheck) -> HealthCheck {
         response_timeout_seconds: check.response_timeout_seconds.or(Some(5)),
         unhealthy_threshold: check.unhealthy_threshold.or(Some(5)),
         healthy_threshold: check.healthy_threshold.or(Some(3)),
-        proxy_protocol: None,
         ..*check
     }
 }

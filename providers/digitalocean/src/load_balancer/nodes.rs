@@ -33,8 +33,7 @@ impl Targets {
         let mut targets = Self { droplets: BTreeSet::new(), dual_stack: true };
         let (mut unknown, mut private) = (Vec::new(), Vec::new());
         for node in nodes {
-            let id = node.provider_id.as_deref().unwrap_or_default();
-            let Ok(id) = provider_id::parse(PREFIX, id, "the droplet's id, a number") else {
+            let Some(id) = droplet(node) else {
                 unknown.push(&*node.name);
                 continue;
             };
@@ -76,6 +75,11 @@ impl Targets {
     }
 }
 
+/// The droplet behind a node.
+pub(super) fn droplet(node: &Node) -> Option<u64> {
+    provider_id::parse(PREFIX, node.provider_id.as_deref()?, "the droplet's id, a number").ok()
+}
+
 /// Those of `nodes` that a load balancer in this region reaches: the cloud takes droplets of its own region only. Where no
 /// node is in it, all are left for the cloud to refuse.
 pub(super) fn in_region<'a>(nodes: &'a [Node], region: &str, remarks: &mut Remarks) -> Cow<'a, [Node]> {
@@ -99,8 +103,10 @@ pub(super) fn none(private: &[&str], unknown: &[&str]) -> Error {
     }
     Error::invalid(format_args!(
         "an external REGIONAL_NETWORK load balancer needs nodes with a public IPv4 address, and {} have none: set \
-         annotation {TYPE} to REGIONAL or annotation {NETWORK} to INTERNAL",
-        named(private)
+         annotation {} to REGIONAL or annotation {} to INTERNAL",
+        named(private),
+        TYPE.name,
+        NETWORK.name
     ))
 }
 

@@ -1,8 +1,7 @@
 //! What its author should know about a Service that is served all the same: warnings, one for each subject.
 
+use aerostat_sdk::annotations::shown;
 use aerostat_sdk::notices;
-
-use super::annotations::shown;
 
 /// Warnings, collected while the wish is made, so that a wish which fails says only why.
 #[derive(Debug, Default, Eq, PartialEq)]
@@ -10,8 +9,8 @@ pub(super) struct Remarks(Vec<(&'static str, String)>);
 
 impl Remarks {
     /// A value that is not as described, and means something nevertheless.
-    pub(super) fn tolerated(&mut self, key: &str, value: &str, meaning: &str) {
-        self.add("AnnotationTolerated", format!("annotation {key}: {} {meaning}", shown(value)));
+    pub(super) fn tolerated(&mut self, name: &str, value: &str, meaning: &str) {
+        self.add("AnnotationTolerated", format!("annotation {name}: {} {meaning}", shown(value)));
     }
 
     /// Something that cannot be changed and differs from the wish.

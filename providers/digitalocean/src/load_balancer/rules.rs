@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use aerostat_sdk::annotations::{Key, List, Port as Number};
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result};
 
 use super::annotations::{
-    Annotations, CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, TLS_PASSTHROUGH,
-    TLS_PORTS,
+    CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, TLS_PASSTHROUGH, TLS_PORTS,
 };
-use super::certificate::Tls;
-use super::remarks::Remarks;
+use super::certificate::{Tls, contradiction};
+use super::reading::Reading;
 use crate::api::load_balancers::{Kind, Protocol, Rule};
 
 /// Ports that the load balancer keeps for itself.
@@ -19,21 +19,23 @@ const RESERVED: std::ops::RangeInclusive<u16> = 50_053..=50_055;
 const NAMED: usize = 10;
 
 /// Annotations that mean nothing where packets are passed through.
-const PROXY_ONLY: [&str; 8] =
-    [PROTOCOL, HTTP_PORTS, TLS_PORTS, HTTP2_PORTS, HTTP3_PORT, TLS_PASSTHROUGH, CERTIFICATE_ID, CERTIFICATE_NAME];
+const PROXY_ONLY: [&str; 8] = [
+    PROTOCOL.name,
+    HTTP_PORTS.name,
+    TLS_PORTS.name,
+    HTTP2_PORTS.name,
+    HTTP3_PORT.name,
+    TLS_PASSTHROUGH.name,
+    CERTIFICATE_ID.name,
+    CERTIFICATE_NAME.name,
+];
 
 /// The rules for a Service's ports, in order.
 ///
 /// # Errors
 ///
 /// `invalid`, for ports that this kind of load balancer cannot serve as asked.
-pub(super) fn rules(
-    service: &LoadBalancer,
-    annotations: Annotations<'_>,
-    kind: Kind,
-    tls: &Tls,
-    remarks: &mut Remarks,
-) -> Result<Vec<Rule>> {
+pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind: Kind, tls: &Tls) -> Result<Vec<Rule>> {
     for port in &service.ports {
         if port.protocol == Carried::Sctp {
             return Err(Error::invalid(format_args!(
@@ -50,31 +52,26 @@ pub(super) fn rules(
         }
     }
     let mut rules = match kind {
-        Kind::RegionalNetwork | Kind::Other => passed_through(service, annotations, remarks),
-        Kind::Regional => proxied(service, annotations, tls, remarks)?,
+        Kind::RegionalNetwork | Kind::Other => passed_through(service, annotations),
+        Kind::Regional => proxied(service, annotations, tls)?,
     };
     rules.sort();
     Ok(rules)
 }
 
 /// Packets keep their destination, so that it is the Service's own port that the nodes see.
-fn passed_through(service: &LoadBalancer, annotations: Annotations<'_>, remarks: &mut Remarks) -> Vec<Rule> {
-    let ignored = PROXY_ONLY.into_iter().find_map(|key| Some((key, annotations.text(key)?)));
+fn passed_through(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Vec<Rule> {
+    let ignored = PROXY_ONLY.iter().find_map(|key| Some((*key, annotations.text(key)?)));
     if let Some((key, value)) = ignored {
-        remarks.tolerated(key, value, "has no effect on a REGIONAL_NETWORK load balancer");
+        annotations.remarks.tolerated(key, value, "has no effect on a REGIONAL_NETWORK load balancer");
     }
     let rule = |port: &Port| plain(port.port, carried(port), port.port);
     service.ports.iter().map(rule).collect()
 }
 
-fn proxied(
-    service: &LoadBalancer,
-    annotations: Annotations<'_>,
-    tls: &Tls,
-    remarks: &mut Remarks,
-) -> Result<Vec<Rule>> {
+fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> Result<Vec<Rule>> {
     let protocols = Protocols::of(annotations, tls)?;
-    protocols.check(service, remarks);
+    protocols.check(service, annotations);
     let mut rules = Vec::new();
     for port in &service.ports {
         let node_port = node_port(port)?;
@@ -90,8 +87,8 @@ fn proxied(
     if let Some(wanted) = protocols.http3 {
         let Tls::Certificate(id) = tls else {
             return Err(Error::invalid(format_args!(
-                "annotation {HTTP3_PORT}: {wanted} needs a certificate: set {CERTIFICATE_ID} or {CERTIFICATE_NAME}, \
-                 and not {TLS_PASSTHROUGH}"
+                "annotation {}: {wanted} needs a certificate: set {} or {}, and not {}",
+                HTTP3_PORT.name, CERTIFICATE_ID.name, CERTIFICATE_NAME.name, TLS_PASSTHROUGH.name
             )));
         };
         match service.ports.iter().find(|it| it.port == wanted) {
@@ -100,8 +97,15 @@ fn proxied(
                 target_protocol: Protocol::Http,
                 ..plain(wanted, Protocol::Http3, node_port(port)?)
             }),
-            None => remarks.tolerated(HTTP3_PORT, &wanted.to_string(), "has no effect: the Service has no such port"),
+            None => {
+                let meaning = "has no effect: the Service has no such port";
+                annotations.remarks.tolerated(HTTP3_PORT.name, &wanted.to_string(), meaning);
+            }
         }
+    }
+    if let Tls::Contradiction(other) = tls {
+        let meaning = format!("has no effect, and neither has {other}: no port speaks TLS");
+        annotations.remarks.tolerated(TLS_PASSTHROUGH.name, "true", &meaning);
     }
     Ok(rules)
 }
@@ -116,24 +120,16 @@ struct Protocols {
 }
 
 impl Protocols {
-    fn of(annotations: Annotations<'_>, tls: &Tls) -> Result<Self> {
-        let usual = annotations.parsed(
-            PROTOCOL,
-            "tcp, http, https or http2 (for http3 there is an annotation of its own)",
-            |it| match it {
-                "tcp" => Some(Protocol::Tcp),
-                "http" => Some(Protocol::Http),
-                "https" => Some(Protocol::Https),
-                "http2" => Some(Protocol::Http2),
-                _ => None,
-            },
-        )?;
+    fn of(annotations: &mut Reading<'_>, tls: &Tls) -> Result<Self> {
+        let mut ports = |key: &Key<List<Number>>| -> Result<BTreeSet<u16>> {
+            Ok(annotations.read(key)?.unwrap_or_default().into_iter().collect())
+        };
         let mut protocols = Self {
-            usual: usual.unwrap_or(Protocol::Tcp),
-            http: annotations.ports(HTTP_PORTS)?,
-            https: annotations.ports(TLS_PORTS)?,
-            http2: annotations.ports(HTTP2_PORTS)?,
-            http3: annotations.port(HTTP3_PORT)?,
+            http: ports(&HTTP_PORTS)?,
+            https: ports(&TLS_PORTS)?,
+            http2: ports(&HTTP2_PORTS)?,
+            usual: annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp),
+            http3: annotations.read(&HTTP3_PORT)?,
         };
         protocols.refuse_doubles()?;
         if *tls != Tls::None && protocols.https.is_empty() && !protocols.http2.contains(&443) {
@@ -145,9 +141,9 @@ impl Protocols {
     /// A port cannot speak two protocols.
     fn refuse_doubles(&self) -> Result<()> {
         for (one, its, other, others) in [
-            (HTTP_PORTS, &self.http, TLS_PORTS, &self.https),
-            (HTTP_PORTS, &self.http, HTTP2_PORTS, &self.http2),
-            (TLS_PORTS, &self.https, HTTP2_PORTS, &self.http2),
+            (HTTP_PORTS.name, &self.http, TLS_PORTS.name, &self.https),
+            (HTTP_PORTS.name, &self.http, HTTP2_PORTS.name, &self.http2),
+            (TLS_PORTS.name, &self.https, HTTP2_PORTS.name, &self.http2),
         ] {
             let both: Vec<_> = its.intersection(others).take(NAMED).map(u16::to_string).collect();
             if !both.is_empty() {
@@ -161,13 +157,17 @@ impl Protocols {
     }
 
     /// Ports that are listed and that the Service does not have: no harm, and probably an error.
-    fn check(&self, service: &LoadBalancer, remarks: &mut Remarks) {
+    fn check(&self, service: &LoadBalancer, annotations: &mut Reading<'_>) {
         // A set: a Service may have thousands of ports, and an annotation may list as many.
         let existing: BTreeSet<u16> = service.ports.iter().map(|it| it.port).collect();
-        for (key, ports) in [(HTTP_PORTS, &self.http), (TLS_PORTS, &self.https), (HTTP2_PORTS, &self.http2)] {
-            let is_the_implied_one = key == TLS_PORTS && ports.len() == 1 && ports.contains(&443);
+        for (key, ports) in [(&HTTP_PORTS, &self.http), (&TLS_PORTS, &self.https), (&HTTP2_PORTS, &self.http2)] {
+            let is_the_implied_one = key.name == TLS_PORTS.name && ports.len() == 1 && ports.contains(&443);
             if let Some(port) = ports.difference(&existing).next().filter(|_| !is_the_implied_one) {
-                remarks.tolerated(key, &port.to_string(), "has no effect: the Service has no such port");
+                annotations.remarks.tolerated(
+                    key.name,
+                    &port.to_string(),
+                    "has no effect: the Service has no such port",
+                );
             }
         }
     }
@@ -201,9 +201,10 @@ fn secured(entry_port: u16, protocol: Protocol, target_port: u16, tls: &Tls) -> 
     match tls {
         Tls::Certificate(id) => Ok(Rule { certificate_id: Some(id.clone()), target_protocol: Protocol::Http, ..rule }),
         Tls::Passthrough => Ok(Rule { tls_passthrough: true, ..rule }),
+        Tls::Contradiction(other) => Err(contradiction(other)),
         Tls::None => Err(Error::invalid(format_args!(
-            "port {entry_port} is to speak TLS: set one of the annotations {CERTIFICATE_ID}, {CERTIFICATE_NAME} and \
-             {TLS_PASSTHROUGH}"
+            "port {entry_port} is to speak TLS: set one of the annotations {}, {} and {}",
+            CERTIFICATE_ID.name, CERTIFICATE_NAME.name, TLS_PASSTHROUGH.name
         ))),
     }
 }

@@ -1,8 +1,9 @@
 //! Where a Service is reached, and what is written on it.
 
+use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Ingress, IpMode, LoadBalancer, Standing};
 
-use super::annotations::{Annotations, ID, TYPE};
+use super::annotations::{ID, TYPE};
 use super::memo::Memo;
 use super::wish::Wish;
 use crate::api::load_balancers::{Kind, Listed, LoadBalancer as Live, StickyKind};
@@ -22,15 +23,15 @@ pub(super) fn served(service: &LoadBalancer, live: &Live, wish: &Wish) -> Standi
 
 /// What is known of a Service whose load balancer this is, and which is not served by it yet.
 pub(super) fn owned(service: &LoadBalancer, live: &Listed) -> Standing {
-    let mut standing = announced(service, &Memo::Id(live.id.clone())).annotation(ID, &live.id);
+    let mut standing = announced(service, &Memo::Id(live.id.clone())).annotation(ID.name, &live.id);
     let kind = match live.kind {
         Kind::Regional => Some("REGIONAL"),
         Kind::RegionalNetwork => Some("REGIONAL_NETWORK"),
         Kind::Other => None,
     };
     // What its author says stays, even where it cannot be had.
-    if let Some(kind) = kind.filter(|_| Annotations(&service.annotations).text(TYPE).is_none()) {
-        standing = standing.annotation(TYPE, kind);
+    if let Some(kind) = kind.filter(|_| Annotations::of(service).text(TYPE.name).is_none()) {
+        standing = standing.annotation(TYPE.name, kind);
     }
     standing
 }

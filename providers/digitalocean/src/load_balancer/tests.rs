@@ -45,7 +45,7 @@ fn service() -> LoadBalancer {
 
 /// The same of type REGIONAL, with port 443 as well.
 fn regional() -> LoadBalancer {
-    service().with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key::TYPE, "REGIONAL")
+    service().with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key::TYPE.name, "REGIONAL")
 }
 
 /// The wish of a Service for a new load balancer, as JSON, and what its author should know.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::lenient;
 
 /// A load balancer as the API shows it.
 #[derive(Clone, Debug, Deserialize)]
@@ -12,59 +14,59 @@ pub(crate) struct LoadBalancer {
     pub(crate) name: String,
     pub(crate) status: Status,
     /// Empty until there is one.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) ip: String,
     /// Empty where there is none.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) ipv6: String,
     #[serde(default)]
     pub(crate) region: Option<Region>,
-    #[serde(default, rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "lenient::word")]
     pub(crate) kind: Kind,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::word")]
     pub(crate) network: Network,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::word")]
     pub(crate) network_stack: Stack,
     #[serde(default)]
     pub(crate) size: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::not_zero")]
     pub(crate) size_unit: Option<u32>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) forwarding_rules: Vec<Rule>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) health_check: HealthCheck,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) sticky_sessions: StickySessions,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) droplet_ids: BTreeSet<u64>,
     /// The tag whose droplets are the targets, in the place of a list of them. Mostly empty.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) tag: String,
     /// Its own tags. Absent: the API does not say.
     #[serde(default)]
     pub(crate) tags: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) redirect_http_to_https: bool,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) enable_proxy_protocol: bool,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) enable_backend_keepalive: bool,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) disable_lets_encrypt_dns_records: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::not_zero")]
     pub(crate) http_idle_timeout_seconds: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::not_empty")]
     pub(crate) vpc_uuid: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::not_empty")]
     pub(crate) subnet_uuid: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "lenient::or_default")]
     pub(crate) firewall: Firewall,
     #[serde(flatten)]
     pub(crate) kept: Kept,
 }
 
 /// All that a creation or a replacement says. What it does not say falls back to the API's default.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub(crate) struct Spec {
     pub(crate) name: String,
     pub(crate) region: String,
@@ -110,12 +112,6 @@ pub(crate) struct Kept {
     project_id: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls_cipher_policy: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    domains: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    glb_settings: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    target_load_balancer_ids: Option<Value>,
 }
 
 /// How far it is.
@@ -218,28 +214,28 @@ pub(crate) struct Rule {
     pub(crate) entry_protocol: Protocol,
     pub(crate) target_port: u16,
     pub(crate) target_protocol: Protocol,
-    #[serde(default, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_id: Option<String>,
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "lenient::is_false")]
     pub(crate) tls_passthrough: bool,
 }
 
 /// How targets are found to be well.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct HealthCheck {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::word")]
     pub(crate) protocol: HealthProtocol,
-    #[serde(default = "port_80")]
+    #[serde(default = "lenient::port_80", deserialize_with = "lenient::port_or_80")]
     pub(crate) port: u16,
-    #[serde(default, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
     pub(crate) check_interval_seconds: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
     pub(crate) response_timeout_seconds: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
     pub(crate) unhealthy_threshold: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
     pub(crate) healthy_threshold: Option<u32>,
     /// Absent: as the load balancer does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -259,11 +255,11 @@ pub(crate) enum HealthProtocol {
 /// Whether a client stays with its target.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct StickySessions {
-    #[serde(default, rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "lenient::word")]
     pub(crate) kind: StickyKind,
-    #[serde(default, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) cookie_name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
     pub(crate) cookie_ttl_seconds: Option<u32>,
 }
 
@@ -279,21 +275,54 @@ pub(crate) enum StickyKind {
 /// Who may come in, and who may not. Both empty: everybody may.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Firewall {
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) allow: BTreeSet<String>,
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) deny: BTreeSet<String>,
 }
 
-impl Slug {
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "lb-small" => Some(Self::Small),
-            "lb-medium" => Some(Self::Medium),
-            "lb-large" => Some(Self::Large),
-            _ => None,
+impl Spec {
+    /// What a replacement says that changes nothing about a load balancer.
+    pub(crate) fn of(live: &LoadBalancer) -> Self {
+        let live = live.clone();
+        Self {
+            size: live.size(),
+            name: live.name,
+            region: live.region.map(|it| it.slug).unwrap_or_default(),
+            kind: live.kind,
+            network: live.network,
+            network_stack: live.network_stack,
+            algorithm: Algorithm::default(),
+            forwarding_rules: live.forwarding_rules,
+            health_check: live.health_check,
+            sticky_sessions: live.sticky_sessions,
+            droplet_ids: live.droplet_ids,
+            tags: live.tags.unwrap_or_default(),
+            redirect_http_to_https: live.redirect_http_to_https,
+            enable_proxy_protocol: live.enable_proxy_protocol,
+            enable_backend_keepalive: live.enable_backend_keepalive,
+            disable_lets_encrypt_dns_records: live.disable_lets_encrypt_dns_records,
+            http_idle_timeout_seconds: live.http_idle_timeout_seconds,
+            vpc_uuid: live.vpc_uuid,
+            subnet_uuid: live.subnet_uuid,
+            firewall: live.firewall,
+            ip: None,
+            kept: live.kept,
         }
     }
+}
+
+impl LoadBalancer {
+    /// The size that it has.
+    fn size(&self) -> Option<Size> {
+        let slug = || Slug::NAMED.into_iter().find(|(name, _)| Some(*name) == self.size.as_deref());
+        self.size_unit.map(Size::Unit).or_else(|| slug().map(|(_, slug)| Size::Slug(slug)))
+    }
+}
+
+impl Slug {
+    pub(crate) const NAMED: [(&'static str, Self); 3] =
+        [("lb-small", Self::Small), ("lb-medium", Self::Medium), ("lb-large", Self::Large)];
 }
 
 impl Size {
@@ -306,23 +335,4 @@ impl Size {
             Self::Slug(Slug::Large) => 6,
         }
     }
-}
-
-/// What is null is as good as left out.
-fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(value: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or_default())
-}
-
-/// What is empty is as good as left out.
-fn not_empty<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    Ok(Option::deserialize(value)?.filter(|it: &String| !it.is_empty()))
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn port_80() -> u16 {
-    80
 }

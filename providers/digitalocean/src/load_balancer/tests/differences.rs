@@ -17,6 +17,15 @@ fn differs(live: &Value, service: &LoadBalancer) -> Difference {
     difference(&live, &wish.spec)
 }
 
+/// The usual check with changes.
+fn check(changes: &Value) -> Value {
+    let mut check = super::shown()["health_check"].clone();
+    for (name, value) in changes.as_object().unwrap() {
+        check[name] = value.clone();
+    }
+    json!({ "health_check": check })
+}
+
 #[test]
 fn what_is_as_wished_is_not_written() {
     assert_eq!(differs(&json!({}), &service()), Difference::Nothing);
@@ -29,13 +38,41 @@ fn what_the_api_leaves_out_or_says_otherwise_is_no_difference() {
         json!({ "redirect_http_to_https": null, "tag": null, "ipv6": null, "size_unit": null, "size": null }),
         json!({ "sticky_sessions": { "type": "none", "cookie_name": "", "cookie_ttl_seconds": 0 } }),
         json!({ "algorithm": "least_connections" }),
-        json!({ "health_check": {
-            "protocol": "http", "port": 10_256, "path": "/healthz", "check_interval_seconds": 3,
-            "response_timeout_seconds": 5, "unhealthy_threshold": 3, "healthy_threshold": 5, "proxy_protocol": true,
-        } }),
+        json!({ "network": "", "network_stack": "", "size_unit": 0, "size": "", "http_idle_timeout_seconds": 0 }),
+        json!({ "network": null, "network_stack": null, "sticky_sessions": { "type": null } }),
+        json!({ "sticky_sessions": { "type": "" }, "vpc_uuid": "", "subnet_uuid": null }),
+        check(&json!({ "protocol": null })),
+        check(&json!({ "protocol": "" })),
+        check(&json!({ "proxy_protocol": null })),
+        check(&json!({ "proxy_protocol": false })),
     ] {
         assert_eq!(differs(&same, &service()), Difference::Nothing, "{same}");
     }
+}
+
+#[test]
+fn a_type_that_is_not_told_is_the_default_one() {
+    for kind in [json!(""), json!(null)] {
+        let live = super::live(&json!({ "type": kind }));
+        assert_eq!(live.kind, crate::api::load_balancers::Kind::Regional);
+    }
+}
+
+#[test]
+fn numbers_of_zero_are_not_told() {
+    let live = super::live(&check(&json!({ "check_interval_seconds": 0, "healthy_threshold": null, "port": 0 })));
+    let check = live.health_check;
+    assert_eq!((check.check_interval_seconds, check.healthy_threshold, check.port), (None, None, 80));
+}
+
+#[test]
+fn the_proxy_protocol_of_a_check_is_a_difference() {
+    assert_eq!(differs(&check(&json!({ "proxy_protocol": true })), &service()), Difference::Everything);
+    // A check of one's own leaves it to the load balancer.
+    let own = service().with_annotation(key::HEALTH_OVERRIDE.name, "");
+    let shown = |proxy: bool| check(&json!({ "protocol": "tcp", "port": 30_080, "path": "", "proxy_protocol": proxy }));
+    assert_eq!(differs(&shown(true), &own), Difference::Nothing);
+    assert_eq!(differs(&shown(false), &own), Difference::Nothing);
 }
 
 #[test]
@@ -82,52 +119,51 @@ fn everything_else_is_written_as_a_whole() {
 #[test]
 fn a_size_that_nobody_asks_for_stays() {
     assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &service()), Difference::Nothing);
-    let five = service().with_annotation(key::SIZE_UNIT, "5");
+    let five = service().with_annotation(key::SIZE_UNIT.name, "5");
     assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &five), Difference::Nothing);
     assert_eq!(differs(&json!({}), &five), Difference::Everything);
-    let large = service().with_annotation(key::SIZE_SLUG, "lb-large");
+    let large = service().with_annotation(key::SIZE_SLUG.name, "lb-large");
     assert_eq!(differs(&json!({ "size_unit": 6 }), &large), Difference::Nothing);
 }
 
 #[test]
 fn what_nobody_manages_is_handed_on() {
-    let live = live(&json!({ "size_unit": 5, "domains": [{ "name": "a.example" }], "target_load_balancer_ids": [] }));
+    let live = live(&json!({ "size_unit": 5, "domains": [{ "name": "a.example" }] }));
     let (wish, _) = wished_of(&service(), &live);
     let spec = json!(wish.spec);
     for (name, value) in [
         ("project_id", json!("9cc10173-e9ea-4176-9dbc-a4cee4c4ff30")),
         ("tls_cipher_policy", json!("STRONG")),
         ("size_unit", json!(5)),
-        ("domains", json!([{ "name": "a.example" }])),
-        ("target_load_balancer_ids", json!([])),
         ("vpc_uuid", json!("c33931f2-a26a-4e61-b85c-4e95a2ec431b")),
         ("region", json!("nyc3")),
     ] {
         assert_eq!(spec[name], value, "{name}");
     }
     assert_eq!((spec.get("ip"), spec.get("status"), spec.get("size")), (None, None, None));
+    assert_eq!(spec.get("domains"), None, "only global load balancers have them");
 }
 
 #[test]
 fn what_cannot_be_changed_stays_with_a_warning() {
     for (service, live, warning) in [
         (
-            service().with_annotation(key::TYPE, "REGIONAL"),
+            service().with_annotation(key::TYPE.name, "REGIONAL"),
             json!({}),
             "type stays REGIONAL_NETWORK: it cannot become REGIONAL once the load balancer is built",
         ),
         (
-            service().with_annotation(key::NETWORK, "INTERNAL"),
+            service().with_annotation(key::NETWORK.name, "INTERNAL"),
             json!({}),
             "network stays EXTERNAL: it cannot become INTERNAL once the load balancer is built",
         ),
         (
-            service().with_annotation(key::NETWORK_STACK, "DUALSTACK"),
+            service().with_annotation(key::NETWORK_STACK.name, "DUALSTACK"),
             json!({}),
             "network stack stays IPV4: it cannot become DUALSTACK once the load balancer is built",
         ),
         (
-            service().with_annotation(key::NETWORK_STACK, "IPV4"),
+            service().with_annotation(key::NETWORK_STACK.name, "IPV4"),
             json!({ "network_stack": "DUALSTACK" }),
             "network stack stays DUALSTACK: it cannot become IPV4 once the load balancer is built",
         ),

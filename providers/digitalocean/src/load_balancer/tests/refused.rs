@@ -13,29 +13,26 @@ fn check(service: LoadBalancer, key: &str, value: &str, allowed: &str) {
 #[test]
 fn words_are_one_of_a_few() {
     for (key, allowed) in [
-        (key::TYPE, "REGIONAL or REGIONAL_NETWORK"),
-        (key::NETWORK, "EXTERNAL or INTERNAL"),
-        (key::NETWORK_STACK, "IPV4 or DUALSTACK"),
-        (key::SIZE_SLUG, "lb-small, lb-medium or lb-large"),
+        (key::TYPE.name, "REGIONAL or REGIONAL_NETWORK"),
+        (key::NETWORK.name, "EXTERNAL or INTERNAL"),
+        (key::NETWORK_STACK.name, "IPV4 or DUALSTACK"),
+        (key::SIZE_SLUG.name, "lb-small, lb-medium or lb-large"),
     ] {
         for value in ["regional", "internal", "x"] {
             check(service(), key, value, allowed);
         }
     }
-    check(regional(), key::PROTOCOL, "sctp", "tcp, http, https or http2 (for http3 there is an annotation of its own)");
-    check(
-        regional(),
-        key::PROTOCOL,
-        "http3",
-        "tcp, http, https or http2 (for http3 there is an annotation of its own)",
-    );
-    let overridden = service().with_annotation(key::HEALTH_OVERRIDE, "true");
-    check(overridden, key::HEALTH_PROTOCOL, "udp", "tcp, http or https");
+    for value in ["sctp", "http3"] {
+        let allowed = "tcp, http, https or http2 (for http3 there is an annotation of its own)";
+        check(regional(), key::PROTOCOL.name, value, allowed);
+    }
+    let overridden = service().with_annotation(key::HEALTH_OVERRIDE.name, "true");
+    check(overridden, key::HEALTH_PROTOCOL.name, "udp", "tcp, http or https");
 }
 
 #[test]
 fn booleans_are_those_that_the_vendor_takes() {
-    for key in [key::REDIRECT, key::NO_DNS_RECORDS, key::PROXY_PROTOCOL, key::KEEPALIVE] {
+    for key in [key::REDIRECT.name, key::NO_DNS_RECORDS.name, key::PROXY_PROTOCOL.name, key::KEEPALIVE.name] {
         for value in ["yes", "on", "tRUE", "2"] {
             check(service(), key, value, "true or false");
         }
@@ -44,39 +41,39 @@ fn booleans_are_those_that_the_vendor_takes() {
 
 #[test]
 fn numbers_are_within_bounds() {
-    for (key, least, most) in [
-        (key::HEALTH_INTERVAL, 3, 300),
-        (key::HEALTH_TIMEOUT, 3, 300),
-        (key::HEALTH_UNHEALTHY, 2, 10),
-        (key::HEALTH_HEALTHY, 2, 10),
-    ] {
+    for (key, least, most) in [(key::HEALTH_UNHEALTHY.name, 2, 10), (key::HEALTH_HEALTHY.name, 2, 10)] {
         for value in ["x", "0", &(least - 1).to_string(), &(most + 1).to_string(), "3.5", "-3"] {
             check(service(), key, value, &format!("a whole number from {least} to {most}"));
         }
     }
+    for key in [key::HEALTH_INTERVAL.name, key::HEALTH_TIMEOUT.name] {
+        for value in ["2", "301", "0", "3s"] {
+            check(service(), key, value, "a whole number from 3 to 300");
+        }
+    }
     for value in ["101", "-1", "three"] {
-        check(service(), key::SIZE_UNIT, value, "a whole number from 0 to 100");
+        check(service(), key::SIZE_UNIT.name, value, "a whole number from 0 to 100");
     }
     for value in ["29", "601", "1m", "-1"] {
-        check(service(), key::IDLE_TIMEOUT, value, "a whole number of seconds from 30 to 600");
+        check(service(), key::IDLE_TIMEOUT.name, value, "a whole number of seconds from 30 to 600");
     }
 }
 
 #[test]
 fn ports_are_ports() {
-    for key in [key::HTTP_PORTS, key::TLS_PORTS, key::HTTP2_PORTS] {
+    for key in [key::HTTP_PORTS.name, key::TLS_PORTS.name, key::HTTP2_PORTS.name] {
         for value in ["x", "80,,81", "80;81", "0", "65536", "-1", "http"] {
             check(regional(), key, value, "a list of ports such as 80,8080");
         }
     }
     for value in ["80,81", "0", "x"] {
-        check(regional(), key::HTTP3_PORT, value, "one port, a whole number from 1 to 65535");
-        let overridden = service().with_annotation(key::HEALTH_OVERRIDE, "");
-        check(overridden, key::HEALTH_PORT, value, "one port, a whole number from 1 to 65535");
+        check(regional(), key::HTTP3_PORT.name, value, "one port, a whole number from 1 to 65535");
+        let overridden = service().with_annotation(key::HEALTH_OVERRIDE.name, "");
+        check(overridden, key::HEALTH_PORT.name, value, "one port, a whole number from 1 to 65535");
     }
-    let overridden = service().with_annotation(key::HEALTH_OVERRIDE, "");
-    check(overridden.clone(), key::HEALTH_PORT, "81", "a TCP port of the Service");
-    check(overridden, key::HEALTH_PATH, "healthz", "a path that begins with /");
+    let overridden = service().with_annotation(key::HEALTH_OVERRIDE.name, "");
+    check(overridden.clone(), key::HEALTH_PORT.name, "81", "a TCP port of the Service");
+    check(overridden, key::HEALTH_PATH.name, "healthz", "a path that begins with /");
 }
 
 #[test]
@@ -84,20 +81,21 @@ fn names_addresses_and_ids_have_their_form() {
     let name = "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and does \
         not end with a dash";
     for value in ["-web", "web-", "web_1", "wéb", "../x", "a b", "${HOME}"] {
-        check(service(), key::NAME, value, name);
+        check(service(), key::NAME.name, value, name);
     }
     assert!(
-        refusal(&service().with_annotation(key::NAME, "x".repeat(256))).contains("x\"… is not a name of at most 255")
+        refusal(&service().with_annotation(key::NAME.name, "x".repeat(256)))
+            .contains("x\"… is not a name of at most 255")
     );
     for value in ["300.0.0.1", "2001:db8::1", "web"] {
-        check(service(), key::IP, value, "an IPv4 address");
+        check(service(), key::IP.name, value, "an IPv4 address");
     }
-    check(service(), key::SUBNET, "subnet-1", "the UUID of a subnet");
-    check(regional(), key::CERTIFICATE_ID, "my-certificate", "the UUID of a certificate");
+    check(service(), key::SUBNET.name, "subnet-1", "the UUID of a subnet");
+    check(regional(), key::CERTIFICATE_ID.name, "my-certificate", "the UUID of a certificate");
     for value in ["192.0.2.1", "lb_1.example.com", "-lb.example.com", "lb..example.com"] {
-        check(service(), key::HOSTNAME, value, "a DNS name such as lb.example.com");
+        check(service(), key::HOSTNAME.name, value, "a DNS name such as lb.example.com");
     }
-    for key in [key::ALLOW_RULES, key::DENY_RULES] {
+    for key in [key::ALLOW_RULES.name, key::DENY_RULES.name] {
         for value in ["1.2.3.4", "ip:1.2.3", "cidr:1.2.3.4", "cidr:1.2.3.4/33", "host:x", "ip:1.2.3.4;ip:1.2.3.5"] {
             check(service(), key, value, "a list such as ip:192.0.2.1,cidr:198.51.100.0/24");
         }
@@ -106,30 +104,33 @@ fn names_addresses_and_ids_have_their_form() {
 
 #[test]
 fn what_belongs_together_is_asked_for_together() {
-    let cookies = regional().with_annotation(key::STICKY_TYPE, "cookies");
-    let why = |missing: &str| format!("annotation {}: \"cookies\" needs annotation {missing}", key::STICKY_TYPE);
-    assert_eq!(refusal(&cookies), why(key::STICKY_COOKIE_NAME));
-    let named = cookies.with_annotation(key::STICKY_COOKIE_NAME, "LB");
-    assert_eq!(refusal(&named), why(key::STICKY_COOKIE_TTL));
-    check(named, key::STICKY_COOKIE_TTL, "5m", "a whole number from 1 to 4294967295");
+    let cookies = regional().with_annotation(key::STICKY_TYPE.name, "cookies");
+    let why = |missing: &str| format!("annotation {}: \"cookies\" needs annotation {missing}", key::STICKY_TYPE.name);
+    assert_eq!(refusal(&cookies), why(key::STICKY_COOKIE_NAME.name));
+    for value in ["L", &"x".repeat(41)] {
+        check(cookies.clone(), key::STICKY_COOKIE_NAME.name, value, "a name of 2 to 40 characters");
+    }
+    let named = cookies.with_annotation(key::STICKY_COOKIE_NAME.name, "LB");
+    assert_eq!(refusal(&named), why(key::STICKY_COOKIE_TTL.name));
+    check(named, key::STICKY_COOKIE_TTL.name, "5m", "a whole number from 1 to 4294967295");
 
-    let sizes = service().with_annotation(key::SIZE_SLUG, "lb-large").with_annotation(key::SIZE_UNIT, "3");
-    let both = format!("annotations {} and {} cannot both be set", key::SIZE_SLUG, key::SIZE_UNIT);
+    let sizes = service().with_annotation(key::SIZE_SLUG.name, "lb-large").with_annotation(key::SIZE_UNIT.name, "3");
+    let both = format!("annotations {} and {} cannot both be set", key::SIZE_SLUG.name, key::SIZE_UNIT.name);
     assert_eq!(refusal(&sizes), both);
 }
 
 #[test]
 fn what_excludes_each_other_is_refused() {
-    let internal = service().with_annotation(key::NETWORK, "INTERNAL");
-    check(internal, key::NETWORK_STACK, "DUALSTACK", "possible with an INTERNAL load balancer: IPV4");
+    let internal = service().with_annotation(key::NETWORK.name, "INTERNAL");
+    check(internal, key::NETWORK_STACK.name, "DUALSTACK", "possible with an INTERNAL load balancer: IPV4");
     check(
         service(),
-        key::NETWORK_STACK,
+        key::NETWORK_STACK.name,
         "DUALSTACK",
         "possible while a node lacks a public IPv6 address: IPV4, or a load balancer of type REGIONAL",
     );
     let certificate =
-        regional().with_annotation(key::CERTIFICATE_NAME, "web").with_annotation(key::TLS_PASSTHROUGH, "1");
+        regional().with_annotation(key::CERTIFICATE_NAME.name, "web").with_annotation(key::TLS_PASSTHROUGH.name, "1");
     assert!(refusal(&certificate).contains("cannot both be set"));
 }
 
@@ -137,9 +138,9 @@ fn what_excludes_each_other_is_refused() {
 fn a_name_that_proves_whose_it_is_cannot_be_chosen_by_another() {
     let allowed = "free to choose: it is what the load balancer of the Service with this UID is called by default";
     let of_another = "a1f2e3d4c5b6a79880910a1b2c3d4e5f";
-    check(service(), key::NAME, of_another, allowed);
-    check(service(), key::NAME, &of_another.to_uppercase(), allowed);
+    check(service(), key::NAME.name, of_another, allowed);
+    check(service(), key::NAME.name, &of_another.to_uppercase(), allowed);
     for free in [super::NAME, "a1f2e3d4c5b6a79880910a1b2c3d4e5", "b1f2e3d4c5b6a79880910a1b2c3d4e5f", "adeadbeef"] {
-        assert_eq!(super::wished(&service().with_annotation(key::NAME, free)).0["name"], free);
+        assert_eq!(super::wished(&service().with_annotation(key::NAME.name, free)).0["name"], free);
     }
 }

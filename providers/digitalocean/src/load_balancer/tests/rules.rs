@@ -28,7 +28,7 @@ fn rules(service: &LoadBalancer) -> Vec<String> {
 }
 
 fn with_certificate() -> LoadBalancer {
-    regional().with_annotation(key::CERTIFICATE_ID, CERTIFICATE)
+    regional().with_annotation(key::CERTIFICATE_ID.name, CERTIFICATE)
 }
 
 #[test]
@@ -45,37 +45,39 @@ fn a_proxy_uses_node_ports() {
 
 #[test]
 fn a_certificate_implies_https_on_443() {
-    let service = with_certificate().with_annotation(key::PROTOCOL, "http");
+    let service = with_certificate().with_annotation(key::PROTOCOL.name, "http");
     assert_eq!(rules(&service), ["http 80 → http 30080", "https 443 → http 30443 with C"]);
 }
 
 #[test]
 fn http2_on_443_takes_the_place_of_implied_https() {
-    let service = with_certificate().with_annotation(key::HTTP2_PORTS, "443");
+    let service = with_certificate().with_annotation(key::HTTP2_PORTS.name, "443");
     assert_eq!(rules(&service), ["tcp 80 → tcp 30080", "http2 443 → http 30443 with C"]);
 }
 
 #[test]
 fn listed_ports_take_the_place_of_the_implied_one() {
-    let service = with_certificate().with_annotation(key::TLS_PORTS, "80");
+    let service = with_certificate().with_annotation(key::TLS_PORTS.name, "80");
     assert_eq!(rules(&service), ["https 80 → http 30080 with C", "tcp 443 → tcp 30443"]);
 }
 
 #[test]
 fn tls_that_is_passed_through_keeps_its_protocol() {
-    let service = regional().with_annotation(key::TLS_PASSTHROUGH, "true").with_annotation(key::HTTP_PORTS, "80");
+    let service =
+        regional().with_annotation(key::TLS_PASSTHROUGH.name, "true").with_annotation(key::HTTP_PORTS.name, "80");
     assert_eq!(rules(&service), ["http 80 → http 30080", "https 443 → https 30443 through"]);
 }
 
 #[test]
 fn white_space_between_ports_is_no_harm() {
-    let service = regional().with_annotation(key::HTTP_PORTS, " 80, 443 ");
+    let service = regional().with_annotation(key::HTTP_PORTS.name, " 80, 443 ");
     assert_eq!(rules(&service), ["http 80 → http 30080", "http 443 → http 30443"]);
 }
 
 #[test]
 fn http3_comes_beside_https() {
-    let service = with_certificate().with_annotation(key::TLS_PORTS, "443").with_annotation(key::HTTP3_PORT, "443");
+    let service =
+        with_certificate().with_annotation(key::TLS_PORTS.name, "443").with_annotation(key::HTTP3_PORT.name, "443");
     let expected = ["tcp 80 → tcp 30080", "https 443 → http 30443 with C", "http3 443 → http 30443 with C"];
     assert_eq!(rules(&service), expected);
 }
@@ -94,15 +96,18 @@ fn ports_that_cannot_be_served_are_refused() {
 
 #[test]
 fn contradictions_about_tls_are_refused() {
-    let doubled = regional().with_annotation(key::TLS_PORTS, "80,443").with_annotation(key::HTTP_PORTS, "80");
-    let both =
-        format!("annotations {} and {} both list 80: a port can be in one of them", key::HTTP_PORTS, key::TLS_PORTS);
+    let doubled = regional().with_annotation(key::TLS_PORTS.name, "80,443").with_annotation(key::HTTP_PORTS.name, "80");
+    let both = format!(
+        "annotations {} and {} both list 80: a port can be in one of them",
+        key::HTTP_PORTS.name,
+        key::TLS_PORTS.name
+    );
     assert_eq!(refusal(&doubled), both);
-    let both = with_certificate().with_annotation(key::TLS_PASSTHROUGH, "true");
-    let why = format!("annotations {} and {} cannot both be set", key::TLS_PASSTHROUGH, key::CERTIFICATE_ID);
+    let both = with_certificate().with_annotation(key::TLS_PASSTHROUGH.name, "true");
+    let why = format!("annotations {} and {} cannot both be set", key::TLS_PASSTHROUGH.name, key::CERTIFICATE_ID.name);
     assert_eq!(refusal(&both), why);
-    let neither = regional().with_annotation(key::TLS_PORTS, "443");
+    let neither = regional().with_annotation(key::TLS_PORTS.name, "443");
     assert!(refusal(&neither).starts_with("port 443 is to speak TLS: set one of the annotations"));
-    let http3 = regional().with_annotation(key::HTTP3_PORT, "443");
+    let http3 = regional().with_annotation(key::HTTP3_PORT.name, "443");
     assert!(refusal(&http3).contains("needs a certificate"));
 }

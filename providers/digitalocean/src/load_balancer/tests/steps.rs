@@ -97,10 +97,10 @@ fn the_clusters_tag_is_put_on_where_the_cloud_shows_that_it_lacks() {
 #[test]
 fn another_id_in_the_annotation_is_ignored_with_a_warning() {
     let host = Host::new().answers(|_| answer(200, one(&shown())));
-    let service = remembering(ID).with_annotation(key::ID, OTHER_ID);
+    let service = remembering(ID).with_annotation(key::ID.name, OTHER_ID);
     let Ok(Progress::Ready(standing)) = ensure(&host, &service) else { panic!("not ready") };
-    assert_eq!(standing.annotations[0], (key::ID.to_owned(), ID.to_owned()));
-    let text = format!("LoadBalancerIdIgnored: annotation {}: {OTHER_ID:?} is ignored: this Service has", key::ID);
+    assert_eq!(standing.annotations[0], (key::ID.name.to_owned(), ID.to_owned()));
+    let text = format!("LoadBalancerIdIgnored: annotation {}: {OTHER_ID:?} is ignored: this Service has", key::ID.name);
     assert!(warnings(&host.notices())[0].starts_with(&text));
     assert_eq!(host.requests(), [format!("GET api /v2/load_balancers/{ID}")]);
 }
@@ -154,7 +154,7 @@ fn what_could_not_be_created_may_be_adopted_later() {
     };
     let named = |since: u64| LoadBalancer {
         current: vec![Ingress::ip("203.0.113.5")],
-        ..remembering(&format!("creating {NAME} since {since}")).with_annotation(key::ID, OTHER_ID)
+        ..remembering(&format!("creating {NAME} since {since}")).with_annotation(key::ID.name, OTHER_ID)
     };
     // What was announced a moment ago may have been sent: it comes first.
     assert!(matches!(ensure(&cloud(), &named(990)), Err(Error::Invalid(why)) if why.contains("422 enough")));
@@ -176,4 +176,72 @@ fn lists_are_read_to_their_end() {
     };
     assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
     assert_eq!(host.requests().len(), 3);
+}
+
+/// What becomes of a creation that was announced at `since`, at second 1,000, and what was sent.
+fn announced(since: u64) -> (Option<String>, Vec<String>) {
+    let host = Host::new().at(1_000).answers(|request| match request.body {
+        None => answer(200, json!({ "load_balancers": [] }).to_string()),
+        Some(_) => answer(202, one(&shown())),
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since {since}")))
+    else {
+        panic!("not pending")
+    };
+    (unfinished.standing.memo, host.requests())
+}
+
+#[test]
+fn a_creation_that_goes_out_late_is_announced_anew() {
+    let list = "GET api /v2/load_balancers?page=1&per_page=200".to_owned();
+    let anew = (Some(format!("creating {NAME} since 1000")), vec![list.clone()]);
+    assert_eq!(announced(939), anew);
+    assert_eq!(announced(1_001), anew, "a clock was set back");
+    let begun = (Some(ID.to_owned()), vec![list, "POST api /v2/load_balancers".to_owned()]);
+    assert_eq!(announced(940), begun);
+    assert_eq!(announced(1_000), begun);
+}
+
+#[test]
+fn a_stranger_without_a_type_hides_nothing() {
+    let stranger = json!({ "id": OTHER_ID, "name": "stranger", "status": "active", "type": null });
+    let host = Host::new().at(1_000).answers(move |_| {
+        answer(200, json!({ "load_balancers": [stranger, { "id": ID, "name": NAME, "type": "" }] }).to_string())
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
+        panic!("not found")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+}
+
+#[test]
+fn an_adopted_load_balancer_gets_the_clusters_tag_once() {
+    let host = Host::new().setting("clusterId", "c-1").answers(|request| match &request.body {
+        Some(_) => answer(204, ""),
+        None => answer(200, one(&shown())),
+    });
+    let adopted = LoadBalancer { current: vec![Ingress::ip("203.0.113.5")], ..service() };
+    let mut service = adopted.with_annotation(key::ID.name, ID);
+    let mut memos = Vec::new();
+    while let Progress::Pending(unfinished) = ensure(&host, &service).unwrap() {
+        memos.push(unfinished.standing.memo.clone().unwrap());
+        service = service.after(unfinished.standing);
+    }
+    assert_eq!(memos, [format!("tag {ID}"), ID.to_owned()], "its id alone is what no other Service may have");
+    assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
+    let writes: Vec<_> = host.requests().into_iter().filter(|it| !it.starts_with("GET ")).collect();
+    assert_eq!(writes, ["POST api /v2/tags/k8s:c-1/resources"]);
+}
+
+#[test]
+fn a_tag_that_may_not_be_put_on_is_a_warning() {
+    let host = Host::new().setting("clusterId", "c-1").answers(|request| match &request.body {
+        Some(_) => answer(403, r#"{ "id": "forbidden", "message": "missing scope" }"#),
+        None => answer(200, one(&shown())),
+    });
+    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("tag {ID}"))) else {
+        panic!("it was kept from its traffic")
+    };
+    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert!(warnings(&host.notices())[0].starts_with(&format!("LoadBalancerNotTagged: load balancer {ID}")));
 }

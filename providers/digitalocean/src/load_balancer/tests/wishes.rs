@@ -46,26 +46,31 @@ fn a_service_without_annotations_gets_the_vendors_defaults() {
 #[test]
 fn every_annotation_with_a_value_finds_its_attribute() {
     for (key, value, pointer, expected) in [
-        (key::NAME, "web.example.com", "/name", json!("web.example.com")),
-        (key::TYPE, "REGIONAL_NETWORK", "/type", json!("REGIONAL_NETWORK")),
-        (key::NETWORK, "INTERNAL", "/network", json!("INTERNAL")),
-        (key::NETWORK_STACK, "IPV4", "/network_stack", json!("IPV4")),
-        (key::IP, " 198.51.100.7 ", "/ip", json!("198.51.100.7")),
-        (key::SUBNET, super::OTHER_ID, "/subnet_uuid", json!(super::OTHER_ID)),
-        (key::ALGORITHM, "least_connections", "/algorithm", json!("least_connections")),
-        (key::SIZE_SLUG, "lb-large", "/size", json!("lb-large")),
-        (key::SIZE_UNIT, "3", "/size_unit", json!(3)),
-        (key::REDIRECT, "TRUE", "/redirect_http_to_https", json!(true)),
-        (key::NO_DNS_RECORDS, "1", "/disable_lets_encrypt_dns_records", json!(true)),
-        (key::PROXY_PROTOCOL, "t", "/enable_proxy_protocol", json!(true)),
-        (key::KEEPALIVE, "T", "/enable_backend_keepalive", json!(true)),
-        (key::IDLE_TIMEOUT, "600", "/http_idle_timeout_seconds", json!(600)),
-        (key::DENY_RULES, "ip:1.2.3.4, cidr:2.3.0.0/16", "/firewall/deny", json!(["cidr:2.3.0.0/16", "ip:1.2.3.4"])),
-        (key::ALLOW_RULES, "cidr:2001:db8::/32", "/firewall/allow", json!(["cidr:2001:db8::/32"])),
-        (key::HEALTH_INTERVAL, "10", "/health_check/check_interval_seconds", json!(10)),
-        (key::HEALTH_TIMEOUT, "300", "/health_check/response_timeout_seconds", json!(300)),
-        (key::HEALTH_UNHEALTHY, "2", "/health_check/unhealthy_threshold", json!(2)),
-        (key::HEALTH_HEALTHY, "10", "/health_check/healthy_threshold", json!(10)),
+        (key::NAME.name, "web.example.com", "/name", json!("web.example.com")),
+        (key::TYPE.name, "REGIONAL_NETWORK", "/type", json!("REGIONAL_NETWORK")),
+        (key::NETWORK.name, "INTERNAL", "/network", json!("INTERNAL")),
+        (key::NETWORK_STACK.name, "IPV4", "/network_stack", json!("IPV4")),
+        (key::IP.name, " 198.51.100.7 ", "/ip", json!("198.51.100.7")),
+        (key::SUBNET.name, super::OTHER_ID, "/subnet_uuid", json!(super::OTHER_ID)),
+        (key::ALGORITHM.name, "least_connections", "/algorithm", json!("least_connections")),
+        (key::SIZE_SLUG.name, "lb-large", "/size", json!("lb-large")),
+        (key::SIZE_UNIT.name, "3", "/size_unit", json!(3)),
+        (key::REDIRECT.name, "TRUE", "/redirect_http_to_https", json!(true)),
+        (key::NO_DNS_RECORDS.name, "1", "/disable_lets_encrypt_dns_records", json!(true)),
+        (key::PROXY_PROTOCOL.name, "t", "/enable_proxy_protocol", json!(true)),
+        (key::KEEPALIVE.name, "T", "/enable_backend_keepalive", json!(true)),
+        (key::IDLE_TIMEOUT.name, "600", "/http_idle_timeout_seconds", json!(600)),
+        (
+            key::DENY_RULES.name,
+            "ip:1.2.3.4, cidr:2.3.0.0/16",
+            "/firewall/deny",
+            json!(["cidr:2.3.0.0/16", "ip:1.2.3.4"]),
+        ),
+        (key::ALLOW_RULES.name, "cidr:2001:db8::/32", "/firewall/allow", json!(["cidr:2001:db8::/32"])),
+        (key::HEALTH_INTERVAL.name, "10", "/health_check/check_interval_seconds", json!(10)),
+        (key::HEALTH_TIMEOUT.name, "300", "/health_check/response_timeout_seconds", json!(300)),
+        (key::HEALTH_UNHEALTHY.name, "2", "/health_check/unhealthy_threshold", json!(2)),
+        (key::HEALTH_HEALTHY.name, "10", "/health_check/healthy_threshold", json!(10)),
     ] {
         assert_eq!(part(&service().with_annotation(key, value), pointer), expected, "{key}");
     }
@@ -74,16 +79,16 @@ fn every_annotation_with_a_value_finds_its_attribute() {
 #[test]
 fn sticky_sessions_need_a_cookie() {
     let service = regional()
-        .with_annotation(key::STICKY_TYPE, "cookies")
-        .with_annotation(key::STICKY_COOKIE_NAME, "LB")
-        .with_annotation(key::STICKY_COOKIE_TTL, "300");
+        .with_annotation(key::STICKY_TYPE.name, "cookies")
+        .with_annotation(key::STICKY_COOKIE_NAME.name, "LB")
+        .with_annotation(key::STICKY_COOKIE_TTL.name, "300");
     let cookies = json!({ "type": "cookies", "cookie_name": "LB", "cookie_ttl_seconds": 300 });
     assert_eq!(part(&service, "/sticky_sessions"), cookies);
 }
 
 #[test]
 fn an_empty_value_is_as_good_as_none() {
-    let service = service().with_annotation(key::SIZE_UNIT, "").with_annotation(key::TYPE, " ");
+    let service = service().with_annotation(key::SIZE_UNIT.name, "").with_annotation(key::TYPE.name, " ");
     assert_eq!(wished(&service), wished(&super::service()));
 }
 
@@ -100,23 +105,23 @@ fn an_overridden_check_asks_a_port_of_the_service() {
     let service = LoadBalancer { ports: vec![udp], ..service() }
         .with_port(Port::new(Protocol::Tcp, 80, 30_080))
         .with_port(Port::new(Protocol::Tcp, 81, 30_081))
-        .with_annotation(key::HEALTH_OVERRIDE, "true");
+        .with_annotation(key::HEALTH_OVERRIDE.name, "true");
     let check = |service: &LoadBalancer| {
         let check = part(service, "/health_check");
         (check["protocol"].clone(), check["port"].clone(), check["path"].clone(), check["proxy_protocol"].clone())
     };
     assert_eq!(check(&service), (json!("tcp"), json!(30_080), json!(null), json!(null)));
-    let service = service.with_annotation(key::HEALTH_PORT, "81").with_annotation(key::HEALTH_PATH, "/well");
+    let service = service.with_annotation(key::HEALTH_PORT.name, "81").with_annotation(key::HEALTH_PATH.name, "/well");
     assert_eq!(check(&service), (json!("http"), json!(30_081), json!("/well"), json!(null)));
-    let service = service.with_annotation(key::HEALTH_PROTOCOL, "https");
+    let service = service.with_annotation(key::HEALTH_PROTOCOL.name, "https");
     assert_eq!(check(&service), (json!("https"), json!(30_081), json!("/well"), json!(null)));
 }
 
 #[test]
 fn source_ranges_take_the_place_of_the_annotation() {
     let service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() }
-        .with_annotation(key::ALLOW_RULES, "ip:1.2.3.4")
-        .with_annotation(key::DENY_RULES, "ip:10.0.0.1");
+        .with_annotation(key::ALLOW_RULES.name, "ip:1.2.3.4")
+        .with_annotation(key::DENY_RULES.name, "ip:10.0.0.1");
     let firewall = json!({ "allow": ["cidr:10.0.0.0/8"], "deny": ["ip:10.0.0.1"] });
     assert_eq!(part(&service, "/firewall"), firewall);
 }
@@ -130,7 +135,7 @@ fn dual_stack_needs_nodes_with_both_families_where_packets_are_passed_through() 
     };
     let service = LoadBalancer { nodes: vec![dual(1), dual(2)], ..service() };
     assert_eq!(part(&service, "/network_stack"), json!("DUALSTACK"));
-    let internal = service.clone().with_annotation(key::NETWORK, "INTERNAL");
+    let internal = service.clone().with_annotation(key::NETWORK.name, "INTERNAL");
     assert_eq!(part(&internal, "/network_stack"), json!("IPV4"));
     assert_eq!(part(&service.with_node(worker(3)), "/network_stack"), json!("IPV4"));
     assert_eq!(part(&regional(), "/network_stack"), json!("DUALSTACK"));
@@ -144,9 +149,9 @@ fn each_kind_takes_the_nodes_that_it_reaches() {
     unknown.provider_id = None;
     let all = service().with_node(private_only).with_node(without).with_node(unknown);
     for (annotation, droplets) in [
-        ((key::TYPE, "REGIONAL_NETWORK"), json!([1])),
-        ((key::TYPE, "REGIONAL"), json!([1, 2])),
-        ((key::NETWORK, "INTERNAL"), json!([1, 2, 3])),
+        ((key::TYPE.name, "REGIONAL_NETWORK"), json!([1])),
+        ((key::TYPE.name, "REGIONAL"), json!([1, 2])),
+        ((key::NETWORK.name, "INTERNAL"), json!([1, 2, 3])),
     ] {
         let (spec, warnings) = wished(&all.clone().with_annotation(annotation.0, annotation.1));
         assert_eq!(spec["droplet_ids"], droplets, "{annotation:?}");
