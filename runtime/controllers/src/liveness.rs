@@ -17,8 +17,11 @@ pub const STUCK: Duration = Duration::from_secs(2 * 3600);
 /// Whether a controller gets anywhere. Clones share it; a controller that does not run is not stuck.
 #[derive(Clone, Default)]
 pub struct Liveness {
-    signs: Arc<Mutex<Vec<Box<dyn Fn() -> Duration + Send + Sync>>>>,
+    signs: Arc<Mutex<Vec<Sign>>>,
 }
+
+/// For how long a part of a controller has had work and finished none.
+type Sign = Box<dyn Fn() -> Duration + Send + Sync>;
 
 /// A loop that tells when it begins a round.
 pub(crate) struct Pulse {
@@ -32,7 +35,7 @@ impl Liveness {
         lock(&self.signs).iter().any(|stalled| stalled() > STUCK)
     }
 
-    /// Watches a part. `stalled` is quick, and says for how long it has had work and finished none.
+    /// Watches a part. `stalled` is a [`Sign`], and quick.
     pub(crate) fn watch(&self, stalled: impl Fn() -> Duration + Send + Sync + 'static) {
         lock(&self.signs).push(Box::new(stalled));
     }

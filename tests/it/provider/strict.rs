@@ -68,7 +68,7 @@ async fn more_nodes_than_the_account_allows_are_refused() {
     rig.cloud.load_balancers().behave(|it| it.targets = Some(10));
     let mut service = Service::new(&rig);
     service.wish.nodes = (1..=11).map(worker).collect();
-    assert_eq!(service.invalid().await.contains("at most 10 droplets"), true);
+    assert!(service.invalid().await.contains("at most 10 droplets"));
     service.wish.nodes.pop();
     service.served().await;
     service.wish.nodes.push(worker(11));

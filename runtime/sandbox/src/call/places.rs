@@ -84,7 +84,7 @@ mod tests {
         for all in 1..=100 {
             for capabilities in [[].as_slice(), &BOTH[..1], &BOTH[1..], &BOTH] {
                 let places = Places::new(all, capabilities);
-                assert_eq!(taken(&places, &vec![None; 200]), all, "{all} for {capabilities:?}");
+                assert_eq!(taken(&places, &[None; 200]), all, "{all} for {capabilities:?}");
             }
         }
     }
