@@ -313,7 +313,10 @@ pub(crate) enum Crash {
 impl Texts for Crash {
     fn each(&self, visit: &mut dyn FnMut(&str)) {
         match self {
-            Self::Trap(text) => text.each(visit),
+            Self::Trap { text, printed } => {
+                text.each(visit);
+                printed.each(visit);
+            }
             Self::Cpu | Self::Memory | Self::Wall | Self::Panic => {}
         }
     }
