@@ -27,7 +27,7 @@ struct Credential {
 impl Credential {
     /// Another credential: whoever asks next asks the cloud.
     fn becomes(&self, account: &str) {
-        account.clone_into(&mut self.account.lock().unwrap());
+        account.clone_into(&mut self.account.lock().expect("nothing panics while it is held"));
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -35,7 +35,7 @@ impl Credential {
 #[async_trait]
 impl Identity for Credential {
     async fn identity(&self) -> cloud_provider::Result<Option<String>> {
-        Ok(Some(self.account.lock().unwrap().clone()))
+        Ok(Some(self.account.lock().expect("nothing panics while it is held").clone()))
     }
 
     fn version(&self) -> u64 {
@@ -49,19 +49,20 @@ fn leases(cluster: &Cluster) -> Api<Lease> {
 
 /// Makes the Lease, as whoever leads would.
 async fn make(cluster: &Cluster) -> Lease {
-    let lease: Lease = serde_json::from_value(json!({ "metadata": { "name": LEASE } })).unwrap();
-    leases(cluster).create(&PostParams::default(), &lease).await.unwrap()
+    let lease: Lease = serde_json::from_value(json!({ "metadata": { "name": LEASE } })).expect("it is a Lease");
+    leases(cluster).create(&PostParams::default(), &lease).await.expect("the Lease is created")
 }
 
 /// Deletes the Lease and makes it anew.
 async fn make_anew(cluster: &Cluster) -> Lease {
-    leases(cluster).delete(LEASE, &DeleteParams::default()).await.unwrap();
+    leases(cluster).delete(LEASE, &DeleteParams::default()).await.expect("the Lease is deleted");
     make(cluster).await
 }
 
 /// The account that the Lease holds.
 async fn held(cluster: &Cluster) -> Option<String> {
-    leases(cluster).get(LEASE).await.unwrap().annotations().get(ACCOUNT_ANNOTATION).cloned()
+    let lease = leases(cluster).get(LEASE).await.expect("there is a Lease");
+    lease.annotations().get(ACCOUNT_ANNOTATION).cloned()
 }
 
 #[tokio::test]
