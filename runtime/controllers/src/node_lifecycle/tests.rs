@@ -7,6 +7,7 @@ use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Machine,
 use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
 
 use super::*;
+use crate::account::Account;
 
 const NODES: usize = 1000;
 const NOT_READY: usize = 50;
