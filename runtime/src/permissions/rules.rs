@@ -23,7 +23,7 @@ const CLOUD_NODE: [Row; 2] = [("", "nodes", &["get", "patch"]), ("", "nodes/stat
 
 const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"])];
 
-const SERVICE: [Row; 2] = [("", "services", &["list", "watch"]), ("", "services/status", &["patch"])];
+const SERVICE: [Row; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
 
 /// Who asks for `/metrics`, and may they?
 const METRICS: [Row; 2] = [
@@ -159,7 +159,7 @@ mod tests {
         let nodes = texts(&rules(&bare, &[Controller::CloudNodeLifecycle, Controller::CloudNode]).work);
         assert_eq!(nodes[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch, delete]}");
         let services = texts(&rules(&bare, &[Controller::Service]).work);
-        assert!(services.contains(&"{apiGroups: [\"\"], resources: [services], verbs: [list, watch]}".to_owned()));
+        assert!(services.contains(&"{apiGroups: [\"\"], resources: [services], verbs: [get, list, watch]}".to_owned()));
         assert_eq!(rules(&settings(&[]), &[]).metrics.len(), 2);
     }
 
