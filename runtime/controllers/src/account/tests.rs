@@ -1,0 +1,164 @@
+//! The account without a Lease, and what a Lease says of it.
+
+use std::sync::Mutex as Plain;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+
+use super::*;
+
+/// A cloud that tells one account after the other, and counts.
+pub(super) struct Cloud {
+    account: Plain<Result<Option<String>>>,
+    asked: AtomicUsize,
+    pub(super) version: AtomicU64,
+    approved: AtomicU64,
+}
+
+impl Cloud {
+    pub(super) fn new(account: &str) -> Arc<Self> {
+        Arc::new(Self {
+            account: Plain::new(Ok(Some(account.to_owned()))),
+            asked: AtomicUsize::new(0),
+            version: AtomicU64::new(1),
+            approved: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn becomes(&self, account: Result<Option<String>>) {
+        *self.account.lock().unwrap() = account;
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Identity for Cloud {
+    async fn identity(&self) -> Result<Option<String>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.account.lock().unwrap().clone()
+    }
+
+    fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
+    }
+
+    fn approve(&self, version: u64) {
+        self.approved.store(version, Ordering::Relaxed);
+    }
+}
+
+pub(super) fn account(cloud: &Arc<Cloud>) -> Account {
+    Account::new(cloud.clone(), None)
+}
+
+#[test]
+fn a_lease_made_anew_does_not_forget_the_account() {
+    let on_lease =
+        |uid: &str, account: Option<&str>| OnLease { uid: Some(uid.into()), account: account.map(Into::into) };
+    let mut known = Known::default();
+    let mut turn = |uid, account, found| {
+        known.turn_to(on_lease(uid, account), Some(found));
+        (known.remembered.clone(), known.is_written)
+    };
+    let of = |account: &str| Some(account.to_owned());
+    assert_eq!(turn("1", None, "a"), (None, false), "a new cluster");
+    assert_eq!(turn("1", Some("a"), "a"), (of("a"), true));
+    assert_eq!(turn("1", None, "a"), (of("a"), true), "a person has removed it: nothing to do");
+    assert_eq!(turn("2", None, "a"), (of("a"), false), "to be written again");
+    assert_eq!(turn("2", None, "a"), (of("a"), false), "the write has failed");
+    assert_eq!(turn("3", Some("b"), "a"), (of("b"), true), "what it was made with counts");
+    for _ in 0..2 {
+        assert_eq!(turn("4", None, "a"), (of("b"), false), "nobody has removed it");
+    }
+    assert_eq!(turn("4", Some("b"), "a"), (of("b"), true));
+    assert_eq!(turn("4", None, "a"), (None, false), "a person has removed it: another account may come");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_account_is_asked_once_a_minute() {
+    let cloud = Cloud::new("a");
+    let account = account(&cloud);
+    for _ in 0..3 {
+        assert_eq!(account.check().await, Ok(()));
+    }
+    assert_eq!((cloud.asked(), cloud.approved.load(Ordering::Relaxed)), (1, 1));
+    tokio::time::advance(RIGHT).await;
+    assert_eq!(account.check().await, Ok(()));
+    assert_eq!(cloud.asked(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_credential_is_asked_about_at_once_and_another_account_denied() {
+    let cloud = Cloud::new("a");
+    let account = account(&cloud);
+    assert_eq!(account.check().await, Ok(()));
+    cloud.version.store(2, Ordering::Relaxed);
+    cloud.becomes(Ok(Some("b".to_owned())));
+    let Err(Error::Denied(message)) = account.check().await else { panic!("another account is denied") };
+    assert!(message.contains("\"b\"") && message.contains("\"a\""), "{message}");
+    assert_eq!(cloud.approved.load(Ordering::Relaxed), 1, "the new version is not approved");
+    tokio::time::advance(WRONG).await;
+    cloud.becomes(Ok(Some("a".to_owned())));
+    assert_eq!(account.check().await, Ok(()), "the right account is back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_says_nothing_about_the_account() {
+    let cloud = Cloud::new("a");
+    let account = account(&cloud);
+    cloud.becomes(Err(Error::Unavailable("down".to_owned())));
+    let error = Error::Unavailable("asking which cloud account the credential belongs to: down".to_owned());
+    assert_eq!(account.check().await, Err(error.clone()));
+    assert_eq!(account.check().await, Err(error));
+    assert_eq!(cloud.asked(), 1, "a crowd asks once");
+    tokio::time::advance(FAILED).await;
+    cloud.becomes(Ok(Some("a".to_owned())));
+    assert_eq!(account.check().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_cloud_that_does_not_tell_is_never_doubted() {
+    let cloud = Cloud::new("a");
+    cloud.becomes(Ok(None));
+    assert_eq!(account(&cloud).check().await, Ok(()));
+    assert_eq!(Account::any().check().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_cloud_that_has_told_once_must_go_on_telling() {
+    let cloud = Cloud::new("a");
+    let account = account(&cloud);
+    assert_eq!(account.check().await, Ok(()));
+    cloud.version.store(2, Ordering::Relaxed);
+    cloud.becomes(Ok(None));
+    let Err(Error::Denied(message)) = account.check().await else { panic!("nobody knows whose this is") };
+    assert!(message.contains("no longer tells"), "{message}");
+}
+
+#[tokio::test]
+async fn an_error_says_which_account_was_expected() {
+    let cloud = Cloud::new("a");
+    let account = account(&cloud);
+    assert_eq!(account.check().await, Ok(()));
+    cloud.version.store(2, Ordering::Relaxed);
+    let after = Duration::from_secs(7);
+    cloud.becomes(Err(Error::RetryAfter { after, because: "slow down".to_owned() }));
+    let because = "checking that the credential still belongs to the cloud account \"a\": slow down".to_owned();
+    assert_eq!(account.check().await, Err(Error::RetryAfter { after, because }), "the pause is obeyed as ever");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_that_never_tells_its_account_holds_nobody_for_ever() {
+    struct Silent;
+    #[async_trait]
+    impl Identity for Silent {
+        async fn identity(&self) -> Result<Option<String>> {
+            std::future::pending().await
+        }
+    }
+    let Err(Error::Unavailable(text)) = Account::new(Arc::new(Silent), None).check().await else { panic!("it told") };
+    assert!(text.starts_with("asking which cloud account") && text.contains("did not answer within"), "{text}");
+}
