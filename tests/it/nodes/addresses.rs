@@ -220,7 +220,8 @@ async fn a_pass_uses_no_list_older_than_the_last_get() {
     let cloud = Arc::new(Cloud::default());
     let booting = Instance { addresses: vec![internal("10.1.0.20")], ..machine(20) };
     let booted = Instance { addresses: vec![internal("10.1.0.20"), external("192.0.2.20")], ..machine(20) };
-    cloud.has((1..=8).map(machine).chain([booting]));
+    cloud.has((1..=8).map(machine).chain([booted]));
+    cloud.lists_as_they_were([booting]);
     for nth in 1..=8 {
         let (name, address) = (format!("n{nth}"), format!("10.1.0.{nth}"));
         create(&cluster, &ready(standing(&name, &[("InternalIP", &address), ("Hostname", &name)]))).await;
@@ -238,10 +239,10 @@ async fn a_pass_uses_no_list_older_than_the_last_get() {
     for name in ["n1", "n2"] {
         kubelet::post_ready(&cluster.admin, name, true).await.expect("the status is patched");
     }
-    cloud.has([booted]);
     create(&cluster, &waiting("n20", |it| *it = ready(it.clone()))).await;
     let both = [("InternalIP", "10.1.0.20"), ("ExternalIP", "192.0.2.20")];
     addressed(&cluster, "n20", &both).await;
+    cloud.lists_as_they_were([]);
     let before = cloud.calls().iter().filter(|it| *it == "list").count();
     // The next pass asks for a list of its own.
     lists(&cloud, before + 1).await;

@@ -31,6 +31,8 @@ pub(crate) struct Cloud {
 struct Told {
     answers: BTreeMap<String, Answer>,
     unlisted: Vec<String>,
+    /// Machines that lists show as they were.
+    lagging: BTreeMap<String, Instance>,
     calls: Vec<String>,
     credentials: u64,
 }
@@ -60,6 +62,11 @@ impl Cloud {
     /// Leaves a machine out of lists.
     pub(crate) fn does_not_list(&self, node: &str) {
         self.lock().unlisted.push(node.to_owned());
+    }
+
+    /// Shows these machines, and no others, in lists as they were, whatever is answered about them alone.
+    pub(crate) fn lists_as_they_were(&self, machines: impl IntoIterator<Item = Instance>) {
+        self.lock().lagging = machines.into_iter().map(|it| (it.name.clone(), it)).collect();
     }
 
     /// Holds every answer back, or lets them go.
@@ -123,8 +130,8 @@ impl Instances for Cloud {
             let mut told = self.lock();
             told.calls.push("list".to_owned());
             let listed = told.answers.iter().filter(|(name, _)| !told.unlisted.contains(name));
-            let machines = listed.filter_map(|(_, answer)| match answer {
-                Answer::Machine(instance) => Some(instance),
+            let machines = listed.filter_map(|(name, answer)| match answer {
+                Answer::Machine(instance) => Some(told.lagging.get(name).unwrap_or(instance)),
                 Answer::None | Answer::Error(_) | Answer::Panic => None,
             });
             let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
