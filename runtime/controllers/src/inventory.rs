@@ -89,7 +89,7 @@ impl Inventory {
         })
     }
 
-    /// Leaves nodes alone whose provider ids name another account or region than this one.
+    /// Knows the cluster's account: leaves nodes alone whose provider ids name another account or region.
     #[must_use]
     pub fn within(self, account: Account) -> Self {
         Self { account, ..self }

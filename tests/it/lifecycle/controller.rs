@@ -71,6 +71,7 @@ impl Controller {
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
         let (recorder, sender) = Recorder::new(client.clone(), COMPONENT);
         let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone()).expect("the cloud has instances");
+        let inventory = inventory.within(account);
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {
             let _ = stopped.await;
