@@ -138,7 +138,8 @@ async fn case_238_the_lease_may_be_another() {
     // What deploy/rbac.yaml says to do for another name.
     let role = json!({ "rules": [
         { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"] },
-        { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "update"], "resourceNames": ["other"] },
+        { "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "update", "patch"],
+          "resourceNames": ["other"] },
         { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] },
         { "apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"] },
     ] });
