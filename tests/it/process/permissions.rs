@@ -98,7 +98,7 @@ async fn all_missing_rules_are_told_in_one_message() {
     for resource in ["nodes", "nodes/status", "services", "services/status", "events"] {
         forbid(&cluster, resource).await;
     }
-    let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "default");
+    let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "kube-system");
     roles.patch(ROLE, &PatchParams::default(), &Patch::Merge(json!({ "rules": [] }))).await.unwrap();
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let mut process = setup.start();
@@ -106,13 +106,13 @@ async fn all_missing_rules_are_told_in_one_message() {
     let of_the_cluster = rules(&text, "the ClusterRole of");
     let resources: Vec<_> = of_the_cluster.iter().flat_map(|it| it.resources.clone().unwrap()).collect();
     assert_eq!(resources, ["nodes", "events", "nodes/status", "services", "services/status"]);
-    let of_default = rules(&text, "the Role in the namespace default");
-    assert_eq!(of_default[0].resource_names.as_deref(), Some(["kubernetes".to_owned()].as_slice()));
+    let of_the_lease = rules(&text, "the Role in the namespace kube-system");
+    assert_eq!(of_the_lease[1].resource_names.as_deref(), Some([ROLE.to_owned()].as_slice()));
     // It is asked again until something else is missing; what is the same is not said twice.
     allow(&cluster, of_the_cluster).await;
     let again = told(&mut process).await;
     assert!(!again.contains("the ClusterRole of"), "{again}");
-    assert_eq!(rules(&again, "the Role in the namespace default"), of_default);
+    assert_eq!(rules(&again, "the Role in the namespace kube-system"), of_the_lease);
     process.stop().await;
 }
 
