@@ -6,16 +6,20 @@ use k8s_openapi::api::core::v1::Service;
 
 /// So many letters may be wrong in a key that is near to a known one.
 const WRONG_LETTERS: usize = 2;
+/// So many keys are compared with known ones: no person writes more. An author who fills a Service with keys must not keep
+/// the other Services waiting.
+const COMPARED: usize = 200;
 /// So many keys are named in a message.
 const NAMED: usize = 5;
 
-/// The keys of a Service's annotations that nobody describes, in order.
+/// The keys of a Service's annotations that nobody describes, in order: of the first ones, if there are very many.
 ///
 /// Keys in a domain of the provider are meant for it. In the domains that Kubernetes shares among clouds, those are that
 /// begin with the same word as one of the provider's, or differ from one in two letters at most.
 pub(super) fn annotations<'a>(service: &'a Service, description: &Description) -> Vec<&'a str> {
     let keys = service.metadata.annotations.iter().flatten().map(|(key, _)| key.as_str());
-    keys.filter(|key| known(description).all(|it| it != *key) && is_meant_for(key, description)).collect()
+    let strange = keys.filter(|key| known(description).all(|it| it != *key));
+    strange.take(COMPARED).filter(|key| is_meant_for(key, description)).collect()
 }
 
 /// What a person is told of keys that nobody describes.
@@ -117,6 +121,14 @@ mod tests {
         check("kubectl.kubernetes.io/last-applied-configuration", None);
         check("example.org/acme-loadbalancer-name", None);
         check("acme-loadbalancer-name", None);
+    }
+
+    #[test]
+    fn of_thousands_of_keys_only_the_first_are_compared() {
+        let keys: serde_json::Map<_, _> =
+            (0..5_000).map(|it| (format!("kubernetes.example.com/a{it:04}"), json!("x"))).collect();
+        let service = service(json!({ "metadata": { "annotations": keys } }));
+        assert_eq!(annotations(&service, &description()).len(), COMPARED);
     }
 
     #[test]
