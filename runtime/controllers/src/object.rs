@@ -55,6 +55,20 @@ impl Error {
     }
 }
 
+/// Why an object was not written.
+#[derive(Debug)]
+pub(crate) enum Refusal<W> {
+    /// As it is now, it is not to be written.
+    Plan(W),
+    Api(Error),
+}
+
+impl<W> From<Error> for Refusal<W> {
+    fn from(error: Error) -> Self {
+        Self::Api(error)
+    }
+}
+
 impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
         match error {

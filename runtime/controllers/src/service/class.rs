@@ -6,26 +6,13 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 
 use crate::events::Severity;
-use crate::object::{self, Part, update_latest};
+use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::plan::{Plan, plan};
 use crate::service::status;
 use crate::service::sync::Step;
 use crate::worker::{Next, random};
-
-/// Why the memo was not taken off.
-enum Refusal {
-    /// It is not the other controller's any more.
-    Changed,
-    Api(object::Error),
-}
-
-impl From<object::Error> for Refusal {
-    fn from(error: object::Error) -> Self {
-        Self::Api(error)
-    }
-}
 
 impl Controller {
     /// Leaves a Service to the controller that was named for it: the memo goes, and nothing else is touched.
@@ -34,7 +21,8 @@ impl Controller {
         let memo = status::memo(&service).map(|it| format!(", remembered as {it:?}")).unwrap_or_default();
         let plan = |it: &Service| match plan(it, true, &self.cluster) {
             Ok(Plan::Forget) => Ok(status::forgotten(it)),
-            Ok(Plan::Ignore | Plan::Delete(_) | Plan::Ensure(_)) | Err(_) => Err(Refusal::Changed),
+            // It is not the other controller's any more.
+            Ok(Plan::Ignore | Plan::Delete(_) | Plan::Ensure(_)) | Err(_) => Err(Refusal::Plan(())),
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
         let (api, part) = (self.api(&service), Part::StatusAndMetadata);
@@ -56,7 +44,7 @@ impl Controller {
             Ok(None) => Ok(self.forget_left(key)),
             Err(Refusal::Api(error)) if error.is_gone() => Ok(self.forget_left(key)),
             Err(Refusal::Api(error)) => Err(Error::Status(error)),
-            Err(Refusal::Changed) => Ok(Step::Changed),
+            Err(Refusal::Plan(())) => Ok(Step::Changed),
         }
     }
 

@@ -9,7 +9,7 @@ use tracing::debug;
 
 use crate::events::{Severity, reference};
 use crate::inventory::sweep::{CALL, late};
-use crate::object::{self, Part, update_latest};
+use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::ingress::usable;
@@ -101,7 +101,7 @@ impl Controller {
         let about = reference(service.as_ref());
         let plan = |it: &Service| match plan(it, true, &self.cluster) {
             // Somebody wants it again, or another controller has it: what it had is gone all the same.
-            Ok(Plan::Ensure(_) | Plan::Forget) => Err(Refusal::Wanted),
+            Ok(Plan::Ensure(_) | Plan::Forget) => Err(Refusal::Plan(())),
             Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it)),
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
@@ -116,7 +116,7 @@ impl Controller {
             Ok(None) => self.end(key),
             Err(Refusal::Api(error)) if error.is_gone() => self.end(key),
             Err(Refusal::Api(error)) => return Err(Error::Release(error)),
-            Err(Refusal::Wanted) => return Ok(Step::Changed),
+            Err(Refusal::Plan(())) => return Ok(Step::Changed),
         }
         self.tell_of_the_end(&about, stays);
         Ok(Step::Made(Next::Done))
@@ -160,16 +160,4 @@ pub(super) enum Deletion {
 /// What the work queue calls the Service that had it.
 fn key_of(unwanted: &LoadBalancer) -> String {
     format!("{}/{}", unwanted.owner.namespace, unwanted.owner.name)
-}
-
-/// Why a Service was not released.
-enum Refusal {
-    Wanted,
-    Api(object::Error),
-}
-
-impl From<object::Error> for Refusal {
-    fn from(error: object::Error) -> Self {
-        Self::Api(error)
-    }
 }

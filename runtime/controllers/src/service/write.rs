@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 
 use crate::events::Severity;
-use crate::object::{self, Part, update_latest};
+use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::memory::{Cause, Then, Unwritten};
@@ -26,18 +26,6 @@ pub(super) enum Written {
     Gone,
     /// Somebody has written another memo: what the provider said was about something else.
     Changed,
-}
-
-/// Why a write was not made.
-enum Refusal {
-    OtherMemo(String),
-    Api(object::Error),
-}
-
-impl From<object::Error> for Refusal {
-    fn from(error: object::Error) -> Self {
-        Self::Api(error)
-    }
 }
 
 impl Controller {
@@ -74,7 +62,7 @@ impl Controller {
             // Whoever has written a memo that is neither the call's nor its answer's knows more.
             let other = memo(it).filter(|it| Some(*it) != carried.as_deref() && Some(*it) != standing.memo.as_deref());
             if let Some(other) = other {
-                return Err(Refusal::OtherMemo(other.to_owned()));
+                return Err(Refusal::Plan(other.to_owned()));
             }
             wished = self.wishes(it);
             Ok(match then {
@@ -107,7 +95,7 @@ impl Controller {
                 }
                 Err(Error::Status(error))
             }
-            Err(Refusal::OtherMemo(other)) => {
+            Err(Refusal::Plan(other)) => {
                 if let Some(entry) = self.memory().get(key) {
                     entry.unwritten = None;
                     entry.memo = Some(other);
