@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use k8s_openapi::api::core::v1::Node;
 use kube::client::{Body, Client};
 use serde_json::{Value, json};
+use tokio::sync::watch::{Receiver, channel};
 use tokio::task::JoinSet;
 
 use super::*;
@@ -24,12 +25,15 @@ enum Answer {
     Status(u16),
 }
 
+/// How long a test waits for requests, on the clock that jumps.
+const DEADLINE: Duration = Duration::from_secs(3600);
+
 /// The requests, as the query and when it came; and what was handed on.
-type Log = Arc<Mutex<Vec<(String, Instant)>>>;
+type Log = Vec<(String, Instant)>;
 type Heard = Arc<Mutex<Vec<String>>>;
 
 struct Rig {
-    requests: Log,
+    requests: Receiver<Log>,
     heard: Heard,
     _watch: JoinSet<()>,
 }
@@ -37,12 +41,12 @@ struct Rig {
 impl Rig {
     /// Watches nodes of an API server that gives these answers, and then none.
     fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let (requests, heard) = (Log::default(), Heard::default());
-        let (asked, answers) = (requests.clone(), Arc::new(Mutex::new(answers.into_iter().collect::<Vec<_>>())));
+        let ((asked, requests), heard) = (channel(Log::default()), Heard::default());
+        let answers = Arc::new(Mutex::new(answers.into_iter().collect::<Vec<_>>()));
         answers.lock().unwrap().reverse();
         let server = tower::service_fn(move |request: Request<Body>| {
             let query = request.uri().query().unwrap_or_default().to_owned();
-            asked.lock().unwrap().push((query, Instant::now()));
+            asked.send_modify(|it| it.push((query, Instant::now())));
             let answer = answers.lock().unwrap().pop();
             async move {
                 match answer {
@@ -61,14 +65,10 @@ impl Rig {
     }
 
     /// Waits until so many requests have come. The clock jumps meanwhile.
-    async fn asked(&self, times: usize) -> Vec<(String, Instant)> {
-        loop {
-            let requests = self.requests.lock().unwrap().clone();
-            if requests.len() >= times {
-                return requests;
-            }
-            sleep(Duration::from_millis(10)).await;
-        }
+    async fn asked(&self, times: usize) -> Log {
+        let mut requests = self.requests.clone();
+        let asked = timeout(DEADLINE, requests.wait_for(|it| it.len() >= times)).await;
+        asked.expect("in time").expect("the API server is there").clone()
     }
 
     fn heard(&self) -> Vec<String> {
