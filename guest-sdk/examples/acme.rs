@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aerostat_sdk::{Address, Description, Endpoint, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancers};
-use aerostat_sdk::{Node, Page, Port, Progress, Protocol, Provider, Removal, Result, Standing, State};
+use aerostat_sdk::{Address, Deletion, Description, Endpoint, Error, Ingress, Instance, Instances, LoadBalancer};
+use aerostat_sdk::{
+    LoadBalancerStatus, LoadBalancers, Method, Node, Page, Port, Progress, Protocol, Provider, Result, State,
+};
 use aerostat_sdk::{http, provider_id};
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +20,8 @@ aerostat_sdk::export!(Acme: Provider, Instances, LoadBalancers);
 impl Provider for Acme {
     fn describe() -> Result<Description> {
         let api = Endpoint::new("api", "machines and balancers", "https://api.acme.example/v1")
-            .allow(["GET"], ["/machines", "/machines/*"], ["machines:read"])
-            .allow(["GET", "PUT", "DELETE"], ["/balancers/*"], ["balancers:write"]);
+            .allow([Method::Get], ["/machines", "/machines/*"], ["machines:read"])
+            .allow([Method::Get, Method::Put, Method::Delete], ["/balancers/*"], ["balancers:write"]);
         Ok(Description::new("acme", "1.0.0").provider_id_prefix(PREFIX).endpoint(api))
     }
 }
@@ -43,24 +45,24 @@ impl LoadBalancers for Acme {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         // The name holds the Service's UID: what is called so is the Service's, and is never made twice.
         let path = ["balancers", &desired.name];
-        let wish = Wish::of(desired)?;
+        let spec = Spec::of(desired)?;
         let balancer = match http::get("api", path).find()? {
-            Some(Balancer { wish: current, ip }) if current == wish => Balancer { wish, ip },
-            Some(_) | None => http::put("api", path).json(&wish).send()?.json()?,
+            Some(Balancer { spec: current, ip }) if current == spec => Balancer { spec, ip },
+            Some(_) | None => http::put("api", path).json(&spec).send()?.json()?,
         };
         Ok(match balancer.ip {
-            Some(ip) => Progress::Ready(Standing::new([Ingress::ip(ip)])),
-            None => Progress::pending(desired.standing(), Duration::from_secs(5), "the cloud builds the balancer"),
+            Some(ip) => Progress::Ready(LoadBalancerStatus::new([Ingress::ip(ip)])),
+            None => Progress::pending(desired.status(), Duration::from_secs(5), "the cloud builds the balancer"),
         })
     }
 
-    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         http::delete("api", ["balancers", &unwanted.name]).send_or_gone()?;
-        Ok(Removal::Done)
+        Ok(Deletion::Done)
     }
 }
 
-impl Wish {
+impl Spec {
     fn of(desired: &LoadBalancer) -> Result<Self> {
         let ports = desired.ports.iter().map(forward).collect::<Result<_>>()?;
         Ok(Self { ports, machines: desired.nodes.iter().map(|it| it.name.clone()).collect() })
@@ -102,12 +104,12 @@ struct Machine {
 
 #[derive(Deserialize)]
 struct Balancer {
-    wish: Wish,
+    spec: Spec,
     ip: Option<String>,
 }
 
 #[derive(Deserialize, PartialEq, Serialize)]
-struct Wish {
+struct Spec {
     /// From the balancer's port to the machines' port.
     ports: BTreeMap<u16, u16>,
     machines: Vec<String>,

@@ -25,8 +25,8 @@ pub mod description {
             "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
             "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
             "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/notices@0.1.0": crate::bindings::host::aerostat::cloud::notices,
-            "aerostat:cloud/types@0.1.0": generate,
+            "aerostat:cloud/events@0.1.0": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types@0.1.0": crate::bindings::host::aerostat::cloud::types,
         },
     });
 }
@@ -44,8 +44,8 @@ pub mod instances {
             "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
             "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
             "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/notices@0.1.0": crate::bindings::host::aerostat::cloud::notices,
-            "aerostat:cloud/types@0.1.0": crate::bindings::description::aerostat::cloud::types,
+            "aerostat:cloud/events@0.1.0": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types@0.1.0": crate::bindings::host::aerostat::cloud::types,
         },
     });
 }
@@ -63,8 +63,8 @@ pub mod load_balancers {
             "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
             "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
             "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/notices@0.1.0": crate::bindings::host::aerostat::cloud::notices,
-            "aerostat:cloud/types@0.1.0": crate::bindings::description::aerostat::cloud::types,
+            "aerostat:cloud/events@0.1.0": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types@0.1.0": crate::bindings::host::aerostat::cloud::types,
         },
     });
 }

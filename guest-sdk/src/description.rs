@@ -1,7 +1,7 @@
 //! What a provider says of itself.
 
 use crate::bindings::description::exports::aerostat::cloud::provider::Guest;
-use crate::{Annotation, Description, Endpoint, Permission, Result, Setting};
+use crate::{Annotation, Description, Effect, Endpoint, Method, Permission, Result, Setting};
 
 /// What every provider implements.
 pub trait Provider {
@@ -46,8 +46,10 @@ impl Description {
             settings: Vec::new(),
             annotations: Vec::new(),
             writes_annotations: Vec::new(),
-            get_batch: 1,
-            list_page: 100,
+            node_labels: Vec::new(),
+            get_batch_size: 1,
+            list_page_size: 100,
+            load_balancer_concurrency: None,
             extra: Vec::new(),
         }
     }
@@ -89,15 +91,15 @@ impl Description {
 
     /// How many nodes one [`Instances::get_many`](crate::Instances::get_many) takes; 1 unless the cloud reads in batches.
     #[must_use]
-    pub fn get_batch(mut self, nodes: u32) -> Self {
-        self.get_batch = nodes;
+    pub fn get_batch_size(mut self, nodes: u32) -> Self {
+        self.get_batch_size = nodes;
         self
     }
 
     /// How many machines one [`Instances::list`](crate::Instances::list) is asked for; 100 unless set.
     #[must_use]
-    pub fn list_page(mut self, machines: u32) -> Self {
-        self.list_page = machines;
+    pub fn list_page_size(mut self, machines: u32) -> Self {
+        self.list_page_size = machines;
         self
     }
 }
@@ -109,7 +111,11 @@ impl Endpoint {
             name: name.into(),
             purpose: purpose.into(),
             example_base_url: example_base_url.into(),
+            headers: Vec::new(),
+            operation: None,
+            parameters: Vec::new(),
             allow: Vec::new(),
+            extra: Vec::new(),
         }
     }
 
@@ -118,12 +124,26 @@ impl Endpoint {
     #[must_use]
     pub fn allow<'a>(
         mut self,
-        methods: impl IntoIterator<Item = &'a str>,
+        methods: impl IntoIterator<Item = Method>,
         paths: impl IntoIterator<Item = &'a str>,
         actions: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        self.allow.push(Permission { methods: owned(methods), paths: owned(paths), actions: owned(actions) });
+        let methods: Vec<_> = methods.into_iter().collect();
+        let effect = effect(&methods);
+        let (paths, actions) = (owned(paths), owned(actions));
+        self.allow.push(Permission { methods, paths, operations: Vec::new(), effect, actions });
         self
+    }
+}
+
+/// The most that requests with these methods do.
+fn effect(methods: &[Method]) -> Effect {
+    if methods.contains(&Method::Delete) {
+        Effect::Delete
+    } else if methods.iter().all(|it| matches!(it, Method::Get | Method::Head)) {
+        Effect::Read
+    } else {
+        Effect::Write
     }
 }
 
@@ -153,7 +173,7 @@ impl Setting {
 impl Annotation {
     /// A Service annotation: its key, what may stand in it, and what it does.
     pub fn new(key: impl Into<String>, values: impl Into<String>, doc: impl Into<String>) -> Self {
-        Self { key: key.into(), values: values.into(), default: None, doc: doc.into() }
+        Self { key: key.into(), values: values.into(), default: None, doc: doc.into(), selects_nodes: false }
     }
 
     /// What holds without it: documentation, the provider applies it itself.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{Error, Pause};
 
 impl Error {
-    /// The wish itself is wrong: a setting, an annotation, an id that nobody can mean. The host shows it, and tries
+    /// What is asked for cannot be meant: a setting, an annotation, an id. The host shows it, and tries
     /// again when the object changes and every few minutes.
     pub fn invalid(why: impl Display) -> Self {
         Self::Invalid(why.to_string())
@@ -18,9 +18,9 @@ impl Error {
     }
 
     /// The cloud said when to come back. The host obeys, and slows down for everyone who shares the endpoint.
-    pub fn retry_after(pause: Duration, because: impl Display) -> Self {
+    pub fn retry_after(pause: Duration, reason: impl Display) -> Self {
         let milliseconds = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
-        Self::RetryAfter(Pause { milliseconds, because: because.to_string() })
+        Self::RetryAfter(Pause { milliseconds, reason: reason.to_string() })
     }
 
     /// Anything that may pass by itself. The host tries again with back-off.

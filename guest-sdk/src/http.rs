@@ -5,10 +5,10 @@
 //! ```no_run
 //! # use aerostat_sdk::{Result, http};
 //! # #[derive(serde::Deserialize)] struct Machine { id: String }
-//! # #[derive(serde::Serialize)] struct Wish { size: String }
-//! # fn example(id: &str, wish: &Wish) -> Result<()> {
+//! # #[derive(serde::Serialize)] struct Spec { size: String }
+//! # fn example(id: &str, spec: &Spec) -> Result<()> {
 //! let machine: Option<Machine> = http::get("api", ["machines", id]).find()?;             // is it there?
-//! let made: Machine = http::post("api", ["machines"]).json(wish).send()?.json()?;        // do it
+//! let made: Machine = http::post("api", ["machines"]).json(spec).send()?.json()?;        // do it
 //! http::delete("api", ["machines", id]).send_or_gone()?;                                 // make sure it is gone
 //! # Ok(()) }
 //! ```
@@ -21,7 +21,7 @@ mod refusal;
 mod response;
 
 pub use self::response::Response;
-pub use crate::bindings::host::aerostat::cloud::http::Method;
+pub use crate::Method;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -160,10 +160,10 @@ impl Request {
         self
     }
 
-    /// Sets the body. Build it from structs, so that equal wishes make equal bytes.
+    /// Sets the body. Build it from structs, so that equal values make equal bytes.
     pub fn json(mut self, body: &impl Serialize) -> Self {
         match serde_json::to_vec(body) {
-            Ok(bytes) => self.request.body = Some(bytes),
+            Ok(bytes) => self.request.body = Some(wire::Body::Bytes(bytes)),
             Err(error) => {
                 let asked = asked(&self.request);
                 self.broken = Some(Error::invalid(format_args!("{asked}: the body cannot be written: {error}")));

@@ -1,7 +1,7 @@
 //! Which machine stands behind a node.
 
 use crate::bindings::instances::exports::aerostat::cloud::instances::Guest;
-use crate::{Address, AddressKind, Instance, Node, Page, Result, State};
+use crate::{Address, AddressKind, Gap, Instance, Node, Page, Result, State};
 
 /// What a cloud with machines implements.
 pub trait Instances {
@@ -15,24 +15,38 @@ pub trait Instances {
     fn get(node: &Node) -> Result<Option<Instance>>;
 
     /// One answer for each node, in the same order. Implement it where the cloud reads many ids in one request, and
-    /// say so with [`Description::get_batch`](crate::Description::get_batch).
+    /// say so with [`Description::get_batch_size`](crate::Description::get_batch_size).
     fn get_many(nodes: &[Node]) -> Vec<Result<Option<Instance>>> {
         nodes.iter().map(Self::get).collect()
     }
 
     /// One page of the cluster's machines, at most `limit` of them, from `cursor` on (`None`: from the start).
     ///
-    /// `limit` stays the same through a sweep. Absence from a list is never taken as deletion.
+    /// `limit` stays the same from page to page. Absence from a list is never taken as deletion.
     ///
     /// # Errors
     ///
-    /// Whatever the cloud answered. A sweep ends with it, and begins again later with a smaller `limit`.
+    /// Whatever the cloud answered. The list ends with it, and begins again later with a smaller `limit`.
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page>;
+
+    /// One word for all spellings of this machine's provider id: letters in another case, an older form, a part that may
+    /// be missing. No HTTP. The id itself, unless the cloud has several spellings.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) for a provider id that is not this cloud's.
+    fn canonical_id(provider_id: &str) -> Result<String> {
+        Ok(provider_id.to_owned())
+    }
 }
 
 impl<T: Instances> Guest for T {
     fn get(nodes: Vec<Node>) -> Vec<Result<Option<Instance>>> {
         T::get_many(&nodes)
+    }
+
+    fn canonical_ids(provider_ids: Vec<String>) -> Vec<Result<String>> {
+        provider_ids.iter().map(|it| T::canonical_id(it)).collect()
     }
 
     fn list(cursor: Option<String>, limit: u32) -> Result<Page> {
@@ -45,7 +59,7 @@ impl Instance {
     pub fn new(name: impl Into<String>, provider_id: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            provider_id: provider_id.into(),
+            provider_id: Some(provider_id.into()),
             state: State::Running,
             machine_type: None,
             zone: None,
@@ -103,13 +117,20 @@ impl Instance {
 impl Page {
     /// A page after which `next` comes; `None` on the last.
     pub fn new(instances: Vec<Instance>, next: Option<String>) -> Self {
-        Self { instances, next, incomplete: None }
+        Self { instances, next, gaps: Vec::new() }
     }
 
-    /// Says why this page may lack machines: a warning of the cloud, a zone that did not answer.
+    /// Says why this page may lack machines anywhere: a warning of the cloud.
     #[must_use]
-    pub fn incomplete(mut self, why: impl Into<String>) -> Self {
-        self.incomplete = Some(why.into());
+    pub fn gap(mut self, reason: impl Into<String>) -> Self {
+        self.gaps.push(Gap { zone: None, reason: reason.into() });
+        self
+    }
+
+    /// Says why this page may lack machines of one zone: it did not answer, say.
+    #[must_use]
+    pub fn gap_in_zone(mut self, zone: impl Into<String>, reason: impl Into<String>) -> Self {
+        self.gaps.push(Gap { zone: Some(zone.into()), reason: reason.into() });
         self
     }
 }
@@ -146,6 +167,7 @@ impl Node {
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            uid: None,
             provider_id: None,
             addresses: Vec::new(),
             zone: None,

@@ -5,12 +5,12 @@ pub mod annotations;
 pub mod clock;
 mod description;
 mod error;
+pub mod events;
 mod host;
 pub mod http;
 mod instances;
 mod load_balancers;
 pub mod log;
-pub mod notices;
 pub mod provider_id;
 pub mod settings;
 #[cfg(not(target_arch = "wasm32"))]
@@ -20,13 +20,16 @@ pub mod testing;
 pub mod bindings;
 
 // The words of the contract, listed by hand.
-pub use crate::bindings::description::aerostat::cloud::types::{Address, AddressKind, Error, IpFamily, Node, Pause};
 pub use crate::bindings::description::exports::aerostat::cloud::provider::{
-    Annotation, Description, Endpoint, Permission, Setting,
+    Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting,
 };
-pub use crate::bindings::instances::exports::aerostat::cloud::instances::{Instance, Page, State};
+pub use crate::bindings::host::aerostat::cloud::types::{
+    Address, AddressKind, Cluster, Error, IpFamily, Method, Node, Pause,
+};
+pub use crate::bindings::instances::exports::aerostat::cloud::instances::{Gap, Instance, Page, State};
 pub use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers::{
-    Ingress, IpMode, LoadBalancer, Owner, Port, Progress, Protocol, Removal, Standing, Traffic, Unfinished,
+    Deletion, ExternalTrafficPolicy, FailedStatus, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Owner,
+    PendingStatus, Port, Progress, Protocol,
 };
 pub use crate::description::Provider;
 pub use crate::instances::Instances;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers::Guest;
 use crate::{
-    Ingress, IpMode, LoadBalancer, Node, Owner, Port, Progress, Protocol, Removal, Result, Standing, Traffic,
-    Unfinished,
+    Deletion, Error, ExternalTrafficPolicy, FailedStatus, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Node,
+    Owner, Pause, PendingStatus, Port, Progress, Protocol, Result,
 };
 
 /// What a cloud with load balancers implements.
@@ -15,22 +15,21 @@ use crate::{
 /// and safe to lose. What an earlier call made is found again, by its mark of ownership in the cloud, by the name that
 /// holds the Service's UID, or by the memo, and never made twice.
 pub trait LoadBalancers {
-    /// Takes one step towards the wish. Reads first and writes only what differs.
+    /// Takes one step towards the desired state. Reads first and writes only what differs.
     ///
     /// # Errors
     ///
-    /// Whatever the cloud answered; [`Error::Invalid`](crate::Error::Invalid) for a wish that this cloud cannot grant,
-    /// and for a load balancer that cannot be proven to be the Service's, which is not touched.
+    /// Whatever the cloud answered; [`Error::Invalid`] for what this cloud cannot do, and for a load balancer that cannot be proven to be the Service's, which is not touched.
     fn ensure(desired: &LoadBalancer) -> Result<Progress>;
 
     /// Takes one step towards its absence. What is not there, or cannot be proven to be the Service's, is
-    /// [`Removal::Done`] and is not touched. Where something may stay behind, a warning beside `Done` says what: then the
+    /// [`Deletion::Done`] and is not touched. Where something may stay behind, a warning beside `Done` says what: then the
     /// host does not tell that anything was deleted.
     ///
     /// # Errors
     ///
     /// Whatever the cloud answered.
-    fn delete(unwanted: &LoadBalancer) -> Result<Removal>;
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion>;
 }
 
 impl<T: LoadBalancers> Guest for T {
@@ -38,7 +37,7 @@ impl<T: LoadBalancers> Guest for T {
         T::ensure(&desired)
     }
 
-    fn delete(unwanted: LoadBalancer) -> Result<Removal> {
+    fn delete(unwanted: LoadBalancer) -> Result<Deletion> {
         T::delete(&unwanted)
     }
 }
@@ -53,57 +52,62 @@ impl LoadBalancer {
     /// How things stand before this call, as far as the Service says: its addresses and its memo. What a step that
     /// changed neither of them answers.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        Standing { ingress: self.current.clone(), memo: self.memo.clone(), annotations: Vec::new() }
+    pub fn status(&self) -> LoadBalancerStatus {
+        LoadBalancerStatus {
+            ingress: self.current_ingress.clone(),
+            memo: self.memo.clone(),
+            annotations: Vec::new(),
+            extra: Vec::new(),
+        }
     }
 
-    /// The wish of a Service in the cluster "kubernetes", without ports and nodes: for a vendor's own tests.
+    /// The desired state of a Service in the cluster "kubernetes", without ports and nodes: for a vendor's own tests.
     pub fn of(namespace: impl Into<String>, name: impl Into<String>, uid: impl Into<String>) -> Self {
         let uid = uid.into();
         Self {
             name: format!("a{}", uid.replace('-', "")).chars().take(32).collect(),
             owner: Owner { cluster: "kubernetes".to_owned(), namespace: namespace.into(), name: name.into(), uid },
             memo: None,
-            current: Vec::new(),
-            class: None,
+            current_ingress: Vec::new(),
+            load_balancer_class: None,
             ports: Vec::new(),
             nodes: Vec::new(),
             annotations: Vec::new(),
             source_ranges: Vec::new(),
-            families: Vec::new(),
-            address: None,
-            traffic: Traffic::Cluster,
-            affinity: None,
+            ip_families: Vec::new(),
+            load_balancer_ip: None,
+            external_traffic_policy: ExternalTrafficPolicy::Cluster,
+            client_ip_affinity_seconds: None,
             extra: Vec::new(),
         }
     }
 
-    /// The same wish with a port.
+    /// The same with a port.
     #[must_use]
     pub fn with_port(mut self, port: Port) -> Self {
         self.ports.push(port);
         self
     }
 
-    /// The same wish with a node that traffic may be sent to.
+    /// The same with a node that traffic may be sent to.
     #[must_use]
     pub fn with_node(mut self, node: Node) -> Self {
         self.nodes.push(node);
         self
     }
 
-    /// The same wish with an annotation on the Service.
+    /// The same with an annotation on the Service.
     #[must_use]
     pub fn with_annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.push((key.into(), value.into()));
         self
     }
 
-    /// The same wish after a call that answered `standing`, which the host has kept.
+    /// The same after a call that answered `status`, which the host has kept.
     #[must_use]
-    pub fn after(mut self, standing: Standing) -> Self {
-        self.memo = standing.memo;
-        self.current = standing.ingress;
+    pub fn after(mut self, status: LoadBalancerStatus) -> Self {
+        self.memo = status.memo;
+        self.current_ingress = status.ingress;
         self
     }
 }
@@ -136,32 +140,43 @@ impl Protocol {
 }
 
 impl Progress {
-    /// More has to follow: where things stand, when to come back (the host keeps it between one second and five
+    /// More has to follow: where things stand, when to come back (the host keeps it between half a second and five
     /// minutes, but for zero beside the first memo: as soon as that is kept), and what is being waited for.
-    pub fn pending(standing: Standing, after: Duration, because: impl Display) -> Self {
-        Self::Pending(Unfinished::new(standing, after, because))
+    pub fn pending(status: LoadBalancerStatus, after: Duration, reason: impl Display) -> Self {
+        Self::Pending(PendingStatus::new(status, after, reason))
+    }
+
+    /// It cannot be for now, and `status` is to be kept all the same: that an action of the cloud has failed, say.
+    #[must_use]
+    pub fn failed(status: LoadBalancerStatus, error: Error) -> Self {
+        Self::Failed(FailedStatus { status, error })
     }
 }
 
-impl Removal {
+impl Deletion {
     /// More has to follow, as with [`Progress::pending`].
-    pub fn pending(standing: Standing, after: Duration, because: impl Display) -> Self {
-        Self::Pending(Unfinished::new(standing, after, because))
+    pub fn pending(status: LoadBalancerStatus, after: Duration, reason: impl Display) -> Self {
+        Self::Pending(PendingStatus::new(status, after, reason))
+    }
+
+    /// It is there and stays, because the cloud protects it: why, for a person.
+    pub fn kept(reason: impl Display) -> Self {
+        Self::Kept(reason.to_string())
     }
 }
 
-impl Unfinished {
+impl PendingStatus {
     /// Where things stand, when to come back, and what is being waited for, for a person.
-    pub fn new(standing: Standing, after: Duration, because: impl Display) -> Self {
-        let after_milliseconds = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
-        Self { standing, after_milliseconds, because: because.to_string() }
+    pub fn new(status: LoadBalancerStatus, after: Duration, reason: impl Display) -> Self {
+        let milliseconds = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
+        Self { status, wait: Pause { milliseconds, reason: reason.to_string() } }
     }
 }
 
-impl Standing {
+impl LoadBalancerStatus {
     /// A load balancer that is reached there. Empty while it is nowhere.
     pub fn new(ingress: impl IntoIterator<Item = Ingress>) -> Self {
-        Self { ingress: ingress.into_iter().collect(), memo: None, annotations: Vec::new() }
+        Self { ingress: ingress.into_iter().collect(), memo: None, annotations: Vec::new(), extra: Vec::new() }
     }
 
     /// What the next calls must know, at most 1 KiB: the cloud's id, say. The host keeps it on the Service, where the
@@ -184,12 +199,12 @@ impl Standing {
 impl Ingress {
     /// An address.
     pub fn ip(ip: impl Into<String>) -> Self {
-        Self { ip: Some(ip.into()), hostname: None, ip_mode: None }
+        Self { ip: Some(ip.into()), hostname: None, ip_mode: None, extra: Vec::new() }
     }
 
     /// A name.
     pub fn hostname(hostname: impl Into<String>) -> Self {
-        Self { ip: None, hostname: Some(hostname.into()), ip_mode: None }
+        Self { ip: None, hostname: Some(hostname.into()), ip_mode: None, extra: Vec::new() }
     }
 
     /// How traffic comes from there to a node.
@@ -205,25 +220,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_pending_says_when_to_come_back() {
-        let standing = Standing::new([Ingress::ip("192.0.2.1")]).memo("lb-1");
-        let Progress::Pending(unfinished) = Progress::pending(standing.clone(), Duration::from_secs(3), "it boots")
-        else {
+    fn a_pending_status_says_when_to_come_back() {
+        let status = LoadBalancerStatus::new([Ingress::ip("192.0.2.1")]).memo("lb-1");
+        let Progress::Pending(pending) = Progress::pending(status.clone(), Duration::from_secs(3), "it boots") else {
             panic!("another answer");
         };
-        assert_eq!((unfinished.after_milliseconds, &*unfinished.because), (3_000, "it boots"));
-        assert_eq!(unfinished.standing, standing);
-        assert_eq!(Unfinished::new(standing, Duration::MAX, "").after_milliseconds, u32::MAX);
+        assert_eq!((pending.wait.milliseconds, &*pending.wait.reason), (3_000, "it boots"));
+        assert_eq!(pending.status, status);
+        assert_eq!(PendingStatus::new(status, Duration::MAX, "").wait.milliseconds, u32::MAX);
     }
 
     #[test]
-    fn what_the_host_kept_is_where_things_stand() {
+    fn the_status_is_what_the_host_has_kept() {
         let uid = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
-        let wish = LoadBalancer::of("default", "web", uid).with_annotation("acme.example/size", "small");
-        assert_eq!(wish.name, "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1");
-        assert_eq!(wish.annotation("acme.example/size"), Some("small"));
-        assert_eq!(wish.annotation("acme.example/colour"), None);
-        let standing = Standing::new([Ingress::hostname("lb.acme.example").ip_mode(IpMode::Proxy)]).memo("lb-1");
-        assert_eq!(wish.after(standing.clone()).standing(), standing);
+        let desired = LoadBalancer::of("default", "web", uid).with_annotation("acme.example/size", "small");
+        assert_eq!(desired.name, "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1");
+        assert_eq!(desired.annotation("acme.example/size"), Some("small"));
+        assert_eq!(desired.annotation("acme.example/colour"), None);
+        let status =
+            LoadBalancerStatus::new([Ingress::hostname("lb.acme.example").ip_mode(IpMode::Proxy)]).memo("lb-1");
+        assert_eq!(desired.after(status.clone()).status(), status);
     }
 }

@@ -12,8 +12,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-pub use crate::bindings::host::aerostat::cloud::http::{Error as Failure, Method, Request, Response};
-pub use crate::bindings::host::aerostat::cloud::notices::Severity;
+pub use crate::Method;
+pub use crate::bindings::host::aerostat::cloud::events::EventKind;
+pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Request, Response};
 
 /// What a request gets: an answer, or why there is none.
 pub type Outcome = Result<Response, Failure>;
@@ -36,17 +37,17 @@ struct State {
     answers: Rc<dyn Fn(&Request) -> Outcome>,
     now: u64,
     requests: Vec<Request>,
-    notices: Vec<Notice>,
+    events: Vec<Event>,
     log: Vec<String>,
 }
 
 /// An event that the provider asked for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Notice {
+pub struct Event {
     /// The provider id that it is about, where there is one.
     pub about: Option<String>,
     /// Normal or Warning.
-    pub severity: Severity,
+    pub kind: EventKind,
     /// UpperCamelCase.
     pub reason: String,
     /// A sentence.
@@ -68,7 +69,7 @@ impl Host {
             answers: Rc::new(|request| panic!("nothing was expected to be sent, but {}", line(request))),
             now: 0,
             requests: Vec::new(),
-            notices: Vec::new(),
+            events: Vec::new(),
             log: Vec::new(),
         })))
     }
@@ -116,14 +117,14 @@ impl Host {
     /// The bodies that were sent.
     #[must_use]
     pub fn bodies(&self) -> Vec<String> {
-        let bodies = |it: &Request| it.body.as_ref().map(|it| String::from_utf8_lossy(it).into_owned());
+        let bodies = |it: &Request| it.body.as_ref().map(text);
         self.0.borrow().requests.iter().filter_map(bodies).collect()
     }
 
     /// The events that were asked for.
     #[must_use]
-    pub fn notices(&self) -> Vec<Notice> {
-        self.0.borrow().notices.clone()
+    pub fn events(&self) -> Vec<Event> {
+        self.0.borrow().events.clone()
     }
 
     /// The lines that were logged: "WARN message key=value".
@@ -137,6 +138,13 @@ thread_local! {
     static CURRENT: RefCell<Option<Host>> = const { RefCell::new(None) };
 }
 
+fn text(body: &Body) -> String {
+    match body {
+        Body::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Body::Form(pairs) => pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&"),
+    }
+}
+
 fn line(request: &Request) -> String {
     let method = format!("{:?}", request.method).to_uppercase().replace("METHOD::", "");
     let query: Vec<_> = request.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -148,7 +156,7 @@ fn line(request: &Request) -> String {
 pub(crate) mod imports {
     use std::rc::Rc;
 
-    use super::{CURRENT, Host, Notice, Outcome, Request, Severity};
+    use super::{CURRENT, Event, EventKind, Host, Outcome, Request};
     use crate::bindings::host::aerostat::cloud::log::Level;
 
     fn host() -> Host {
@@ -170,10 +178,10 @@ pub(crate) mod imports {
         answers(request)
     }
 
-    pub(crate) fn add_notice(about: Option<&str>, severity: Severity, reason: &str, message: &str) {
+    pub(crate) fn emit_event(about: Option<&str>, kind: EventKind, reason: &str, message: &str) {
         let about = about.map(str::to_owned);
-        let notice = Notice { about, severity, reason: reason.to_owned(), message: message.to_owned() };
-        host().0.borrow_mut().notices.push(notice);
+        let event = Event { about, kind, reason: reason.to_owned(), message: message.to_owned() };
+        host().0.borrow_mut().events.push(event);
     }
 
     pub(crate) fn write_log(level: Level, message: &str, fields: &[(String, String)]) {

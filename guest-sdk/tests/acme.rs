@@ -9,8 +9,8 @@ use std::time::Duration;
 use acme::Acme;
 use aerostat_sdk::testing::{Host, Method, answer};
 use aerostat_sdk::{
-    Address, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancers, Node, Page, Port, Progress, Protocol,
-    Provider, Removal, Standing, State,
+    Address, Deletion, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancerStatus, LoadBalancers, Node,
+    Page, Port, Progress, Protocol, Provider, State,
 };
 
 const MACHINE: &str = r#"{ "id": "worker-1", "running": true, "size": "small", "zone": "north-1", "ip": "10.0.0.7" }"#;
@@ -34,7 +34,7 @@ fn it_describes_what_it_needs() {
     assert_eq!(description.provider_id_prefixes, ["acme://"]);
     assert_eq!(description.endpoints[0].allow[0].paths, ["/machines", "/machines/*"]);
     assert_eq!(description.endpoints[0].allow[1].paths, ["/balancers/*"]);
-    assert_eq!((description.get_batch, description.list_page), (1, 100));
+    assert_eq!((description.get_batch_size, description.list_page_size), (1, 100));
     assert_eq!(Host::new().run(Acme::identity), Ok(None));
 }
 
@@ -109,22 +109,23 @@ fn balancers(found: Option<String>, made: String) -> Host {
 }
 
 fn balancer(ip: &str) -> String {
-    format!(r#"{{ "wish": {WISH}, "ip": {ip} }}"#)
+    format!(r#"{{ "spec": {WISH}, "ip": {ip} }}"#)
 }
 
 #[test]
 fn a_balancer_is_made_and_waited_for() {
     let host = balancers(None, balancer("null"));
-    let progress = Progress::pending(Standing::new([]), Duration::from_secs(5), "the cloud builds the balancer");
+    let progress =
+        Progress::pending(LoadBalancerStatus::new([]), Duration::from_secs(5), "the cloud builds the balancer");
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(progress));
     assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c", "PUT api /balancers/a0e2f6f1c"]);
     assert_eq!(host.bodies(), [WISH]);
 }
 
 #[test]
-fn a_balancer_that_is_as_wished_is_only_read() {
+fn a_balancer_that_is_as_speced_is_only_read() {
     let host = balancers(Some(balancer("\"192.0.2.7\"")), String::new());
-    let ready = Progress::Ready(Standing::new([Ingress::ip("192.0.2.7")]));
+    let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]));
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
     assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c"]);
 }
@@ -133,13 +134,13 @@ fn a_balancer_that_is_as_wished_is_only_read() {
 fn a_balancer_that_differs_is_written_whole() {
     let found = balancer("\"192.0.2.7\"").replace("worker-1", "worker-0");
     let host = balancers(Some(found), balancer("\"192.0.2.7\""));
-    let ready = Progress::Ready(Standing::new([Ingress::ip("192.0.2.7")]));
+    let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]));
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
     assert_eq!(host.bodies(), [WISH]);
 }
 
 #[test]
-fn a_wish_that_acme_cannot_grant_is_refused_before_anything_is_asked() {
+fn a_spec_that_acme_cannot_grant_is_refused_before_anything_is_asked() {
     let udp = web().with_port(Port::new(Protocol::Udp, 53, 30_053));
     assert_eq!(Host::new().run(|| Acme::ensure(&udp)), Err(Error::invalid("port 53: UDP is not TCP")));
     let mut nowhere = web();
@@ -151,7 +152,7 @@ fn a_wish_that_acme_cannot_grant_is_refused_before_anything_is_asked() {
 fn a_balancer_that_is_gone_already_is_gone() {
     for status in [204, 404] {
         let host = cloud(status, "");
-        assert_eq!(host.run(|| Acme::delete(&web())), Ok(Removal::Done));
+        assert_eq!(host.run(|| Acme::delete(&web())), Ok(Deletion::Done));
         assert_eq!(host.requests(), ["DELETE api /balancers/a0e2f6f1c"]);
     }
 }

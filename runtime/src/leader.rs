@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use controllers::{Demands, Recorder, Severity};
+use controllers::{Demands, EventKind, Recorder};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -241,7 +241,7 @@ impl Leader {
             self.demands.approve(tokio::time::Instant::now());
             warn!("{APPROVED}");
             if let Some(about) = self.about() {
-                self.recorder.record(about, Severity::Normal, "CloudWritesApproved", APPROVED);
+                self.recorder.record(about, EventKind::Normal, "CloudWritesApproved", APPROVED);
             }
         }
         Attempt::Leads
@@ -287,7 +287,7 @@ impl Leader {
     fn report(&self, what: &str) {
         let Some(about) = self.about() else { return };
         let identity = self.election.identity();
-        self.recorder.record(about, Severity::Normal, "LeaderElection", &format!("{identity} {what}"));
+        self.recorder.record(about, EventKind::Normal, "LeaderElection", &format!("{identity} {what}"));
     }
 
     fn lock(&self) -> impl Display + use<> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use cloud_provider::Cloud;
-use controllers::{Account, Demands, Inventory, Liveness, Nodes, Recorder, Severity, node, node_lifecycle, service};
+use controllers::{Account, Demands, EventKind, Inventory, Liveness, Nodes, Recorder, node, node_lifecycle, service};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -181,7 +181,7 @@ impl Process {
         let leader = self.leader.as_ref().map(|it| (it.recorder(), it.lease()));
         let tell = |message: &str| {
             if let Some((recorder, lease)) = &leader {
-                recorder.record(lease.clone(), Severity::Warning, "PermissionsMissing", message);
+                recorder.record(lease.clone(), EventKind::Warning, "PermissionsMissing", message);
             }
         };
         let controllers: Vec<_> = Controller::ALL.into_iter().filter(|it| self.runs(*it)).collect();
@@ -235,7 +235,7 @@ impl Process {
                 let because = quarantine.borrow_and_update().clone();
                 if let Some(because) = because {
                     let message = format!("provider {provider} is {because}");
-                    recorder.record(about.clone(), Severity::Warning, "ProviderQuarantined", &message);
+                    recorder.record(about.clone(), EventKind::Warning, "ProviderQuarantined", &message);
                 }
             }
         };
@@ -259,7 +259,7 @@ impl Process {
         let (mut withheld, stopped) = (std::mem::replace(&mut self.withheld, none), stopped(self.stop.subscribe()));
         let tell = async move {
             while let Some(message) = withheld.recv().await {
-                recorder.record(about.clone(), Severity::Warning, "CloudWritesWithheld", &message);
+                recorder.record(about.clone(), EventKind::Warning, "CloudWritesWithheld", &message);
             }
             // Without endpoints nobody withholds anything.
             std::future::pending::<()>().await;

@@ -1,6 +1,6 @@
 //! A droplet, in the contract's words.
 
-use aerostat_sdk::{Address, Instance, State, notices};
+use aerostat_sdk::{Address, Instance, State, events};
 
 use crate::api::{Droplet, Network, Scope};
 use crate::provider_id;
@@ -12,7 +12,7 @@ pub(crate) fn instance(droplet: Droplet) -> Instance {
     let public = address(&droplet.networks.v4, &Scope::Public);
     let public_v6 = address(&droplet.networks.v6, &Scope::Public);
     if private.is_none() {
-        notices::warning(
+        events::warning(
             Some(&provider_id),
             "NoPrivateAddress",
             &format!(

@@ -9,7 +9,7 @@ mod instances;
 mod load_balancer;
 mod settings;
 
-use aerostat_sdk::{Description, Endpoint, Provider, Result, Setting, provider_id};
+use aerostat_sdk::{Description, Endpoint, Method, Provider, Result, Setting, provider_id};
 
 use crate::api::Account;
 use crate::settings::Settings;
@@ -30,14 +30,18 @@ impl Provider for DigitalOcean {
         let load_balancers = ["/v2/load_balancers", "/v2/load_balancers/*"];
         let targets = ["/v2/load_balancers/*/droplets"];
         let api = Endpoint::new("api", "the DigitalOcean API", "https://api.digitalocean.com")
-            .allow(["GET"], ["/v2/droplets", "/v2/droplets/*"], ["droplet:read", "tag:read"])
-            .allow(["GET"], ["/v2/account"], ["account:read"])
-            .allow(["GET"], load_balancers, ["load_balancer:read"])
-            .allow(["POST"], ["/v2/load_balancers"], ["load_balancer:create", "vpc:read", "tag:create"])
-            .allow(["PUT", "DELETE"], ["/v2/load_balancers/*"], ["load_balancer:update", "load_balancer:delete"])
-            .allow(["POST", "DELETE"], targets, ["load_balancer:update"])
-            .allow(["GET"], ["/v2/certificates", "/v2/certificates/*"], ["certificate:read"])
-            .allow(["POST"], ["/v2/tags", "/v2/tags/*/resources"], ["tag:create", "load_balancer:update"]);
+            .allow([Method::Get], ["/v2/droplets", "/v2/droplets/*"], ["droplet:read", "tag:read"])
+            .allow([Method::Get], ["/v2/account"], ["account:read"])
+            .allow([Method::Get], load_balancers, ["load_balancer:read"])
+            .allow([Method::Post], ["/v2/load_balancers"], ["load_balancer:create", "vpc:read", "tag:create"])
+            .allow(
+                [Method::Put, Method::Delete],
+                ["/v2/load_balancers/*"],
+                ["load_balancer:update", "load_balancer:delete"],
+            )
+            .allow([Method::Post, Method::Delete], targets, ["load_balancer:update"])
+            .allow([Method::Get], ["/v2/certificates", "/v2/certificates/*"], ["certificate:read"])
+            .allow([Method::Post], ["/v2/tags", "/v2/tags/*/resources"], ["tag:create", "load_balancer:update"]);
         let description = Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(PREFIX)
             .endpoint(api)
@@ -46,7 +50,7 @@ impl Provider for DigitalOcean {
                 "Id of the DOKS cluster. Only droplets with the tag k8s:<id> are listed and found by name, instead of \
                  all of the account, and load balancers get this tag.",
             ))
-            .list_page(api::LARGEST_PAGE);
+            .list_page_size(api::LARGEST_PAGE);
         let description = Settings::described().into_iter().fold(description, Description::setting);
         let description = description.annotations(load_balancer::TABLE);
         Ok(load_balancer::WRITTEN.into_iter().fold(description, Description::writes_annotation))

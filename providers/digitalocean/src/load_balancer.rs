@@ -14,9 +14,9 @@ mod memo;
 mod nodes;
 mod ownership;
 mod reading;
-mod remarks;
 mod rules;
-mod standing;
+mod status;
+mod warnings;
 mod wish;
 
 pub(crate) use self::annotations::{TABLE, WRITTEN};
@@ -25,13 +25,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aerostat_sdk::annotations::{Annotations, shown};
-use aerostat_sdk::{Error, LoadBalancer, LoadBalancers, Progress, Removal, Result, clock, notices};
+use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result, clock, events};
 
 use self::annotations::{DISOWN, ID};
 use self::compare::{Difference, difference};
 use self::memo::Memo;
 use self::nodes::Targets;
-use self::remarks::Remarks;
+use self::warnings::Warnings;
 use self::wish::Wish;
 use crate::DigitalOcean;
 use crate::api::load_balancers::{self as api, Change, Creation, Kind, Listed, LoadBalancer as Live, Spec, Status};
@@ -45,7 +45,7 @@ impl LoadBalancers for DigitalOcean {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         let call = Call::of(desired)?;
         if call.is_disowned()? {
-            return Ok(Progress::Elsewhere);
+            return Ok(Progress::NotManaged);
         }
         match Memo::of(desired)? {
             None => call.begin(),
@@ -58,10 +58,10 @@ impl LoadBalancers for DigitalOcean {
         }
     }
 
-    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let call = Call::of(unwanted)?;
         if call.is_disowned()? {
-            return Ok(Removal::Done);
+            return Ok(Deletion::Done);
         }
         match Memo::of(unwanted)? {
             // Before its id alone is remembered, nobody has made sure that no other Service has it.
@@ -96,7 +96,7 @@ impl<'a> Call<'a> {
                     return Ok(self.adopt(&live));
                 }
                 Some(live) => return Err(ownership::unproven(&live)),
-                None => notices::warning(
+                None => events::warning(
                     None,
                     "LoadBalancerNotFound",
                     &format!("annotation {} names load balancer {id}, which does not exist: another is built", ID.name),
@@ -111,9 +111,9 @@ impl<'a> Call<'a> {
         if self.settings.cluster.tag().is_none() || live.tags.is_some() {
             return self.remember(&live.listed());
         }
-        let standing = standing::owned(self.service, &live.listed()).memo(Memo::Untagged(live.id.clone()).to_string());
+        let status = status::owned(self.service, &live.listed()).memo(Memo::Untagged(live.id.clone()).to_string());
         let because = format_args!("{} is this Service's from now on, and gets the cluster's tag", live.title());
-        Progress::pending(standing, AT_ONCE, because)
+        Progress::pending(status, AT_ONCE, because)
     }
 
     /// Puts the cluster's tag on what was adopted, once.
@@ -121,14 +121,14 @@ impl<'a> Call<'a> {
         if let Some(tag) = self.settings.cluster.tag() {
             put_tag(tag, id)?;
         }
-        let standing = standing::announced(self.service, &Memo::Id(id.to_owned()));
-        Ok(Progress::pending(standing, AT_ONCE, format_args!("load balancer {id} has the cluster's tag")))
+        let status = status::announced(self.service, &Memo::Id(id.to_owned()));
+        Ok(Progress::pending(status, AT_ONCE, format_args!("load balancer {id} has the cluster's tag")))
     }
 
     /// It is proven to be the Service's. It is touched when the host has kept that, and no other Service has it.
     fn remember(&self, live: &Listed) -> Progress {
-        let standing = standing::owned(self.service, live);
-        Progress::pending(standing, AT_ONCE, format_args!("{} is this Service's from now on", live.title()))
+        let status = status::owned(self.service, live);
+        Progress::pending(status, AT_ONCE, format_args!("{} is this Service's from now on", live.title()))
     }
 
     /// Says that one is to be created, if it can be.
@@ -136,15 +136,15 @@ impl<'a> Call<'a> {
         self.wish(None)?;
         let name = &self.service.name;
         let memo = Memo::Creating { name: name.clone(), since: clock::now() };
-        let standing = standing::announced(self.service, &memo);
-        Ok(Progress::pending(standing, AT_ONCE, format_args!("load balancer {name} is about to be created")))
+        let status = status::announced(self.service, &memo);
+        Ok(Progress::pending(status, AT_ONCE, format_args!("load balancer {name} is about to be created")))
     }
 
     /// What the Service asks for, with the certificate that holds now.
     fn wish(&self, live: Option<&Live>) -> Result<Wish> {
         let mut wish = Wish::of(self.service, &self.settings, live)?;
         wish.certificate.resolve(&mut wish.spec.forwarding_rules, live)?;
-        std::mem::take(&mut wish.remarks).tell();
+        std::mem::take(&mut wish.warnings).emit();
         Ok(wish)
     }
 
@@ -171,12 +171,12 @@ impl<'a> Call<'a> {
         wish.spec.name.clone_from(&self.service.name);
         match api::create(&wish.spec)? {
             Creation::Begun(live) => {
-                let standing = standing::owned(self.service, &live.listed());
+                let status = status::owned(self.service, &live.listed());
                 let because = format_args!("the cloud builds {}", live.title());
-                Ok(Progress::pending(standing, self.settings.poll_interval, because))
+                Ok(Progress::pending(status, self.settings.poll_interval, because))
             }
             Creation::Unknown(why) | Creation::NameTaken(why) => {
-                notices::warning(
+                events::warning(
                     None,
                     "LoadBalancerCreationUnclear",
                     &format!("load balancer {} may have been created or not: {why}", self.service.name),
@@ -194,7 +194,7 @@ impl<'a> Call<'a> {
             self.service.name,
             left.as_secs()
         );
-        Progress::pending(standing::announced(self.service, memo), left.min(self.settings.poll_interval), because)
+        Progress::pending(status::announced(self.service, memo), left.min(self.settings.poll_interval), because)
     }
 
     /// The one that was the Service's is gone: another is built, as soon as the list agrees.
@@ -204,7 +204,7 @@ impl<'a> Call<'a> {
                 "load balancer {id} does not exist, says the cloud, and lists it"
             )));
         }
-        notices::warning(
+        events::warning(
             None,
             "LoadBalancerNotFound",
             &format!("load balancer {id} of this Service does not exist any more: another is built"),
@@ -238,7 +238,7 @@ impl<'a> Call<'a> {
             )));
         }
         self.tag(live)?;
-        Ok(Progress::Ready(standing::served(self.service, live, &wish)))
+        Ok(Progress::Ready(status::served(self.service, live, &wish)))
     }
 
     /// Writes as little as makes it as wished.
@@ -264,15 +264,15 @@ impl<'a> Call<'a> {
         if chooses_itself || live.kind == Kind::Other {
             return Err(refused);
         }
-        let mut remarks = Remarks::default();
+        let mut warnings = Warnings::default();
         let Ok(region) = wish::region(self.service, &self.settings, &Spec::of(live)) else { return Err(refused) };
-        let nodes = nodes::in_region(&self.service.nodes, &region, &mut remarks);
-        let Ok(wanted) = Targets::of(&nodes, live.kind, live.network, &mut remarks) else { return Err(refused) };
+        let nodes = nodes::in_region(&self.service.nodes, &region, &mut warnings);
+        let Ok(wanted) = Targets::of(&nodes, live.kind, live.network, &mut warnings) else { return Err(refused) };
         let (add, remove) = compare::targets(live, &wanted.droplets);
         match targets(&live.id, &add, &remove) {
             Ok(Change::Busy(why)) => Ok(self.wait_until_free(live, &why)),
             Ok(Change::Done(_)) => {
-                remarks.tell();
+                warnings.emit();
                 Err(refused)
             }
             // It may be the same refusal once more: the first one says why.
@@ -282,20 +282,20 @@ impl<'a> Call<'a> {
     }
 
     fn wait_until_free(&self, live: &Live, why: &str) -> Progress {
-        let standing = standing::owned(self.service, &live.listed());
-        Progress::pending(standing, self.settings.poll_interval, why)
+        let status = status::owned(self.service, &live.listed());
+        Progress::pending(status, self.settings.poll_interval, why)
     }
 
     fn wait_until_built(&self, live: &Live) -> Progress {
-        let standing = standing::owned(self.service, &live.listed());
+        let status = status::owned(self.service, &live.listed());
         // A little later each time than the first: clouds like round numbers, and to look just before is to look twice.
         let after = self.settings.poll_interval + self.settings.poll_interval / 30;
-        Progress::pending(standing, after, format_args!("the cloud builds {}", live.title()))
+        Progress::pending(status, after, format_args!("the cloud builds {}", live.title()))
     }
 
     fn warn_of_other_id(&self, live: &Live) {
         if let Some(other) = self.annotations.text(ID.name).filter(|it| !it.eq_ignore_ascii_case(&live.id)) {
-            notices::warning(
+            events::warning(
                 None,
                 "LoadBalancerIdIgnored",
                 &format!("annotation {}: {} is ignored: this Service has {}", ID.name, shown(other), live.title()),
@@ -329,7 +329,7 @@ fn put_tag(tag: &str, id: &str) -> Result<()> {
     match tags::put_on_load_balancer(tag, id) {
         Err(Error::Invalid(why) | Error::Denied(why)) => {
             let message = format!("load balancer {id} does not get the cluster's tag {tag}: {why}");
-            notices::warning(None, "LoadBalancerNotTagged", &message);
+            events::warning(None, "LoadBalancerNotTagged", &message);
             Ok(())
         }
         done => done,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use aerostat_sdk::testing::{Host, Outcome, Request, Response, Severity, answer};
+use aerostat_sdk::testing::{EventKind, Host, Outcome, Request, Response, answer};
 use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, Result, State};
 use serde_json::{Value, json};
 
@@ -97,17 +97,17 @@ fn the_first_address_of_each_kind_counts() {
         it["networks"]["v6"] = json!([{ "ip_address": "2001:db8::1", "type": "public" }]);
     });
     assert_eq!(found, instance(42, "web-1").addresses([Address::external_ip("2001:db8::1")]));
-    assert_eq!(host.notices(), []);
+    assert_eq!(host.events(), []);
 }
 
 #[test]
 fn a_droplet_without_private_address_is_a_warning() {
     let (found, host) = mapped(|it| it["networks"]["v4"] = json!([{ "ip_address": "203.0.113.5", "type": "public" }]));
     assert_eq!(found.addresses, [Address::hostname("web-1"), Address::external_ip("203.0.113.5")]);
-    let [notice] = &host.notices()[..] else { panic!("one warning") };
-    assert_eq!((notice.about.as_deref(), notice.severity), (Some("digitalocean://42"), Severity::Warning));
-    assert_eq!(notice.reason, "NoPrivateAddress");
-    assert!(notice.message.starts_with("droplet 42 (web-1) has no private IPv4 address"), "{}", notice.message);
+    let [event] = &host.events()[..] else { panic!("one warning") };
+    assert_eq!((event.about.as_deref(), event.kind), (Some("digitalocean://42"), EventKind::Warning));
+    assert_eq!(event.reason, "NoPrivateAddress");
+    assert!(event.message.starts_with("droplet 42 (web-1) has no private IPv4 address"), "{}", event.message);
 }
 
 #[test]
@@ -277,7 +277,10 @@ fn the_identity_is_the_team_or_else_the_user() {
 #[test]
 fn it_describes_its_endpoint_and_its_settings() {
     let description = Host::new().run(DigitalOcean::describe).unwrap();
-    assert_eq!((description.name.as_str(), description.get_batch, description.list_page), ("digitalocean", 1, 200));
+    assert_eq!(
+        (description.name.as_str(), description.get_batch_size, description.list_page_size),
+        ("digitalocean", 1, 200)
+    );
     assert_eq!(description.provider_id_prefixes, ["digitalocean://"]);
     let [api] = &description.endpoints[..] else { panic!("one endpoint") };
     assert_eq!((api.name.as_str(), api.example_base_url.as_str()), ("api", "https://api.digitalocean.com"));

@@ -17,10 +17,14 @@ pub struct Description {
     pub annotations: Vec<Annotation>,
     /// Annotation keys that it may ask the host to write on a Service.
     pub writes_annotations: Vec<String>,
+    /// Keys of the node labels that it reads, with `*` for any key that Services may name.
+    pub node_labels: Vec<String>,
     /// How many nodes one `get` may ask about; at least 1.
-    pub get_batch: u32,
+    pub get_batch_size: u32,
     /// How many machines one page of `list` may hold; at least 1.
-    pub list_page: u32,
+    pub list_page_size: u32,
+    /// The most calls of `ensure` and `delete` at a time, at least 1; `None` for any number.
+    pub load_balancer_concurrency: Option<u32>,
 }
 
 impl Description {
@@ -38,7 +42,7 @@ impl Description {
 }
 
 /// An endpoint that a provider needs.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Endpoint {
     /// Its name in `http.send` and in the operator's config.
     pub name: String,
@@ -46,17 +50,48 @@ pub struct Endpoint {
     pub purpose: String,
     /// What the operator would write as `baseUrl` for the public cloud.
     pub example_base_url: String,
+    /// Request headers that it sets beyond those that every endpoint allows.
+    pub headers: Vec<String>,
+    /// Where a request says what it does, if not in its method and path.
+    pub operation: Option<OperationPlace>,
+    /// What every request to it carries in its query or form, each name exactly once.
+    pub parameters: Vec<(String, String)>,
     /// What has to be allowed on it.
     pub allow: Vec<Permission>,
 }
 
-/// What has to be allowed on an endpoint.
+/// Where a request says what it does, in APIs with one path for everything.
 #[derive(Clone, Debug, Eq, PartialEq)]
+pub enum OperationPlace {
+    /// In this name of the query or of the form: "Action".
+    Parameter(String),
+    /// In this header: "x-acs-action".
+    Header(String),
+}
+
+/// What requests do.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Effect {
+    /// They change nothing.
+    #[default]
+    Read,
+    /// They make or change something.
+    Write,
+    /// They take something away.
+    Delete,
+}
+
+/// What has to be allowed on an endpoint.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Permission {
     /// HTTP methods.
     pub methods: Vec<String>,
     /// Path patterns: `*` is one segment, `**` any number of them.
     pub paths: Vec<String>,
+    /// Patterns for the operation, where the endpoint has one: "Describe*".
+    pub operations: Vec<String>,
+    /// What these requests do.
+    pub effect: Effect,
     /// The cloud's own words for what is done, for its scopes and roles.
     pub actions: Vec<String>,
 }
@@ -73,7 +108,7 @@ impl fmt::Display for Permission {
 /// A setting of a provider.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Setting {
-    /// Its name; dots where a cloud has sections.
+    /// Its name; dots where a cloud has sections, `*` for a name that the operator chooses.
     pub name: String,
     /// Whether it must be given.
     pub required: bool,
@@ -84,9 +119,9 @@ pub struct Setting {
 }
 
 /// A Service annotation that a provider reads.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Annotation {
-    /// Its key.
+    /// Its key, with `*` for one run of characters but "/" that the Service's author chooses.
     pub key: String,
     /// What may stand in it.
     pub values: String,
@@ -94,6 +129,8 @@ pub struct Annotation {
     pub default: Option<String>,
     /// What it does.
     pub doc: String,
+    /// Whether it is a label selector for nodes, which the host evaluates.
+    pub selects_nodes: bool,
 }
 
 #[cfg(test)]
@@ -103,8 +140,11 @@ mod tests {
     #[test]
     fn a_permission_reads_as_an_item_of_yaml() {
         let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect();
-        let permission =
-            Permission { methods: words(&["GET", "PUT"]), paths: words(&["/v1/*", "/it's/**"]), actions: Vec::new() };
+        let permission = Permission {
+            methods: words(&["GET", "PUT"]),
+            paths: words(&["/v1/*", "/it's/**"]),
+            ..Permission::default()
+        };
         assert_eq!(permission.to_string(), "{ methods: [GET, PUT], paths: ['/v1/*', '/it''s/**'] }");
     }
 }

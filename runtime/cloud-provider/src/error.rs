@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The text is for a person: it names the cloud object, the cause and, where there is one, the next step.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// The wish itself is wrong. Shown, and tried again when the object changes and every few minutes.
+    /// What is asked for cannot be meant. Shown, and tried again when the object changes and every few minutes.
     #[error("{0}")]
     Invalid(String),
     /// The cloud, or the policy, refused. Shown, and tried again when the object or the credential changes and every
@@ -16,21 +16,21 @@ pub enum Error {
     #[error("{0}")]
     Denied(String),
     /// Not before this pause; then at once.
-    #[error("{because}")]
+    #[error("{reason}")]
     RetryAfter {
         /// How long to wait.
         after: Duration,
         /// Who asked for the pause, and why.
-        because: String,
+        reason: String,
     },
     /// The provider crashed over this object, which alone is set aside. Shown on the object, and tried again after this
     /// pause. The text stays the same from try to try, and says all of that.
-    #[error("{because}")]
+    #[error("{reason}")]
     Crashed {
         /// How long the object is still set aside.
         after: Duration,
         /// What crashed and how, which object it was about, when it is tried again, and who can do something.
-        because: String,
+        reason: String,
     },
     /// Anything else. Tried again with back-off.
     #[error("{0}")]
@@ -45,8 +45,8 @@ impl Error {
         match self {
             Self::Invalid(it) => Self::Invalid(text(it)),
             Self::Denied(it) => Self::Denied(text(it)),
-            Self::RetryAfter { after, because } => Self::RetryAfter { after, because: text(because) },
-            Self::Crashed { after, because } => Self::Crashed { after, because: text(because) },
+            Self::RetryAfter { after, reason } => Self::RetryAfter { after, reason: text(reason) },
+            Self::Crashed { after, reason } => Self::Crashed { after, reason: text(reason) },
             Self::Unavailable(it) => Self::Unavailable(text(it)),
         }
     }

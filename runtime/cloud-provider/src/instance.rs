@@ -18,7 +18,7 @@ pub trait Instances: Send + Sync {
     /// request are asked side by side.
     ///
     /// `Ok(None)` means that the cloud is certain that the machine does not exist.
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>>;
+    async fn get(&self, nodes: &[Node]) -> Reply<Vec<Result<Option<Instance>>>>;
 
     /// One page of the cluster's machines, at most `limit` of them, beginning at `cursor` (`None`: at the start).
     /// Absence from a list is never taken as deletion.
@@ -27,9 +27,11 @@ pub trait Instances: Send + Sync {
 
 /// A Kubernetes node, as much of it as a provider may know.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Machine {
+pub struct Node {
     /// `metadata.name`.
     pub name: String,
+    /// `metadata.uid`; `None` for a node that is no longer there.
+    pub uid: Option<String>,
     /// `spec.providerID`; `None` until the node is initialised. Never empty.
     pub provider_id: Option<String>,
     /// `status.addresses`.
@@ -38,23 +40,35 @@ pub struct Machine {
     pub zone: Option<String>,
     /// `topology.kubernetes.io/region`.
     pub region: Option<String>,
-    /// The node's labels. The sandbox passes on only those that the operator named in `provider.nodeLabels`.
+    /// The node's labels. The sandbox passes on only those that the provider describes and that the operator named in
+    /// `provider.nodeLabels`.
     pub labels: Vec<(String, String)>,
+    /// What the newest [`Instance`] of this node had as `extra`, up to a few minutes old: a hint, never proof.
+    pub extra: Vec<(String, String)>,
 }
 
-/// One page of a sweep.
+/// One page of the list of machines.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Page {
     /// The machines on it.
     pub instances: Vec<Instance>,
     /// Where the next page begins; `None` on the last.
     pub next: Option<String>,
-    /// Why this page may lack machines: a warning of the cloud, a zone that did not answer.
-    pub incomplete: Option<String>,
+    /// Where this page may lack machines.
+    pub gaps: Vec<Gap>,
+}
+
+/// Machines that a page may lack.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Gap {
+    /// Those of this zone; `None`: any. Never empty.
+    pub zone: Option<String>,
+    /// For a person: a warning of the cloud, a zone that did not answer. One line.
+    pub reason: String,
 }
 
 /// A machine of the cloud.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Instance {
     /// The node name that its kubelet registers.
     pub name: String,
@@ -68,16 +82,19 @@ pub struct Instance {
     pub zone: Option<String>,
     /// For `topology.kubernetes.io/region`.
     pub region: Option<String>,
-    /// In the cloud's order.
+    /// In the cloud's order. None: the node keeps those that it has.
     pub addresses: Vec<Address>,
     /// Further node labels.
     pub labels: Vec<(String, String)>,
+    /// What comes back in [`Node::extra`], at most 1 KiB.
+    pub extra: Vec<(String, String)>,
 }
 
 /// Whether a machine runs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum State {
-    /// It runs, or is about to.
+    /// It runs, is about to, or is in any other state in which it exists and was not shut down.
+    #[default]
     Running,
     /// It was shut down, and still exists.
     Stopped,

@@ -4,26 +4,28 @@
 
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod demand;
 mod description;
 mod error;
+mod event;
 mod identity;
 mod instance;
 mod load_balancer;
-mod notice;
 mod place;
 mod text;
 
+pub use crate::cluster::Cluster;
 pub use crate::demand::{APPROVAL, Demand};
-pub use crate::description::{Annotation, Description, Endpoint, Permission, Setting};
+pub use crate::description::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
 pub use crate::error::{Error, Result};
+pub use crate::event::{Event, EventKind, EventList, Reply};
 pub use crate::identity::Identity;
-pub use crate::instance::{Address, AddressKind, Instance, Instances, Machine, Page, State};
+pub use crate::instance::{Address, AddressKind, Gap, Instance, Instances, Node, Page, State};
 pub use crate::load_balancer::{
-    Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancers, Owner, Port, Progress, Protocol, Removal, Standing,
-    Traffic, Unfinished,
+    Deletion, ExternalTrafficPolicy, Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancerStatus, LoadBalancers, Owner,
+    PendingStatus, Port, Progress, Protocol,
 };
-pub use crate::notice::{Notice, NoticeList, Reply, Severity};
 pub use crate::place::Place;
 pub use crate::text::{is_printable, is_visible, printable};
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Machine, Reply, Result};
+use crate::{Error, Node, Reply, Result};
 
 /// Load balancers for Services.
 #[async_trait]
@@ -16,56 +16,61 @@ pub trait LoadBalancers: Send + Sync {
         Ok(())
     }
 
-    /// Takes one step towards the wish and says where things stand. Reads first and writes only what differs.
+    /// Takes one step towards the desired state and says where things stand. Reads first and writes only what differs.
     ///
     /// Safe to repeat and safe to lose: what an earlier call made is found again, by its mark of ownership in the
     /// cloud or by `memo`, and never made twice. What cannot be proven to be ours is
-    /// [`Error::Invalid`](crate::Error::Invalid), and is not touched.
+    /// [`Error::Invalid`], and is not touched.
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>>;
 
-    /// Takes one step towards its absence. What is not there, or cannot be proven to be ours, is [`Removal::Done`] and
+    /// Takes one step towards its absence. What is not there, or cannot be proven to be ours, is [`Deletion::Done`] and
     /// is not touched.
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>>;
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>>;
 }
 
 /// Where an `ensure` stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Progress {
-    /// It is as wished.
-    Ready(Standing),
+    /// It is as desired.
+    Ready(LoadBalancerStatus),
     /// It will be: come back later. No failure.
-    Pending(Unfinished),
+    Pending(PendingStatus),
+    /// It cannot be, for now, and the status has to be kept all the same: an action of the cloud has failed, say.
+    Failed(LoadBalancerStatus, Error),
     /// Somebody else serves this Service: no status, no event.
-    Elsewhere,
+    NotManaged,
 }
 
 /// Where a `delete` stands.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Removal {
+pub enum Deletion {
     /// It is gone, or was never ours.
     Done,
     /// It will be gone: come back later. No failure.
-    Pending(Unfinished),
+    Pending(PendingStatus),
+    /// It is there and stays, because the cloud protects it, for this reason: one line. It is no longer the Service's.
+    Kept(String),
 }
 
 /// A step was made; more have to follow.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Unfinished {
+pub struct PendingStatus {
     /// Where things stand until then.
-    pub standing: Standing,
-    /// When to call again: between one second and five minutes.
+    pub status: LoadBalancerStatus,
+    /// When to call again: between half a second and five minutes; zero beside the first memo means as soon as that is
+    /// kept.
     pub after: Duration,
     /// What is being waited for, for a person: one line.
-    pub because: String,
+    pub reason: String,
 }
 
 /// What there is to know about a load balancer.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Standing {
+pub struct LoadBalancerStatus {
     /// `status.loadBalancer.ingress`.
     pub ingress: Vec<Ingress>,
     /// What the provider must know again, at most 1 KiB. It has to be kept, where the Service's authors cannot write,
-    /// before the next call. Never empty.
+    /// before the next call. Never empty. No two Services have the same one.
     pub memo: Option<String>,
     /// To be written on the Service for people and other tools: only keys that the provider describes and that the
     /// operator allows.
@@ -110,39 +115,39 @@ impl IpMode {
 }
 
 /// Everything that a Service says about its load balancer. Lists are sorted, but for `ports`.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LoadBalancer {
     /// Upstream's default name: "a" and the Service's UID without dashes, 32 characters at most.
     pub name: String,
     /// The Service.
     pub owner: Owner,
-    /// What an earlier [`Standing`] asked to keep. Proof of ownership. Never empty.
+    /// What an earlier [`LoadBalancerStatus`] asked to keep. Proof of ownership. Never empty.
     pub memo: Option<String>,
     /// The addresses that the Service's status shows now, ours or an earlier controller's. Proof for adoption.
-    pub current: Vec<Ingress>,
+    pub current_ingress: Vec<Ingress>,
     /// `spec.loadBalancerClass`.
-    pub class: Option<String>,
+    pub load_balancer_class: Option<String>,
     /// `spec.ports`, in its order: to some clouds the first one is particular.
     pub ports: Vec<Port>,
     /// Those that traffic may be sent to. Empty for `delete`.
-    pub nodes: Vec<Machine>,
+    pub nodes: Vec<Node>,
     /// The Service's annotations. The sandbox passes on only those that the provider describes.
     pub annotations: Vec<(String, String)>,
     /// `spec.loadBalancerSourceRanges`, canonical and complete, or those of the annotation
     /// `service.beta.kubernetes.io/load-balancer-source-ranges` if the provider describes that. Empty means not given.
     pub source_ranges: Vec<String>,
     /// `spec.ipFamilies`.
-    pub families: Vec<IpFamily>,
+    pub ip_families: Vec<IpFamily>,
     /// `spec.loadBalancerIP`.
-    pub address: Option<String>,
+    pub load_balancer_ip: Option<String>,
     /// `spec.externalTrafficPolicy`.
-    pub traffic: Traffic,
+    pub external_traffic_policy: ExternalTrafficPolicy,
     /// Client-IP affinity, in seconds.
-    pub affinity: Option<u32>,
+    pub client_ip_affinity_seconds: Option<u32>,
 }
 
 /// Whose load balancer it is: what a mark of ownership says.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Owner {
     /// `--cluster-name`.
     pub cluster: String,
@@ -225,9 +230,10 @@ impl IpFamily {
 }
 
 /// Which nodes take traffic.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Traffic {
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum ExternalTrafficPolicy {
     /// All of them.
+    #[default]
     Cluster,
     /// Those with a ready pod, which is told on this port: `GET /healthz`.
     Local(u16),

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info};
 
-use crate::events::{Recorder, Severity};
+use crate::events::{EventKind, Recorder};
 use crate::inventory::sweep::{CALL, late};
 use crate::object;
 
@@ -207,7 +207,7 @@ impl Guard {
         error!("{message}");
         if let Some(Ledger { lease, recorder, .. }) = &self.ledger {
             let about = ObjectReference { uid: uid.or(lease.uid.clone()), ..lease.clone() };
-            recorder.record(about, Severity::Warning, "CloudAccountChanged", message);
+            recorder.record(about, EventKind::Warning, "CloudAccountChanged", message);
         }
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn an_error_is_sorted_by_what_happens_next() {
         let text = || "no".to_owned();
-        let retry = |seconds| CloudError::RetryAfter { after: Duration::from_secs(seconds), because: text() };
+        let retry = |seconds| CloudError::RetryAfter { after: Duration::from_secs(seconds), reason: text() };
         let seconds = Duration::from_secs;
         assert_eq!(pause(7, &CloudError::Invalid(text())), Pause::AtLeast(seconds(300)));
         assert_eq!(pause(7, &CloudError::Denied(text())), Pause::AtLeast(seconds(300)));

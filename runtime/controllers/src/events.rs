@@ -11,7 +11,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, channel};
 use tracing::warn;
 
-pub use cloud_provider::Severity;
+pub use cloud_provider::EventKind;
 use cloud_provider::printable;
 
 /// Events that may wait to be sent; further ones are dropped.
@@ -33,7 +33,7 @@ pub struct Recorder {
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub(crate) about: ObjectReference,
-    pub(crate) severity: Severity,
+    pub(crate) kind: EventKind,
     pub(crate) reason: String,
     pub(crate) message: String,
     at: Timestamp,
@@ -55,9 +55,9 @@ impl Recorder {
     }
 
     /// Records that something happened to an object. `reason` is UpperCamelCase, `message` a sentence.
-    pub fn record(&self, about: ObjectReference, severity: Severity, reason: &str, message: &str) {
+    pub fn record(&self, about: ObjectReference, kind: EventKind, reason: &str, message: &str) {
         let (reason, message) = (reason.to_owned(), message.to_owned());
-        let recorded = Recorded { about, severity, reason, message, at: Timestamp::now() };
+        let recorded = Recorded { about, kind, reason, message, at: Timestamp::now() };
         if let Err(TrySendError::Full(it) | TrySendError::Closed(it)) = self.queue.try_send(recorded) {
             let (object, reason, says) = (it.about.name, it.reason, it.message);
             warn!(object, reason, says, "an event was dropped: too many wait to be sent");
@@ -74,17 +74,17 @@ pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
 impl Recorded {
     /// The event as it is first written.
     fn event(self, component: &str) -> Event {
-        let Self { about, severity, reason, message, at } = self;
+        let Self { about, kind, reason, message, at } = self;
         let name = format!("{}.{:x}", about.name.as_deref().unwrap_or_default(), at.as_nanosecond());
         let namespace = about.namespace.clone().filter(|it| !it.is_empty()).unwrap_or_else(|| "default".to_owned());
-        let severity = match severity {
-            Severity::Normal => "Normal",
-            Severity::Warning => "Warning",
+        let kind = match kind {
+            EventKind::Normal => "Normal",
+            EventKind::Warning => "Warning",
         };
         Event {
             metadata: ObjectMeta { name: Some(name), namespace: Some(namespace), ..ObjectMeta::default() },
             involved_object: about,
-            type_: Some(severity.to_owned()),
+            type_: Some(kind.to_owned()),
             reason: Some(reason),
             message: Some(short(&message)),
             source: Some(EventSource { component: Some(component.to_owned()), host: None }),
@@ -107,8 +107,8 @@ fn short(message: &str) -> String {
 mod tests {
     use super::*;
 
-    fn recorded(about: ObjectReference, severity: Severity, reason: &str, message: &str, at: Timestamp) -> Recorded {
-        Recorded { about, severity, reason: reason.into(), message: message.into(), at }
+    fn recorded(about: ObjectReference, kind: EventKind, reason: &str, message: &str, at: Timestamp) -> Recorded {
+        Recorded { about, kind, reason: reason.into(), message: message.into(), at }
     }
 
     #[test]
@@ -134,8 +134,8 @@ mod tests {
             ..ObjectReference::default()
         };
         let now = Timestamp::from_nanosecond(1_800_000_000_000_000_255).unwrap();
-        let event =
-            recorded(about, Severity::Normal, "Synced", "Node synced successfully", now).event("cloud-node-controller");
+        let event = recorded(about, EventKind::Normal, "Synced", "Node synced successfully", now)
+            .event("cloud-node-controller");
         let expected = serde_json::json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn an_event_lies_beside_its_object() {
         let about = ObjectReference { namespace: Some("kube-system".into()), ..ObjectReference::default() };
-        let event = recorded(about, Severity::Warning, "R", "m", Timestamp::UNIX_EPOCH).event("c");
+        let event = recorded(about, EventKind::Warning, "R", "m", Timestamp::UNIX_EPOCH).event("c");
         assert_eq!(event.metadata.namespace.as_deref(), Some("kube-system"));
         assert_eq!(event.type_.as_deref(), Some("Warning"));
     }
@@ -168,7 +168,7 @@ mod tests {
     fn a_recorder_drops_what_does_not_fit_into_its_queue() {
         let (recorder, mut queue) = Recorder::captured();
         for _ in 0..QUEUE + 5 {
-            recorder.record(ObjectReference::default(), Severity::Normal, "R", "m");
+            recorder.record(ObjectReference::default(), EventKind::Normal, "R", "m");
         }
         let mut queued = 0;
         while queue.try_recv().is_ok() {

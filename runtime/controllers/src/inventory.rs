@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cloud_provider::{
-    Cloud, Description, Error, Identity, Instance, Instances, Machine, Notice, NoticeList, Place, Reply, Result,
+    Cloud, Description, Error, Event, EventList, Identity, Instance, Instances, Place, Reply, Result,
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -24,11 +24,11 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::account::Account;
-use crate::events::{Recorder, Severity, reference};
+use crate::events::{EventKind, Recorder, reference};
 use crate::limits::trimmed_node;
 use crate::node::plan;
 use crate::nodes::{Answer, Nodes, Verdict, provider_id};
-use crate::notices::{Notices, Sample, Strangers};
+use crate::provider_events::{ProviderEvents, Sample, Strangers};
 
 use self::ahead::Ahead;
 use self::check::refusal;
@@ -55,10 +55,10 @@ pub struct Inventory {
     page_size: PageSize,
     /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
     doubtful: Mutex<HashSet<String>>,
-    notices: Mutex<Notices>,
+    events: Mutex<ProviderEvents>,
     /// Our own warnings about nodes. They are remembered apart, so that a provider which says much hides none of them.
-    warned: Mutex<Notices>,
-    /// Notices about machines that are no nodes of this cluster.
+    warned: Mutex<ProviderEvents>,
+    /// ProviderEvents about machines that are no nodes of this cluster.
     strangers: Mutex<Strangers>,
 }
 
@@ -69,7 +69,7 @@ struct Sight {
 }
 
 impl Inventory {
-    /// `None` if the cloud has no instances. Notices of the provider go to `recorder`.
+    /// `None` if the cloud has no instances. ProviderEvents of the provider go to `recorder`.
     #[must_use]
     pub fn new(cloud: &Cloud, nodes: Nodes, recorder: Recorder) -> Option<Self> {
         Some(Self {
@@ -81,9 +81,9 @@ impl Inventory {
             recorder,
             swept: tokio::sync::Mutex::default(),
             ahead: Ahead::default(),
-            page_size: PageSize::new(cloud.description.list_page),
+            page_size: PageSize::new(cloud.description.list_page_size),
             doubtful: Mutex::default(),
-            notices: Mutex::default(),
+            events: Mutex::default(),
             warned: Mutex::default(),
             strangers: Mutex::default(),
         })
@@ -195,7 +195,12 @@ impl Inventory {
     }
 
     /// Asks about one node.
-    async fn get(&self, machine: &Machine, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+    async fn get(
+        &self,
+        machine: &cloud_provider::Node,
+        node: &Node,
+        sweep: Option<&Machines>,
+    ) -> Result<Option<Instance>> {
         let asked = Instant::now();
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
         self.answered(reply.map_err(|_| late())?, asked, machine, node, sweep)
@@ -206,15 +211,15 @@ impl Inventory {
         &self,
         reply: Reply<Vec<Result<Option<Instance>>>>,
         asked: Instant,
-        machine: &Machine,
+        machine: &cloud_provider::Node,
         node: &Node,
         sweep: Option<&Machines>,
     ) -> Result<Option<Instance>> {
-        self.tell(reply.notices, Some(node));
+        self.tell(reply.events, Some(node));
         let [answer] = <[_; 1]>::try_from(reply.answer)
             .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;
-        if let Err(Error::Crashed { because, .. }) = &answer {
-            self.warn(node, "ProviderCrashed", because.clone());
+        if let Err(Error::Crashed { reason, .. }) = &answer {
+            self.warn(node, "ProviderCrashed", reason.clone());
         }
         if let (Err(Error::Invalid(why)), Some(provider_id)) = (&answer, &machine.provider_id) {
             self.nodes.hear(&machine.name, provider_id, Answer::Invalid(why), asked);
@@ -226,7 +231,12 @@ impl Inventory {
 
     /// What it means that `get` found nothing: certainty, if it was asked by provider id or a sweep found nothing
     /// either; otherwise the next try makes a sweep.
-    fn missing(&self, machine: &Machine, asked: Instant, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+    fn missing(
+        &self,
+        machine: &cloud_provider::Node,
+        asked: Instant,
+        sweep: Option<&Machines>,
+    ) -> Result<Option<Instance>> {
         if let Some(provider_id) = &machine.provider_id {
             let others = self.nodes.others(provider_id, &machine.name);
             let is_its_own = self.nodes.get(&machine.name).is_some_and(|it| self.nodes.confirmed(&it).is_some());
@@ -255,7 +265,7 @@ impl Inventory {
         }
     }
 
-    fn look(&self, sweep: &Machines, machine: &Machine) -> Result<Option<Instance>> {
+    fn look(&self, sweep: &Machines, machine: &cloud_provider::Node) -> Result<Option<Instance>> {
         match sweep.find(machine) {
             Match::Nothing => Ok(None),
             Match::One(instance) => self.checked(machine, instance.clone(), sweep.began).map(Some),
@@ -269,7 +279,7 @@ impl Inventory {
     }
 
     /// The answer to a question that began at `asked`, unless it is refused.
-    fn checked(&self, machine: &Machine, instance: Instance, asked: Instant) -> Result<Instance> {
+    fn checked(&self, machine: &cloud_provider::Node, instance: Instance, asked: Instant) -> Result<Instance> {
         if let Some(refusal) = refusal(&self.description, machine, &instance) {
             let why = format!("the provider's answer is refused: it {refusal}");
             if let Some(provider_id) = &machine.provider_id {
@@ -330,7 +340,7 @@ impl Inventory {
                  correct its provider id"
             );
             warn!("{message}");
-            self.recorder.record(reference(node.as_ref()), Severity::Warning, "ProviderIDConflict", &message);
+            self.recorder.record(reference(node.as_ref()), EventKind::Warning, "ProviderIDConflict", &message);
         }
     }
 
@@ -350,51 +360,51 @@ impl Inventory {
         }
         moment.await;
         let limit = self.page_size.at(Instant::now());
-        let Sweep { machines, notices, limit } = sweep(self.instances.as_ref(), limit).await;
+        let Sweep { machines, events, limit } = sweep(self.instances.as_ref(), limit).await;
         let pages = machines.as_ref().ok().filter(|it| it.incomplete.is_none()).map(|it| it.pages);
         self.page_size.ended(limit, machines.is_ok(), pages, Instant::now());
-        if notices.dropped() > 0 {
+        if events.dropped() > 0 {
             warn!(
-                dropped = notices.dropped(),
+                dropped = events.dropped(),
                 "events of the provider are left out: a list of machines may bring {} of them",
-                NoticeList::MOST
+                EventList::MOST
             );
         }
-        self.tell(notices.into_vec(), None);
+        self.tell(events.into_vec(), None);
         let machines = swept.end(machines, Instant::now())?;
         debug!(incomplete = machines.incomplete, "all machines were read");
         Ok(Sight { machines, new: true })
     }
 
-    /// Turns notices into events on the nodes that they are about, and a few of them into log lines if that is no node of
+    /// Records the events of a provider on the nodes that they are about, and a few of them into log lines if that is no node of
     /// the cluster.
-    fn tell(&self, notices: Vec<Notice>, asked: Option<&Node>) {
-        for notice in notices {
-            let about = notice.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
+    fn tell(&self, events: Vec<Event>, asked: Option<&Node>) {
+        for event in events {
+            let about = event.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
             let node = about.as_deref().or(asked);
             let Some(node) = node else {
-                self.mention(&notice);
+                self.mention(&event);
                 continue;
             };
-            let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-            if heard.is_news(&node.name_any(), &notice, Instant::now()) {
-                self.recorder.record(reference(node), notice.severity, &notice.reason, &notice.message);
+            let mut heard = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            if heard.is_news(&node.name_any(), &event, Instant::now()) {
+                self.recorder.record(reference(node), event.kind, &event.reason, &event.message);
             }
         }
     }
 
-    /// Logs a notice about a machine that is no node of this cluster, unless there were many lately.
-    fn mention(&self, notice: &Notice) {
+    /// Logs an event about a machine that is no node of this cluster, unless there were many lately.
+    fn mention(&self, event: &Event) {
         let sample = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
         let Sample::Told { left_out } = sample else { return };
         if left_out > 0 {
             info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
         }
-        info!(reason = notice.reason, about = notice.about, "the provider says: {}", notice.message);
+        info!(reason = event.reason, about = event.about, "the provider says: {}", event.message);
     }
 
     /// What a provider may know of a node. If that is not all of it, the node's event says so.
-    fn known(&self, node: &Node) -> Machine {
+    fn known(&self, node: &Node) -> cloud_provider::Node {
         let (machine, left_out) = trimmed(node);
         if let Some(left_out) = left_out {
             self.warn(node, "NodeTooLarge", left_out);
@@ -404,14 +414,14 @@ impl Inventory {
 
     /// Warns about a node, unless that was told lately.
     fn warn(&self, node: &Node, reason: &str, message: String) {
-        let notice = Notice { about: None, severity: Severity::Warning, reason: reason.to_owned(), message };
+        let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        if warned.is_news(&node.name_any(), &notice, Instant::now()) {
-            self.recorder.record(reference(node), notice.severity, reason, &notice.message);
+        if warned.is_news(&node.name_any(), &event, Instant::now()) {
+            self.recorder.record(reference(node), event.kind, reason, &event.message);
         }
     }
 
-    fn is_doubtful(&self, machine: &Machine) -> bool {
+    fn is_doubtful(&self, machine: &cloud_provider::Node) -> bool {
         self.doubtful().contains(&machine.name)
     }
 
@@ -421,21 +431,23 @@ impl Inventory {
 }
 
 /// What a provider may know of a node.
-pub(crate) fn machine(node: &Node) -> Machine {
+pub(crate) fn machine(node: &Node) -> cloud_provider::Node {
     trimmed(node).0
 }
 
 /// What a provider may know of a node, and what was left out because there is too much of it.
-fn trimmed(node: &Node) -> (Machine, Option<String>) {
+fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
     let (zone, region) = plan::place(node);
     let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
-    trimmed_node(Machine {
+    trimmed_node(cloud_provider::Node {
         name: node.name_any(),
+        uid: node.metadata.uid.clone(),
         provider_id: provider_id(node).map(str::to_owned),
         addresses: plan::standing_addresses(node),
         zone: zone.filter(|it| !it.is_empty()).map(str::to_owned),
         region: region.filter(|it| !it.is_empty()).map(str::to_owned),
         labels: labels.collect(),
+        extra: Vec::new(),
     })
 }
 

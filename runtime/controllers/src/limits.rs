@@ -5,7 +5,7 @@
 //! invalid, and told so; what is deleted, and what a kubelet writes, is cut. Nothing that stands in the cloud goes because
 //! of a limit.
 
-use cloud_provider::{LoadBalancer, Machine};
+use cloud_provider::LoadBalancer;
 
 /// Ports of a Service. Of the large clouds' load balancers, Azure's has the most: 1,500 rules.
 const PORTS: usize = 1_500;
@@ -30,7 +30,7 @@ const NODE_LABELS: usize = 512;
 /// What is too large about a Service, with the limit and the next step; `None` if nothing is.
 pub(crate) fn objection(desired: &LoadBalancer) -> Option<String> {
     let bytes = annotation_bytes(desired);
-    let address = desired.address.as_ref().map_or(0, String::len);
+    let address = desired.load_balancer_ip.as_ref().map_or(0, String::len);
     let too_much = [
         ("spec.ports has", desired.ports.len(), PORTS, "ports", "split the Service"),
         (
@@ -64,7 +64,7 @@ pub(crate) fn too_many_nodes(nodes: usize) -> Option<String> {
 pub(crate) fn trimmed(mut unwanted: LoadBalancer) -> LoadBalancer {
     unwanted.ports.truncate(PORTS);
     unwanted.source_ranges.truncate(SOURCE_RANGES);
-    unwanted.address = unwanted.address.filter(|it| it.len() <= ADDRESS_BYTES);
+    unwanted.load_balancer_ip = unwanted.load_balancer_ip.filter(|it| it.len() <= ADDRESS_BYTES);
     if annotation_bytes(&unwanted) > ANNOTATION_BYTES {
         for (_, value) in &mut unwanted.annotations {
             let value_trimmed = value.trim();
@@ -75,7 +75,7 @@ pub(crate) fn trimmed(mut unwanted: LoadBalancer) -> LoadBalancer {
 }
 
 /// As much of a node as a provider is given, and what was left out, with the limit and the next step.
-pub(crate) fn trimmed_node(mut machine: Machine) -> (Machine, Option<String>) {
+pub(crate) fn trimmed_node(mut machine: cloud_provider::Node) -> (cloud_provider::Node, Option<String>) {
     let (addresses, labels) = (machine.addresses.len(), machine.labels.len());
     // No address and no name is longer.
     machine.addresses.retain(|it| it.value.len() <= ADDRESS_BYTES);

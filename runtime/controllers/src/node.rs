@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::error::{self, BackOff, Pause, chain};
-use crate::events::{Recorder, Severity, reference};
+use crate::events::{EventKind, Recorder, reference};
 use crate::inventory::Inventory;
 use crate::lean::Lean;
 use crate::liveness::Liveness;
@@ -148,7 +148,7 @@ impl Reconcile for Controller {
             warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
         }
         if let (Some(reason), Some(node)) = (error.reason(), self.nodes.get(name)) {
-            self.recorder.record(reference(node.as_ref()), Severity::Warning, reason, &text);
+            self.recorder.record(reference(node.as_ref()), EventKind::Warning, reason, &text);
         }
     }
 

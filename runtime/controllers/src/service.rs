@@ -34,7 +34,7 @@ mod write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Identity, LoadBalancers, Notice};
+use cloud_provider::{Cloud, Event, Identity, LoadBalancers};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::{Client, ResourceExt};
@@ -45,13 +45,13 @@ use tracing::warn;
 use crate::budget::Spent;
 use crate::demands::Demands;
 use crate::error::{BackOff, Pause, chain};
-use crate::events::{Recorder, Severity, reference};
+use crate::events::{EventKind, Recorder, reference};
 use crate::inventory::Inventory;
 use crate::lean::Lean;
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
-use crate::notices::Notices;
+use crate::provider_events::ProviderEvents;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::watch;
@@ -75,8 +75,8 @@ const NODES: &str = "node";
 const LONGEST: u32 = 60;
 /// How often it is looked whether what was refused may be allowed by now, and what has been pending for long.
 const CREDENTIALS: Duration = Duration::from_secs(1);
-/// So many notices of one call become events.
-const NOTICES: usize = 10;
+/// So many of one call are recorded.
+const EVENTS: usize = 10;
 
 /// How much this controller does at once, and how often.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -105,7 +105,7 @@ struct Controller {
     memory: Mutex<Memory>,
     /// The deletions for Services that vanished.
     vanished: Mutex<Spent>,
-    notices: Mutex<Notices>,
+    events: Mutex<ProviderEvents>,
     queue: Arc<WorkQueue>,
     back_off: BackOff,
 }
@@ -157,7 +157,7 @@ pub async fn run(
         services: services.clone(),
         memory: Mutex::new(Memory::new(counted)),
         vanished: Mutex::default(),
-        notices: Mutex::default(),
+        events: Mutex::default(),
         queue: queue.clone(),
         back_off: BackOff { first: options.retry_base, longest: options.retry_base.saturating_mul(LONGEST) },
     });
@@ -260,7 +260,7 @@ impl Controller {
         }
         if let (Some(why), Some(node)) = (left_out, self.nodes.get(name)) {
             let message = format!("Node {name} is no backend of load balancers: {why}");
-            self.recorder.record(reference(node.as_ref()), Severity::Warning, "NotABackend", &message);
+            self.recorder.record(reference(node.as_ref()), EventKind::Warning, "NotABackend", &message);
         }
     }
 
@@ -270,7 +270,7 @@ impl Controller {
         let (told, longest) = self.memory().long_waits(now);
         self.metrics.longest_pending.set(longest.as_secs_f64());
         for (about, message) in told {
-            self.recorder.record(about, Severity::Normal, "LoadBalancerPending", &message);
+            self.recorder.record(about, EventKind::Normal, "LoadBalancerPending", &message);
         }
     }
 
@@ -279,7 +279,7 @@ impl Controller {
         let unknown = unknown::annotations(service, &self.cluster.description);
         if entry.are_news(&unknown) {
             let message = unknown::message(&unknown, &self.cluster.description);
-            self.recorder.record(reference(service), Severity::Warning, "UnknownAnnotation", &message);
+            self.recorder.record(reference(service), EventKind::Warning, "UnknownAnnotation", &message);
         }
     }
 
@@ -290,7 +290,7 @@ impl Controller {
              stay as they are: {why}"
         );
         for service in services.iter().filter_map(|it| self.services.get(it)) {
-            self.recorder.record(reference(service.as_ref()), Severity::Warning, "SyncLoadBalancerFailed", &message);
+            self.recorder.record(reference(service.as_ref()), EventKind::Warning, "SyncLoadBalancerFailed", &message);
         }
     }
 
@@ -322,13 +322,13 @@ impl Controller {
         })
     }
 
-    /// Turns a provider's notices about a Service into events on it.
-    fn tell(&self, about: &ObjectReference, notices: Vec<Notice>) {
+    /// Records a provider's events about a Service on it.
+    fn tell(&self, about: &ObjectReference, events: Vec<Event>) {
         let name = about.uid.as_deref().unwrap_or_default();
-        let mut heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        for notice in notices.into_iter().take(NOTICES) {
-            if heard.is_news(name, &notice, Instant::now()) {
-                self.recorder.record(about.clone(), notice.severity, &notice.reason, &notice.message);
+        let mut heard = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in events.into_iter().take(EVENTS) {
+            if heard.is_news(name, &event, Instant::now()) {
+                self.recorder.record(about.clone(), event.kind, &event.reason, &event.message);
             }
         }
     }
@@ -367,7 +367,7 @@ impl Reconcile for Controller {
             memory.get(key).and_then(|it| it.shows(&message, error.obstacle()).then(|| it.about.clone()))
         };
         if let Some(about) = about {
-            self.recorder.record(about, Severity::Warning, reason, &message);
+            self.recorder.record(about, EventKind::Warning, reason, &message);
         }
     }
 

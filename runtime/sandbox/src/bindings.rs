@@ -22,7 +22,8 @@ pub(crate) mod description {
             "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
             "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
             "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/notices": crate::bindings::host::aerostat::cloud::notices,
+            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
         },
     });
 }
@@ -38,8 +39,8 @@ pub(crate) mod instances {
             "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
             "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
             "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/notices": crate::bindings::host::aerostat::cloud::notices,
-            "aerostat:cloud/types": crate::bindings::description::aerostat::cloud::types,
+            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
         },
     });
 }
@@ -55,8 +56,8 @@ pub(crate) mod load_balancers {
             "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
             "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
             "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/notices": crate::bindings::host::aerostat::cloud::notices,
-            "aerostat:cloud/types": crate::bindings::description::aerostat::cloud::types,
+            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
         },
     });
 }

@@ -1,9 +1,9 @@
 //! One call of a provider: a store of its own, limits on all that it may use, and an end.
 
+mod events;
 mod last_lines;
 mod limiter;
 mod log;
-mod notices;
 mod places;
 mod state;
 mod wasi;
@@ -175,7 +175,7 @@ impl Calls {
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store.
     ///
-    /// Notices count however the call ended.
+    /// ProviderEvents count however the call ended.
     pub(crate) async fn run<T: Answer>(
         &self,
         _permit: &Permit<'_>,
@@ -226,7 +226,7 @@ impl Calls {
             memory = state.memory(),
             "provider call ended"
         );
-        Reply { answer, notices: state.into_notices() }
+        Reply { answer, events: state.into_events() }
     }
 
     /// What to tell a person about a crash: "get was stopped …".

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use cloud_provider::Error;
 
-use crate::bindings::description::aerostat::cloud::types as wit;
+use crate::bindings::host::aerostat::cloud::types as wit;
 use crate::untrusted::printable;
 
 const TEXT_BYTES: usize = 1 << 10;
@@ -33,14 +33,14 @@ pub(crate) fn error(it: wit::Error) -> Error {
         wit::Error::Denied(text) => Error::Denied(printable(&text, TEXT_BYTES)),
         wit::Error::Unavailable(text) => Error::Unavailable(printable(&text, TEXT_BYTES)),
         wit::Error::RetryAfter(pause) => {
-            let wit::Pause { milliseconds, because } = pause;
+            let wit::Pause { milliseconds, reason } = pause;
             let asked = Duration::from_millis(milliseconds.into());
             if asked > LONGEST_PAUSE {
                 tracing::warn!(?asked, "a pause of more than an hour is cut to an hour");
             }
             Error::RetryAfter {
                 after: asked.clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
-                because: printable(&because, TEXT_BYTES),
+                reason: printable(&reason, TEXT_BYTES),
             }
         }
     }
@@ -69,12 +69,12 @@ mod tests {
     use super::*;
 
     fn pause(milliseconds: u32) -> Error {
-        error(wit::Error::RetryAfter(wit::Pause { milliseconds, because: "quota".into() }))
+        error(wit::Error::RetryAfter(wit::Pause { milliseconds, reason: "quota".into() }))
     }
 
     #[test]
     fn a_pause_is_neither_nothing_nor_weeks() {
-        let expected = |after| Error::RetryAfter { after, because: "quota".into() };
+        let expected = |after| Error::RetryAfter { after, reason: "quota".into() };
         assert_eq!(pause(0), expected(SHORTEST_PAUSE));
         assert_eq!(pause(2_500), expected(Duration::from_millis(2_500)));
         assert_eq!(pause(u32::MAX), expected(LONGEST_PAUSE));

@@ -12,7 +12,7 @@ mod quarantine;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Error, Identity, Instances, LoadBalancers, Notice, Reply, Result};
+use cloud_provider::{Cloud, Description, Error, Event, Identity, Instances, LoadBalancers, Reply, Result};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use wasmtime::Store;
@@ -129,8 +129,8 @@ impl Loaded {
         subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, notices } = self.attempt(function, subject, body).await;
-        Reply { answer: answer.map_err(|it| it.error), notices }
+        let Reply { answer, events } = self.attempt(function, subject, body).await;
+        Reply { answer: answer.map_err(|it| it.error), events }
     }
 
     /// As [`Loaded::call`], and says whether it crashed.
@@ -144,10 +144,10 @@ impl Loaded {
         if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
             return Err(Stopped { error, crashed: false }).into();
         }
-        let Reply { answer, notices } = self.calls.run(&permit, function, body).await;
+        let Reply { answer, events } = self.calls.run(&permit, function, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
-        let notices = self.about_ours(notices);
+        let events = self.about_ours(events);
         let answer = match answer {
             Ok(answer) => {
                 self.guard.returned(subject);
@@ -164,7 +164,7 @@ impl Loaded {
         } else {
             answer
         };
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 
     fn crashed(&self, function: Function, crash: Crash) -> Crashed {
@@ -181,11 +181,11 @@ impl Loaded {
     }
 
     /// Leaves out what is about an object that cannot be the provider's, and what holds a secret.
-    fn about_ours(&self, mut notices: Vec<Notice>) -> Vec<Notice> {
-        notices.retain(|it| {
+    fn about_ours(&self, mut events: Vec<Event>) -> Vec<Event> {
+        events.retain(|it| {
             let is_ours = it.about.as_ref().is_none_or(|id| self.description.owns(id));
             is_ours && !self.calls.gate.holds_secret(&texts::joined(it))
         });
-        notices
+        events
     }
 }

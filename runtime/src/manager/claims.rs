@@ -114,7 +114,7 @@ pub(super) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec
         }
         let mut rules: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
         methods.into_iter().for_each(|(path, methods)| rules.entry(methods).or_default().push(path.to_owned()));
-        let rules = rules.into_iter().map(|(methods, paths)| Permission { methods, paths, actions: Vec::new() });
+        let rules = rules.into_iter().map(|(methods, paths)| Permission { methods, paths, ..Permission::default() });
         missing.extend(rules.map(|it| (endpoint.name.clone(), it)));
     }
     missing
@@ -214,6 +214,7 @@ mod tests {
             methods: words(methods),
             paths: words(paths),
             actions: Vec::new(),
+            ..Permission::default()
         };
         Description {
             name: "acme".to_owned(),
@@ -226,9 +227,16 @@ mod tests {
                     permission(&["GET"], &["/v1/machines/*"]),
                     permission(&["GET", "POST"], &["/v1/balancers"]),
                 ],
+                ..cloud_provider::Endpoint::default()
             }],
             annotations: ["acme.example/size", "acme.example/kind", "other.example/name"]
-                .map(|key| Annotation { key: key.to_owned(), values: String::new(), default: None, doc: String::new() })
+                .map(|key| Annotation {
+                    key: key.to_owned(),
+                    values: String::new(),
+                    default: None,
+                    doc: String::new(),
+                    ..Annotation::default()
+                })
                 .into(),
             writes_annotations: words(&["acme.example/id"]),
             ..Description::default()

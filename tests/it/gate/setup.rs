@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Demand, Error, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Traffic};
+use cloud_provider::{Demand, Error, ExternalTrafficPolicy, Instance, Instances, LoadBalancer, LoadBalancers, Owner};
 use prometheus::Registry;
 use sandbox::{
     Addresses, BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Demands, Digest,
@@ -213,7 +213,8 @@ pub(crate) enum Outcome {
 impl Lab {
     /// Lets the guest send a request, in a call of its own.
     pub(crate) async fn send(&self, request: &Request) -> Outcome {
-        let machine = Machine { name: serde_json::to_string(request).unwrap(), ..Machine::default() };
+        let machine =
+            cloud_provider::Node { name: serde_json::to_string(request).unwrap(), ..cloud_provider::Node::default() };
         outcome(self.instances.get(&[machine]).await.answer.remove(0))
     }
 
@@ -249,7 +250,8 @@ impl Lab {
     }
 
     async fn call(&self, request: &Request) -> Result<Option<Instance>, Error> {
-        let machine = Machine { name: serde_json::to_string(request).unwrap(), ..Machine::default() };
+        let machine =
+            cloud_provider::Node { name: serde_json::to_string(request).unwrap(), ..cloud_provider::Node::default() };
         self.instances.get(&[machine]).await.answer.remove(0)
     }
 
@@ -293,16 +295,16 @@ fn service(request: &Request) -> LoadBalancer {
         name: "a0e2f6f1c".to_owned(),
         owner: Owner { cluster, namespace, name: serde_json::to_string(request).unwrap(), uid },
         memo: None,
-        current: Vec::new(),
-        class: None,
+        current_ingress: Vec::new(),
+        load_balancer_class: None,
         ports: Vec::new(),
         nodes: Vec::new(),
         annotations: Vec::new(),
         source_ranges: Vec::new(),
-        families: Vec::new(),
-        address: None,
-        traffic: Traffic::Cluster,
-        affinity: None,
+        ip_families: Vec::new(),
+        load_balancer_ip: None,
+        external_traffic_policy: ExternalTrafficPolicy::Cluster,
+        client_ip_affinity_seconds: None,
     }
 }
 

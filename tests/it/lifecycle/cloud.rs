@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use cloud_provider::{Error, Identity, Instance, Instances, Machine, Page, Reply, Result, State};
+use cloud_provider::{Error, Gap, Identity, Instance, Instances, Page, Reply, Result, State};
 use tokio::sync::watch;
 
 /// What the cloud answers about one node, other than that it has the machine or has not.
@@ -118,7 +118,7 @@ impl Told {
         self.calls.iter().filter(|it| *it == call).count()
     }
 
-    fn machine(&self, node: &Machine) -> Option<Instance> {
+    fn machine(&self, node: &cloud_provider::Node) -> Option<Instance> {
         let found = match &node.provider_id {
             Some(id) => self.machines.values().find(|it| it.provider_id.as_ref() == Some(id)),
             None => self.machines.get(&node.name),
@@ -140,7 +140,7 @@ impl Identity for Cloud {
 
 #[async_trait]
 impl Instances for Cloud {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let mut found = Vec::new();
         for node in nodes {
             let answer = {
@@ -192,7 +192,8 @@ impl Instances for Cloud {
         let mut rest = instances.into_iter().skip(from);
         let instances: Vec<_> = rest.by_ref().take(limit as usize).collect();
         let next = rest.next().map(|_| (from + instances.len()).to_string());
-        Ok(Page { instances, next, incomplete }).into()
+        Ok(Page { instances, next, gaps: incomplete.map(|reason| Gap { zone: None, reason }).into_iter().collect() })
+            .into()
     }
 }
 
@@ -202,11 +203,7 @@ pub(crate) fn machine(nth: usize) -> Instance {
         name: format!("n{nth}"),
         provider_id: Some(format!("fake://{nth}")),
         state: State::Running,
-        machine_type: None,
-        zone: None,
-        region: None,
-        addresses: Vec::new(),
-        labels: Vec::new(),
+        ..Instance::default()
     }
 }
 

@@ -45,7 +45,7 @@ async fn case_045_the_loop_asks_about_each_initialised_node_once() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=3).map(machine));
-    let pause = Error::RetryAfter { after: Duration::from_secs(3600), because: "quota".to_owned() };
+    let pause = Error::RetryAfter { after: Duration::from_secs(3600), reason: "quota".to_owned() };
     cloud.tell("n4", Answer::Error(pause));
     for nth in 1..=3 {
         let address = format!("10.1.0.{nth}");

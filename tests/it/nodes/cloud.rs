@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use cloud_provider::{Address, AddressKind, Error, Identity, Instance, Instances, Machine, Page, Reply, Result, State};
+use cloud_provider::{Address, AddressKind, Error, Identity, Instance, Instances, Page, Reply, Result};
 use tokio::sync::watch;
 
 /// What the cloud answers about a node.
@@ -108,14 +108,14 @@ impl Identity for Cloud {
 
 #[async_trait]
 impl Instances for Cloud {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let answers = {
             let mut told = self.lock();
             told.calls.extend(nodes.iter().map(|it| format!("get {}", it.name)));
             told.answers.clone()
         };
         self.free().await;
-        let answer = |node: &Machine| match answers.get(&node.name) {
+        let answer = |node: &cloud_provider::Node| match answers.get(&node.name) {
             Some(Answer::Machine(instance)) => Ok(Some(instance.clone())),
             Some(Answer::Error(error)) => Err(error.clone()),
             Some(Answer::Panic) => panic!("the provider panics about {}", node.name),
@@ -138,7 +138,7 @@ impl Instances for Cloud {
             let mut rest = machines.skip(from);
             let instances: Vec<_> = rest.by_ref().take(limit as usize).cloned().collect();
             let next = rest.next().map(|_| (from + instances.len()).to_string());
-            Page { instances, next, incomplete: None }
+            Page { instances, next, gaps: Vec::new() }
         };
         self.free().await;
         Ok(page).into()
@@ -150,7 +150,6 @@ pub(crate) fn machine(nth: usize) -> Instance {
     Instance {
         name: format!("n{nth}"),
         provider_id: Some(format!("fake://{nth}")),
-        state: State::Running,
         machine_type: Some("t1.micro".to_owned()),
         zone: Some("z1".to_owned()),
         region: Some("r1".to_owned()),
@@ -158,7 +157,7 @@ pub(crate) fn machine(nth: usize) -> Instance {
             internal(&format!("10.1.{}.{}", nth / 256, nth % 256)),
             Address { kind: AddressKind::Hostname, value: format!("n{nth}") },
         ],
-        labels: Vec::new(),
+        ..Instance::default()
     }
 }
 

@@ -67,8 +67,8 @@ impl Controller {
         let description = cloud_provider::Description {
             name: "fake".to_owned(),
             provider_id_prefixes: vec!["fake://".to_owned()],
-            get_batch: 1,
-            list_page: 500,
+            get_batch_size: 1,
+            list_page_size: 500,
             ..cloud_provider::Description::default()
         };
         let cloud = cloud_provider::Cloud {

@@ -1,6 +1,6 @@
 //! Events as the API server gets them.
 
-use controllers::{Recorder, Severity, reference};
+use controllers::{EventKind, Recorder, reference};
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams};
@@ -18,7 +18,7 @@ async fn an_event_that_repeats_is_counted_and_one_that_expired_is_written_anew()
     let (recorder, sender) = Recorder::new(cluster.aerostat.clone(), "test");
     let mut sending = JoinSet::new();
     sending.spawn(sender);
-    let record = || recorder.record(reference(&node), Severity::Warning, "Failed", "It did not work.");
+    let record = || recorder.record(reference(&node), EventKind::Warning, "Failed", "It did not work.");
 
     record();
     let first = wait::until("an event", async || events(&cluster, "n1").await.pop()).await;
@@ -35,7 +35,7 @@ async fn an_event_that_repeats_is_counted_and_one_that_expired_is_written_anew()
     assert_eq!((anew.name_any(), anew.count), (first.name_any(), Some(3)));
 
     // What was recorded is sent before the sender ends.
-    recorder.record(reference(&node), Severity::Normal, "Done", "It is over.");
+    recorder.record(reference(&node), EventKind::Normal, "Done", "It is over.");
     drop(recorder);
     tokio::time::timeout(wait::DEADLINE, sending.join_next()).await.expect("the sender ends");
     assert_eq!(events(&cluster, "n1").await.len(), 2);

@@ -123,7 +123,7 @@ async fn case_037_heartbeats_do_not_cut_a_pause_short() {
 async fn the_pause_that_a_cloud_asks_for_is_kept_whatever_happens_to_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    let pause = Error::RetryAfter { after: Duration::from_secs(3), because: "HTTP 429".to_owned() };
+    let pause = Error::RetryAfter { after: Duration::from_secs(3), reason: "HTTP 429".to_owned() };
     cloud.tell("n1", Answer::Error(pause));
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;

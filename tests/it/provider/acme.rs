@@ -71,12 +71,12 @@ fn worker(number: u8) -> Instance {
         state: if number == 1 { State::Running } else { State::Stopped },
         machine_type: Some("small".to_owned()),
         zone: Some("north-1".to_owned()),
-        region: None,
+
         addresses: vec![
             address(AddressKind::Hostname, format!("worker-{number}")),
             address(AddressKind::InternalIp, format!("10.0.0.{number}")),
         ],
-        labels: Vec::new(),
+        ..Instance::default()
     }
 }
 

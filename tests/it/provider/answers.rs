@@ -79,9 +79,9 @@ async fn an_answer_404_to_a_list_is_not_absence() {
 #[tokio::test]
 async fn an_answer_429_with_retry_after_is_obeyed() {
     for error in errors(|path| Fault::status("GET", path, 429).header("retry-after", "20")).await {
-        let Error::RetryAfter { after, because } = error else { panic!("{error:?}") };
+        let Error::RetryAfter { after, reason } = error else { panic!("{error:?}") };
         // The first is the cloud's own; then the endpoint is left alone for what remains of it.
-        assert!(after <= Duration::from_secs(20) && !after.is_zero(), "{after:?}: {because}");
+        assert!(after <= Duration::from_secs(20) && !after.is_zero(), "{after:?}: {reason}");
     }
 }
 
@@ -92,10 +92,10 @@ async fn an_answer_429_without_retry_after_is_obeyed_by_its_reset() {
     let rig = Rig::start(Setup { cloud, ..Setup::default() }, [Droplet::new(42, "web-1")]).await;
     assert!(rig.get(node("web-1", "digitalocean://42")).await.unwrap().is_some());
     let error = rig.get(node("web-2", "digitalocean://43")).await.expect_err("one request an hour");
-    let Error::RetryAfter { after, because } = error else { panic!("{error:?}") };
+    let Error::RetryAfter { after, reason } = error else { panic!("{error:?}") };
     let hour = Duration::from_secs(3_600);
     assert!(after <= hour && after > hour - Duration::from_secs(60), "{after:?}");
-    assert!(because.starts_with("GET /v2/droplets/43 at endpoint api: 429 API rate limit exceeded."), "{because}");
+    assert!(reason.starts_with("GET /v2/droplets/43 at endpoint api: 429 API rate limit exceeded."), "{reason}");
 }
 
 #[tokio::test]

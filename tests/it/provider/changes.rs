@@ -103,8 +103,8 @@ async fn do_35_an_annotated_load_balancer_that_is_gone_is_built_anew() {
     let mut service = Service::new(&rig);
     let gone = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
     service.annotate(ID, gone);
-    let (_, notices) = service.served_with().await;
-    let (reason, message) = warning(&notices);
+    let (_, events) = service.served_with().await;
+    let (reason, message) = warning(&events);
     assert_eq!(reason, "LoadBalancerNotFound");
     assert!(message.contains(gone), "{message}");
     assert_eq!(service.annotation(ID), Some(&*rig.only()));
@@ -116,8 +116,8 @@ async fn do_35_a_known_load_balancer_that_is_gone_is_built_anew() {
     let mut service = served(&rig).await;
     let gone = rig.only();
     rig.cloud.load_balancers().remove(&gone);
-    let (standing, notices) = service.served_with().await;
-    assert_eq!(warning(&notices).0, "LoadBalancerNotFound");
+    let (standing, events) = service.served_with().await;
+    assert_eq!(warning(&events).0, "LoadBalancerNotFound");
     let id = rig.only();
     assert_ne!(id, gone);
     assert_eq!((standing.memo.as_ref(), service.annotation(ID)), (Some(&id), Some(&*id)));
@@ -131,10 +131,10 @@ async fn do_36_a_busy_load_balancer_is_changed_later_and_without_an_error() {
     service.wish.ports.push(port(Protocol::Tcp, 443));
     for _ in 0..3 {
         let reply = service.ask().await;
-        assert_eq!(reply.notices, []);
-        let Ok(Progress::Pending(unfinished)) = reply.answer else { panic!("{reply:?}") };
-        assert_eq!(unfinished.after, Duration::from_secs(15));
-        assert!(unfinished.because.contains("processes previous actions"), "{}", unfinished.because);
+        assert_eq!(reply.events, []);
+        let Ok(Progress::Pending(pending_status)) = reply.answer else { panic!("{reply:?}") };
+        assert_eq!(pending_status.after, Duration::from_secs(15));
+        assert!(pending_status.reason.contains("processes previous actions"), "{}", pending_status.reason);
     }
     service.wish.ports.pop();
     service.wish.nodes.push(worker(2));
@@ -168,8 +168,8 @@ async fn do_46_a_stack_that_cannot_be_changed_stays() {
     service.served().await;
     service.wish.nodes.push(worker(2));
     service.wish.ports.push(port(Protocol::Tcp, 443));
-    let (_, notices) = service.served_with().await;
-    let (reason, message) = warning(&notices);
+    let (_, events) = service.served_with().await;
+    let (reason, message) = warning(&events);
     assert_eq!(reason, "LoadBalancerImmutable");
     assert!(message.starts_with("network stack stays DUALSTACK"), "{message}");
     assert_eq!(rig.body("PUT", "/v2/load_balancers/*")["network_stack"], json!("DUALSTACK"));
@@ -186,8 +186,8 @@ async fn what_cannot_be_changed_is_not_asked_for() {
     ] {
         let before = service.annotation(&key(name)).map(str::to_owned);
         service.annotate(&key(name), value);
-        let (_, notices) = service.served_with().await;
-        let (reason, message) = warning(&notices);
+        let (_, events) = service.served_with().await;
+        let (reason, message) = warning(&events);
         assert_eq!(reason, "LoadBalancerImmutable");
         assert!(message.starts_with(wanted), "{message}");
         assert_eq!(service.annotation(&key(name)), Some(value), "it is its author's");

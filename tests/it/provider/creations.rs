@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cloud_provider::{Error, Ingress, IpMode, Progress, Protocol, Standing, Traffic};
+use cloud_provider::{Error, ExternalTrafficPolicy, Ingress, IpMode, Progress, Protocol};
 use serde_json::{Value, json};
 use tests::digitalocean::{Creation, LoadBalancerStatus, Vpc};
 
@@ -40,13 +40,13 @@ async fn do_13_a_plain_service_gets_a_network_load_balancer() {
     rig.cloud.load_balancers().behave(|it| it.creation = Creation::Stuck);
     let mut service = Service::new(&rig);
     let announced = service.pending().await;
-    assert!(announced.standing.memo.unwrap().starts_with(&format!("creating {NAME} since ")));
+    assert!(announced.status.memo.unwrap().starts_with(&format!("creating {NAME} since ")));
     assert_eq!(rig.requests(), [""; 0]);
 
     let begun = service.pending().await;
     let id = rig.only();
     assert_eq!(begun.after, Duration::from_secs(15));
-    assert_eq!(begun.standing.memo.as_ref(), Some(&id));
+    assert_eq!(begun.status.memo.as_ref(), Some(&id));
     assert_eq!(service.annotation(ID), Some(&*id));
     assert_eq!(service.annotation(TYPE), Some("REGIONAL_NETWORK"));
     let expected = ["GET /v2/load_balancers?page=1&per_page=200 → 200", "POST /v2/load_balancers → 202"];
@@ -135,7 +135,9 @@ async fn do_23_an_overridden_check_needs_a_tcp_port() {
 
 #[tokio::test]
 async fn do_24_local_traffic_has_its_own_check() {
-    let check = sent(&[], |it| it.wish.traffic = Traffic::Local(31_000)).await["health_check"].clone();
+    let check =
+        sent(&[], |it| it.wish.external_traffic_policy = ExternalTrafficPolicy::Local(31_000)).await["health_check"]
+            .clone();
     assert_eq!((&check["port"], &check["path"]), (&json!(31_000), &json!("/healthz")));
 }
 
@@ -266,7 +268,7 @@ async fn a_load_balancer_that_cannot_be_built_is_said_to_be_errored() {
 async fn do_38_a_hostname_takes_the_place_of_addresses() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig).with("hostname", "LB.Example.com");
-    let Standing { ingress, .. } = service.served().await;
+    let cloud_provider::LoadBalancerStatus { ingress, .. } = service.served().await;
     let hostname = Ingress { ip: None, hostname: Some("lb.example.com".to_owned()), ip_mode: None };
     assert_eq!(ingress, [hostname]);
 }
@@ -279,9 +281,9 @@ async fn do_39_a_disowned_service_is_left_alone() {
     let before = rig.requests();
     for value in ["true", "1", "T"] {
         service.annotate("service.kubernetes.io/do-loadbalancer-disown", value);
-        assert_eq!(service.step().await, Ok(Progress::Elsewhere));
+        assert_eq!(service.step().await, Ok(Progress::NotManaged));
         service.wish.ports.push(port(Protocol::Tcp, 443));
-        assert_eq!(service.step().await, Ok(Progress::Elsewhere));
+        assert_eq!(service.step().await, Ok(Progress::NotManaged));
         service.gone().await;
     }
     assert_eq!(rig.requests(), before);

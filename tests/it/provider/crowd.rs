@@ -44,7 +44,7 @@ impl<'a> Queue<'a> {
             match service.step().await.unwrap() {
                 Progress::Ready(_) => *served.lock().unwrap() += 1,
                 Progress::Pending(it) => self.add(Instant::now() + it.after, service),
-                Progress::Elsewhere => panic!("somebody else serves it"),
+                other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Load balancers that nobody wants any more: DO cases 41 and 42.
 
-use cloud_provider::{Error, Removal};
+use cloud_provider::{Deletion, Error};
 use tests::digitalocean::{Fault, LoadBalancer};
 
 use crate::services::{NAME, Service, rig};
@@ -13,7 +13,7 @@ async fn a_known_load_balancer_is_deleted_by_its_id() {
     let mut service = Service::new(&rig).with("name", "web.example.com");
     service.served().await;
     let id = rig.only();
-    assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert_eq!(service.delete().await, Ok(Deletion::Done));
     assert_eq!(rig.requests().last(), Some(&format!("DELETE /v2/load_balancers/{id} → 204")));
     assert!(rig.cloud.load_balancers().all().is_empty());
 }
@@ -26,7 +26,7 @@ async fn do_41_what_is_gone_already_is_deleted() {
     let id = rig.only();
     rig.cloud.load_balancers().remove(&id);
     let before = rig.requests().len();
-    assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert_eq!(service.delete().await, Ok(Deletion::Done));
     assert_eq!(rig.requests()[before..], [format!("DELETE /v2/load_balancers/{id} → 404")]);
 }
 
@@ -34,7 +34,7 @@ async fn do_41_what_is_gone_already_is_deleted() {
 async fn do_42_what_was_never_there_is_deleted() {
     let rig = rig(&[]).await;
     rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
-    assert_eq!(Service::new(&rig).delete().await, Ok(Removal::Done));
+    assert_eq!(Service::new(&rig).delete().await, Ok(Deletion::Done));
     assert_eq!(rig.requests(), ["GET /v2/load_balancers?page=1&per_page=200 → 200"]);
 }
 
@@ -42,7 +42,7 @@ async fn do_42_what_was_never_there_is_deleted() {
 async fn what_has_the_services_name_is_deleted_though_nothing_is_remembered() {
     let rig = rig(&[]).await;
     rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, NAME));
-    assert_eq!(Service::new(&rig).delete().await, Ok(Removal::Done));
+    assert_eq!(Service::new(&rig).delete().await, Ok(Deletion::Done));
     assert!(rig.cloud.load_balancers().all().is_empty());
 }
 

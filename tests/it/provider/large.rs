@@ -1,6 +1,6 @@
 //! Services and clusters as large as they can be: no call runs out of CPU time. The host gives a provider less than this.
 
-use cloud_provider::{Error, Machine, Port, Protocol};
+use cloud_provider::{Error, Port, Protocol};
 use tests::digitalocean::Droplet;
 
 use crate::services::{Service, key, port, rig, worker};
@@ -35,7 +35,8 @@ async fn adv_103_15000_nodes_take_little_cpu() {
     let rig = Rig::start(Setup::default(), [Droplet::new(1, "web-1")]).await;
     let mut service = Service::new(&rig);
     let id = |nth: u32| format!("digitalocean://{nth}");
-    service.wish.nodes =
-        (1..=15_000).map(|nth| Machine { name: format!("n{nth}"), provider_id: Some(id(nth)), ..worker(1) }).collect();
+    service.wish.nodes = (1..=15_000)
+        .map(|nth| cloud_provider::Node { name: format!("n{nth}"), provider_id: Some(id(nth)), ..worker(1) })
+        .collect();
     service.pending().await;
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cloud_provider::{Progress, Removal};
+use cloud_provider::{Deletion, Progress};
 use tests::digitalocean::Fault;
 use tokio::time::{Instant, sleep};
 
@@ -46,15 +46,15 @@ async fn a_creation_that_was_carried_out_is_found_in_a_late_list() {
         let mut service = Service::new(&rig);
         service.pending().await;
         let reply = service.ask().await;
-        let (reason, message) = warning(&reply.notices);
+        let (reason, message) = warning(&reply.events);
         assert_eq!(reason, "LoadBalancerCreationUnclear");
         let expected = format!("load balancer {NAME} may have been created or not: POST");
         assert!(message.starts_with(&expected), "{message}");
         let memo = service.wish.memo.clone().unwrap();
         assert!(memo.starts_with(&format!("lost {NAME} since ")), "{memo}");
         for _ in 0..3 {
-            let unfinished = service.pending().await;
-            assert_eq!(unfinished.standing.memo.as_ref(), Some(&memo), "the time counts from the creation");
+            let pending_status = service.pending().await;
+            assert_eq!(pending_status.status.memo.as_ref(), Some(&memo), "the time counts from the creation");
         }
         list(&rig);
         service.served().await;
@@ -74,8 +74,8 @@ async fn a_creation_that_was_not_carried_out_is_repeated_after_a_while() {
     let deadline = lost + Duration::from_secs(60);
     while creations(&rig) == 1 {
         assert!(Instant::now() < deadline, "not repeated in time");
-        let Ok(Progress::Pending(unfinished)) = service.step().await else { panic!("not pending") };
-        sleep(unfinished.after).await;
+        let Ok(Progress::Pending(pending_status)) = service.step().await else { panic!("not pending") };
+        sleep(pending_status.after).await;
     }
     // The provider counts whole seconds.
     assert!(lost.elapsed() >= Duration::from_secs(2), "{:?}", lost.elapsed());
@@ -93,10 +93,10 @@ async fn a_deletion_waits_for_a_creation_that_may_still_appear() {
         service.pending().await;
         rig.only();
         for _ in 0..3 {
-            assert!(matches!(service.delete().await, Ok(Removal::Pending(_))));
+            assert!(matches!(service.delete().await, Ok(Deletion::Pending(_))));
         }
         list(&rig);
-        assert_eq!(service.delete().await, Ok(Removal::Done));
+        assert_eq!(service.delete().await, Ok(Deletion::Done));
         assert_eq!(rig.cloud.load_balancers().all().len(), 0);
     }
 }
@@ -109,9 +109,9 @@ async fn a_deletion_ends_when_nothing_appears() {
     service.pending().await;
     service.pending().await;
     let deadline = Instant::now() + Duration::from_secs(60);
-    while let Removal::Pending(unfinished) = service.delete().await.unwrap() {
+    while let Deletion::Pending(pending_status) = service.delete().await.unwrap() {
         assert!(Instant::now() < deadline, "not done in time");
-        sleep(unfinished.after).await;
+        sleep(pending_status.after).await;
     }
     assert_eq!(creations(&rig), 1);
 }
@@ -125,9 +125,9 @@ async fn a_deletion_waits_also_when_nobody_knows_whether_the_creation_was_sent()
     let memo = service.wish.memo.clone();
     service.pending().await;
     service.wish.memo = memo;
-    assert!(matches!(service.delete().await, Ok(Removal::Pending(_))));
+    assert!(matches!(service.delete().await, Ok(Deletion::Pending(_))));
     list(&rig);
-    assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert_eq!(service.delete().await, Ok(Deletion::Done));
     assert_eq!(rig.cloud.load_balancers().all().len(), 0);
 }
 
@@ -142,7 +142,7 @@ async fn a_second_creation_under_a_unique_name_is_refused_and_the_first_is_found
     // The process dies after the creation and before the memo: what it said is not kept.
     service.wish.memo = memo;
     let reply = service.ask().await;
-    let (_, message) = warning(&reply.notices);
+    let (_, message) = warning(&reply.events);
     assert!(message.contains("There is already a load balancer with that name"), "{message}");
     list(&rig);
     service.served().await;

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use cloud_provider::AddressKind::{ExternalIp, Hostname, InternalIp};
-use cloud_provider::{Address, AddressKind, Notice, Severity};
+use cloud_provider::{Address, AddressKind, Event, EventKind};
 use tests::digitalocean::Droplet;
 
 use crate::setup::{Rig, node};
@@ -13,17 +13,17 @@ const PUBLIC: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 5);
 const PUBLIC_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
 /// The addresses of a droplet's node, and what the provider says about it; the same alone and in a sweep.
-async fn check(droplet: Droplet, expected: &[(AddressKind, &str)], notices: &[Notice]) {
+async fn check(droplet: Droplet, expected: &[(AddressKind, &str)], events: &[Event]) {
     let rig = Rig::with([droplet]).await;
     let reply = rig.ask(node("web-1", "digitalocean://42")).await;
     let found = reply.answer.unwrap().expect("there is a droplet");
     let address = |(kind, value): &(AddressKind, &str)| Address { kind: *kind, value: (*value).to_owned() };
     assert_eq!(found.addresses, expected.iter().map(address).collect::<Vec<_>>());
-    assert_eq!(reply.notices, notices);
+    assert_eq!(reply.events, events);
 
     let swept = rig.instances.list(None, 200).await;
     assert_eq!(swept.answer.unwrap().instances, [found]);
-    assert_eq!(swept.notices, notices);
+    assert_eq!(swept.events, events);
 }
 
 fn web() -> Droplet {
@@ -45,9 +45,9 @@ async fn do_10_a_private_droplet_has_no_external_address() {
 
 #[tokio::test]
 async fn do_11_a_droplet_without_private_address_is_a_warning() {
-    let warning = Notice {
+    let warning = Event {
         about: Some("digitalocean://42".to_owned()),
-        severity: Severity::Warning,
+        kind: EventKind::Warning,
         reason: "NoPrivateAddress".to_owned(),
         message: "droplet 42 (web-1) has no private IPv4 address, so its node has no InternalIP; put it into a VPC"
             .to_owned(),

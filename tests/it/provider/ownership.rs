@@ -1,6 +1,6 @@
 //! Theft: annotations that name what is somebody else's. Nothing is written, and everything is said.
 
-use cloud_provider::{Ingress, Removal};
+use cloud_provider::{Deletion, Ingress};
 use tests::digitalocean::{Attributes, Droplet, ForwardingRule, LoadBalancer};
 
 use crate::services::{ID, NAME, Service, key, rig, warning};
@@ -33,7 +33,7 @@ async fn theft_by_id_annotation_is_refused() {
     assert!(why.contains("To adopt it, let the operator set adoptById: \"true\""), "{why}");
     // Changed, and with another address in its status.
     service.wish.ports[0].port = 81;
-    service.wish.current = shows("192.0.2.77");
+    service.wish.current_ingress = shows("192.0.2.77");
     assert_eq!(service.invalid().await, why);
     service.gone_without(STRANGER).await;
     assert_eq!(rig.writes(), [""; 0]);
@@ -48,8 +48,8 @@ async fn theft_by_id_annotation_on_a_service_that_has_its_own_is_ignored() {
     let own = rig.only();
     rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
     service.annotate(ID, STRANGER);
-    let (standing, notices) = service.served_with().await;
-    let (reason, message) = warning(&notices);
+    let (standing, events) = service.served_with().await;
+    let (reason, message) = warning(&events);
     assert_eq!(reason, "LoadBalancerIdIgnored");
     assert!(message.contains(STRANGER) && message.contains(&own), "{message}");
     assert_eq!(standing.memo.as_ref(), Some(&own));
@@ -119,10 +119,10 @@ async fn an_id_and_an_address_in_the_status_are_proof() {
     let rig = with_stranger(&[]).await;
     let mut service = Service::new(&rig);
     service.annotate(ID, STRANGER);
-    service.wish.current = shows(&address(&rig));
+    service.wish.current_ingress = shows(&address(&rig));
     // Two steps: it is remembered first, so that the host can refuse what another Service has.
-    let unfinished = service.pending().await;
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(STRANGER));
+    let pending_status = service.pending().await;
+    assert_eq!(pending_status.status.memo.as_deref(), Some(STRANGER));
     assert_eq!(rig.writes(), [""; 0]);
 }
 
@@ -131,10 +131,10 @@ async fn an_id_and_an_address_in_the_status_are_proof_for_a_deletion() {
     let rig = with_stranger(&[]).await;
     let mut service = Service::new(&rig);
     service.annotate(ID, STRANGER);
-    service.wish.current = shows(&address(&rig));
-    assert!(matches!(service.delete().await, Ok(Removal::Pending(_))));
+    service.wish.current_ingress = shows(&address(&rig));
+    assert!(matches!(service.delete().await, Ok(Deletion::Pending(_))));
     assert_eq!(rig.writes(), [""; 0]);
-    assert_eq!(service.delete().await, Ok(Removal::Done));
+    assert_eq!(service.delete().await, Ok(Deletion::Done));
     assert!(rig.cloud.load_balancers().all().is_empty());
 }
 
@@ -162,8 +162,8 @@ async fn own_node_ports_and_own_droplets_are_proof() {
     rig.cloud.load_balancers().insert(prey("REGIONAL", 30_080, vec![1]));
     let mut service = Service::new(&rig);
     service.annotate(ID, STRANGER);
-    let unfinished = service.pending().await;
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(STRANGER));
+    let pending_status = service.pending().await;
+    assert_eq!(pending_status.status.memo.as_deref(), Some(STRANGER));
     assert_eq!(rig.writes(), [""; 0]);
 }
 
@@ -205,8 +205,8 @@ async fn the_clusters_droplets_are_proof_for_a_deletion() {
 async fn an_address_alone_is_no_proof() {
     let rig = with_stranger(&[]).await;
     let mut service = Service::new(&rig);
-    service.wish.current = shows(&address(&rig));
-    assert_eq!(service.delete().await, Ok(Removal::Done));
+    service.wish.current_ingress = shows(&address(&rig));
+    assert_eq!(service.delete().await, Ok(Deletion::Done));
     assert_eq!(rig.only(), STRANGER);
 }
 
@@ -215,8 +215,8 @@ async fn an_operator_may_let_an_id_be_enough() {
     let rig = with_stranger(&[("adoptById", "true")]).await;
     let mut service = Service::new(&rig);
     service.annotate(ID, &STRANGER.to_uppercase());
-    let unfinished = service.pending().await;
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(STRANGER), "in the form that all Services share");
+    let pending_status = service.pending().await;
+    assert_eq!(pending_status.status.memo.as_deref(), Some(STRANGER), "in the form that all Services share");
     assert_eq!(rig.writes(), [""; 0]);
     service.served().await;
     assert_eq!(rig.cloud.load_balancers().get(STRANGER).unwrap().name(), NAME);

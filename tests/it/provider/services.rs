@@ -1,8 +1,8 @@
 //! A Service, and what a host does about it: it keeps what the provider says, and calls again.
 
 use cloud_provider::{
-    Address, AddressKind, Error, LoadBalancer, LoadBalancers, Machine, Notice, Owner, Port, Progress, Protocol,
-    Removal, Reply, Result, Severity, Standing, Traffic, Unfinished,
+    Address, AddressKind, Deletion, Error, Event, EventKind, ExternalTrafficPolicy, LoadBalancer, LoadBalancerStatus,
+    LoadBalancers, Owner, PendingStatus, Port, Progress, Protocol, Reply, Result,
 };
 use serde_json::Value;
 use tests::digitalocean::Droplet;
@@ -30,9 +30,9 @@ pub(crate) async fn rig(settings: &[(&str, &str)]) -> Rig {
 }
 
 /// The initialised node of a droplet that is as [`Droplet::new`] makes it.
-pub(crate) fn worker(droplet: u8) -> Machine {
+pub(crate) fn worker(droplet: u8) -> cloud_provider::Node {
     let address = |kind, value| Address { kind, value };
-    Machine {
+    cloud_provider::Node {
         name: format!("web-{droplet}"),
         provider_id: Some(format!("digitalocean://{droplet}")),
         addresses: vec![
@@ -40,19 +40,19 @@ pub(crate) fn worker(droplet: u8) -> Machine {
             address(AddressKind::ExternalIp, format!("198.18.0.{droplet}")),
         ],
         region: Some("fra1".to_owned()),
-        ..Machine::default()
+        ..cloud_provider::Node::default()
     }
 }
 
 /// The same with a public IPv6 address.
-pub(crate) fn dual(droplet: u8) -> Machine {
+pub(crate) fn dual(droplet: u8) -> cloud_provider::Node {
     let mut machine = worker(droplet);
     machine.addresses.push(Address { kind: AddressKind::ExternalIp, value: format!("2001:db8::{droplet}") });
     machine
 }
 
 /// The same without public addresses.
-pub(crate) fn private(droplet: u8) -> Machine {
+pub(crate) fn private(droplet: u8) -> cloud_provider::Node {
     let mut machine = worker(droplet);
     machine.addresses.retain(|it| it.kind == AddressKind::InternalIp);
     machine
@@ -86,16 +86,16 @@ impl<'a> Service<'a> {
             name: NAME.to_owned(),
             owner,
             memo: None,
-            current: Vec::new(),
-            class: None,
+            current_ingress: Vec::new(),
+            load_balancer_class: None,
             ports: vec![port(Protocol::Tcp, 80)],
             nodes: vec![worker(1)],
             annotations: Vec::new(),
             source_ranges: Vec::new(),
-            families: Vec::new(),
-            address: None,
-            traffic: Traffic::Cluster,
-            affinity: None,
+            ip_families: Vec::new(),
+            load_balancer_ip: None,
+            external_traffic_policy: ExternalTrafficPolicy::Cluster,
+            client_ip_affinity_seconds: None,
         };
         Self { load_balancers, wish }
     }
@@ -134,15 +134,15 @@ impl<'a> Service<'a> {
         match &reply.answer {
             Ok(Progress::Ready(standing)) => {
                 self.keep(standing);
-                self.wish.current.clone_from(&standing.ingress);
+                self.wish.current_ingress.clone_from(&standing.ingress);
             }
-            Ok(Progress::Pending(unfinished)) => self.keep(&unfinished.standing),
-            Ok(Progress::Elsewhere) | Err(_) => {}
+            Ok(Progress::Pending(PendingStatus { status, .. }) | Progress::Failed(status, _)) => self.keep(status),
+            Ok(Progress::NotManaged) | Err(_) => {}
         }
         reply
     }
 
-    fn keep(&mut self, standing: &Standing) {
+    fn keep(&mut self, standing: &LoadBalancerStatus) {
         self.wish.memo.clone_from(&standing.memo);
         for (key, value) in &standing.annotations {
             self.annotate(key, value);
@@ -152,36 +152,36 @@ impl<'a> Service<'a> {
     /// One step, about which the provider has nothing further to say.
     pub(crate) async fn step(&mut self) -> Result<Progress> {
         let reply = self.ask().await;
-        assert_eq!(reply.notices, []);
+        assert_eq!(reply.events, []);
         reply.answer
     }
 
     /// As many steps as it takes, one right after the other. Returns also what was said on the way.
-    pub(crate) async fn served_with(&mut self) -> (Standing, Vec<Notice>) {
-        let mut notices = Vec::new();
+    pub(crate) async fn served_with(&mut self) -> (LoadBalancerStatus, Vec<Event>) {
+        let mut events = Vec::new();
         for _ in 0..PATIENCE {
             let reply = self.ask().await;
-            notices.extend(reply.notices);
+            events.extend(reply.events);
             match reply.answer.unwrap() {
-                Progress::Ready(standing) => return (standing, notices),
+                Progress::Ready(standing) => return (standing, events),
                 Progress::Pending(_) => {}
-                Progress::Elsewhere => panic!("somebody else serves it"),
+                other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),
             }
         }
         panic!("{PATIENCE} steps are not enough: {:?}", self.wish.memo);
     }
 
     /// As many steps as it takes, about which the provider has nothing further to say.
-    pub(crate) async fn served(&mut self) -> Standing {
-        let (standing, notices) = self.served_with().await;
-        assert_eq!(notices, []);
+    pub(crate) async fn served(&mut self) -> LoadBalancerStatus {
+        let (standing, events) = self.served_with().await;
+        assert_eq!(events, []);
         standing
     }
 
     /// The step that does not end it.
-    pub(crate) async fn pending(&mut self) -> Unfinished {
+    pub(crate) async fn pending(&mut self) -> PendingStatus {
         match self.ask().await.answer {
-            Ok(Progress::Pending(unfinished)) => unfinished,
+            Ok(Progress::Pending(pending_status)) => pending_status,
             other => panic!("not pending: {other:?}"),
         }
     }
@@ -207,18 +207,18 @@ impl<'a> Service<'a> {
     }
 
     /// One step of its deletion, about which the provider has nothing further to say.
-    pub(crate) async fn delete(&mut self) -> Result<Removal> {
+    pub(crate) async fn delete(&mut self) -> Result<Deletion> {
         let reply = self.ask_to_delete().await;
-        assert_eq!(reply.notices, []);
+        assert_eq!(reply.events, []);
         reply.answer
     }
 
     /// One step of its deletion, with what the provider has to say.
-    pub(crate) async fn ask_to_delete(&mut self) -> Reply<Result<Removal>> {
+    pub(crate) async fn ask_to_delete(&mut self) -> Reply<Result<Deletion>> {
         self.wish.nodes.clear();
         let reply = self.load_balancers.delete(&self.wish).await;
-        if let Ok(Removal::Pending(unfinished)) = &reply.answer {
-            self.keep(&unfinished.standing);
+        if let Ok(Deletion::Pending(pending_status)) = &reply.answer {
+            self.keep(&pending_status.status);
         }
         reply
     }
@@ -226,8 +226,8 @@ impl<'a> Service<'a> {
     /// Its deletion ends in one step, with a warning about a load balancer that stays: its message.
     pub(crate) async fn gone_without(&mut self, id: &str) -> String {
         let reply = self.ask_to_delete().await;
-        assert_eq!(reply.answer, Ok(Removal::Done));
-        let (reason, message) = warning(&reply.notices);
+        assert_eq!(reply.answer, Ok(Deletion::Done));
+        let (reason, message) = warning(&reply.events);
         assert_eq!(reason, "LoadBalancerNotDeleted");
         assert!(message.contains(id), "{message}");
         message.to_owned()
@@ -236,7 +236,7 @@ impl<'a> Service<'a> {
     /// As many steps of its deletion as it takes.
     pub(crate) async fn gone(&mut self) {
         for _ in 0..PATIENCE {
-            if self.delete().await.unwrap() == Removal::Done {
+            if self.delete().await.unwrap() == Deletion::Done {
                 return;
             }
         }
@@ -245,10 +245,10 @@ impl<'a> Service<'a> {
 }
 
 /// What the only warning says: its reason and its message.
-pub(crate) fn warning(notices: &[Notice]) -> (&str, &str) {
-    let [notice] = notices else { panic!("not one warning: {notices:?}") };
-    assert_eq!((notice.severity, &notice.about), (Severity::Warning, &None));
-    (&notice.reason, &notice.message)
+pub(crate) fn warning(events: &[Event]) -> (&str, &str) {
+    let [event] = events else { panic!("not one warning: {events:?}") };
+    assert_eq!((event.kind, &event.about), (EventKind::Warning, &None));
+    (&event.reason, &event.message)
 }
 
 impl Rig {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Demand, Instance, Instances, LoadBalancers, Machine, Reply, Result};
+use cloud_provider::{Demand, Instance, Instances, LoadBalancers, Reply, Result};
 use prometheus::Registry;
 use sandbox::{
     Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
@@ -91,16 +91,16 @@ impl Rig {
     }
 
     /// Asks about one node.
-    pub(crate) async fn ask(&self, node: Machine) -> Reply<Result<Option<Instance>>> {
-        let Reply { mut answer, notices } = self.instances.get(&[node]).await;
+    pub(crate) async fn ask(&self, node: cloud_provider::Node) -> Reply<Result<Option<Instance>>> {
+        let Reply { mut answer, events } = self.instances.get(&[node]).await;
         assert_eq!(answer.len(), 1);
-        Reply { answer: answer.remove(0), notices }
+        Reply { answer: answer.remove(0), events }
     }
 
     /// Asks about one node, of which the provider says nothing further.
-    pub(crate) async fn get(&self, node: Machine) -> Result<Option<Instance>> {
+    pub(crate) async fn get(&self, node: cloud_provider::Node) -> Result<Option<Instance>> {
         let reply = self.ask(node).await;
-        assert_eq!(reply.notices, []);
+        assert_eq!(reply.events, []);
         reply.answer
     }
 
@@ -111,7 +111,7 @@ impl Rig {
         loop {
             let page = self.instances.list(cursor, limit).await.answer.unwrap();
             assert!(page.instances.len() <= limit as usize);
-            assert_eq!(page.incomplete, None);
+            assert_eq!(page.gaps, []);
             all.extend(page.instances);
             cursor = page.next;
             if cursor.is_none() {
@@ -202,11 +202,11 @@ impl ConfigMaps for NoConfigMaps {
 }
 
 /// A node that was initialised.
-pub(crate) fn node(name: &str, provider_id: &str) -> Machine {
-    Machine { provider_id: Some(provider_id.to_owned()), ..joining(name) }
+pub(crate) fn node(name: &str, provider_id: &str) -> cloud_provider::Node {
+    cloud_provider::Node { provider_id: Some(provider_id.to_owned()), ..joining(name) }
 }
 
 /// A node that was not.
-pub(crate) fn joining(name: &str) -> Machine {
-    Machine { name: name.to_owned(), ..Machine::default() }
+pub(crate) fn joining(name: &str) -> cloud_provider::Node {
+    cloud_provider::Node { name: name.to_owned(), ..cloud_provider::Node::default() }
 }

@@ -103,9 +103,9 @@ async fn a_replaced_load_balancer_that_is_new_is_waited_for() {
     rig.cloud.load_balancers().behave(|it| (it.replacements_are_new, it.creation) = (true, Creation::Reads(1)));
     service.wish.ports.push(port(Protocol::Tcp, 443));
     for _ in 0..2 {
-        let unfinished = service.pending().await;
-        assert!(!unfinished.after.is_zero());
-        assert_eq!(unfinished.standing.memo, standing.memo);
+        let pending_status = service.pending().await;
+        assert!(!pending_status.after.is_zero());
+        assert_eq!(pending_status.status.memo, standing.memo);
     }
     assert_eq!(service.step().await, Ok(Progress::Ready(standing)));
     assert_eq!(rig.cloud.requests_to("PUT", "/v2/load_balancers/*").len(), 1);
@@ -121,9 +121,9 @@ async fn a_chosen_name_that_is_freed_late_is_waited_for() {
 
     let mut second = Service::new(&rig).named("web", OTHER).with("name", "web.example.com");
     let because = loop {
-        let unfinished = second.pending().await;
-        if unfinished.because.contains("already a load balancer with that name") {
-            break unfinished;
+        let pending_status = second.pending().await;
+        if pending_status.reason.contains("already a load balancer with that name") {
+            break pending_status;
         }
     };
     assert!(!because.after.is_zero());

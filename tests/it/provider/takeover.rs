@@ -3,7 +3,7 @@
 //! The load balancers and Services are as that controller leaves them: the name or the default one, all attributes sent
 //! by each of its updates, id and type as annotations, addresses in the status.
 
-use cloud_provider::{Ingress, Protocol, Traffic};
+use cloud_provider::{ExternalTrafficPolicy, Ingress, Protocol};
 use tests::digitalocean::{
     Attributes, Certificate, Firewall, ForwardingRule, HealthCheck, LoadBalancer, StickySessions,
 };
@@ -41,7 +41,7 @@ fn built(rig: &Rig, service: &mut Service<'_>, attributes: Attributes) {
     rig.cloud.load_balancers().insert(load_balancer);
     service.annotate(ID, BUILT);
     service.annotate(TYPE, &kind);
-    service.wish.current = vec![Ingress { ip, hostname: None, ip_mode: None }];
+    service.wish.current_ingress = vec![Ingress { ip, hostname: None, ip_mode: None }];
 }
 
 /// Takes over, and checks that nothing is written, then or later, and that the Service stays as it is.
@@ -53,7 +53,7 @@ async fn taken_over(rig: &Rig, service: Service<'_>) {
 async fn taken_over_with(rig: &Rig, mut service: Service<'_>, writes: &[&str]) {
     let annotations = service.wish.annotations.clone();
     let addresses = |it: &[Ingress]| it.iter().map(|it| (it.ip.clone(), it.hostname.clone())).collect::<Vec<_>>();
-    let before = addresses(&service.wish.current);
+    let before = addresses(&service.wish.current_ingress);
     let standing = service.served().await;
     assert_eq!(standing.memo.as_deref(), Some(BUILT));
     assert_eq!(addresses(&standing.ingress), before);
@@ -90,7 +90,7 @@ fn hosted(rig: &Rig) -> Service<'_> {
     };
     built(rig, &mut service, attributes);
     let hostname = Some("lb.example.com".to_owned());
-    service.wish.current = vec![Ingress { ip: None, hostname, ip_mode: None }];
+    service.wish.current_ingress = vec![Ingress { ip: None, hostname, ip_mode: None }];
     service
 }
 
@@ -137,7 +137,7 @@ async fn a_load_balancer_with_everything_is_taken_over() {
     service.wish.ports.push(port(Protocol::Tcp, 443));
     service.wish.ports.push(port(Protocol::Udp, 53));
     service.wish.nodes.push(worker(2));
-    service.wish.traffic = Traffic::Local(31_000);
+    service.wish.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
     service.wish.source_ranges = vec!["10.0.0.0/8".to_owned(), "172.16.0.0/12".to_owned()];
     let secured =
         ForwardingRule { certificate_id: CERTIFICATE.to_owned(), ..ForwardingRule::new("http2", 443, "http", 30_443) };
@@ -225,8 +225,8 @@ async fn what_the_vendor_puts_up_with_is_taken_over_with_a_warning() {
         let rig = rig(&[]).await;
         let mut service = Service::new(&rig).with(name, value);
         built(&rig, &mut service, plain());
-        let (_, notices) = service.served_with().await;
-        let (reason, message) = crate::services::warning(&notices);
+        let (_, events) = service.served_with().await;
+        let (reason, message) = crate::services::warning(&events);
         assert_eq!(reason, "AnnotationTolerated");
         assert!(message.starts_with(&format!("annotation {}: {value:?}", key(name))), "{message}");
         assert_eq!(rig.writes(), [""; 0]);
@@ -272,8 +272,8 @@ async fn what_the_load_balancer_has_already_is_no_refusal() {
             service.annotate(&key(name), value);
         }
         built(&rig, &mut service, attributes);
-        let (_, notices) = service.served_with().await;
-        let (reason, message) = crate::services::warning(&notices);
+        let (_, events) = service.served_with().await;
+        let (reason, message) = crate::services::warning(&events);
         assert_eq!(reason, "AnnotationTolerated", "{annotations:?}");
         assert!(message.contains(annotations.last().unwrap().1) || message.contains("true"), "{message}");
         assert_eq!(rig.writes(), [""; 0], "{annotations:?}");

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cloud_provider::{
-    Error, Ingress, LoadBalancer, LoadBalancers, Port, Progress, Protocol, Removal, Standing, Unfinished,
+    Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, PendingStatus, Port, Progress, Protocol,
 };
 use prometheus::Registry;
 use sandbox::{Method, PathPattern, Rule};
@@ -15,8 +15,8 @@ use crate::setup::{Guest, endpoint, node, service};
 /// Acme's cloud, with one balancer at most.
 #[derive(Default)]
 struct Acme {
-    /// What was wished, as it was sent.
-    wish: Option<String>,
+    /// What was speced, as it was sent.
+    spec: Option<String>,
     ip: Option<&'static str>,
 }
 
@@ -24,9 +24,9 @@ impl Acme {
     fn answer(&mut self, request: &str) -> Vec<Step> {
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
         match head.split(' ').next().unwrap() {
-            "PUT" => self.wish = Some(body.to_owned()),
+            "PUT" => self.spec = Some(body.to_owned()),
             "DELETE" => {
-                return match self.wish.take() {
+                return match self.spec.take() {
                     Some(_) => Step::answer("204 No Content", &[], ""),
                     None => Step::answer("404 Not Found", &[], ""),
                 };
@@ -34,8 +34,8 @@ impl Acme {
             _ => {}
         }
         let ip = self.ip.map_or("null".to_owned(), |it| format!("{it:?}"));
-        match &self.wish {
-            Some(wish) => Step::ok(&format!(r#"{{ "wish": {wish}, "ip": {ip} }}"#)),
+        match &self.spec {
+            Some(spec) => Step::ok(&format!(r#"{{ "spec": {spec}, "ip": {ip} }}"#)),
             None => Step::answer("404 Not Found", &[], ""),
         }
     }
@@ -76,10 +76,10 @@ async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
     let server = Capture::http(move |it| scripted.lock().unwrap().answer(it.text())).await;
     let (acme, mut seen) = (load(&server).await, 0);
 
-    let pending = Unfinished {
-        standing: Standing::default(),
+    let pending = PendingStatus {
+        status: LoadBalancerStatus::default(),
         after: Duration::from_secs(5),
-        because: "the cloud builds the balancer".to_owned(),
+        reason: "the cloud builds the balancer".to_owned(),
     };
     assert_eq!(acme.ensure(&web()).await.answer, Ok(Progress::Pending(pending.clone())));
     assert_eq!(requests(&server, &mut seen), [READ, WRITE]);
@@ -88,28 +88,28 @@ async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
 
     cloud.lock().unwrap().ip = Some("192.0.2.7");
     let ingress = vec![Ingress { ip: Some("192.0.2.7".to_owned()), ..Ingress::default() }];
-    let ready = Ok(Progress::Ready(Standing { ingress, ..Standing::default() }));
+    let ready = Ok(Progress::Ready(LoadBalancerStatus { ingress, ..LoadBalancerStatus::default() }));
     assert_eq!(acme.ensure(&web()).await.answer, ready);
     assert_eq!(requests(&server, &mut seen), [READ]);
 
     let grown = LoadBalancer { nodes: vec![node("worker-1"), node("worker-2")], ..web() };
     assert_eq!(acme.ensure(&grown).await.answer, ready);
     assert_eq!(requests(&server, &mut seen), [READ, WRITE]);
-    let wish = cloud.lock().unwrap().wish.clone();
-    assert_eq!(wish.as_deref(), Some(r#"{"ports":{"80":30080},"machines":["worker-1","worker-2"]}"#));
+    let spec = cloud.lock().unwrap().spec.clone();
+    assert_eq!(spec.as_deref(), Some(r#"{"ports":{"80":30080},"machines":["worker-1","worker-2"]}"#));
 
     for _ in 0..2 {
-        assert_eq!(acme.delete(&web()).await.answer, Ok(Removal::Done));
+        assert_eq!(acme.delete(&web()).await.answer, Ok(Deletion::Done));
         assert_eq!(requests(&server, &mut seen), ["DELETE /balancers/a0e2f6f1c"]);
     }
 }
 
 #[tokio::test]
-async fn a_wish_that_cannot_be_granted_costs_no_request() {
+async fn a_spec_that_cannot_be_granted_costs_no_request() {
     let server = Capture::http(|_| Step::ok("")).await;
     let acme = load(&server).await;
-    let mut wish = web();
-    wish.ports[0].protocol = Protocol::Sctp;
-    assert_eq!(acme.ensure(&wish).await.answer, Err(Error::Invalid("port 80: SCTP is not TCP".to_owned())));
+    let mut spec = web();
+    spec.ports[0].protocol = Protocol::Sctp;
+    assert_eq!(acme.ensure(&spec).await.answer, Err(Error::Invalid("port 80: SCTP is not TCP".to_owned())));
     assert!(server.requests().is_empty());
 }

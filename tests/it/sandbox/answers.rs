@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use cloud_provider::{Error, Machine};
+use cloud_provider::{Error, Gap};
 
 use crate::setup::{Guest, node};
 
@@ -84,7 +84,7 @@ async fn a_sweep_is_paged() {
     let first = lab.instances.list(None, 100).await.answer.unwrap();
     assert_eq!(first.instances.len(), 2);
     let last = lab.instances.list(first.next, 100).await.answer.unwrap();
-    assert_eq!((last.instances.len(), last.next, last.incomplete), (1, None, None));
+    assert_eq!((last.instances.len(), last.next, last.gaps), (1, None, Vec::new()));
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn an_unusable_machine_makes_a_page_incomplete() {
     assert_eq!(page.instances.len(), 1);
     let expected =
         "machine \"foreign\": its provider id \"aws:///eu-1/i-1\" does not begin as the provider's ids do (hostile://)";
-    assert_eq!(page.incomplete.as_deref(), Some(expected));
+    assert_eq!(page.gaps, [Gap { zone: None, reason: expected.to_owned() }]);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_guest_sees_only_the_labels_that_the_operator_named() {
     guest.node_labels = vec!["rack".into()];
     let lab = guest.load().await;
     let labels = [("rack", "r1"), ("secret", "s"), ("rack/2", "x")].map(|(key, value)| (key.into(), value.into()));
-    let machine = Machine { labels: labels.into(), zone: Some("z1".into()), ..node("see-node") };
+    let machine = cloud_provider::Node { labels: labels.into(), zone: Some("z1".into()), ..node("see-node") };
     let answer = lab.instances.get(&[machine]).await.answer.remove(0);
     assert_eq!(answer, Err(Error::Invalid("[(\"rack\", \"r1\")] Some(\"z1\") None".into())));
 }
@@ -123,12 +123,12 @@ async fn a_guest_sees_only_the_labels_that_the_operator_named() {
 #[tokio::test]
 async fn notices_are_few_short_and_about_our_own() {
     let lab = Guest::hostile().load().await;
-    let reply = lab.instances.get(&[node("many-notices")]).await;
+    let reply = lab.instances.get(&[node("many-events")]).await;
     assert_eq!(reply.answer, [Err(Error::Invalid("noted".into()))]);
-    assert_eq!(reply.notices.len(), 64);
-    assert_eq!(reply.notices.iter().filter(|it| it.reason == "Echo").count(), 1);
-    assert!(reply.notices.iter().all(|it| it.message.len() <= 1024 && !it.message.contains('\n')));
-    assert!(reply.notices.iter().all(|it| it.about.is_none()));
+    assert_eq!(reply.events.len(), 64);
+    assert_eq!(reply.events.iter().filter(|it| it.reason == "Echo").count(), 1);
+    assert!(reply.events.iter().all(|it| it.message.len() <= 1024 && !it.message.contains('\n')));
+    assert!(reply.events.iter().all(|it| it.about.is_none()));
 }
 
 #[tokio::test]

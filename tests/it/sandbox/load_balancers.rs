@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use cloud_provider::{Error, Ingress, LoadBalancer, Progress, Removal, Standing, Unfinished};
+use cloud_provider::{Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress};
 
 use crate::setup::{Guest, service};
 
-fn standing() -> Standing {
+fn standing() -> LoadBalancerStatus {
     let ingress = vec![Ingress { ip: Some("192.0.2.1".into()), ..Ingress::default() }];
-    Standing { ingress, ..Standing::default() }
+    LoadBalancerStatus { ingress, ..LoadBalancerStatus::default() }
 }
 
 async fn refused(crime: &str, because: &str) {
@@ -41,7 +41,7 @@ async fn only_the_annotations_that_the_operator_allows_are_written() {
         let lab = guest.load().await;
         let annotations = expected.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
         let answer = lab.load_balancers.ensure(&service("annotations")).await.answer;
-        assert_eq!(answer, Ok(Progress::Ready(Standing { annotations, ..standing() })));
+        assert_eq!(answer, Ok(Progress::Ready(LoadBalancerStatus { annotations, ..standing() })));
     }
 }
 
@@ -56,12 +56,12 @@ async fn an_address_that_kubernetes_would_not_take_is_refused() {
 #[tokio::test]
 async fn a_wait_is_five_minutes_at_most() {
     let lab = Guest::hostile().load().await;
-    for (crime, after, because) in
+    for (crime, after, reason) in
         [("impatient", 0, "now\\nnow".to_owned()), ("patient", 300, format!("{}…", "x".repeat(1021)))]
     {
-        let unfinished = Unfinished { standing: standing(), after: Duration::from_secs(after), because };
+        let pending_status = PendingStatus { status: standing(), after: Duration::from_secs(after), reason };
         let answer = lab.load_balancers.ensure(&service(crime)).await.answer;
-        assert_eq!(answer, Ok(Progress::Pending(unfinished)));
+        assert_eq!(answer, Ok(Progress::Pending(pending_status)));
     }
 }
 
@@ -81,8 +81,8 @@ async fn an_honest_answer_is_passed_on() {
     let lab = Guest::hostile().load().await;
     let answer = lab.load_balancers.ensure(&service("an-honest-service")).await.answer;
     assert_eq!(answer, Ok(Progress::Ready(standing())));
-    assert_eq!(lab.load_balancers.ensure(&service("elsewhere")).await.answer, Ok(Progress::Elsewhere));
-    assert_eq!(lab.load_balancers.delete(&service("an-honest-service")).await.answer, Ok(Removal::Done));
+    assert_eq!(lab.load_balancers.ensure(&service("elsewhere")).await.answer, Ok(Progress::NotManaged));
+    assert_eq!(lab.load_balancers.delete(&service("an-honest-service")).await.answer, Ok(Deletion::Done));
 }
 
 #[tokio::test]
@@ -102,9 +102,9 @@ async fn a_call_that_does_not_return_is_ended_and_says_so() {
 #[tokio::test]
 async fn what_the_guest_noticed_counts_whatever_it_answers() {
     let lab = Guest::hostile().load().await;
-    let reply = lab.load_balancers.ensure(&service("many-notices")).await;
+    let reply = lab.load_balancers.ensure(&service("many-events")).await;
     assert_eq!(reply.answer, Err(Error::Invalid("noted".into())));
-    assert_eq!(reply.notices.len(), 64);
+    assert_eq!(reply.events.len(), 64);
 }
 
 #[tokio::test]

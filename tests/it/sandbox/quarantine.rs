@@ -40,7 +40,7 @@ impl Lab {
     /// Why a Service was set aside, and for how long.
     async fn sets_aside(&self, service: &LoadBalancer) -> (Duration, String) {
         match self.load_balancers.ensure(service).await.answer {
-            Err(Error::Crashed { after, because }) => (after, because),
+            Err(Error::Crashed { after, reason }) => (after, reason),
             other => panic!("{} was not set aside: {other:?}", service.owner.name),
         }
     }
@@ -97,7 +97,7 @@ async fn meanwhile_every_call_says_when_to_come_back_and_nothing_runs() {
         lab.load_balancers.delete(&service("web")).await.answer.err(),
     ];
     for answer in answers {
-        let Some(Error::RetryAfter { after, because: text }) = answer else { panic!("{answer:?}") };
+        let Some(Error::RetryAfter { after, reason: text }) = answer else { panic!("{answer:?}") };
         assert!(after <= Duration::from_secs(30) && after > Duration::from_secs(15), "{after:?}");
         assert_eq!(text, format!("provider hostile: {because}"));
     }
@@ -224,7 +224,7 @@ async fn adv_103_one_crashing_node_of_many_hides_no_other() {
         for (name, answer) in names.iter().zip(&answers) {
             match answer {
                 Ok(Some(instance)) => assert_eq!(instance.name, *name),
-                Err(Error::Crashed { because, .. }) => assert!(because.contains("node panic:one"), "{because}"),
+                Err(Error::Crashed { reason, .. }) => assert!(reason.contains("node panic:one"), "{reason}"),
                 other => panic!("{name}: {other:?}"),
             }
         }

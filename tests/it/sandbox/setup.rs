@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Demand, Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Owner, Reply, Traffic,
+    Demand, Error, ExternalTrafficPolicy, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Owner, Reply,
 };
 use prometheus::Registry;
 use sandbox::{
@@ -182,7 +182,7 @@ impl Lab {
     /// Why the host ended a call; what becomes of the node then is left out.
     pub(crate) async fn end(&self, crime: &str) -> String {
         match self.get(crime).await {
-            Err(Error::Crashed { because, .. }) => because.split(". Only node ").next().unwrap().to_owned(),
+            Err(Error::Crashed { reason, .. }) => reason.split(". Only node ").next().unwrap().to_owned(),
             // A slow cloud, or a fault of the host.
             Err(Error::Unavailable(text)) => text,
             other => panic!("{crime} was not stopped: {other:?}"),
@@ -219,8 +219,8 @@ impl Lab {
     }
 }
 
-pub(crate) fn node(name: &str) -> Machine {
-    Machine { name: name.into(), ..Machine::default() }
+pub(crate) fn node(name: &str) -> cloud_provider::Node {
+    cloud_provider::Node { name: name.into(), ..cloud_provider::Node::default() }
 }
 
 /// A Service that is named after a crime.
@@ -230,16 +230,16 @@ pub(crate) fn service(name: &str) -> LoadBalancer {
         name: "a0e2f6f1c".into(),
         owner: Owner { cluster, namespace, name: name.into(), uid },
         memo: None,
-        current: Vec::new(),
-        class: None,
+        current_ingress: Vec::new(),
+        load_balancer_class: None,
         ports: Vec::new(),
         nodes: Vec::new(),
         annotations: Vec::new(),
         source_ranges: Vec::new(),
-        families: Vec::new(),
-        address: None,
-        traffic: Traffic::Cluster,
-        affinity: None,
+        ip_families: Vec::new(),
+        load_balancer_ip: None,
+        external_traffic_policy: ExternalTrafficPolicy::Cluster,
+        client_ip_affinity_seconds: None,
     }
 }
 

@@ -36,8 +36,8 @@ async fn adv_109_text_in_answers_logs_and_events_is_printable() {
     let machine = lab.get("forged-name").await.unwrap().unwrap();
     assert_clean(&machine.name);
     let reply = lab.instances.get(&[crate::setup::node("forged-event")]).await;
-    let [notice] = reply.notices.as_slice() else { panic!("{:?}", reply.notices) };
-    assert_clean(&notice.message);
+    let [event] = reply.events.as_slice() else { panic!("{:?}", reply.events) };
+    assert_clean(&event.message);
     for crime in ["forged-memo", "forged-annotation"] {
         let Err(Error::Unavailable(text)) = lab.load_balancers.ensure(&service(crime)).await.answer else {
             panic!("{crime} was taken")

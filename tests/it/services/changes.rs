@@ -1,6 +1,6 @@
 //! Which changes of a Service the cloud hears of.
 
-use cloud_provider::{Protocol, Traffic};
+use cloud_provider::{ExternalTrafficPolicy, Protocol};
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -71,9 +71,9 @@ async fn case_109_to_114_the_cloud_hears_of_what_the_load_balancer_depends_on_an
     assert_eq!(wishes[3].ports[0].node_port, Some(30082));
     assert_eq!(wishes[4].ports[0].app_protocol.as_deref(), Some("http"));
     assert_eq!(wishes[5].source_ranges, ["198.51.100.0/24"]);
-    assert_eq!(wishes[6].affinity, Some(10800));
-    assert_eq!(wishes[7].traffic, Traffic::Local(30083));
-    assert_eq!(wishes[8].address.as_deref(), Some("192.0.2.9"));
+    assert_eq!(wishes[6].client_ip_affinity_seconds, Some(10800));
+    assert_eq!(wishes[7].external_traffic_policy, ExternalTrafficPolicy::Local(30083));
+    assert_eq!(wishes[8].load_balancer_ip.as_deref(), Some("192.0.2.9"));
     assert!(wishes[9].annotations.is_empty());
     assert!(wishes.iter().all(|it| it.ports[0].protocol == Protocol::Tcp));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Error, Identity, LoadBalancer, LoadBalancers, Progress, Removal, Reply, Result, Standing, Unfinished,
+    Deletion, Error, Identity, LoadBalancer, LoadBalancerStatus, LoadBalancers, PendingStatus, Progress, Reply, Result,
 };
 use controllers::Account;
 use controllers::service::Options;
@@ -103,9 +103,9 @@ impl Built {
         format!("192.0.{}.{}", self.id / 256, self.id % 256)
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> LoadBalancerStatus {
         let (memo, annotations) = (Some(self.memo()), vec![(ID.to_owned(), self.memo())]);
-        Standing { memo, annotations, ..at_address(&self.address()) }
+        LoadBalancerStatus { memo, annotations, ..at_address(&self.address()) }
     }
 }
 
@@ -147,11 +147,11 @@ fn unavailable(because: &str) -> Error {
 }
 
 fn pause() -> Error {
-    Error::RetryAfter { after: Duration::from_millis(30), because: "slow down".to_owned() }
+    Error::RetryAfter { after: Duration::from_millis(30), reason: "slow down".to_owned() }
 }
 
-fn busy(standing: Standing) -> Unfinished {
-    Unfinished { standing, after: Duration::from_secs(1), because: "it takes its time".to_owned() }
+fn busy(standing: LoadBalancerStatus) -> PendingStatus {
+    PendingStatus { status: standing, after: Duration::from_secs(1), reason: "it takes its time".to_owned() }
 }
 
 #[async_trait]
@@ -188,7 +188,7 @@ impl LoadBalancers for Model {
         }
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let (fate, _flight) = self.enter(unwanted).await;
         let mut state = self.lock();
         state.check("delete", unwanted);
@@ -196,14 +196,14 @@ impl LoadBalancers for Model {
         match (fate, state.standing.get(uid).map(Built::standing)) {
             (Fate::Refused, _) => Err(unavailable("the cloud is down")).into(),
             (Fate::Paused, _) => Err(pause()).into(),
-            (Fate::Busy, Some(standing)) => Ok(Removal::Pending(busy(standing))).into(),
+            (Fate::Busy, Some(standing)) => Ok(Deletion::Pending(busy(standing))).into(),
             (Fate::Lost, _) => {
                 state.standing.remove(uid);
                 Err(unavailable("the answer is lost")).into()
             }
             (Fate::Busy | Fate::Done, _) => {
                 state.standing.remove(uid);
-                Ok(Removal::Done).into()
+                Ok(Deletion::Done).into()
             }
         }
     }

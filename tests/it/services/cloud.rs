@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Description, Error, Identity, Ingress, LoadBalancer, LoadBalancers, Notice, Progress, Removal, Reply, Result,
-    Standing, Unfinished,
+    Deletion, Description, Error, Event, Identity, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers,
+    PendingStatus, Progress, Reply, Result,
 };
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -24,9 +24,9 @@ pub(crate) const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     /// To `ensure`: it is as wished. To `delete`: it is gone.
-    Done(Standing),
+    Done(LoadBalancerStatus),
     /// A step was made.
-    Pending(Unfinished),
+    Pending(PendingStatus),
     /// Somebody else serves it.
     Elsewhere,
     /// This error.
@@ -93,7 +93,7 @@ struct Told {
 struct Script {
     next: VecDeque<Answer>,
     always: Option<Answer>,
-    notices: Vec<Notice>,
+    events: Vec<Event>,
 }
 
 impl Cloud {
@@ -127,8 +127,8 @@ impl Cloud {
     }
 
     /// From now on this is said beside each answer to `ensure`.
-    pub(crate) fn notices(&self, service: &str, notices: Vec<Notice>) {
-        self.lock().ensures.entry(service.to_owned()).or_default().notices = notices;
+    pub(crate) fn events(&self, service: &str, events: Vec<Event>) {
+        self.lock().ensures.entry(service.to_owned()).or_default().events = events;
     }
 
     /// From now on the credential is another one, of this account.
@@ -182,7 +182,7 @@ impl Cloud {
     }
 
     /// Takes a call down, waits as long as it is held back, and gives what has to be answered.
-    async fn called(&self, act: Act, wish: &LoadBalancer) -> (Answer, Vec<Notice>) {
+    async fn called(&self, act: Act, wish: &LoadBalancer) -> (Answer, Vec<Event>) {
         let service = wish.owner.name.clone();
         let script = {
             let mut told = self.lock();
@@ -199,7 +199,7 @@ impl Cloud {
             };
             let script = scripts.entry(service.clone()).or_default();
             let answer = script.next.pop_front().or_else(|| script.always.clone());
-            (answer.unwrap_or_else(|| Answer::Done(at_address("192.0.2.1"))), script.notices.clone())
+            (answer.unwrap_or_else(|| Answer::Done(at_address("192.0.2.1"))), script.events.clone())
         };
         let _flight = Flight { cloud: self, service: service.clone() };
         let mut held = self.held.subscribe();
@@ -245,26 +245,26 @@ impl Identity for Cloud {
 #[async_trait]
 impl LoadBalancers for Cloud {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        let (answer, notices) = self.called(Act::Ensure, desired).await;
+        let (answer, events) = self.called(Act::Ensure, desired).await;
         let answer = match answer {
             Answer::Done(standing) => Ok(Progress::Ready(standing)),
-            Answer::Pending(unfinished) => Ok(Progress::Pending(unfinished)),
-            Answer::Elsewhere => Ok(Progress::Elsewhere),
+            Answer::Pending(pending_status) => Ok(Progress::Pending(pending_status)),
+            Answer::Elsewhere => Ok(Progress::NotManaged),
             Answer::Error(error) => Err(error),
             Answer::Panic => panic!("the provider panics about {}", desired.owner.name),
         };
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
-        let (answer, notices) = self.called(Act::Delete, unwanted).await;
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
+        let (answer, events) = self.called(Act::Delete, unwanted).await;
         let answer = match answer {
-            Answer::Done(_) | Answer::Elsewhere => Ok(Removal::Done),
-            Answer::Pending(unfinished) => Ok(Removal::Pending(unfinished)),
+            Answer::Done(_) | Answer::Elsewhere => Ok(Deletion::Done),
+            Answer::Pending(pending_status) => Ok(Deletion::Pending(pending_status)),
             Answer::Error(error) => Err(error),
             Answer::Panic => panic!("the provider panics about {}", unwanted.owner.name),
         };
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 }
 
@@ -275,6 +275,7 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
         values: "any text".to_owned(),
         default: None,
         doc: doc.to_owned(),
+        ..cloud_provider::Annotation::default()
     };
     let description = Description {
         name: "fake".to_owned(),
@@ -285,8 +286,8 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
             annotation(SOURCE_RANGES, "Who."),
         ],
         writes_annotations: vec![ID.to_owned()],
-        get_batch: 1,
-        list_page: 500,
+        get_batch_size: 1,
+        list_page_size: 500,
         ..Description::default()
     };
     cloud_provider::Cloud {
@@ -298,20 +299,20 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
 }
 
 /// A load balancer with an address.
-pub(crate) fn at_address(ip: &str) -> Standing {
+pub(crate) fn at_address(ip: &str) -> LoadBalancerStatus {
     let ingress = Ingress { ip: Some(ip.to_owned()), ..Ingress::default() };
-    Standing { ingress: vec![ingress], ..Standing::default() }
+    LoadBalancerStatus { ingress: vec![ingress], ..LoadBalancerStatus::default() }
 }
 
 /// It is there, with an address and a memo.
 pub(crate) fn ready(ip: &str, memo: &str) -> Answer {
-    Answer::Done(Standing { memo: Some(memo.to_owned()), ..at_address(ip) })
+    Answer::Done(LoadBalancerStatus { memo: Some(memo.to_owned()), ..at_address(ip) })
 }
 
 /// It is being built, and its memo is known.
 pub(crate) fn building(memo: &str, after: Duration) -> Answer {
-    let standing = Standing { memo: Some(memo.to_owned()), ..Standing::default() };
-    Answer::Pending(Unfinished { standing, after, because: "it is being built".to_owned() })
+    let standing = LoadBalancerStatus { memo: Some(memo.to_owned()), ..LoadBalancerStatus::default() };
+    Answer::Pending(PendingStatus { status: standing, after, reason: "it is being built".to_owned() })
 }
 
 /// The cloud is down.
@@ -321,5 +322,5 @@ pub(crate) fn unavailable() -> Answer {
 
 /// The cloud wants a pause.
 pub(crate) fn retry_after(after: Duration) -> Answer {
-    Answer::Error(Error::RetryAfter { after, because: "HTTP 429: slow down".to_owned() })
+    Answer::Error(Error::RetryAfter { after, reason: "HTTP 429: slow down".to_owned() })
 }

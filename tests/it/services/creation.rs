@@ -1,6 +1,6 @@
 //! Services that get a load balancer, and Services that do not.
 
-use cloud_provider::{Ingress, IpFamily, Protocol, Traffic};
+use cloud_provider::{ExternalTrafficPolicy, Ingress, IpFamily, Protocol};
 use http::Method;
 use kube::ResourceExt;
 use serde_json::json;
@@ -75,8 +75,11 @@ async fn case_117_finalizer_call_and_status_come_in_this_order() {
     let port = &wish.ports[0];
     assert_eq!((port.name.as_str(), port.protocol, port.port), ("http", Protocol::Tcp, 80));
     assert!(port.node_port.is_some());
-    assert_eq!((wish.traffic, wish.families), (Traffic::Cluster, vec![IpFamily::Ipv4]));
-    assert_eq!((wish.memo, wish.current, wish.class), (None, Vec::<Ingress>::new(), None));
+    assert_eq!(
+        (wish.external_traffic_policy, wish.ip_families),
+        (ExternalTrafficPolicy::Cluster, vec![IpFamily::Ipv4])
+    );
+    assert_eq!((wish.memo, wish.current_ingress, wish.load_balancer_class), (None, Vec::<Ingress>::new(), None));
 }
 
 #[tokio::test]
@@ -100,7 +103,7 @@ async fn case_118_what_is_there_already_is_not_written() {
     assert_eq!(written(&cluster, "s1").await.len(), 1, "nothing differs");
     let second = cloud.about("s1").remove(1).wish;
     assert_eq!(second.memo.as_deref(), Some("lb-1"));
-    assert_eq!(second.current[0].ip.as_deref(), Some("192.0.2.1"));
+    assert_eq!(second.current_ingress[0].ip.as_deref(), Some("192.0.2.1"));
     assert_eq!(cloud.about("s1").len(), 2);
 }
 

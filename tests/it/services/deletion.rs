@@ -216,7 +216,7 @@ async fn the_finalizer_alone_says_that_a_service_with_a_class_is_cleaned_up() {
     delete(&cluster, "s1").await;
     gone(&cluster, "s1").await;
     let call = cloud.about("s1").remove(0);
-    assert_eq!((call.act, call.wish.class.as_deref()), (Act::Delete, Some("example.com/other")));
+    assert_eq!((call.act, call.wish.load_balancer_class.as_deref()), (Act::Delete, Some("example.com/other")));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use cloud_provider::{Error, Notice, Severity};
+use cloud_provider::{Error, Event, EventKind};
 use controllers::Account;
 use controllers::service::Options;
 use http::Method;
@@ -171,13 +171,13 @@ async fn an_error_leaves_the_addresses_as_they_are() {
 async fn what_a_provider_wants_to_be_known_is_an_event_of_the_service_and_not_a_flood() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    let notice = Notice {
+    let event = Event {
         about: None,
-        severity: Severity::Warning,
+        kind: EventKind::Warning,
         reason: "ValueTolerated".to_owned(),
         message: "The size is ignored.".to_owned(),
     };
-    cloud.notices("s1", vec![notice]);
+    cloud.events("s1", vec![event]);
     cloud.ensures_next("s1", [Answer::Error(Error::Invalid("no".to_owned()))]);
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;

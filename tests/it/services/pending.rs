@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cloud_provider::{Ingress, Standing, Unfinished};
+use cloud_provider::{Ingress, LoadBalancerStatus, PendingStatus};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
@@ -168,8 +168,12 @@ async fn a_deletion_does_not_wait_for_what_is_pending() {
 async fn addresses_that_are_known_early_are_shown_early() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    let standing = Standing { memo: Some("lb-1".to_owned()), ..at_address("192.0.2.1") };
-    let step = Unfinished { standing, after: Duration::from_secs(300), because: "targets are being added".to_owned() };
+    let standing = LoadBalancerStatus { memo: Some("lb-1".to_owned()), ..at_address("192.0.2.1") };
+    let step = PendingStatus {
+        status: standing,
+        after: Duration::from_secs(300),
+        reason: "targets are being added".to_owned(),
+    };
     cloud.ensures("s1", Answer::Pending(step));
     join_all(&cluster, 1).await;
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -180,7 +184,7 @@ async fn addresses_that_are_known_early_are_shown_early() {
     assert_eq!(events(&cluster, "s1").len(), 1, "nothing was ensured yet");
     resize(&cluster, "s1", "2").await;
     called(&cloud, "s1", 2).await;
-    let current = &cloud.about("s1")[1].wish.current;
+    let current = &cloud.about("s1")[1].wish.current_ingress;
     assert_eq!(current[0], Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: current[0].ip_mode });
 }
 

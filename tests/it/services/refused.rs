@@ -258,7 +258,7 @@ async fn a_wrong_address_beside_pending_holds_nothing_up() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let Answer::Pending(mut step) = building("lb-1", Duration::from_secs(1)) else { panic!("it is pending") };
-    step.standing.ingress = at_address("::ffff:192.0.2.1").ingress;
+    step.status.ingress = at_address("::ffff:192.0.2.1").ingress;
     cloud.ensures_next("s1", [Answer::Pending(step)]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let _controller = Controller::start(&cluster, &cloud, one());

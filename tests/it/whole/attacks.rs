@@ -24,20 +24,20 @@ async fn adv_41_ten_thousand_events_of_a_provider_become_few() {
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--service-retry-base-delay=500ms"]);
     let rig = Rig { cluster, cloud, setup };
     let process = rig.start().await;
-    // Each call makes twenty thousand notices, one kibibyte and more each, for a node and for a Service.
-    kubelet::join(&rig.cluster.admin, "many-notices").await.unwrap();
-    rig.create(&service("many-notices", &[80], &[])).await;
-    rig.warned("many-notices", "SyncLoadBalancerFailed", &["noted"]).await;
+    // Each call makes twenty thousand events, one kibibyte and more each, for a node and for a Service.
+    kubelet::join(&rig.cluster.admin, "many-events").await.unwrap();
+    rig.create(&service("many-events", &[80], &[])).await;
+    rig.warned("many-events", "SyncLoadBalancerFailed", &["noted"]).await;
     for port in 81..91 {
-        rig.ports("many-notices", &[port]).await;
+        rig.ports("many-events", &[port]).await;
     }
     wait::until("what repeats is counted", async || {
-        let events = rig.events("many-notices").await;
+        let events = rig.events("many-events").await;
         events.into_iter().find(|it| it.count > Some(1))
     })
     .await;
     rig.never(Duration::from_secs(5), async || {
-        let events = rig.events("many-notices").await;
+        let events = rig.events("many-events").await;
         let long = events.iter().find(|it| it.message.as_ref().is_some_and(|it| it.len() > KIBIBYTE)).cloned();
         long.or_else(|| (events.len() > 2 * SPAM).then(|| events[0].clone()))
     })
@@ -46,7 +46,7 @@ async fn adv_41_ten_thousand_events_of_a_provider_become_few() {
     rig.cluster.audit().settle(&rig.cluster.admin).await.unwrap();
     let about = |kind: &str| {
         let requests = rig.cluster.audit().events().unwrap();
-        requests.iter().filter(|it| it.object.name.starts_with("many-notices") && it.object.namespace == kind).count()
+        requests.iter().filter(|it| it.object.name.starts_with("many-events") && it.object.namespace == kind).count()
     };
     // Node and Service have one allowance for each controller that speaks of them.
     let requests = about("default");

@@ -41,7 +41,11 @@ impl Wanted {
     pub(super) fn of(annotations: &mut Reading<'_>) -> Result<Self> {
         let passthrough = annotations.annotations.read(&TLS_PASSTHROUGH).unwrap_or_else(|_| {
             let value = annotations.text(TLS_PASSTHROUGH.name).unwrap_or_default();
-            annotations.remarks.tolerated(TLS_PASSTHROUGH.name, value, "counts as false: it is neither true nor false");
+            annotations.warnings.tolerated(
+                TLS_PASSTHROUGH.name,
+                value,
+                "counts as false: it is neither true nor false",
+            );
             None
         });
         let id = annotations

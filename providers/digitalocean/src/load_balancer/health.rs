@@ -1,7 +1,7 @@
 //! How targets are found to be well.
 
 use aerostat_sdk::annotations::{Bool, Values as _, refused};
-use aerostat_sdk::{Error, LoadBalancer, Protocol, Result, Traffic};
+use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Protocol, Result};
 
 use super::annotations::{
     HEALTH_HEALTHY, HEALTH_INTERVAL, HEALTH_OVERRIDE, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT,
@@ -18,21 +18,21 @@ const HEALTHZ: &str = "/healthz";
 pub(super) fn check(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<HealthCheck> {
     let target = if annotations.annotations.has(HEALTH_OVERRIDE.name) {
         if let Some(value) = annotations.text(HEALTH_OVERRIDE.name).filter(|it| Bool.parse(it) == Some(false)) {
-            annotations.remarks.tolerated(HEALTH_OVERRIDE.name, value, "counts as true: only its absence is false");
+            annotations.warnings.tolerated(HEALTH_OVERRIDE.name, value, "counts as true: only its absence is false");
         }
         overridden(service, annotations)?
     } else {
         let meaning = format!("has no effect without annotation {}", HEALTH_OVERRIDE.name);
         if let Some(value) = annotations.text(HEALTH_PORT.name) {
-            annotations.remarks.tolerated(HEALTH_PORT.name, value, &meaning);
+            annotations.warnings.tolerated(HEALTH_PORT.name, value, &meaning);
         } else if let Some(value) = annotations.text(HEALTH_PATH.name) {
-            annotations.remarks.tolerated(HEALTH_PATH.name, value, &meaning);
+            annotations.warnings.tolerated(HEALTH_PATH.name, value, &meaning);
         } else if let Some(value) = annotations.text(HEALTH_PROTOCOL.name) {
-            annotations.remarks.tolerated(HEALTH_PROTOCOL.name, value, &meaning);
+            annotations.warnings.tolerated(HEALTH_PROTOCOL.name, value, &meaning);
         }
-        let port = match service.traffic {
-            Traffic::Local(port) => port,
-            Traffic::Cluster => KUBE_PROXY,
+        let port = match service.external_traffic_policy {
+            ExternalTrafficPolicy::Local(port) => port,
+            ExternalTrafficPolicy::Cluster => KUBE_PROXY,
         };
         HealthCheck { port, path: Some(HEALTHZ.to_owned()), proxy_protocol: Some(false), ..HealthCheck::default() }
     };

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use aerostat_sdk::{AddressKind, Error, Node, Result, provider_id};
 
 use super::annotations::{NETWORK, TYPE};
-use super::remarks::Remarks;
+use super::warnings::Warnings;
 use crate::PREFIX;
 use crate::api::load_balancers::{Kind, Network};
 
@@ -29,7 +29,7 @@ impl Targets {
     /// # Errors
     ///
     /// `invalid` if there are only nodes that this kind never reaches, `unavailable` if there is none at all.
-    pub(super) fn of(nodes: &[Node], kind: Kind, network: Network, remarks: &mut Remarks) -> Result<Self> {
+    pub(super) fn of(nodes: &[Node], kind: Kind, network: Network, warnings: &mut Warnings) -> Result<Self> {
         let mut targets = Self { droplets: BTreeSet::new(), dual_stack: true };
         let (mut unknown, mut private) = (Vec::new(), Vec::new());
         for node in nodes {
@@ -62,11 +62,11 @@ impl Targets {
         }
         if !unknown.is_empty() {
             let nodes = named(&unknown);
-            remarks.add("NodesSkipped", format!("no droplet, or no address that is reached, is known of {nodes}"));
+            warnings.add("NodesSkipped", format!("no droplet, or no address that is reached, is known of {nodes}"));
         }
         if !private.is_empty() {
             let nodes = named(&private);
-            remarks.add(
+            warnings.add(
                 "NodesSkipped",
                 format!("a REGIONAL_NETWORK load balancer does not reach {nodes}: no public IPv4 address"),
             );
@@ -82,14 +82,14 @@ pub(super) fn droplet(node: &Node) -> Option<u64> {
 
 /// Those of `nodes` that a load balancer in this region reaches: the cloud takes droplets of its own region only. Where no
 /// node is in it, all are left for the cloud to refuse.
-pub(super) fn in_region<'a>(nodes: &'a [Node], region: &str, remarks: &mut Remarks) -> Cow<'a, [Node]> {
+pub(super) fn in_region<'a>(nodes: &'a [Node], region: &str, warnings: &mut Warnings) -> Cow<'a, [Node]> {
     let is_elsewhere = |it: &Node| it.region.as_deref().is_some_and(|it| it != region);
     let elsewhere: Vec<_> = nodes.iter().filter(|it| is_elsewhere(it)).map(|it| &*it.name).collect();
     if elsewhere.is_empty() || elsewhere.len() == nodes.len() {
         return Cow::Borrowed(nodes);
     }
     let names = named(&elsewhere);
-    remarks
+    warnings
         .add("NodesSkipped", format!("a load balancer in {region} does not reach {names}: droplets of other regions"));
     nodes.iter().filter(|it| !is_elsewhere(it)).cloned().collect()
 }

@@ -18,8 +18,9 @@ use crate::settings::{ADOPT_BY_ID, Settings};
 ///
 /// Whatever the cloud answers.
 pub(super) fn is_proven(service: &LoadBalancer, live: &Live, settings: &Settings) -> Result<bool> {
-    let shown =
-        |address: &str| !address.is_empty() && service.current.iter().any(|it| it.ip.as_deref() == Some(address));
+    let shown = |address: &str| {
+        !address.is_empty() && service.current_ingress.iter().any(|it| it.ip.as_deref() == Some(address))
+    };
     if live.name == service.name || shown(&live.ip) || shown(&live.ipv6) || settings.adopt_by_id {
         return Ok(true);
     }

@@ -3,19 +3,19 @@
 use aerostat_sdk::annotations::{Annotations, Key, Values};
 use aerostat_sdk::{LoadBalancer, Result};
 
-use super::remarks::Remarks;
+use super::warnings::Warnings;
 use crate::api::load_balancers::LoadBalancer as Live;
 
 /// The annotations of a Service, the load balancer that there is, and what its author should know.
 pub(super) struct Reading<'a> {
     pub(super) annotations: Annotations<'a>,
     pub(super) live: Option<&'a Live>,
-    pub(super) remarks: Remarks,
+    pub(super) warnings: Warnings,
 }
 
 impl<'a> Reading<'a> {
     pub(super) fn of(service: &'a LoadBalancer, live: Option<&'a Live>) -> Self {
-        Self { annotations: Annotations::of(service), live, remarks: Remarks::default() }
+        Self { annotations: Annotations::of(service), live, warnings: Warnings::default() }
     }
 
     /// A value. What counts only at a creation, and may not stand there, is a warning where there is a load balancer.
@@ -30,7 +30,7 @@ impl<'a> Reading<'a> {
         };
         let Some(text) = self.text(key.name) else { return Err(refused) };
         let meaning = format!("has no effect on a load balancer that is there, and is not {}", key.allowed());
-        self.remarks.tolerated(key.name, text, &meaning);
+        self.warnings.tolerated(key.name, text, &meaning);
         Ok(None)
     }
 
@@ -57,7 +57,7 @@ impl<'a> Reading<'a> {
     /// Says that a value stays although it may not stand there.
     pub(super) fn keep<V: Values>(&mut self, key: &Key<V>, text: &str) {
         let meaning = format!("stays, because the load balancer has it; it is not {}", key.allowed());
-        self.remarks.tolerated(key.name, text, &meaning);
+        self.warnings.tolerated(key.name, text, &meaning);
     }
 
     /// A number, or the one that the load balancer has.

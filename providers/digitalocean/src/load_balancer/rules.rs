@@ -63,7 +63,7 @@ pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind:
 fn passed_through(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Vec<Rule> {
     let ignored = PROXY_ONLY.iter().find_map(|key| Some((*key, annotations.text(key)?)));
     if let Some((key, value)) = ignored {
-        annotations.remarks.tolerated(key, value, "has no effect on a REGIONAL_NETWORK load balancer");
+        annotations.warnings.tolerated(key, value, "has no effect on a REGIONAL_NETWORK load balancer");
     }
     let rule = |port: &Port| plain(port.port, carried(port), port.port);
     service.ports.iter().map(rule).collect()
@@ -99,13 +99,13 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
             }),
             None => {
                 let meaning = "has no effect: the Service has no such port";
-                annotations.remarks.tolerated(HTTP3_PORT.name, &wanted.to_string(), meaning);
+                annotations.warnings.tolerated(HTTP3_PORT.name, &wanted.to_string(), meaning);
             }
         }
     }
     if let Tls::Contradiction(other) = tls {
         let meaning = format!("has no effect, and neither has {other}: no port speaks TLS");
-        annotations.remarks.tolerated(TLS_PASSTHROUGH.name, "true", &meaning);
+        annotations.warnings.tolerated(TLS_PASSTHROUGH.name, "true", &meaning);
     }
     Ok(rules)
 }
@@ -163,7 +163,7 @@ impl Protocols {
         for (key, ports) in [(&HTTP_PORTS, &self.http), (&TLS_PORTS, &self.https), (&HTTP2_PORTS, &self.http2)] {
             let is_the_implied_one = key.name == TLS_PORTS.name && ports.len() == 1 && ports.contains(&443);
             if let Some(port) = ports.difference(&existing).next().filter(|_| !is_the_implied_one) {
-                annotations.remarks.tolerated(
+                annotations.warnings.tolerated(
                     key.name,
                     &port.to_string(),
                     "has no effect: the Service has no such port",

@@ -8,7 +8,7 @@ mod steps;
 mod tolerated;
 mod wishes;
 
-use aerostat_sdk::testing::{Host, Notice, Severity};
+use aerostat_sdk::testing::{Event, EventKind, Host};
 use aerostat_sdk::{Address, Error, LoadBalancer, Node, Port, Protocol};
 use serde_json::{Value, json};
 
@@ -53,10 +53,10 @@ fn wished(service: &LoadBalancer) -> (Value, Vec<String>) {
     let host = Host::new();
     let spec = host.run(|| {
         let wish = Wish::of(service, &Settings::read()?, None)?;
-        wish.remarks.tell();
+        wish.warnings.emit();
         Ok(json!(wish.spec))
     });
-    (spec.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.notices()))
+    (spec.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.events()))
 }
 
 /// Why a Service gets no load balancer.
@@ -69,12 +69,12 @@ fn refusal(service: &LoadBalancer) -> String {
 }
 
 /// What warnings say, after making sure that they are warnings.
-fn warnings(notices: &[Notice]) -> Vec<String> {
-    let line = |it: &Notice| {
-        assert_eq!((it.severity, &it.about), (Severity::Warning, &None), "{it:?}");
+fn warnings(events: &[Event]) -> Vec<String> {
+    let line = |it: &Event| {
+        assert_eq!((it.kind, &it.about), (EventKind::Warning, &None), "{it:?}");
         format!("{}: {}", it.reason, it.message)
     };
-    notices.iter().map(line).collect()
+    events.iter().map(line).collect()
 }
 
 /// A load balancer as the cloud shows it: the one that [`service`] asks for, and what the cloud adds.
@@ -113,8 +113,8 @@ fn wished_of(service: &LoadBalancer, live: &Live) -> (Wish, Vec<String>) {
     let host = Host::new();
     let wish = host.run(|| {
         let mut wish = Wish::of(service, &Settings::read()?, Some(live))?;
-        std::mem::take(&mut wish.remarks).tell();
+        std::mem::take(&mut wish.warnings).emit();
         Ok(wish)
     });
-    (wish.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.notices()))
+    (wish.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.events()))
 }

@@ -12,7 +12,7 @@ use super::annotations::{
 use super::certificate::Wanted;
 use super::nodes::{self, Targets};
 use super::reading::Reading;
-use super::remarks::Remarks;
+use super::warnings::Warnings;
 use super::{firewall, health, rules};
 use crate::api::load_balancers::{
     Algorithm, Kind, LoadBalancer as Live, Network, Size, Spec, Stack, StickyKind, StickySessions,
@@ -27,7 +27,7 @@ pub(super) struct Wish {
     pub(super) certificate: Wanted,
     /// Shown in the Service's status in the place of addresses.
     pub(super) hostname: Option<String>,
-    pub(super) remarks: Remarks,
+    pub(super) warnings: Warnings,
 }
 
 impl Wish {
@@ -49,8 +49,8 @@ impl Wish {
         };
         let forwarding_rules = rules::rules(service, annotations, kind, &certificate.unresolved())?;
         let region = region(service, settings, &shown)?;
-        let nodes = nodes::in_region(&service.nodes, &region, &mut annotations.remarks);
-        let targets = Targets::of(&nodes, kind, network, &mut annotations.remarks)?;
+        let nodes = nodes::in_region(&service.nodes, &region, &mut annotations.warnings);
+        let targets = Targets::of(&nodes, kind, network, &mut annotations.warnings)?;
         let spec = Spec {
             name: name(service, annotations)?,
             region,
@@ -76,7 +76,7 @@ impl Wish {
             kept: shown.kept,
         };
         let hostname = annotations.read(&HOSTNAME)?;
-        Ok(Self { spec, certificate, hostname, remarks: reading.remarks })
+        Ok(Self { spec, certificate, hostname, warnings: reading.warnings })
     }
 }
 
@@ -89,7 +89,7 @@ fn chosen_kind(annotations: &mut Reading<'_>, settings: &Settings) -> Result<Kin
         Kind::Other => Err(live.unsupported()),
     };
     if let Some(wanted) = wanted.filter(|it| *it != live.kind) {
-        annotations.remarks.kept("type", word(live.kind)?, word(wanted)?);
+        annotations.warnings.kept("type", word(live.kind)?, word(wanted)?);
     }
     word(live.kind).map(|_| live.kind)
 }
@@ -105,7 +105,7 @@ fn chosen_network(annotations: &mut Reading<'_>) -> Result<Network> {
         Network::Internal => "INTERNAL",
     };
     if let Some(wanted) = wanted.filter(|it| *it != live.network) {
-        annotations.remarks.kept("network", word(live.network), word(wanted));
+        annotations.warnings.kept("network", word(live.network), word(wanted));
     }
     Ok(live.network)
 }
@@ -128,11 +128,11 @@ fn stack(annotations: &mut Reading<'_>, kind: Kind, network: Network, targets: &
             None => Ok(Stack::Ipv4),
         };
     };
-    let remarks = &mut annotations.remarks;
+    let warnings = &mut annotations.warnings;
     match (live.network_stack, wanted) {
-        (Stack::DualStack, Some(Stack::Ipv4)) => remarks.kept("network stack", "DUALSTACK", "IPV4"),
-        (Stack::Ipv4, Some(Stack::DualStack)) => remarks.kept("network stack", "IPV4", "DUALSTACK"),
-        (Stack::DualStack, _) if !reaches_all => remarks.add(
+        (Stack::DualStack, Some(Stack::Ipv4)) => warnings.kept("network stack", "DUALSTACK", "IPV4"),
+        (Stack::Ipv4, Some(Stack::DualStack)) => warnings.kept("network stack", "IPV4", "DUALSTACK"),
+        (Stack::DualStack, _) if !reaches_all => warnings.add(
             "LoadBalancerImmutable",
             "network stack stays DUALSTACK, although a node lacks a public IPv6 address: what arrives by IPv6 does \
              not reach it"
@@ -152,7 +152,7 @@ fn name(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<String>
             return Err(refused(NAME.name, &chosen, allowed));
         }
         let meaning = format!("stays, because the load balancer has it; it is not {allowed}");
-        annotations.remarks.tolerated(NAME.name, &chosen, &meaning);
+        annotations.warnings.tolerated(NAME.name, &chosen, &meaning);
     }
     Ok(chosen)
 }
@@ -193,7 +193,7 @@ fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
     let slug = annotations.read(&SIZE_SLUG)?;
     let unit = annotations.number(&SIZE_UNIT, |it| it.size_unit)?;
     if unit == Some(0) {
-        annotations.remarks.tolerated(SIZE_UNIT.name, "0", "counts as not set: the least is 1");
+        annotations.warnings.tolerated(SIZE_UNIT.name, "0", "counts as not set: the least is 1");
     }
     match (slug, unit.filter(|it| *it != 0)) {
         (Some(_), Some(_)) => {
@@ -211,7 +211,7 @@ fn algorithm(annotations: &mut Reading<'_>) -> Algorithm {
         None | Some("round_robin") => Algorithm::RoundRobin,
         Some(other) => {
             let meaning = "counts as round_robin: it is neither that nor least_connections";
-            annotations.remarks.tolerated(ALGORITHM.name, other, meaning);
+            annotations.warnings.tolerated(ALGORITHM.name, other, meaning);
             Algorithm::RoundRobin
         }
     }
@@ -223,7 +223,7 @@ fn sticky_sessions(annotations: &mut Reading<'_>) -> Result<StickySessions> {
         None | Some("none") => return Ok(StickySessions::default()),
         Some(other) => {
             let meaning = "counts as none: it is neither that nor cookies";
-            annotations.remarks.tolerated(STICKY_TYPE.name, other, meaning);
+            annotations.warnings.tolerated(STICKY_TYPE.name, other, meaning);
             return Ok(StickySessions::default());
         }
     }
@@ -240,7 +240,7 @@ fn sticky_sessions(annotations: &mut Reading<'_>) -> Result<StickySessions> {
 fn idle_timeout(annotations: &mut Reading<'_>) -> Result<Option<u32>> {
     let seconds = annotations.number(&IDLE_TIMEOUT, |it| it.http_idle_timeout_seconds)?;
     if seconds == Some(0) {
-        annotations.remarks.tolerated(IDLE_TIMEOUT.name, "0", "counts as not set: 60 seconds");
+        annotations.warnings.tolerated(IDLE_TIMEOUT.name, "0", "counts as not set: 60 seconds");
     }
     Ok(seconds.filter(|it| *it != 0))
 }
@@ -260,7 +260,7 @@ fn vpc(annotations: &mut Reading<'_>, settings: &Settings) -> Option<String> {
     if let (Some(is), Some(wanted)) = (&live.vpc_uuid, &settings.vpc)
         && !is.eq_ignore_ascii_case(wanted)
     {
-        annotations.remarks.kept("VPC", is, wanted);
+        annotations.warnings.kept("VPC", is, wanted);
     }
     live.vpc_uuid.clone()
 }
@@ -269,7 +269,7 @@ fn subnet(annotations: &mut Reading<'_>) -> Result<Option<String>> {
     let wanted = annotations.read(&SUBNET)?;
     let Some(is) = annotations.live.and_then(|it| it.subnet_uuid.as_ref()) else { return Ok(wanted) };
     if let Some(wanted) = wanted.filter(|it| !is.eq_ignore_ascii_case(it)) {
-        annotations.remarks.kept("subnet", is, &wanted);
+        annotations.warnings.kept("subnet", is, &wanted);
     }
     Ok(Some(is.clone()))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Cloud, Instance, Instances, LoadBalancer, LoadBalancers, Machine, Page, Progress, Removal, Reply, Result,
+    Cloud, Deletion, Instance, Instances, LoadBalancer, LoadBalancers, Page, Progress, Reply, Result,
 };
 
 use super::Account;
@@ -63,7 +63,7 @@ impl Instances for Guarded<dyn Instances> {
     }
 
     // Reads need not wait for the account: their answers do.
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let (check, reply) = tokio::join!(self.account.check(), self.account.believed(self.inner.get(nodes)));
         match check.and(reply) {
             Ok(reply) => reply,
@@ -88,7 +88,7 @@ impl LoadBalancers for Guarded<dyn LoadBalancers> {
         self.account.written(self.inner.ensure(desired)).await
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         self.account.written(self.inner.delete(unwanted)).await
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use cloud_provider::{Error, Owner, Traffic};
+    use cloud_provider::{Error, ExternalTrafficPolicy, Owner};
 
     use super::*;
     use crate::account::tests::{Cloud as Bank, account};
@@ -123,8 +123,8 @@ mod tests {
         let (_, load_balancers, nothing) = guarded(&account);
         let service = service();
         assert_eq!(load_balancers.check().await, Ok(()));
-        assert_eq!(load_balancers.ensure(&service).await.answer, Ok(Progress::Elsewhere));
-        assert_eq!(load_balancers.delete(&service).await.answer, Ok(Removal::Done));
+        assert_eq!(load_balancers.ensure(&service).await.answer, Ok(Progress::NotManaged));
+        assert_eq!(load_balancers.delete(&service).await.answer, Ok(Deletion::Done));
         assert_eq!(nothing.written.load(Ordering::Relaxed), 2);
         cloud.version.store(2, Ordering::Relaxed);
         cloud.becomes(Ok(Some("b".to_owned())));
@@ -159,7 +159,7 @@ mod tests {
         wrong.becomes(Ok(Some("b".to_owned())));
         let (instances, ..) = guarded(&doubted);
         assert!(matches!(instances.list(None, 10).await.answer, Err(Error::Denied(_))));
-        let nodes = [Machine::default(), Machine::default()];
+        let nodes = [cloud_provider::Node::default(), cloud_provider::Node::default()];
         let answers = instances.get(&nodes).await.answer;
         assert!(answers.len() == 2 && answers.iter().all(|it| matches!(it, Err(Error::Denied(_)))), "{answers:?}");
     }
@@ -186,23 +186,23 @@ mod tests {
     impl LoadBalancers for Nothing {
         async fn ensure(&self, _: &LoadBalancer) -> Reply<Result<Progress>> {
             self.write();
-            Reply::from(Ok(Progress::Elsewhere))
+            Reply::from(Ok(Progress::NotManaged))
         }
 
-        async fn delete(&self, _: &LoadBalancer) -> Reply<Result<Removal>> {
+        async fn delete(&self, _: &LoadBalancer) -> Reply<Result<Deletion>> {
             self.write();
-            Reply::from(Ok(Removal::Done))
+            Reply::from(Ok(Deletion::Done))
         }
     }
 
     #[async_trait]
     impl Instances for Nothing {
-        async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
-            Reply { answer: vec![Ok(None); nodes.len()], notices: Vec::new() }
+        async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+            Reply { answer: vec![Ok(None); nodes.len()], events: Vec::new() }
         }
 
         async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-            Reply { answer: Ok(Page::default()), notices: Vec::new() }
+            Reply { answer: Ok(Page::default()), events: Vec::new() }
         }
     }
 
@@ -212,16 +212,16 @@ mod tests {
             name: "a0e2f6f1c".to_owned(),
             owner: Owner { cluster, namespace, name, uid },
             memo: None,
-            current: Vec::new(),
-            class: None,
+            current_ingress: Vec::new(),
+            load_balancer_class: None,
             ports: Vec::new(),
             nodes: Vec::new(),
             annotations: Vec::new(),
             source_ranges: Vec::new(),
-            families: Vec::new(),
-            address: None,
-            traffic: Traffic::Cluster,
-            affinity: None,
+            ip_families: Vec::new(),
+            load_balancer_ip: None,
+            external_traffic_policy: ExternalTrafficPolicy::Cluster,
+            client_ip_affinity_seconds: None,
         }
     }
 }

@@ -145,9 +145,9 @@ async fn an_error_says_which_account_was_expected() {
     assert_eq!(account.check().await, Ok(()));
     cloud.version.store(2, Ordering::Relaxed);
     let after = Duration::from_secs(7);
-    cloud.becomes(Err(Error::RetryAfter { after, because: "slow down".to_owned() }));
-    let because = "checking that the credential still belongs to the cloud account \"a\": slow down".to_owned();
-    assert_eq!(account.check().await, Err(Error::RetryAfter { after, because }), "the pause is obeyed as ever");
+    cloud.becomes(Err(Error::RetryAfter { after, reason: "slow down".to_owned() }));
+    let reason = "checking that the credential still belongs to the cloud account \"a\": slow down".to_owned();
+    assert_eq!(account.check().await, Err(Error::RetryAfter { after, reason }), "the pause is obeyed as ever");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cloud_provider::{Instance, Instances, Machine, Reply, Result};
+use cloud_provider::{Instance, Instances, Reply, Result};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -35,7 +35,7 @@ struct State {
 
 /// An answer that is there or on its way.
 pub(super) struct Awaited {
-    machine: Machine,
+    machine: cloud_provider::Node,
     /// The question began then or later.
     pub(super) since: Instant,
     pub(super) answer: oneshot::Receiver<Answer>,
@@ -50,7 +50,7 @@ impl Default for Ahead {
 impl Ahead {
     /// The turn of a node that came at `came`: the answer that is there or on its way, unless the node has changed since
     /// or the answer is too old.
-    pub(super) fn turn(&self, machine: &Machine, came: Instant) -> Option<Awaited> {
+    pub(super) fn turn(&self, machine: &cloud_provider::Node, came: Instant) -> Option<Awaited> {
         let mut state = self.lock();
         state.asked.insert(machine.name.clone());
         let awaited = state.answers.remove(&machine.name)?;
@@ -59,7 +59,7 @@ impl Ahead {
     }
 
     /// Asks about those of `waiting` that have not been asked about, side by side. All others are forgotten.
-    pub(super) fn ask(&self, instances: &Arc<dyn Instances>, waiting: Vec<Machine>) {
+    pub(super) fn ask(&self, instances: &Arc<dyn Instances>, waiting: Vec<cloud_provider::Node>) {
         let mut state = self.lock();
         while state.tasks.try_join_next().is_some() {}
         let names: HashSet<_> = waiting.iter().map(|it| it.name.clone()).collect();

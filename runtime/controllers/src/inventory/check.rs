@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use cloud_provider::{Address, AddressKind, Description, Instance, Machine};
+use cloud_provider::{Address, AddressKind, Description, Instance};
 
 /// Addresses that a machine may have.
 const ADDRESSES: usize = 64;
@@ -16,7 +16,7 @@ const LABEL: usize = 63;
 const PROVIDER_ID: usize = 1024;
 
 /// What is wrong with a provider's answer about a node, as a sentence without a subject, or nothing.
-pub(super) fn refusal(description: &Description, node: &Machine, instance: &Instance) -> Option<String> {
+pub(super) fn refusal(description: &Description, node: &cloud_provider::Node, instance: &Instance) -> Option<String> {
     provider_id(description, node, instance)
         .or_else(|| name(node, instance))
         .or_else(|| addresses(&instance.addresses))
@@ -24,7 +24,7 @@ pub(super) fn refusal(description: &Description, node: &Machine, instance: &Inst
         .or_else(|| facts(instance))
 }
 
-fn provider_id(description: &Description, node: &Machine, instance: &Instance) -> Option<String> {
+fn provider_id(description: &Description, node: &cloud_provider::Node, instance: &Instance) -> Option<String> {
     let answered = instance.provider_id.as_deref()?;
     if !description.owns(answered) {
         let prefixes = description.provider_id_prefixes.join(", ");
@@ -44,7 +44,7 @@ fn provider_id(description: &Description, node: &Machine, instance: &Instance) -
 }
 
 /// A machine that is not known by the node's provider id has to be known by its name, as a list's machines are.
-fn name(node: &Machine, instance: &Instance) -> Option<String> {
+fn name(node: &cloud_provider::Node, instance: &Instance) -> Option<String> {
     let is_identified = node.provider_id.is_some() && instance.provider_id.is_some();
     let is_named = instance.name == node.name || instance.addresses.iter().any(|it| it.value == node.name);
     (!is_identified && !is_named).then(|| {
@@ -120,7 +120,11 @@ mod tests {
     #[track_caller]
     fn check(asked: Option<&str>, change: impl FnOnce(&mut Instance), expected: Option<&str>) {
         let description = Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() };
-        let node = Machine { name: "n1".into(), provider_id: asked.map(Into::into), ..Machine::default() };
+        let node = cloud_provider::Node {
+            name: "n1".into(),
+            provider_id: asked.map(Into::into),
+            ..cloud_provider::Node::default()
+        };
         let mut instance = Instance {
             name: "n1".into(),
             provider_id: Some("fake://1".into()),
@@ -130,6 +134,7 @@ mod tests {
             region: Some("r".into()),
             addresses: vec![Address { kind: AddressKind::InternalIp, value: "10.0.0.1".into() }],
             labels: vec![("example.com/team".into(), "a".into()), ("plain".into(), String::new())],
+            ..Instance::default()
         };
         change(&mut instance);
         let refusal = refusal(&description, &node, &instance);

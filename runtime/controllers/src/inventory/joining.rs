@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Instance, Machine, Result};
+use cloud_provider::{Instance, Result};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
@@ -97,7 +97,7 @@ impl Inventory {
     }
 
     /// How a node that came at `came` is asked about, and the list that answers for it if there is one.
-    async fn way(&self, machine: &Machine, came: Instant) -> (Way, Option<Arc<Machines>>) {
+    async fn way(&self, machine: &cloud_provider::Node, came: Instant) -> (Way, Option<Arc<Machines>>) {
         let way = way(self.nodes.waiting(), self.many(), self.is_doubtful(machine));
         let swept = match self.swept.try_lock() {
             Ok(swept) => Some(swept),

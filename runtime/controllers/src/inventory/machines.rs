@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cloud_provider::{Instance, Machine};
+use cloud_provider::Instance;
 use tokio::time::Instant;
 
 /// The machines that one sweep found.
@@ -44,7 +44,7 @@ impl Machines {
 
     /// The machine behind a node: the one with its provider id; for a node without one, the one with its name, and
     /// then the one that has its name among its addresses.
-    pub(super) fn find(&self, node: &Machine) -> Match<'_> {
+    pub(super) fn find(&self, node: &cloud_provider::Node) -> Match<'_> {
         let Some(provider_id) = &node.provider_id else {
             return match one(self.named(&node.name)) {
                 // Few nodes come this far, so there is no index of addresses.
@@ -112,6 +112,7 @@ mod tests {
             region: None,
             addresses: addresses.iter().map(address).collect(),
             labels: Vec::new(),
+            ..Instance::default()
         }
     }
 
@@ -119,7 +120,11 @@ mod tests {
     #[track_caller]
     fn check(node: (&str, Option<&str>), machines: &[Instance], expected: &[usize]) {
         let sweep = Machines::new(machines.to_vec(), None, Instant::now(), 1);
-        let node = Machine { name: node.0.to_owned(), provider_id: node.1.map(str::to_owned), ..Machine::default() };
+        let node = cloud_provider::Node {
+            name: node.0.to_owned(),
+            provider_id: node.1.map(str::to_owned),
+            ..cloud_provider::Node::default()
+        };
         let found: Vec<_> = match sweep.find(&node) {
             Match::Nothing => Vec::new(),
             Match::One(one) => vec![one.clone()],

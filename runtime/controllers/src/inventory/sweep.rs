@@ -4,7 +4,7 @@ mod content;
 
 use std::time::Duration;
 
-use cloud_provider::{Error, Instances, NoticeList, Page, Result};
+use cloud_provider::{Error, EventList, Instances, Page, Result};
 use tokio::time::Instant;
 
 use self::content::{Content, Next};
@@ -18,10 +18,10 @@ const LIST: Duration = Duration::from_secs(900);
 /// How many times the page size is halved before a sweep fails.
 const HALVINGS: u32 = 3;
 
-/// What a sweep found, the notices beside it, and the page size that worked.
+/// What a sweep found, the events beside it, and the page size that worked.
 pub(super) struct Sweep {
     pub(super) machines: Result<Machines>,
-    pub(super) notices: NoticeList,
+    pub(super) events: EventList,
     pub(super) limit: u32,
 }
 
@@ -31,27 +31,27 @@ pub(super) struct Sweep {
 /// A list over one of its limits is incomplete: what was read of it counts, and nothing is concluded from what was not.
 pub(super) async fn sweep(instances: &dyn Instances, limit: u32) -> Sweep {
     let until = Instant::now() + LIST;
-    let mut notices = NoticeList::default();
+    let mut events = EventList::default();
     let mut limit = limit.max(1);
     let mut halvings = 0;
     loop {
-        match pages(instances, limit, until, &mut notices).await {
+        match pages(instances, limit, until, &mut events).await {
             Err(Error::Unavailable(error)) if halvings < HALVINGS && limit > 1 && Instant::now() < until => {
                 tracing::warn!(error, limit, "the cloud could not list its machines; trying again with smaller pages");
                 halvings += 1;
                 limit /= 2;
             }
-            machines => return Sweep { machines, notices, limit },
+            machines => return Sweep { machines, events, limit },
         }
     }
 }
 
-async fn pages(instances: &dyn Instances, limit: u32, until: Instant, notices: &mut NoticeList) -> Result<Machines> {
+async fn pages(instances: &dyn Instances, limit: u32, until: Instant, events: &mut EventList) -> Result<Machines> {
     let mut content = Content::default();
     let mut cursor = None;
     let began = Instant::now();
     loop {
-        let page = page(instances, cursor, limit, notices).await?;
+        let page = page(instances, cursor, limit, events).await?;
         cursor = match content.add(page) {
             Next::End => return Ok(content.into_machines(began)),
             Next::Page(next) => Some(next),
@@ -63,11 +63,11 @@ async fn pages(instances: &dyn Instances, limit: u32, until: Instant, notices: &
     }
 }
 
-async fn page(instances: &dyn Instances, cursor: Option<String>, limit: u32, notices: &mut NoticeList) -> Result<Page> {
+async fn page(instances: &dyn Instances, cursor: Option<String>, limit: u32, events: &mut EventList) -> Result<Page> {
     let Ok(reply) = tokio::time::timeout(CALL, instances.list(cursor, limit)).await else {
         return Err(late());
     };
-    notices.add(reply.notices);
+    events.add(reply.events);
     let page = reply.answer?;
     match u32::try_from(page.instances.len()) {
         Ok(length) if length <= limit => Ok(page),

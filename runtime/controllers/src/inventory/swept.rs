@@ -48,7 +48,7 @@ impl Swept {
         let (error, _, until) = self.failed.as_ref()?;
         let left = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
         Some(match error {
-            Error::RetryAfter { because, .. } => Error::RetryAfter { after: left, because: because.clone() },
+            Error::RetryAfter { reason, .. } => Error::RetryAfter { after: left, reason: reason.clone() },
             error => error.clone(),
         })
     }

@@ -3,7 +3,7 @@ mod asked;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use cloud_provider::{Address, AddressKind, Identity, Page, Reply, Severity, State};
+use cloud_provider::{Address, AddressKind, EventKind, Gap, Identity, Page, Reply, State};
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 
 use super::joining::{FEW, FRESH, GATHER, Way, way};
@@ -18,7 +18,7 @@ struct Fake {
     incomplete: Option<String>,
     /// What the next pages fail with.
     failures: Mutex<Vec<Error>>,
-    notices: Vec<Notice>,
+    events: Vec<Event>,
     /// How long a call takes.
     delay: Duration,
     calls: Mutex<Vec<String>>,
@@ -39,16 +39,16 @@ impl Identity for Fake {
 
 #[async_trait]
 impl Instances for Fake {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let names: Vec<_> = nodes.iter().map(|it| it.name.as_str()).collect();
         self.calls.lock().unwrap().push(format!("get {}", names.join(" ")));
         tokio::time::sleep(self.delay).await;
-        let found = |node: &Machine| match &node.provider_id {
+        let found = |node: &cloud_provider::Node| match &node.provider_id {
             Some(id) => self.machines.iter().find(|it| it.provider_id.as_ref() == Some(id)),
             None => self.machines.iter().find(|it| it.name == node.name),
         };
         let answer = nodes.iter().map(|it| Ok(found(it).cloned())).collect();
-        Reply { answer, notices: self.notices.clone() }
+        Reply { answer, events: self.events.clone() }
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
@@ -63,7 +63,7 @@ impl Instances for Fake {
         Ok(Page {
             instances: listed[from..to].iter().map(|it| (*it).clone()).collect(),
             next: (to < listed.len()).then(|| to.to_string()),
-            incomplete: self.incomplete.clone(),
+            gaps: self.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect(),
         })
         .into()
     }
@@ -79,6 +79,7 @@ fn instance(nth: usize) -> Instance {
         region: None,
         addresses: vec![Address { kind: AddressKind::InternalIp, value: format!("10.0.{}.{}", nth / 256, nth % 256) }],
         labels: Vec::new(),
+        ..Instance::default()
     }
 }
 
@@ -111,8 +112,8 @@ fn inventory_with(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>, recor
     let description = Description {
         name: "fake".into(),
         provider_id_prefixes: vec!["fake://".into()],
-        get_batch: 1,
-        list_page: 500,
+        get_batch_size: 1,
+        list_page_size: 500,
         ..Description::default()
     };
     let cloud = Cloud {
@@ -289,12 +290,12 @@ async fn a_sweep_that_failed_is_not_tried_by_each_who_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn everyone_waits_as_long_as_the_cloud_asks() {
-    let pause = Error::RetryAfter { after: Duration::from_secs(60), because: "quota".into() };
+    let pause = Error::RetryAfter { after: Duration::from_secs(60), reason: "quota".into() };
     let fake = Arc::new(Fake { machines: machines(9), failures: vec![pause.clone()].into(), ..Fake::default() });
     let inventory = inventory(&fake, (1..=9).map(node));
     assert_eq!(inventory.joining(&node(1)).await, Err(pause));
     tokio::time::advance(Duration::from_secs(20)).await;
-    let left = Error::RetryAfter { after: Duration::from_secs(40), because: "quota".into() };
+    let left = Error::RetryAfter { after: Duration::from_secs(40), reason: "quota".into() };
     assert_eq!(inventory.joining(&node(2)).await, Err(left));
     assert_eq!(fake.calls().len(), 1);
     tokio::time::advance(Duration::from_secs(40)).await;
@@ -389,14 +390,14 @@ fn a_node_of_another_cloud_is_not_covered() {
     assert!(!inventory.covers(&known(1, "aws:///z/i-1")));
 }
 
-fn notice(message: &str) -> Notice {
-    Notice { about: None, severity: Severity::Warning, reason: "Deprecated".into(), message: message.into() }
+fn event(message: &str) -> Event {
+    Event { about: None, kind: EventKind::Warning, reason: "Deprecated".into(), message: message.into() }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_notice_becomes_an_event_once_in_a_while() {
-    let notices = vec![notice("This size goes away.")];
-    let fake = Arc::new(Fake { machines: machines(1), notices, ..Fake::default() });
+    let events = vec![event("This size goes away.")];
+    let fake = Arc::new(Fake { machines: machines(1), events, ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&fake, [node(1)], recorder);
     for _ in 0..3 {
@@ -404,7 +405,7 @@ async fn a_notice_becomes_an_event_once_in_a_while() {
     }
     let event = events.try_recv().unwrap();
     assert_eq!(event.about.name.as_deref(), Some("n1"));
-    assert_eq!((event.severity, event.reason.as_str()), (Severity::Warning, "Deprecated"));
+    assert_eq!((event.kind, event.reason.as_str()), (EventKind::Warning, "Deprecated"));
     assert!(events.try_recv().is_err(), "it was sent once");
     tokio::time::advance(Duration::from_secs(600)).await;
     inventory.joining(&node(1)).await.unwrap();
@@ -495,7 +496,7 @@ async fn adv_111_a_node_of_another_account_is_left_alone() {
 fn a_talkative_provider_hides_none_of_our_warnings() {
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&Arc::default(), [node(1)], recorder);
-    inventory.tell((0..5_000).map(|nth| notice(&nth.to_string())).collect(), Some(&node(1)));
+    inventory.tell((0..5_000).map(|nth| event(&nth.to_string())).collect(), Some(&node(1)));
     while events.try_recv().is_ok() {}
     (0..2).for_each(|_| inventory.warn(&node(1), "NodeTooLarge", "too large".to_owned()));
     assert_eq!((events.try_recv().unwrap().reason.as_str(), events.try_recv().is_err()), ("NodeTooLarge", true));

@@ -1,4 +1,4 @@
-use cloud_provider::{Address, AddressKind, Owner, Port, Protocol, Traffic};
+use cloud_provider::{Address, AddressKind, ExternalTrafficPolicy, Owner, Port, Protocol};
 
 use super::*;
 
@@ -8,16 +8,16 @@ fn service() -> LoadBalancer {
         name: "a0f0e0d0c".to_owned(),
         owner: Owner { cluster, namespace, name, uid },
         memo: Some("lb-1".to_owned()),
-        current: Vec::new(),
-        class: None,
+        current_ingress: Vec::new(),
+        load_balancer_class: None,
         ports: Vec::new(),
         nodes: Vec::new(),
         annotations: Vec::new(),
         source_ranges: Vec::new(),
-        families: Vec::new(),
-        address: None,
-        traffic: Traffic::Cluster,
-        affinity: None,
+        ip_families: Vec::new(),
+        load_balancer_ip: None,
+        external_traffic_policy: ExternalTrafficPolicy::Cluster,
+        client_ip_affinity_seconds: None,
     }
 }
 
@@ -56,7 +56,7 @@ fn adv_103_a_service_over_a_limit_is_told_the_limit() {
     let ranges = (0..5_001).map(|it| format!("10.{}.{}.0/24", it / 256, it % 256)).collect();
     check(LoadBalancer { source_ranges: ranges, ..service() }, &["loadBalancerSourceRanges", "5001", "5000 at most"]);
     let address = Some("9".repeat(1 << 20));
-    check(LoadBalancer { address, ..service() }, &["loadBalancerIP", "253 at most"]);
+    check(LoadBalancer { load_balancer_ip: address, ..service() }, &["loadBalancerIP", "253 at most"]);
 }
 
 #[test]
@@ -89,8 +89,11 @@ fn adv_103_large_clusters_are_not_refused() {
 #[test]
 fn adv_103_what_a_kubelet_writes_is_cut_and_told() {
     let address = |value: String| Address { kind: AddressKind::InternalIp, value };
-    let usual =
-        Machine { name: "n1".to_owned(), addresses: vec![address("10.0.0.1".to_owned())], ..Machine::default() };
+    let usual = cloud_provider::Node {
+        name: "n1".to_owned(),
+        addresses: vec![address("10.0.0.1".to_owned())],
+        ..cloud_provider::Node::default()
+    };
     assert_eq!(trimmed_node(usual.clone()), (usual.clone(), None));
     let mut large = usual.clone();
     large.addresses.extend((0..10_000).map(|it| address(format!("10.1.{}.{}", it / 256, it % 256))));

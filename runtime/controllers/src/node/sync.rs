@@ -10,7 +10,7 @@ use kube::ResourceExt;
 use tracing::{debug, error, info, warn};
 
 use crate::error::{LONGEST_RETRY_AFTER, Pause, back_off, chain, pause};
-use crate::events::{Severity, reference};
+use crate::events::{EventKind, reference};
 use crate::node::Controller;
 use crate::node::plan::{self, Discarded, Initialized};
 use crate::object::{self, Part};
@@ -121,7 +121,7 @@ impl Controller {
             error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
         }
         info!(node = name, provider_id = crate::nodes::provider_id(&initialized), "the node is initialised");
-        self.recorder.record(reference(initialized.as_ref()), Severity::Normal, "Synced", "Node synced successfully");
+        self.recorder.record(reference(initialized.as_ref()), EventKind::Normal, "Synced", "Node synced successfully");
         self.metrics.initial_sync_delay.observe(age(&node));
         Ok(())
     }

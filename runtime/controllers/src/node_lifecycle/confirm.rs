@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
-use crate::events::{Severity, reference};
+use crate::events::{EventKind, reference};
 use crate::inventory::machines::Machines;
 use crate::node_lifecycle::Controller;
 use crate::node_lifecycle::plan::{self, Patience, Reason, Sweep};
@@ -173,7 +173,7 @@ impl Controller {
         }
         let (name, about) = (node.name_any(), about(node));
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
-        self.recorder.record(about.clone(), Severity::Normal, "DeletingNode", &message);
+        self.recorder.record(about.clone(), EventKind::Normal, "DeletingNode", &message);
         // Not another node that has got the name since, and not this one if anything was said of it since.
         let preconditions = Preconditions { uid: node.uid(), resource_version: node.resource_version() };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
@@ -186,7 +186,7 @@ impl Controller {
                 }
                 let message = format!("Failed deleting node {name}: {error}");
                 warn!("{message}");
-                self.recorder.record(about, Severity::Warning, "DeletingNodeFailed", &message);
+                self.recorder.record(about, EventKind::Warning, "DeletingNodeFailed", &message);
             }
         }
         self.settle(node, Outcome::Absent);
@@ -213,7 +213,7 @@ impl Controller {
             let message = reason.message(&node.name_any());
             warn!(reason = reason.label(), "{message}");
             self.metrics.withheld(reason.label()).inc();
-            self.recorder.record(about(node), Severity::Warning, "NodeDeletionWithheld", &message);
+            self.recorder.record(about(node), EventKind::Warning, "NodeDeletionWithheld", &message);
         }
     }
 

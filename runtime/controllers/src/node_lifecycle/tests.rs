@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Machine, Page, Reply, Result};
+use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Page, Reply, Result};
 use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
 
 use super::*;
@@ -33,9 +33,10 @@ impl Identity for Fake {
 
 #[async_trait]
 impl Instances for Fake {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         self.gets.fetch_add(1, Ordering::Relaxed);
-        let found = |it: &Machine| Ok(it.name.strip_prefix('n').and_then(|it| it.parse().ok()).map(instance));
+        let found =
+            |it: &cloud_provider::Node| Ok(it.name.strip_prefix('n').and_then(|it| it.parse().ok()).map(instance));
         nodes.iter().map(found).collect::<Vec<_>>().into()
     }
 
@@ -44,7 +45,7 @@ impl Instances for Fake {
         let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
         let to = NODES.min(from + limit as usize);
         let next = (to < NODES).then(|| to.to_string());
-        Ok(Page { instances: (from..to).map(instance).collect(), next, incomplete: None }).into()
+        Ok(Page { instances: (from..to).map(instance).collect(), next, gaps: Vec::new() }).into()
     }
 }
 
@@ -58,6 +59,7 @@ fn instance(nth: usize) -> Instance {
         region: None,
         addresses: Vec::new(),
         labels: Vec::new(),
+        ..Instance::default()
     }
 }
 
@@ -80,8 +82,8 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
     let fake = Arc::new(Fake::default());
     let description = Description {
         provider_id_prefixes: vec!["fake://".to_owned()],
-        get_batch: 1,
-        list_page: 200,
+        get_batch_size: 1,
+        list_page_size: 200,
         ..Description::default()
     };
     let cloud = Account::new(fake.clone(), None).guard(Cloud {

@@ -241,6 +241,7 @@ mod tests {
             region: Some("r1".into()),
             addresses: vec![Address { kind: AddressKind::InternalIp, value: address.into() }],
             labels: Vec::new(),
+            ..Instance::default()
         }
     }
 

@@ -207,6 +207,7 @@ mod tests {
             region: None,
             addresses: addresses.iter().map(address).collect(),
             labels: Vec::new(),
+            ..Instance::default()
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 
-use crate::events::Severity;
+use crate::events::EventKind;
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
@@ -38,7 +38,7 @@ impl Controller {
                     "another controller serves this Service now, by its loadBalancerClass: the load balancer that it had \
                      before{memo}, is not deleted. If it still exists, delete it in the cloud"
                 );
-                self.record(&written, Severity::Warning, "LoadBalancerNotDeleted", &message);
+                self.record(&written, EventKind::Warning, "LoadBalancerNotDeleted", &message);
                 Ok(Step::Made(Next::Done))
             }
             Ok(None) => Ok(self.forget_left(key)),

@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn case_146_a_pause_that_the_cloud_asks_for_is_obeyed_in_deletions_too() {
         let after = Duration::from_secs(42);
-        let retry = || CloudError::RetryAfter { after, because: "busy".to_owned() };
+        let retry = || CloudError::RetryAfter { after, reason: "busy".to_owned() };
         let update = Error::Update { hosts: Arc::default(), source: retry() };
         for error in [Error::Ensure(retry()), Error::Delete(retry()), Error::Vanished(retry()), update] {
             assert_eq!(error.pause(BACK_OFF, 7), Pause::Exactly(after));

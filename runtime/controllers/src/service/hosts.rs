@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Address, Description, Machine};
+use cloud_provider::{Address, Description};
 use k8s_openapi::api::core::v1::Node;
 
 use crate::inventory::machine;
@@ -20,7 +20,7 @@ const NAMED: usize = 20;
 /// The nodes that take traffic, sorted by name.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    pub(super) machines: Vec<Machine>,
+    pub(super) machines: Vec<cloud_provider::Node>,
     /// Shared with every load balancer that was built for them.
     pub(super) essence: Arc<[Host]>,
 }
@@ -43,12 +43,12 @@ pub(super) enum Backend {
     /// It could take traffic, and gets none. The text is a sentence about the node.
     LeftOut(String),
     /// It takes traffic, where the cloud says.
-    Yes(Machine),
+    Yes(cloud_provider::Node),
 }
 
 impl Backend {
     /// What a provider may know of a node that takes traffic.
-    pub(super) fn machine(self) -> Option<Machine> {
+    pub(super) fn machine(self) -> Option<cloud_provider::Node> {
         match self {
             Self::Yes(machine) => Some(machine),
             Self::No | Self::Unknown | Self::LeftOut(_) => None,
@@ -89,7 +89,7 @@ pub(super) fn backend(node: &Node, cloud: &Description, evidence: Option<Evidenc
 
 impl Hosts {
     /// The nodes that take traffic. `before` are those of the last time: what is equal is shared with them.
-    pub(super) fn of(mut machines: Vec<Machine>, before: &Hosts) -> Self {
+    pub(super) fn of(mut machines: Vec<cloud_provider::Node>, before: &Hosts) -> Self {
         machines.sort_by(|a, b| a.name.cmp(&b.name));
         let essence: Vec<_> = machines.iter().map(Host::of).collect();
         let essence = if *before.essence == *essence { before.essence.clone() } else { essence.into() };
@@ -97,14 +97,14 @@ impl Hosts {
     }
 
     /// The node with this name, if it takes traffic.
-    pub(super) fn get(&self, name: &str) -> Option<&Machine> {
+    pub(super) fn get(&self, name: &str) -> Option<&cloud_provider::Node> {
         let place = self.machines.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
         self.machines.get(place)
     }
 }
 
 /// What it means that a node was this to load balancers, and is that.
-pub(super) fn change(before: Option<&Machine>, after: Option<&Machine>) -> Change {
+pub(super) fn change(before: Option<&cloud_provider::Node>, after: Option<&cloud_provider::Node>) -> Change {
     if before == after {
         Change::Nothing
     } else if before.map(Host::of) == after.map(Host::of) {
@@ -126,7 +126,7 @@ pub(super) enum Change {
 }
 
 impl Host {
-    fn of(machine: &Machine) -> Self {
+    fn of(machine: &cloud_provider::Node) -> Self {
         Self {
             name: machine.name.clone(),
             provider_id: machine.provider_id.clone(),
@@ -175,7 +175,7 @@ mod tests {
     use crate::service::testing::node;
 
     /// What a node is in a cloud that cannot be asked about instances.
-    fn machine_of(node: &Node) -> Option<Machine> {
+    fn machine_of(node: &Node) -> Option<cloud_provider::Node> {
         backend(node, &Description::default(), None).machine()
     }
 

@@ -108,7 +108,7 @@ mod tests {
         deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         deleted["status"]["loadBalancer"]["ingress"] = json!([{ "ip": "198.51.100.7" }]);
         let Ok(Plan::Delete(unwanted)) = plan(&service(deleted), false, &cluster()) else { panic!("it is deleted") };
-        assert!(unwanted.current.is_empty(), "another controller's addresses prove nothing");
+        assert!(unwanted.current_ingress.is_empty(), "another controller's addresses prove nothing");
     }
 
     #[test]
@@ -143,6 +143,9 @@ mod tests {
         let mut change = with_load_balancer();
         change["spec"] = json!({ "type": "ClusterIP" });
         let Ok(Plan::Delete(unwanted)) = plan(&service(change), false, &cluster()) else { panic!("it is deleted") };
-        assert_eq!((unwanted.memo.as_deref(), unwanted.current.len(), unwanted.nodes.len()), (Some("lb-1"), 1, 0));
+        assert_eq!(
+            (unwanted.memo.as_deref(), unwanted.current_ingress.len(), unwanted.nodes.len()),
+            (Some("lb-1"), 1, 0)
+        );
     }
 }

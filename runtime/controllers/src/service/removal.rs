@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Error as CloudError, LoadBalancer, Removal, Standing, Unfinished};
+use cloud_provider::{Deletion, Error as CloudError, LoadBalancer, LoadBalancerStatus, PendingStatus};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use tokio::time::Instant;
 use tracing::debug;
 
-use crate::events::{Severity, reference};
+use crate::events::{EventKind, reference};
 use crate::inventory::sweep::{CALL, late};
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
@@ -44,15 +44,15 @@ impl Controller {
             unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.cluster) };
         }
         match self.delete(&about, unwanted).await.map_err(Error::Delete)? {
-            Deletion::Done { stays } => self.release(key, service, stays).await,
-            Deletion::Pending(it) => {
+            Deleted::Done { stays } => self.release(key, service, stays).await,
+            Deleted::Pending(it) => {
                 let after = held(it.after);
-                debug!(service = key, ?after, "the load balancer is not gone: {}", it.because);
-                self.memory().entry(key, &service, now).wait(&it.because, Instant::now());
+                debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
+                self.memory().entry(key, &service, now).wait(&it.reason, Instant::now());
                 // What proves whose it is stays until it is gone.
-                let memo = it.standing.memo.or_else(|| status::memo(&service).map(str::to_owned));
-                let ingress = usable(key, it.standing.ingress);
-                let standing = Standing { memo, ingress, ..it.standing };
+                let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
+                let ingress = usable(key, it.status.ingress);
+                let standing = LoadBalancerStatus { memo, ingress, ..it.status };
                 self.keep(key, &service, standing, Then::Deleting(now + after))?;
                 match self.write(key, service).await? {
                     Written::Yes(_) | Written::Gone => Ok(Step::Made(Next::After(after))),
@@ -64,7 +64,7 @@ impl Controller {
 
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
     /// the Service only says of itself.
-    pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Deletion, CloudError> {
+    pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Deleted, CloudError> {
         let removal = self.call_delete(about, &unwanted).await?;
         let Some((memo, holder)) = self.foreign(&unwanted, &removal) else { return Ok(removal) };
         self.tell_of_another(about, &memo, &holder);
@@ -76,22 +76,28 @@ impl Controller {
     }
 
     /// The memo that a deletion goes on with, and whose it is, if it is another Service's.
-    fn foreign(&self, unwanted: &LoadBalancer, removal: &Deletion) -> Option<(String, String)> {
-        let Deletion::Pending(Unfinished { standing: Standing { memo, .. }, .. }) = removal else { return None };
+    fn foreign(&self, unwanted: &LoadBalancer, removal: &Deleted) -> Option<(String, String)> {
+        let Deleted::Pending(PendingStatus { status: LoadBalancerStatus { memo, .. }, .. }) = removal else {
+            return None;
+        };
         let memo = memo.clone().filter(|it| unwanted.memo.as_ref() != Some(it))?;
         let holder = memos::holder(&unwanted.owner.uid, &memo, &self.memory(), &self.services.all())?;
         Some((memo, holder))
     }
 
-    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Deletion, CloudError> {
+    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Deleted, CloudError> {
         let call = tokio::time::timeout(CALL, self.load_balancers.delete(unwanted));
         let reply = call.await.map_err(|_| late())?;
         // A provider that is done and warns has left something: its warning names what.
-        let stays = reply.notices.iter().any(|it| it.severity == Severity::Warning);
-        self.tell(about, reply.notices);
+        let stays = reply.events.iter().any(|it| it.kind == EventKind::Warning);
+        self.tell(about, reply.events);
         Ok(match reply.answer? {
-            Removal::Done => Deletion::Done { stays },
-            Removal::Pending(it) => Deletion::Pending(it),
+            Deletion::Done => Deleted::Done { stays },
+            Deletion::Pending(it) => Deleted::Pending(it),
+            Deletion::Kept(reason) => {
+                self.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &reason);
+                Deleted::Done { stays: true }
+            }
         })
     }
 
@@ -132,11 +138,11 @@ impl Controller {
         let message = format!(
             "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
         );
-        self.recorder.record(about.clone(), Severity::Warning, "LoadBalancerNotDeleted", &message);
+        self.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &message);
     }
 
     pub(super) fn tell_of_deletion(&self, about: &ObjectReference) {
-        self.recorder.record(about.clone(), Severity::Normal, "DeletingLoadBalancer", "Deleting load balancer");
+        self.recorder.record(about.clone(), EventKind::Normal, "DeletingLoadBalancer", "Deleting load balancer");
     }
 
     /// Nothing is said to be deleted where the provider has warned that something stays.
@@ -144,17 +150,17 @@ impl Controller {
         if stays {
             return;
         }
-        self.recorder.record(about.clone(), Severity::Normal, "DeletedLoadBalancer", "Deleted load balancer");
+        self.recorder.record(about.clone(), EventKind::Normal, "DeletedLoadBalancer", "Deleted load balancer");
     }
 }
 
 /// What a provider's call to delete came to.
-pub(super) enum Deletion {
+pub(super) enum Deleted {
     /// There is nothing more to do. `stays`: the provider has warned of what it did not delete.
     Done {
         stays: bool,
     },
-    Pending(Unfinished),
+    Pending(PendingStatus),
 }
 
 /// What the work queue calls the Service that had it.

@@ -1,8 +1,8 @@
 //! What this controller writes on a Service, and reads from it again. No client, no clock, no log.
 
-use cloud_provider::{Ingress, IpMode, Standing};
+use cloud_provider::{Ingress, IpMode, LoadBalancerStatus};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{LoadBalancerIngress, LoadBalancerStatus, Service};
+use k8s_openapi::api::core::v1::{LoadBalancerIngress, LoadBalancerStatus as KubeStatus, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// Keeps a Service until its load balancer is gone.
@@ -57,7 +57,7 @@ pub(super) fn finalized(service: &Service) -> Service {
 
 /// The Service with what its provider asked to keep and to show until its load balancer is as wished. Where it is
 /// reached stays as it is, unless the provider knows better.
-pub(super) fn kept(service: &Service, standing: &Standing, now: Timestamp) -> Service {
+pub(super) fn kept(service: &Service, standing: &LoadBalancerStatus, now: Timestamp) -> Service {
     let mut desired = service.clone();
     for (key, value) in &standing.annotations {
         desired.metadata.annotations.get_or_insert_default().insert(key.clone(), value.clone());
@@ -70,7 +70,7 @@ pub(super) fn kept(service: &Service, standing: &Standing, now: Timestamp) -> Se
 }
 
 /// The Service, reached at its load balancer, and nowhere else.
-pub(super) fn served(service: &Service, standing: &Standing, now: Timestamp) -> Service {
+pub(super) fn served(service: &Service, standing: &LoadBalancerStatus, now: Timestamp) -> Service {
     let mut desired = kept(service, standing, now);
     reach(&mut desired, &standing.ingress);
     desired
@@ -90,7 +90,7 @@ pub(super) fn released(service: &Service) -> Service {
         finalizers.retain(|it| it != FINALIZER);
     }
     if let Some(status) = &mut desired.status {
-        status.load_balancer = status.load_balancer.as_ref().map(|_| LoadBalancerStatus::default());
+        status.load_balancer = status.load_balancer.as_ref().map(|_| KubeStatus::default());
     }
     forget(&mut desired);
     desired
@@ -106,7 +106,7 @@ fn reach(service: &mut Service, ingress: &[Ingress]) {
     // Nothing and no list are the same to the API server.
     let standing = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
     if standing != ingress.as_ref() {
-        service.status.get_or_insert_default().load_balancer = Some(LoadBalancerStatus { ingress });
+        service.status.get_or_insert_default().load_balancer = Some(KubeStatus { ingress });
     }
 }
 
@@ -160,8 +160,8 @@ mod tests {
         Ingress { ip: Some(ip.to_owned()), hostname: None, ip_mode }
     }
 
-    fn standing(ingress: Vec<Ingress>) -> Standing {
-        Standing { ingress, memo: Some("lb-1".to_owned()), annotations: Vec::new() }
+    fn standing(ingress: Vec<Ingress>) -> LoadBalancerStatus {
+        LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations: Vec::new() }
     }
 
     /// The status of the Service, reached at `ingress`.
@@ -171,8 +171,10 @@ mod tests {
 
     #[test]
     fn one_change_has_addresses_memo_and_annotations() {
-        let standing =
-            Standing { annotations: vec![(ID.to_owned(), "lb-1".to_owned())], ..standing(vec![ip("192.0.2.1", None)]) };
+        let standing = LoadBalancerStatus {
+            annotations: vec![(ID.to_owned(), "lb-1".to_owned())],
+            ..standing(vec![ip("192.0.2.1", None)])
+        };
         let served = served(&service(json!({})), &standing, NOW);
         let expected = json!({
             "loadBalancer": { "ingress": [{ "ip": "192.0.2.1", "ipMode": "VIP" }] },
@@ -206,9 +208,9 @@ mod tests {
         let ports = service(ports);
         assert_ne!(served(&ports, &standing(vec![ip("192.0.2.1", None)]), NOW), ports);
         let empty = service(json!({}));
-        assert_eq!(served(&empty, &Standing::default(), NOW), empty, "empty and empty");
+        assert_eq!(served(&empty, &LoadBalancerStatus::default(), NOW), empty, "empty and empty");
         let bare = service(json!({ "status": null }));
-        assert_eq!(served(&bare, &Standing::default(), NOW), bare, "empty and nothing at all");
+        assert_eq!(served(&bare, &LoadBalancerStatus::default(), NOW), bare, "empty and nothing at all");
     }
 
     #[test]
@@ -222,7 +224,7 @@ mod tests {
     #[test]
     fn until_it_is_served_a_service_is_reached_as_before_unless_the_provider_knows_better() {
         let before = service(with_load_balancer());
-        let memo_only = Standing { memo: Some("lb-1 changing".to_owned()), ..Standing::default() };
+        let memo_only = LoadBalancerStatus { memo: Some("lb-1 changing".to_owned()), ..LoadBalancerStatus::default() };
         let after = kept(&before, &memo_only, NOW);
         assert_eq!((memo(&after), current(&after)), (Some("lb-1 changing"), current(&before)));
         let moved = kept(&before, &standing(vec![ip("192.0.2.2", None)]), NOW);
@@ -257,11 +259,11 @@ mod tests {
         });
         change["status"]["conditions"].as_array_mut().unwrap().push(other.clone());
         let before = service(change);
-        let memo_only = Standing { memo: Some("lb-2".to_owned()), ..Standing::default() };
+        let memo_only = LoadBalancerStatus { memo: Some("lb-2".to_owned()), ..LoadBalancerStatus::default() };
         let conditions = status_of(&kept(&before, &memo_only, NOW))["conditions"].clone();
         assert_eq!((&conditions[0]["message"], &conditions[1]), (&json!("lb-2"), &other));
         assert_eq!(conditions[0]["lastTransitionTime"], "2026-01-01T00:00:00Z", "its status is what it was");
-        assert_eq!(status_of(&kept(&before, &Standing::default(), NOW))["conditions"], json!([other]));
+        assert_eq!(status_of(&kept(&before, &LoadBalancerStatus::default(), NOW))["conditions"], json!([other]));
         assert_eq!(status_of(&released(&before))["conditions"], json!([other]));
     }
 

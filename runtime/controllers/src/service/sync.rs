@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error as CloudError, LoadBalancer, Progress, Standing};
+use cloud_provider::{Error as CloudError, LoadBalancer, LoadBalancerStatus, Progress};
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use crate::events::Severity;
+use crate::events::EventKind;
 use crate::inventory::sweep::{CALL, late};
 use crate::limits::too_many_nodes;
 use crate::object::{self, Part, update_latest};
@@ -122,7 +122,7 @@ impl Controller {
         // Nothing at all is written for another account, in the cluster neither.
         self.load_balancers.check().await.map_err(Error::Ensure)?;
         if self.memory().entry(key, &service, now).tells() {
-            self.record(&service, Severity::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
+            self.record(&service, EventKind::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
         }
         let Some(service) = self.finalize(&service, key).await? else { return Ok(Step::Changed) };
         // The finalizer may have met a conflict, and the Service may be another one by now.
@@ -172,18 +172,23 @@ impl Controller {
         };
         let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&wish));
         let reply = call.await.map_err(|_| late())?;
-        self.tell(&about, reply.notices);
+        self.tell(&about, reply.events);
         reply.answer
     }
 
     /// Does what follows from the provider's answer.
     async fn follow(&self, key: &str, service: Arc<Service>, progress: Progress) -> Result<Step<Next>, Error> {
         let (standing, then, after) = match progress {
-            Progress::Elsewhere => {
+            Progress::NotManaged => {
                 if let Some(entry) = self.memory().get(key) {
                     entry.settle();
                 }
                 return Ok(Step::Made(Next::Done));
+            }
+            Progress::Failed(status, error) => {
+                let ingress = ingress::usable(key, status.ingress);
+                let status = LoadBalancerStatus { ingress, ..status };
+                return self.fail(key, service, status, Error::Ensure(error)).await;
             }
             Progress::Ready(standing) => {
                 self.tell_of_dropped_memo(key, &service, &standing);
@@ -193,16 +198,16 @@ impl Controller {
                 (standing, Then::Served, None)
             }
             Progress::Pending(mut it) => {
-                self.tell_of_dropped_memo(key, &service, &it.standing);
-                it.standing.ingress = ingress::usable(key, it.standing.ingress);
+                self.tell_of_dropped_memo(key, &service, &it.status);
+                it.status.ingress = ingress::usable(key, it.status.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
-                let announces = it.after.is_zero() && status::memo(&service).is_none() && it.standing.memo.is_some();
+                let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
                 let after = if announces { Duration::ZERO } else { held(it.after) };
-                debug!(service = key, ?after, "the load balancer is not ready: {}", it.because);
+                debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
                 if let Some(entry) = self.memory().get(key) {
-                    entry.wait(&it.because, Instant::now());
+                    entry.wait(&it.reason, Instant::now());
                 }
-                (it.standing, Then::Pending(Instant::now() + after), Some(after))
+                (it.status, Then::Pending(Instant::now() + after), Some(after))
             }
         };
         self.keep(key, &service, standing, then)?;
@@ -217,16 +222,27 @@ impl Controller {
         &self,
         key: &str,
         service: Arc<Service>,
-        standing: Standing,
+        status: LoadBalancerStatus,
         objection: &str,
     ) -> Result<Step<Next>, Error> {
-        let standing = Standing { ingress: Vec::new(), ..standing };
-        self.keep(key, &service, standing, Then::Restored)?;
+        let error = Error::Ensure(CloudError::Invalid(format!(
+            "the provider's answer about Service {key} cannot be its status: {objection}. Its addresses stay as they are, \
+             and its memo is kept"
+        )));
+        self.fail(key, service, LoadBalancerStatus { ingress: Vec::new(), ..status }, error).await
+    }
+
+    /// Keeps the status of a load balancer that is not as desired, and fails.
+    async fn fail(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+        status: LoadBalancerStatus,
+        error: Error,
+    ) -> Result<Step<Next>, Error> {
+        self.keep(key, &service, status, Then::Restored)?;
         match self.write(key, service).await? {
-            Written::Yes(_) | Written::Gone => Err(Error::Ensure(CloudError::Invalid(format!(
-                "the provider's answer about Service {key} cannot be its status: {objection}. Its addresses stay as they \
-                 are, and its memo is kept"
-            )))),
+            Written::Yes(_) | Written::Gone => Err(error),
             Written::Changed => Ok(Step::Changed),
         }
     }
@@ -256,7 +272,7 @@ impl Controller {
                     }
                     return Ok(Step::Made(Some(service)));
                 }
-                let standing = Standing { memo: entry.memo.clone(), ..Standing::default() };
+                let standing = LoadBalancerStatus { memo: entry.memo.clone(), ..LoadBalancerStatus::default() };
                 entry.unwritten = Some(Unwritten { standing, carried: None, then: Then::Restored });
             }
         }
@@ -293,7 +309,7 @@ impl Controller {
     }
 
     /// Whoever writes a provider has to return the memo with each answer: what is not returned is not kept.
-    fn tell_of_dropped_memo(&self, key: &str, service: &Service, standing: &Standing) {
+    fn tell_of_dropped_memo(&self, key: &str, service: &Service, standing: &LoadBalancerStatus) {
         let Some(dropped) = status::memo(service).filter(|_| standing.memo.is_none()) else { return };
         warn!(
             service = key,
@@ -304,16 +320,16 @@ impl Controller {
             "the provider kept the memo {dropped:?} until now, and its answer has none: it is dropped. If the load balancer \
              is still there, its provider has to return the memo with each answer"
         );
-        self.record(service, Severity::Warning, "MemoDropped", &message);
+        self.record(service, EventKind::Warning, "MemoDropped", &message);
     }
 
     pub(super) fn warn_of_no_hosts(&self, service: &Service) {
         let message = "There are no available nodes for LoadBalancer";
-        self.record(service, Severity::Warning, "UnAvailableLoadBalancer", message);
+        self.record(service, EventKind::Warning, "UnAvailableLoadBalancer", message);
     }
 
-    pub(super) fn record(&self, service: &Service, severity: Severity, reason: &str, message: &str) {
-        self.recorder.record(crate::events::reference(service), severity, reason, message);
+    pub(super) fn record(&self, service: &Service, kind: EventKind, reason: &str, message: &str) {
+        self.recorder.record(crate::events::reference(service), kind, reason, message);
     }
 }
 

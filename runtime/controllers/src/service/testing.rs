@@ -15,8 +15,13 @@ pub(super) const SIZE: &str = "example.com/size";
 
 /// A cluster in a cloud whose provider describes two annotations.
 pub(super) fn cluster() -> Cluster {
-    let annotation =
-        |key: &str| Annotation { key: key.to_owned(), values: String::new(), default: None, doc: String::new() };
+    let annotation = |key: &str| Annotation {
+        key: key.to_owned(),
+        values: String::new(),
+        default: None,
+        doc: String::new(),
+        ..Annotation::default()
+    };
     let description = Description {
         annotations: vec![annotation(ID), annotation(SIZE)],
         writes_annotations: vec![ID.to_owned()],

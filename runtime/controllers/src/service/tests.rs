@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Error as CloudError, LoadBalancer, Notice, Progress, Removal, Reply, Result as CloudResult, Standing, Unfinished,
+    Deletion, Error as CloudError, Event, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Reply,
+    Result as CloudResult,
 };
-use kube::runtime::watcher::Event;
+use kube::runtime::watcher;
 use prometheus::Registry;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
@@ -20,10 +21,10 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A cloud that answers deletions one after the other, and remembers them.
 #[derive(Default)]
 struct Fake {
-    answers: Mutex<VecDeque<CloudResult<Removal>>>,
+    answers: Mutex<VecDeque<CloudResult<Deletion>>>,
     deleted: Mutex<Vec<LoadBalancer>>,
     /// What is said beside each answer.
-    notices: Mutex<Vec<Notice>>,
+    events: Mutex<Vec<Event>>,
 }
 
 /// There is no such Service.
@@ -54,10 +55,10 @@ impl LoadBalancers for Fake {
         panic!("nothing is to be ensured")
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Removal>> {
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Deletion>> {
         self.deleted.lock().unwrap().push(unwanted.clone());
         let answer = self.answers.lock().unwrap().pop_front().expect("an answer");
-        Reply { answer, notices: self.notices.lock().unwrap().clone() }
+        Reply { answer, events: self.events.lock().unwrap().clone() }
     }
 }
 
@@ -80,13 +81,13 @@ struct Rig {
 impl Rig {
     fn new(
         services: impl IntoIterator<Item = Service>,
-        answers: impl IntoIterator<Item = CloudResult<Removal>>,
+        answers: impl IntoIterator<Item = CloudResult<Deletion>>,
     ) -> Self {
         let cloud = Arc::new(Fake { answers: Mutex::new(answers.into_iter().collect()), ..Fake::default() });
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let (known, mut writer) = Services::new();
-        let listed = services.into_iter().map(Event::InitApply);
-        for event in std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]) {
+        let listed = services.into_iter().map(watcher::Event::InitApply);
+        for event in std::iter::once(watcher::Event::Init).chain(listed).chain([watcher::Event::InitDone]) {
             known.apply(event, &mut writer, |_, _| {});
         }
         let (recorder, events) = Recorder::captured();
@@ -104,7 +105,7 @@ impl Rig {
             services: known,
             memory: Mutex::default(),
             vanished: Mutex::default(),
-            notices: Mutex::default(),
+            events: Mutex::default(),
             queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
             back_off: BackOff { first: SECOND, longest: 60 * SECOND },
             metrics,
@@ -157,15 +158,15 @@ fn standing(name: &str, uid: &str, memo: Option<&str>) -> Service {
     service(change)
 }
 
-fn pending(memo: Option<&str>) -> CloudResult<Removal> {
-    let standing = Standing { memo: memo.map(str::to_owned), ..Standing::default() };
-    Ok(Removal::Pending(Unfinished { standing, after: 7 * SECOND, because: "it is locked".to_owned() }))
+fn pending(memo: Option<&str>) -> CloudResult<Deletion> {
+    let standing = LoadBalancerStatus { memo: memo.map(str::to_owned), ..LoadBalancerStatus::default() };
+    Ok(Deletion::Pending(PendingStatus { status: standing, after: 7 * SECOND, reason: "it is locked".to_owned() }))
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_vanished_service_had_is_deleted_step_by_step() {
     let gone = standing("s1", "u1", Some("lb-1"));
-    let mut rig = Rig::new([], [pending(None), pending(Some("lb-1 going")), Ok(Removal::Done)]);
+    let mut rig = Rig::new([], [pending(None), pending(Some("lb-1 going")), Ok(Deletion::Done)]);
     rig.remember(&gone);
     for _ in 0..2 {
         assert_eq!(rig.bring(&gone).await.unwrap(), Next::After(7 * SECOND));
@@ -182,7 +183,7 @@ async fn what_a_vanished_service_had_is_deleted_step_by_step() {
 #[tokio::test(start_paused = true)]
 async fn what_is_pending_for_long_is_told_with_its_reason() {
     let gone = standing("s1", "u1", Some("lb-1"));
-    let mut rig = Rig::new([], [pending(None), pending(None), Ok(Removal::Done)]);
+    let mut rig = Rig::new([], [pending(None), pending(None), Ok(Deletion::Done)]);
     rig.remember(&gone);
     let longest = rig.controller.metrics.longest_pending.clone();
     rig.bring(&gone).await.unwrap();
@@ -194,7 +195,7 @@ async fn what_is_pending_for_long_is_told_with_its_reason() {
     tokio::time::advance(SECOND).await;
     rig.controller.tell_of_long_waits(Instant::now());
     let told = rig.events.try_recv().unwrap();
-    assert_eq!((told.severity, told.reason.as_str()), (Severity::Normal, "LoadBalancerPending"));
+    assert_eq!((told.kind, told.reason.as_str()), (EventKind::Normal, "LoadBalancerPending"));
     assert!(told.message.ends_with(": it is locked"), "{}", told.message);
     rig.controller.tell_of_long_waits(Instant::now());
     assert!(rig.told().is_empty(), "it is told rarely");
@@ -208,10 +209,10 @@ async fn what_is_pending_for_long_is_told_with_its_reason() {
 #[tokio::test]
 async fn what_the_provider_did_not_delete_is_not_told_as_deleted() {
     let gone = standing("s1", "u1", None);
-    let mut rig = Rig::new([], [Ok(Removal::Done)]);
-    let severity = cloud_provider::Severity::Warning;
+    let mut rig = Rig::new([], [Ok(Deletion::Done)]);
+    let kind = cloud_provider::EventKind::Warning;
     let (reason, message) = ("LoadBalancerNotDeleted".to_owned(), "lb-1 stays".to_owned());
-    *rig.cloud.notices.lock().unwrap() = vec![Notice { about: None, severity, reason, message }];
+    *rig.cloud.events.lock().unwrap() = vec![Event { about: None, kind, reason, message }];
     rig.remember(&gone);
     assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"]);
@@ -230,7 +231,7 @@ async fn what_a_vanished_service_had_is_its_heirs() {
 async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     let gone = standing("s1", "u1", None);
     let owner = standing("owner", "u2", Some("lb-1"));
-    let mut rig = Rig::new([owner], [pending(Some("lb-1")), Ok(Removal::Done)]);
+    let mut rig = Rig::new([owner], [pending(Some("lb-1")), Ok(Deletion::Done)]);
     rig.remember(&gone);
     assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted(), [None, None]);
@@ -253,7 +254,7 @@ async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
 #[tokio::test]
 async fn a_deletion_that_fails_keeps_what_is_remembered() {
     let gone = standing("s1", "u1", Some("lb-1"));
-    let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Removal::Done)]);
+    let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Deletion::Done)]);
     rig.remember(&gone);
     let error = rig.bring(&gone).await.unwrap_err();
     rig.controller.show("default/s1", &error);
@@ -282,7 +283,7 @@ async fn case_116_only_what_may_have_a_load_balancer_is_looked_at_when_it_is_gon
 #[tokio::test]
 async fn a_service_that_is_there_keeps_its_load_balancer() {
     let there = standing("s1", "u1", Some("lb-1"));
-    let mut rig = Rig::new([], [Ok(Removal::Done)]);
+    let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
     assert_eq!(rig.bring(&there).await.unwrap(), Next::After(10 * SECOND));
@@ -307,7 +308,7 @@ async fn an_older_namesake_takes_nothing_from_a_service() {
 #[tokio::test]
 async fn what_is_no_answer_about_a_service_deletes_nothing() {
     let gone = standing("s1", "u1", Some("lb-1"));
-    let mut rig = Rig::new([], [Ok(Removal::Done)]);
+    let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     rig.remember(&gone);
     let nothing = || Value::Null;
     let another = json!({ "name": "s2", "kind": "services" });
@@ -351,7 +352,7 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
 #[tokio::test(start_paused = true)]
 async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
     let gone: Vec<_> = (0..50).map(|it| standing(&format!("s{it}"), &format!("u{it}"), None)).collect();
-    let mut rig = Rig::new([], (0..50).map(|_| Ok(Removal::Done)));
+    let mut rig = Rig::new([], (0..50).map(|_| Ok(Deletion::Done)));
     gone.iter().for_each(|it| rig.remember(it));
     assert_eq!(bring_all(&rig, &gone).await, 5, "a tenth");
     assert_eq!(bring_all(&rig, &gone).await, 0);
@@ -370,7 +371,7 @@ async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
 async fn three_vanished_services_always_lose_theirs_and_a_retry_is_free() {
     let gone: Vec<_> = (0..5).map(|it| standing(&format!("s{it}"), &format!("u{it}"), None)).collect();
     let down = || Err(CloudError::Unavailable("down".to_owned()));
-    let rig = Rig::new([], [down(), down(), Ok(Removal::Done), Ok(Removal::Done), Ok(Removal::Done)]);
+    let rig = Rig::new([], [down(), down(), Ok(Deletion::Done), Ok(Deletion::Done), Ok(Deletion::Done)]);
     gone.iter().for_each(|it| rig.remember(it));
     for _ in 0..2 {
         assert!(matches!(rig.bring(&gone[0]).await, Err(Error::Vanished(_))));

@@ -75,8 +75,13 @@ mod tests {
     use crate::service::testing::service;
 
     fn description() -> Description {
-        let annotation =
-            |key: &str| Annotation { key: key.to_owned(), values: String::new(), default: None, doc: String::new() };
+        let annotation = |key: &str| Annotation {
+            key: key.to_owned(),
+            values: String::new(),
+            default: None,
+            doc: String::new(),
+            ..Annotation::default()
+        };
         let keys = [
             "kubernetes.example.com/load-balancer-id",
             "service.beta.kubernetes.io/acme-loadbalancer-name",

@@ -19,7 +19,7 @@ use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::memory::Then;
 use crate::service::memos;
-use crate::service::removal::Deletion;
+use crate::service::removal::Deleted;
 use crate::service::sync::held;
 
 /// Of all load balancers at most so many are deleted because their Services vanished.
@@ -43,9 +43,9 @@ impl Controller {
             if let Some(pause) = entry.deleting(now) {
                 return Ok(Some(pause));
             }
-            let (may_stand, memo, current) = (entry.may_stand, entry.memo.clone(), entry.current.clone());
+            let (may_stand, memo, current_ingress) = (entry.may_stand, entry.memo.clone(), entry.current.clone());
             match entry.wish.clone().filter(|_| may_stand) {
-                Some(wish) => (entry.about.clone(), LoadBalancer { memo, current, ..wish }, entry.is_gone),
+                Some(wish) => (entry.about.clone(), LoadBalancer { memo, current_ingress, ..wish }, entry.is_gone),
                 None => {
                     memory.forget(key);
                     return Ok(None);
@@ -75,17 +75,17 @@ impl Controller {
             self.tell_of_deletion(&about);
         }
         match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
-            Deletion::Done { stays } => {
+            Deleted::Done { stays } => {
                 self.memory().forget(key);
                 self.tell_of_the_end(&about, stays);
                 Ok(None)
             }
-            Deletion::Pending(it) => {
+            Deleted::Pending(it) => {
                 let after = held(it.after);
                 let mut memory = self.memory();
                 if let Some(entry) = memory.get(key) {
-                    entry.memo = it.standing.memo.or(unwanted.memo);
-                    entry.wait(&it.because, Instant::now());
+                    entry.memo = it.status.memo.or(unwanted.memo);
+                    entry.wait(&it.reason, Instant::now());
                     entry.follow(Then::Deleting(now + after));
                 }
                 Ok(Some(after))

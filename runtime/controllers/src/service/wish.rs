@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cloud_provider::{Description, IpFamily, LoadBalancer, Owner, Port, Protocol, Traffic};
+use cloud_provider::{Description, ExternalTrafficPolicy, IpFamily, LoadBalancer, Owner, Port, Protocol};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::ResourceExt;
@@ -68,22 +68,22 @@ fn told(service: &Service, cluster: &Cluster) -> LoadBalancer {
             uid,
         },
         memo: memo(service).map(str::to_owned),
-        current: current(service),
-        class: spec.and_then(|it| it.load_balancer_class.clone()),
+        current_ingress: current(service),
+        load_balancer_class: spec.and_then(|it| it.load_balancer_class.clone()),
         ports: spec.and_then(|it| it.ports.as_deref()).and_then(|it| ports(it).ok()).unwrap_or_default(),
         nodes: Vec::new(),
         annotations: annotations(service, &cluster.description),
         source_ranges: source_ranges(service, &cluster.description).unwrap_or_default(),
-        families: families(spec),
-        address: spec.and_then(|it| text(&it.load_balancer_ip)),
-        traffic: spec.map_or(Traffic::Cluster, traffic),
-        affinity: spec.and_then(affinity),
+        ip_families: families(spec),
+        load_balancer_ip: spec.and_then(|it| text(&it.load_balancer_ip)),
+        external_traffic_policy: spec.map_or(ExternalTrafficPolicy::Cluster, traffic),
+        client_ip_affinity_seconds: spec.and_then(affinity),
     }
 }
 
 /// Without what only claims a load balancer: the addresses, and the annotations in which the provider notes whose it is.
 pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBalancer {
-    unwanted.current.clear();
+    unwanted.current_ingress.clear();
     unwanted.annotations.retain(|(key, _)| !cluster.description.writes_annotations.contains(key));
     unwanted
 }
@@ -91,7 +91,7 @@ pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBa
 /// What makes two wishes of one Service different: all but what we write ourselves, and the order of its ports.
 pub(super) fn essence(mut wish: LoadBalancer) -> LoadBalancer {
     wish.memo = None;
-    wish.current.clear();
+    wish.current_ingress.clear();
     wish.nodes.clear();
     wish.ports.sort_by(|a, b| (a.port, a.protocol, &a.name).cmp(&(b.port, b.protocol, &b.name)));
     wish
@@ -159,13 +159,13 @@ fn families(spec: Option<&ServiceSpec>) -> Vec<IpFamily> {
 }
 
 /// Where a Service keeps traffic on the node that it came to, its health check says which nodes have a pod.
-fn traffic(spec: &ServiceSpec) -> Traffic {
+fn traffic(spec: &ServiceSpec) -> ExternalTrafficPolicy {
     let is_local = spec.external_traffic_policy.as_deref() == Some("Local");
     let is_load_balancer = spec.type_.as_deref() == Some("LoadBalancer");
     let port = spec.health_check_node_port.and_then(|it| u16::try_from(it).ok()).filter(|it| *it != 0);
     match port {
-        Some(port) if is_local && is_load_balancer => Traffic::Local(port),
-        _ => Traffic::Cluster,
+        Some(port) if is_local && is_load_balancer => ExternalTrafficPolicy::Local(port),
+        _ => ExternalTrafficPolicy::Cluster,
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
             "loadBalancerSourceRanges": [" 192.168.0.7/16 ", "10.0.0.0/8", "0.0.0.0/0", "2001:DB8::/64", "10.0.0.0/8"],
             "sessionAffinity": "ClientIP",
             "sessionAffinityConfig": { "clientIP": { "timeoutSeconds": 60 } },
-            "externalTrafficPolicy": "Local",
+            "externalExternalTrafficPolicyPolicy": "Local",
             "healthCheckNodePort": 31000,
         });
         let port = |name: &str, protocol, port, node_port, app_protocol: Option<&str>| Port {
@@ -241,8 +241,12 @@ mod tests {
                 uid: "0f0e0d0c-1111-2222-3333-444455556666".to_owned(),
             },
             memo: Some("lb-1".to_owned()),
-            current: vec![Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: Some(IpMode::Vip) }],
-            class: None,
+            current_ingress: vec![Ingress {
+                ip: Some("192.0.2.1".to_owned()),
+                hostname: None,
+                ip_mode: Some(IpMode::Vip),
+            }],
+            load_balancer_class: None,
             ports: vec![
                 port("quic", Protocol::Udp, 443, Some(30444), None),
                 port("https", Protocol::Tcp, 443, Some(30443), Some("kubernetes.io/h2c")),
@@ -251,10 +255,10 @@ mod tests {
             nodes: Vec::new(),
             annotations: vec![(SIZE.to_owned(), "2".to_owned())],
             source_ranges: ["0.0.0.0/0", "10.0.0.0/8", "192.168.0.0/16", "2001:db8::/64"].map(str::to_owned).to_vec(),
-            families: vec![IpFamily::Ipv4, IpFamily::Ipv6],
-            address: Some("192.0.2.50".to_owned()),
-            traffic: Traffic::Local(31000),
-            affinity: Some(60),
+            ip_families: vec![IpFamily::Ipv4, IpFamily::Ipv6],
+            load_balancer_ip: Some("192.0.2.50".to_owned()),
+            external_traffic_policy: ExternalTrafficPolicy::Local(31000),
+            client_ip_affinity_seconds: Some(60),
         };
         assert_eq!(wished(change), expected);
     }
@@ -290,7 +294,7 @@ mod tests {
     #[test]
     fn case_110_what_else_is_a_change() {
         check(json!({ "metadata": { "uid": "another" } }), true);
-        let local = |port: u16| json!({ "spec": { "externalTrafficPolicy": "Local", "healthCheckNodePort": port } });
+        let local = |port: u16| json!({ "spec": { "externalExternalTrafficPolicyPolicy": "Local", "healthCheckNodePort": port } });
         check(local(31000), true);
         assert!(differs(local(31000), local(31001)));
         check(json!({ "spec": { "externalIPs": ["192.0.2.9"] } }), false);
@@ -339,7 +343,13 @@ mod tests {
         let mut described = cluster();
         let mut description = (*described.description).clone();
         let doc = || String::new();
-        let annotation = Annotation { key: SOURCE_RANGES.to_owned(), values: doc(), default: None, doc: doc() };
+        let annotation = Annotation {
+            key: SOURCE_RANGES.to_owned(),
+            values: doc(),
+            default: None,
+            doc: doc(),
+            ..Annotation::default()
+        };
         description.annotations.push(annotation);
         described.description = Arc::new(description);
         let ranges = |it: &Service, cluster: &Cluster| wish(it, cluster).map(|it| it.source_ranges);
@@ -361,7 +371,7 @@ mod tests {
 
     #[test]
     fn case_114_what_concerns_the_cluster_alone_is_no_change() {
-        check(json!({ "spec": { "internalTrafficPolicy": "Local" } }), false);
+        check(json!({ "spec": { "internalExternalTrafficPolicyPolicy": "Local" } }), false);
         check(json!({ "spec": { "allocateLoadBalancerNodePorts": false } }), false);
         check(json!({ "spec": { "clusterIP": "10.96.0.8", "clusterIPs": ["10.96.0.8"] } }), false);
         check(json!({ "spec": { "publishNotReadyAddresses": true } }), false);
@@ -369,15 +379,16 @@ mod tests {
 
     #[test]
     fn case_144_traffic_that_stays_on_its_node_has_a_health_check() {
-        let traffic = |spec: Value| wished(json!({ "spec": spec })).traffic;
+        let traffic = |spec: Value| wished(json!({ "spec": spec })).external_traffic_policy;
         assert_eq!(
-            traffic(json!({ "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 })),
-            Traffic::Local(31000)
+            traffic(json!({ "externalExternalTrafficPolicyPolicy": "Local", "healthCheckNodePort": 31000 })),
+            ExternalTrafficPolicy::Local(31000)
         );
-        assert_eq!(traffic(json!({ "healthCheckNodePort": 31000 })), Traffic::Cluster);
-        assert_eq!(traffic(json!({ "externalTrafficPolicy": "Local" })), Traffic::Cluster);
-        let node_port = json!({ "type": "NodePort", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 });
-        assert_eq!(traffic(node_port), Traffic::Cluster);
+        assert_eq!(traffic(json!({ "healthCheckNodePort": 31000 })), ExternalTrafficPolicy::Cluster);
+        assert_eq!(traffic(json!({ "externalExternalTrafficPolicyPolicy": "Local" })), ExternalTrafficPolicy::Cluster);
+        let node_port =
+            json!({ "type": "NodePort", "externalExternalTrafficPolicyPolicy": "Local", "healthCheckNodePort": 31000 });
+        assert_eq!(traffic(node_port), ExternalTrafficPolicy::Cluster);
     }
 
     #[test]
@@ -385,7 +396,10 @@ mod tests {
         let mut change = with_load_balancer();
         change["metadata"]["annotations"] = json!({ ID: "lb-1", SIZE: "2" });
         let unclaimed = unclaimed(wished(change), &cluster());
-        assert_eq!((unclaimed.current.len(), unclaimed.annotations), (0, vec![(SIZE.to_owned(), "2".to_owned())]));
+        assert_eq!(
+            (unclaimed.current_ingress.len(), unclaimed.annotations),
+            (0, vec![(SIZE.to_owned(), "2".to_owned())])
+        );
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{LoadBalancer, Standing};
+use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 
-use crate::events::Severity;
+use crate::events::EventKind;
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
@@ -30,7 +30,13 @@ pub(super) enum Written {
 
 impl Controller {
     /// Keeps in memory what the provider answered, unless its memo is another Service's.
-    pub(super) fn keep(&self, key: &str, service: &Service, standing: Standing, then: Then) -> Result<(), Error> {
+    pub(super) fn keep(
+        &self,
+        key: &str,
+        service: &Service,
+        standing: LoadBalancerStatus,
+        then: Then,
+    ) -> Result<(), Error> {
         let mut memory = self.memory();
         let uid = service.metadata.uid.as_deref().unwrap_or_default();
         if let Some(memo) = standing.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
@@ -126,11 +132,11 @@ impl Controller {
         let has_hosts = self.memory().get(key).is_some_and(|it| !it.hosts.is_empty());
         match cause {
             Cause::Service => {
-                self.record(service, Severity::Normal, "EnsuredLoadBalancer", "Ensured load balancer");
+                self.record(service, EventKind::Normal, "EnsuredLoadBalancer", "Ensured load balancer");
             }
             Cause::Hosts if has_hosts => {
                 let message = "Updated load balancer with new hosts";
-                self.record(service, Severity::Normal, "UpdatedLoadBalancer", message);
+                self.record(service, EventKind::Normal, "UpdatedLoadBalancer", message);
             }
             Cause::Hosts => self.warn_of_no_hosts(service),
         }

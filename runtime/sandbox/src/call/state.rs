@@ -1,17 +1,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cloud_provider::{Notice, Severity};
+use cloud_provider::{Event, EventKind};
 use tracing::Level;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime::{Engine, ResourceLimiter};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use super::events::Events;
 use super::limiter::Limiter;
 use super::log::Log;
-use super::notices::Notices;
 use super::wasi;
 use crate::bindings::host::Host_;
-use crate::bindings::host::aerostat::cloud::{config, http, log, notices};
+use crate::bindings::host::aerostat::cloud::{config, events, http, log, types};
 use crate::convert;
 use crate::gate::GateCall;
 use crate::ticker::Ticking;
@@ -26,7 +26,7 @@ pub(crate) struct State {
     gate: GateCall,
     settings: Arc<[(String, String)]>,
     log: Arc<Mutex<Log>>,
-    notices: Notices,
+    events: Events,
     /// Without it, nothing would interrupt the guest.
     _ticking: Ticking,
 }
@@ -50,7 +50,7 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(TABLE_CAPACITY);
         let wasi = wasi::context(&log);
-        Self { wasi, table, limiter, gate, settings, log, notices: Notices::default(), _ticking: ticking }
+        Self { wasi, table, limiter, gate, settings, log, events: Events::default(), _ticking: ticking }
     }
 
     pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {
@@ -62,8 +62,8 @@ impl State {
         self.limiter.memory()
     }
 
-    pub(super) fn into_notices(self) -> Vec<Notice> {
-        self.notices.into_vec()
+    pub(super) fn into_events(self) -> Vec<Event> {
+        self.events.into_vec()
     }
 
     fn write_log(&self, level: Level, message: &str, fields: &[(String, String)]) {
@@ -82,11 +82,23 @@ impl http::Host for State {
         let answer = self.gate.send(convert::http::request(request)).await;
         answer.map(convert::http::response).map_err(convert::http::error)
     }
+
+    fn throttle(&mut self, _endpoint: String, _milliseconds: u32, _reason: String) {}
+
+    fn resolve_url(&mut self, _url: String) -> Option<http::Location> {
+        None
+    }
 }
+
+impl types::Host for State {}
 
 impl config::Host for State {
     fn settings(&mut self) -> Vec<(String, String)> {
         self.settings.to_vec()
+    }
+
+    fn current_cluster(&mut self) -> Option<types::Cluster> {
+        None
     }
 }
 
@@ -102,14 +114,14 @@ impl log::Host for State {
     }
 }
 
-impl notices::Host for State {
-    fn add(&mut self, about: Option<String>, severity: notices::Severity, reason: String, message: String) {
-        let severity = match severity {
-            notices::Severity::Normal => Severity::Normal,
-            notices::Severity::Warning => Severity::Warning,
+impl events::Host for State {
+    fn emit(&mut self, about: Option<String>, kind: events::EventKind, reason: String, message: String) {
+        let kind = match kind {
+            events::EventKind::Normal => EventKind::Normal,
+            events::EventKind::Warning => EventKind::Warning,
         };
-        if let Err(because) = self.notices.add(Notice { about, severity, reason, message }) {
-            self.write_log(Level::WARN, &format!("a notice was dropped: {because}"), &[]);
+        if let Err(because) = self.events.add(Event { about, kind, reason, message }) {
+            self.write_log(Level::WARN, &format!("an event was dropped: {because}"), &[]);
         }
     }
 }

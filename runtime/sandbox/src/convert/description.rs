@@ -1,7 +1,8 @@
-use cloud_provider::{Annotation, Description, Endpoint, Permission, Setting};
+use cloud_provider::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
 
 use super::label;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
+use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::untrusted::{is_printable, printable};
 
 /// More of anything than this is no description.
@@ -27,8 +28,10 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         settings,
         annotations,
         writes_annotations,
-        get_batch,
-        list_page,
+        node_labels,
+        get_batch_size,
+        list_page_size,
+        load_balancer_concurrency,
         // Nothing of it is known to this host.
         extra: _,
     } = it;
@@ -41,6 +44,7 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
     let settings = few("settings", settings)?;
     let annotations = few("annotations", annotations)?;
     let writes_annotations = few("annotations to write", writes_annotations)?;
+    let node_labels = few("node labels", node_labels)?;
     Ok(Description {
         name,
         version: printable(&version, VERSION_BYTES),
@@ -49,8 +53,13 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         settings: settings.into_iter().map(setting).collect::<Result<_, _>>()?,
         annotations: annotations.into_iter().map(annotation).collect::<Result<_, _>>()?,
         writes_annotations: writes_annotations.into_iter().map(key).collect::<Result<_, _>>()?,
-        get_batch: get_batch.clamp(1, LARGEST_BATCH),
-        list_page: list_page.clamp(1, LARGEST_BATCH),
+        node_labels: node_labels
+            .into_iter()
+            .map(|it| if it == "*" { Ok(it) } else { key(it) })
+            .collect::<Result<_, _>>()?,
+        load_balancer_concurrency: load_balancer_concurrency.map(|it| it.max(1)),
+        get_batch_size: get_batch_size.clamp(1, LARGEST_BATCH),
+        list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
     })
 }
 
@@ -70,25 +79,63 @@ fn prefix(text: String) -> Result<String, String> {
 }
 
 fn endpoint(it: wit::Endpoint) -> Result<Endpoint, String> {
-    let wit::Endpoint { name, purpose, example_base_url, allow } = it;
+    let wit::Endpoint {
+        name,
+        purpose,
+        example_base_url,
+        headers,
+        operation,
+        parameters,
+        allow,
+        // Nothing of it is known to this host.
+        extra: _,
+    } = it;
+    let word = |it: String| self::name("a header or parameter", it);
     Ok(Endpoint {
         name: self::name("an endpoint", name)?,
         purpose: printable(&purpose, TEXT_BYTES),
         example_base_url: printable(&example_base_url, TEXT_BYTES),
+        headers: few("headers on an endpoint", headers)?.into_iter().map(word).collect::<Result<_, _>>()?,
+        operation: match operation {
+            None => None,
+            Some(wit::OperationPlace::Parameter(it)) => Some(OperationPlace::Parameter(word(it)?)),
+            Some(wit::OperationPlace::Header(it)) => Some(OperationPlace::Header(word(it)?)),
+        },
+        parameters: few("parameters on an endpoint", parameters)?
+            .into_iter()
+            .map(|(name, value)| Ok((word(name)?, word(value)?)))
+            .collect::<Result<_, String>>()?,
         allow: few("permissions on an endpoint", allow)?.into_iter().map(permission).collect::<Result<_, _>>()?,
     })
 }
 
 fn permission(it: wit::Permission) -> Result<Permission, String> {
-    let wit::Permission { methods, paths, actions } = it;
+    let wit::Permission { methods, paths, operations, effect, actions } = it;
     let names = |what: &str, names: Vec<String>| {
         few(what, names)?.into_iter().map(|it| name("a permission", it)).collect::<Result<Vec<_>, _>>()
     };
     Ok(Permission {
-        methods: names("methods in a permission", methods)?,
+        methods: few("methods in a permission", methods)?.into_iter().map(|it| method(it).to_owned()).collect(),
         paths: names("paths in a permission", paths)?,
+        operations: names("operations in a permission", operations)?,
+        effect: match effect {
+            wit::Effect::Read => Effect::Read,
+            wit::Effect::Write => Effect::Write,
+            wit::Effect::Delete => Effect::Delete,
+        },
         actions: few("actions in a permission", actions)?.iter().map(|it| printable(it, TEXT_BYTES)).collect(),
     })
+}
+
+fn method(it: shared::Method) -> &'static str {
+    match it {
+        shared::Method::Get => "GET",
+        shared::Method::Head => "HEAD",
+        shared::Method::Post => "POST",
+        shared::Method::Put => "PUT",
+        shared::Method::Patch => "PATCH",
+        shared::Method::Delete => "DELETE",
+    }
 }
 
 fn setting(it: wit::Setting) -> Result<Setting, String> {
@@ -102,12 +149,13 @@ fn setting(it: wit::Setting) -> Result<Setting, String> {
 }
 
 fn annotation(it: wit::Annotation) -> Result<Annotation, String> {
-    let wit::Annotation { key, values, default, doc } = it;
+    let wit::Annotation { key, values, default, doc, selects_nodes } = it;
     Ok(Annotation {
         key: self::key(key)?,
         values: printable(&values, TEXT_BYTES),
         default: default.map(|it| printable(&it, TEXT_BYTES)),
         doc: printable(&doc, TEXT_BYTES),
+        selects_nodes,
     })
 }
 

@@ -3,12 +3,12 @@
 //!
 //! The records are written out in full, without `..`: a new field in `wit/` does not compile here until it is tried.
 
-use cloud_provider::{Description, Error, Instance, Page, Progress, Standing, Unfinished};
+use cloud_provider::{Description, Error, Instance, LoadBalancerStatus, Page, PendingStatus, Progress};
 
 use super::texts::{self, Texts};
 use super::{description, error, identity, instance, load_balancer};
-use crate::bindings::description::aerostat::cloud::types as shared;
 use crate::bindings::description::exports::aerostat::cloud::provider;
+use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::bindings::instances::exports::aerostat::cloud::instances as machines;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as balancers;
 use crate::untrusted::is_printable;
@@ -36,18 +36,19 @@ fn assert_seen(field: &str, text: &str, said: &impl Texts) {
 
 texts::texts! {
     Description {
-        name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations;
-        without get_batch, list_page
+        name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels;
+        without get_batch_size, list_page_size, load_balancer_concurrency
     }
-    cloud_provider::Endpoint { name, purpose, example_base_url, allow }
-    cloud_provider::Permission { methods, paths, actions }
+    cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
+    cloud_provider::Permission { methods, paths, operations, actions; without effect }
     cloud_provider::Setting { name, default, doc; without required }
-    cloud_provider::Annotation { key, values, default, doc }
-    Instance { name, provider_id, machine_type, zone, region, addresses, labels; without state }
+    cloud_provider::Annotation { key, values, default, doc; without selects_nodes }
+    // What is in `extra` goes back to the provider and nowhere else.
+    Instance { name, provider_id, machine_type, zone, region, addresses, labels; without state, extra }
     cloud_provider::Address { value; without kind }
-    Standing { ingress, memo, annotations }
+    LoadBalancerStatus { ingress, memo, annotations }
     cloud_provider::Ingress { ip, hostname; without ip_mode }
-    Unfinished { standing, because; without after }
+    PendingStatus { status, reason; without after }
 }
 
 fn word(text: &str) -> String {
@@ -63,9 +64,15 @@ fn plain_description() -> provider::Description {
             name: word("api"),
             purpose: word("all"),
             example_base_url: word("https://api.acme.example"),
+            headers: vec![word("x-acme-version")],
+            operation: Some(provider::OperationPlace::Parameter(word("Action"))),
+            parameters: vec![(word("Version"), word("1"))],
+            extra: vec![(word("key"), word("value"))],
             allow: vec![provider::Permission {
-                methods: vec![word("GET")],
+                methods: vec![shared::Method::Get],
                 paths: vec![word("/v1")],
+                operations: vec![word("Describe*")],
+                effect: provider::Effect::Read,
                 actions: vec![word("read")],
             }],
         }],
@@ -80,10 +87,13 @@ fn plain_description() -> provider::Description {
             values: word("a number"),
             default: Some(word("1")),
             doc: word("how large"),
+            selects_nodes: false,
         }],
         writes_annotations: vec![word("acme.example/id")],
-        get_batch: 1,
-        list_page: 1,
+        node_labels: vec![word("acme.example/rack")],
+        load_balancer_concurrency: None,
+        get_batch_size: 1,
+        list_page_size: 1,
         extra: vec![(word("key"), word("value"))],
     }
 }
@@ -91,14 +101,18 @@ fn plain_description() -> provider::Description {
 #[test]
 fn adv_109_every_text_of_a_description_is_printable() {
     type Field = fn(&mut provider::Description) -> &mut String;
-    let fields: [(&str, Field); 18] = [
+    let fields: [(&str, Field); 22] = [
         ("name", |it| &mut it.name),
         ("version", |it| &mut it.version),
         ("provider-id-prefixes", |it| &mut it.provider_id_prefixes[0]),
         ("endpoint name", |it| &mut it.endpoints[0].name),
         ("purpose", |it| &mut it.endpoints[0].purpose),
         ("example-base-url", |it| &mut it.endpoints[0].example_base_url),
-        ("method", |it| &mut it.endpoints[0].allow[0].methods[0]),
+        ("header", |it| &mut it.endpoints[0].headers[0]),
+        ("parameter name", |it| &mut it.endpoints[0].parameters[0].0),
+        ("parameter value", |it| &mut it.endpoints[0].parameters[0].1),
+        ("operation", |it| &mut it.endpoints[0].allow[0].operations[0]),
+        ("node label", |it| &mut it.node_labels[0]),
         ("path", |it| &mut it.endpoints[0].allow[0].paths[0]),
         ("action", |it| &mut it.endpoints[0].allow[0].actions[0]),
         ("setting name", |it| &mut it.settings[0].name),
@@ -121,6 +135,10 @@ fn adv_109_every_text_of_a_description_is_printable() {
     }
 }
 
+fn gap(reason: String) -> machines::Gap {
+    machines::Gap { zone: None, reason }
+}
+
 fn known() -> Description {
     description::description(plain_description()).unwrap()
 }
@@ -128,7 +146,7 @@ fn known() -> Description {
 fn plain_machine() -> machines::Instance {
     machines::Instance {
         name: word("n1"),
-        provider_id: word("acme://1"),
+        provider_id: Some(word("acme://1")),
         state: machines::State::Running,
         machine_type: Some(word("small")),
         zone: Some(word("z1")),
@@ -148,7 +166,7 @@ fn adv_109_every_text_of_a_machine_and_a_page_is_printable() {
     type Field = fn(&mut machines::Instance) -> &mut String;
     let fields: [(&str, Field); 11] = [
         ("name", |it| &mut it.name),
-        ("provider-id", |it| &mut it.provider_id),
+        ("provider-id", |it| it.provider_id.as_mut().unwrap()),
         ("machine-type", |it| it.machine_type.as_mut().unwrap()),
         ("zone", |it| it.zone.as_mut().unwrap()),
         ("region", |it| it.region.as_mut().unwrap()),
@@ -169,15 +187,15 @@ fn adv_109_every_text_of_a_machine_and_a_page_is_printable() {
             Ok(it) => assert_clean(name, &it),
             Err(because) => assert_clean(name, &because),
         }
-        let page = machines::Page { instances: vec![machine; 8], next: None, incomplete: Some(forged()[1].clone()) };
+        let page = machines::Page { instances: vec![machine; 8], next: None, gaps: vec![gap(forged()[1].clone())] };
         assert_seen(name, &text, &page);
-        assert_seen("incomplete", &forged()[1], &page);
-        let Page { instances, next: _, incomplete } = instance::page(page, None, 8, &known).unwrap();
+        assert_seen("gap", &forged()[1], &page);
+        let Page { instances, next: _, gaps } = instance::page(page, None, 8, &known).unwrap();
         assert_clean(name, &instances);
-        assert_clean(name, &incomplete);
+        gaps.iter().for_each(|it| assert_clean(name, &it.reason));
     }
     for next in forged() {
-        let page = machines::Page { instances: Vec::new(), next: Some(next.clone()), incomplete: None };
+        let page = machines::Page { instances: Vec::new(), next: Some(next.clone()), gaps: Vec::new() };
         assert_seen("cursor", &next, &page);
         match instance::page(page, None, 8, &known) {
             // It goes back to the provider and nowhere else.
@@ -187,39 +205,47 @@ fn adv_109_every_text_of_a_machine_and_a_page_is_printable() {
     }
 }
 
-fn plain_standing() -> balancers::Standing {
-    balancers::Standing {
-        ingress: vec![balancers::Ingress { ip: Some(word("192.0.2.1")), hostname: Some(word("lb")), ip_mode: None }],
+fn plain_status() -> balancers::LoadBalancerStatus {
+    balancers::LoadBalancerStatus {
+        ingress: vec![balancers::Ingress {
+            ip: Some(word("192.0.2.1")),
+            hostname: Some(word("lb")),
+            ip_mode: None,
+            extra: Vec::new(),
+        }],
         memo: Some(word("lb-1")),
         annotations: vec![(word("acme.example/id"), word("1"))],
+        extra: vec![(word("key"), word("value"))],
     }
 }
 
 #[test]
 fn adv_109_every_text_about_a_load_balancer_is_printable() {
-    type Field = fn(&mut balancers::Unfinished) -> &mut String;
+    type Field = fn(&mut balancers::PendingStatus) -> &mut String;
     let fields: [(&str, Field); 6] = [
-        ("ip", |it| it.standing.ingress[0].ip.as_mut().unwrap()),
-        ("hostname", |it| it.standing.ingress[0].hostname.as_mut().unwrap()),
-        ("memo", |it| it.standing.memo.as_mut().unwrap()),
-        ("annotation key", |it| &mut it.standing.annotations[0].0),
-        ("annotation value", |it| &mut it.standing.annotations[0].1),
-        ("because", |it| &mut it.because),
+        ("ip", |it| it.status.ingress[0].ip.as_mut().unwrap()),
+        ("hostname", |it| it.status.ingress[0].hostname.as_mut().unwrap()),
+        ("memo", |it| it.status.memo.as_mut().unwrap()),
+        ("annotation key", |it| &mut it.status.annotations[0].0),
+        ("annotation value", |it| &mut it.status.annotations[0].1),
+        ("reason", |it| &mut it.wait.reason),
     ];
     let keys =
         load_balancer::Keys { read: &[], described: &[word("acme.example/id")], allowed: &[word("acme.example/id")] };
     for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
-        let mut unfinished =
-            balancers::Unfinished { standing: plain_standing(), after_milliseconds: 1, because: word("it boots") };
-        field(&mut unfinished).clone_from(&text);
-        assert_seen(name, &text, &balancers::Removal::Pending(unfinished.clone()));
-        if *name != "because" {
-            assert_seen(name, &text, &balancers::Progress::Ready(unfinished.standing.clone()));
+        let mut pending_status = balancers::PendingStatus {
+            status: plain_status(),
+            wait: shared::Pause { milliseconds: 1, reason: word("it boots") },
+        };
+        field(&mut pending_status).clone_from(&text);
+        assert_seen(name, &text, &balancers::Deletion::Pending(pending_status.clone()));
+        if *name != "reason" {
+            assert_seen(name, &text, &balancers::Progress::Ready(pending_status.status.clone()));
         }
-        let pending = balancers::Progress::Pending(unfinished);
+        let pending = balancers::Progress::Pending(pending_status);
         assert_seen(name, &text, &pending);
         match load_balancer::progress(pending, &keys) {
-            Ok(Progress::Pending(unfinished)) => assert_clean(name, &unfinished),
+            Ok(Progress::Pending(pending_status)) => assert_clean(name, &pending_status),
             Ok(other) => panic!("{name}: {other:?}"),
             Err(because) => assert_clean(name, &because),
         }
@@ -229,7 +255,7 @@ fn adv_109_every_text_about_a_load_balancer_is_printable() {
 #[test]
 fn adv_109_every_text_of_an_error_and_an_account_is_printable() {
     for text in forged() {
-        let pause = shared::Pause { milliseconds: 1, because: text.clone() };
+        let pause = shared::Pause { milliseconds: 1, reason: text.clone() };
         for it in [
             shared::Error::Invalid(text.clone()),
             shared::Error::Denied(text.clone()),
@@ -239,7 +265,7 @@ fn adv_109_every_text_of_an_error_and_an_account_is_printable() {
             assert_seen("error", &text, &it);
             let it = match error(it) {
                 Error::Invalid(it) | Error::Denied(it) | Error::Unavailable(it) => it,
-                Error::RetryAfter { after: _, because } | Error::Crashed { after: _, because } => because,
+                Error::RetryAfter { after: _, reason } | Error::Crashed { after: _, reason } => reason,
             };
             assert_clean("error", &it);
         }

@@ -1,22 +1,30 @@
 use crate::bindings::host::aerostat::cloud::http as wit;
+use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::gate::{GuestRequest, GuestResponse, Method, SendError};
 
 pub(crate) fn request(it: wit::Request) -> GuestRequest {
     GuestRequest {
         endpoint: it.endpoint,
         method: match it.method {
-            wit::Method::Get => Method::Get,
-            wit::Method::Head => Method::Head,
-            wit::Method::Post => Method::Post,
-            wit::Method::Put => Method::Put,
-            wit::Method::Patch => Method::Patch,
-            wit::Method::Delete => Method::Delete,
+            shared::Method::Get => Method::Get,
+            shared::Method::Head => Method::Head,
+            shared::Method::Post => Method::Post,
+            shared::Method::Put => Method::Put,
+            shared::Method::Patch => Method::Patch,
+            shared::Method::Delete => Method::Delete,
         },
         path: it.path,
         query: it.query,
         headers: it.headers,
-        body: it.body,
+        body: it.body.map(|it| match it {
+            wit::Body::Bytes(bytes) => bytes,
+            wit::Body::Form(pairs) => form(&pairs),
+        }),
     }
+}
+
+fn form(pairs: &[(String, String)]) -> Vec<u8> {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().into_bytes()
 }
 
 pub(crate) fn response(it: GuestResponse) -> wit::Response {

@@ -1,11 +1,11 @@
 use std::net::IpAddr;
 
-use cloud_provider::{Address, AddressKind, Description, Instance, Machine, Page, State};
+use cloud_provider::{Address, AddressKind, Description, Gap, Instance, Node, Page, State};
 
 use super::{label, nonempty};
-use crate::bindings::description::aerostat::cloud::types as wit;
+use crate::bindings::host::aerostat::cloud::types as wit;
 use crate::bindings::instances::exports::aerostat::cloud::instances::{
-    Instance as WitInstance, Page as WitPage, State as WitState,
+    Gap as WitGap, Instance as WitInstance, Page as WitPage, State as WitState,
 };
 use crate::untrusted::printable;
 
@@ -13,15 +13,19 @@ const NAME_BYTES: usize = 253;
 const PROVIDER_ID_BYTES: usize = 1 << 10;
 const ADDRESSES: usize = 64;
 const LABELS: usize = 64;
+const GAPS: usize = 64;
+/// The bytes of all keys and values together.
+const EXTRA_BYTES: usize = 1 << 10;
 const CURSOR_BYTES: usize = 4 << 10;
 const TEXT_BYTES: usize = 1 << 10;
 /// How many unusable machines a page names.
 const NAMED: usize = 3;
 
 /// What a guest is told of a node: of its labels only those that `node_labels` names.
-pub(crate) fn node(it: &Machine, node_labels: &[String]) -> wit::Node {
+pub(crate) fn node(it: &Node, node_labels: &[String]) -> wit::Node {
     wit::Node {
         name: it.name.clone(),
+        uid: it.uid.clone(),
         provider_id: it.provider_id.clone(),
         addresses: it
             .addresses
@@ -31,7 +35,7 @@ pub(crate) fn node(it: &Machine, node_labels: &[String]) -> wit::Node {
         zone: it.zone.clone(),
         region: it.region.clone(),
         labels: it.labels.iter().filter(|(key, _)| node_labels.contains(key)).cloned().collect(),
-        extra: Vec::new(),
+        extra: it.extra.clone(),
     }
 }
 
@@ -46,7 +50,10 @@ pub(crate) fn instance(it: WitInstance, description: &Description) -> Result<Ins
 /// A machine that is unusable is left out, and makes the page incomplete: one strange machine in an account must not
 /// hide all others.
 pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &Description) -> Result<Page, String> {
-    let WitPage { instances: machines, next, incomplete } = it;
+    let WitPage { instances: machines, next, gaps } = it;
+    if gaps.len() > GAPS {
+        return Err(format!("a page has {} gaps, more than {GAPS}", gaps.len()));
+    }
     if machines.len() > limit as usize {
         return Err(format!("a page has {} machines, and {limit} were asked for", machines.len()));
     }
@@ -58,7 +65,8 @@ pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &
     if next.is_some() && next.as_deref() == cursor {
         return Err("a page names itself as the next one".into());
     }
-    let mut reasons: Vec<String> = nonempty(incomplete).map(|it| printable(&it, TEXT_BYTES)).into_iter().collect();
+    let mut gaps = gaps.into_iter().map(gap).collect::<Result<Vec<_>, _>>()?;
+    let mut reasons = Vec::new();
     let mut unusable = 0;
     let mut instances = Vec::with_capacity(machines.len());
     for it in machines {
@@ -75,7 +83,16 @@ pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &
     if unusable > NAMED {
         reasons.push(format!("{} more machines are unusable", unusable - NAMED));
     }
-    Ok(Page { instances, next, incomplete: nonempty(Some(reasons.join("; "))) })
+    if !reasons.is_empty() {
+        gaps.push(Gap { zone: None, reason: reasons.join("; ") });
+    }
+    Ok(Page { instances, next, gaps })
+}
+
+fn gap(it: WitGap) -> Result<Gap, String> {
+    let WitGap { zone, reason } = it;
+    let reason = nonempty(Some(printable(&reason, TEXT_BYTES))).unwrap_or_else(|| "the provider gave no reason".into());
+    Ok(Gap { zone: label_value("gap's zone", zone)?, reason })
 }
 
 fn checked(it: WitInstance, description: &Description) -> Result<Instance, String> {
@@ -90,8 +107,7 @@ fn checked(it: WitInstance, description: &Description) -> Result<Instance, Strin
         labels,
         // For a controller that this release does not have.
         pod_cidrs: _,
-        // Nothing of it is known to this host.
-        extra: _,
+        extra,
     } = it;
     if name.len() > NAME_BYTES || name.chars().any(char::is_control) {
         return Err(format!("its name is longer than {NAME_BYTES} bytes, or has control characters"));
@@ -111,7 +127,7 @@ fn checked(it: WitInstance, description: &Description) -> Result<Instance, Strin
     Ok(Instance {
         // A name with an escape in it is the name of no node. The machine still is there, and found by its provider id.
         name: printable(&name, NAME_BYTES),
-        provider_id: nonempty(Some(id)).map(|it| provider_id(it, description)).transpose()?,
+        provider_id: nonempty(id).map(|it| provider_id(it, description)).transpose()?,
         state: match state {
             WitState::Running => State::Running,
             WitState::Stopped => State::Stopped,
@@ -121,6 +137,7 @@ fn checked(it: WitInstance, description: &Description) -> Result<Instance, Strin
         region: label_value("region", region)?,
         addresses: addresses.into_iter().map(address).collect::<Result<_, _>>()?,
         labels,
+        extra: self::extra(extra)?,
     })
 }
 
@@ -134,6 +151,14 @@ fn provider_id(id: String, description: &Description) -> Result<String, String> 
         return Err(format!("its provider id {printed:?} is not up to {PROVIDER_ID_BYTES} visible ASCII characters"));
     }
     Ok(id)
+}
+
+/// It goes back to the provider with the node, and nowhere else.
+fn extra(pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
+    match pairs.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() {
+        0..=EXTRA_BYTES => Ok(pairs),
+        bytes => Err(format!("its extra has {bytes} bytes, more than {EXTRA_BYTES}")),
+    }
 }
 
 /// These become values of node labels, where Kubernetes would refuse anything else, and with it the whole node.

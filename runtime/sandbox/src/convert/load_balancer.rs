@@ -2,11 +2,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use cloud_provider::{
-    Ingress, IpFamily, IpMode, LoadBalancer, Owner, Port, Progress, Protocol, Removal, Standing, Traffic, Unfinished,
+    Deletion, ExternalTrafficPolicy, Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancerStatus, Owner, PendingStatus,
+    Port, Progress, Protocol,
 };
 
 use super::{instance, label, nonempty};
-use crate::bindings::description::aerostat::cloud::types as shared;
+use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
 use crate::untrusted::{is_printable, printable};
 
@@ -28,35 +29,35 @@ pub(crate) struct Keys<'a> {
     pub(crate) allowed: &'a [String],
 }
 
-/// What a guest is told of a Service: of its annotations only those that the provider describes, of the nodes' labels
+/// What a guest sees of a Service: of its annotations only those that the provider describes, of the nodes' labels
 /// only those that `node_labels` names.
-pub(crate) fn wish(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -> wit::LoadBalancer {
+pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -> wit::LoadBalancer {
     let Owner { cluster, namespace, name, uid } = it.owner.clone();
     let is_read = |key: &str| keys.read.iter().any(|it| it.key == key);
     wit::LoadBalancer {
         name: it.name.clone(),
         owner: wit::Owner { cluster, namespace, name, uid },
         memo: it.memo.clone(),
-        current: it.current.iter().map(ingress_to_wit).collect(),
-        class: it.class.clone(),
+        current_ingress: it.current_ingress.iter().map(ingress_to_wit).collect(),
+        load_balancer_class: it.load_balancer_class.clone(),
         ports: it.ports.iter().map(port).collect(),
         nodes: it.nodes.iter().map(|it| instance::node(it, node_labels)).collect(),
         annotations: it.annotations.iter().filter(|(key, _)| is_read(key)).cloned().collect(),
         source_ranges: it.source_ranges.clone(),
-        families: it
-            .families
+        ip_families: it
+            .ip_families
             .iter()
             .map(|it| match it {
                 IpFamily::Ipv4 => shared::IpFamily::Ipv4,
                 IpFamily::Ipv6 => shared::IpFamily::Ipv6,
             })
             .collect(),
-        address: it.address.clone(),
-        traffic: match it.traffic {
-            Traffic::Cluster => wit::Traffic::Cluster,
-            Traffic::Local(port) => wit::Traffic::Local(port),
+        load_balancer_ip: it.load_balancer_ip.clone(),
+        external_traffic_policy: match it.external_traffic_policy {
+            ExternalTrafficPolicy::Cluster => wit::ExternalTrafficPolicy::Cluster,
+            ExternalTrafficPolicy::Local(port) => wit::ExternalTrafficPolicy::Local(port),
         },
-        affinity: it.affinity,
+        client_ip_affinity_seconds: it.client_ip_affinity_seconds,
         extra: Vec::new(),
     }
 }
@@ -64,17 +65,22 @@ pub(crate) fn wish(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -
 /// Where an `ensure` stands, or a sentence on what is wrong with the answer.
 pub(crate) fn progress(it: wit::Progress, keys: &Keys<'_>) -> Result<Progress, String> {
     Ok(match it {
-        wit::Progress::Ready(it) => Progress::Ready(standing(it, keys)?),
-        wit::Progress::Pending(it) => Progress::Pending(unfinished(it, keys)?),
-        wit::Progress::Elsewhere => Progress::Elsewhere,
+        wit::Progress::Ready(it) => Progress::Ready(status(it, keys)?),
+        wit::Progress::Pending(it) => Progress::Pending(pending(it, keys)?),
+        wit::Progress::Failed(it) => {
+            let wit::FailedStatus { status, error } = it;
+            Progress::Failed(self::status(status, keys)?, super::error(error))
+        }
+        wit::Progress::NotManaged => Progress::NotManaged,
     })
 }
 
 /// Where a `delete` stands, or a sentence on what is wrong with the answer.
-pub(crate) fn removal(it: wit::Removal, keys: &Keys<'_>) -> Result<Removal, String> {
+pub(crate) fn deletion(it: wit::Deletion, keys: &Keys<'_>) -> Result<Deletion, String> {
     Ok(match it {
-        wit::Removal::Done => Removal::Done,
-        wit::Removal::Pending(it) => Removal::Pending(unfinished(it, keys)?),
+        wit::Deletion::Done => Deletion::Done,
+        wit::Deletion::Kept(reason) => Deletion::Kept(printable(&reason, TEXT_BYTES)),
+        wit::Deletion::Pending(it) => Deletion::Pending(pending(it, keys)?),
     })
 }
 
@@ -100,21 +106,28 @@ fn ingress_to_wit(it: &Ingress) -> wit::Ingress {
             IpMode::Vip => wit::IpMode::Vip,
             IpMode::Proxy => wit::IpMode::Proxy,
         }),
+        extra: Vec::new(),
     }
 }
 
-fn unfinished(it: wit::Unfinished, keys: &Keys<'_>) -> Result<Unfinished, String> {
-    let wit::Unfinished { standing, after_milliseconds, because } = it;
-    let after = Duration::from_millis(after_milliseconds.into());
-    Ok(Unfinished {
-        standing: self::standing(standing, keys)?,
+fn pending(it: wit::PendingStatus, keys: &Keys<'_>) -> Result<PendingStatus, String> {
+    let wit::PendingStatus { status, wait: shared::Pause { milliseconds, reason } } = it;
+    let after = Duration::from_millis(milliseconds.into());
+    Ok(PendingStatus {
+        status: self::status(status, keys)?,
         after: after.min(LONGEST_WAIT),
-        because: printable(&because, TEXT_BYTES),
+        reason: printable(&reason, TEXT_BYTES),
     })
 }
 
-fn standing(it: wit::Standing, keys: &Keys<'_>) -> Result<Standing, String> {
-    let wit::Standing { ingress: places, memo, annotations: wanted } = it;
+fn status(it: wit::LoadBalancerStatus, keys: &Keys<'_>) -> Result<LoadBalancerStatus, String> {
+    let wit::LoadBalancerStatus {
+        ingress: places,
+        memo,
+        annotations: wanted,
+        // Nothing of it is known to this host.
+        extra: _,
+    } = it;
     if places.len() > INGRESS {
         return Err(format!("the load balancer has {} addresses, more than {INGRESS}", places.len()));
     }
@@ -152,12 +165,18 @@ fn standing(it: wit::Standing, keys: &Keys<'_>) -> Result<Standing, String> {
             annotations.push((key, value));
         }
     }
-    Ok(Standing { ingress: places.into_iter().map(ingress).collect::<Result<_, _>>()?, memo, annotations })
+    Ok(LoadBalancerStatus { ingress: places.into_iter().map(ingress).collect::<Result<_, _>>()?, memo, annotations })
 }
 
 /// Kubernetes would refuse anything else, and with it the whole status.
 fn ingress(it: wit::Ingress) -> Result<Ingress, String> {
-    let wit::Ingress { ip, hostname, ip_mode } = it;
+    let wit::Ingress {
+        ip,
+        hostname,
+        ip_mode,
+        // Nothing of it is known to this host.
+        extra: _,
+    } = it;
     let (ip, hostname) = (nonempty(ip), nonempty(hostname));
     if let Some(ip) = ip.as_ref().filter(|it| it.parse::<IpAddr>().is_err()) {
         return Err(format!("the load balancer's address {:?} is no IP address", printable(ip, 128)));

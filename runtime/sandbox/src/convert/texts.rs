@@ -3,9 +3,9 @@
 //! The records are written out in full, without `..`: a new field in `wit/` does not compile until it is decided whether
 //! it holds text.
 
-use cloud_provider::Notice;
+use cloud_provider::Event;
 
-use crate::bindings::description::aerostat::cloud::types as shared;
+use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::bindings::instances::exports::aerostat::cloud::instances as machines;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as balancers;
 
@@ -75,16 +75,18 @@ macro_rules! texts {
 pub(crate) use texts;
 
 texts! {
-    shared::Pause { because; without milliseconds }
+    shared::Pause { reason; without milliseconds }
     shared::Address { value; without kind }
-    machines::Page { instances, next, incomplete }
+    machines::Page { instances, next, gaps }
+    machines::Gap { zone, reason }
     machines::Instance {
         name, provider_id, machine_type, zone, region, addresses, labels, pod_cidrs, extra; without state
     }
-    balancers::Unfinished { standing, because; without after_milliseconds }
-    balancers::Standing { ingress, memo, annotations }
-    balancers::Ingress { ip, hostname; without ip_mode }
-    Notice { about, reason, message; without severity }
+    balancers::PendingStatus { status, wait }
+    balancers::FailedStatus { status, error }
+    balancers::LoadBalancerStatus { ingress, memo, annotations, extra }
+    balancers::Ingress { ip, hostname, extra; without ip_mode }
+    Event { about, reason, message; without kind }
 }
 
 impl Texts for shared::Error {
@@ -99,18 +101,20 @@ impl Texts for shared::Error {
 impl Texts for balancers::Progress {
     fn each(&self, visit: &mut dyn FnMut(&str)) {
         match self {
-            Self::Ready(standing) => standing.each(visit),
-            Self::Pending(unfinished) => unfinished.each(visit),
-            Self::Elsewhere => {}
+            Self::Ready(status) => status.each(visit),
+            Self::Pending(pending) => pending.each(visit),
+            Self::Failed(failed) => failed.each(visit),
+            Self::NotManaged => {}
         }
     }
 }
 
-impl Texts for balancers::Removal {
+impl Texts for balancers::Deletion {
     fn each(&self, visit: &mut dyn FnMut(&str)) {
         match self {
             Self::Done => {}
-            Self::Pending(unfinished) => unfinished.each(visit),
+            Self::Pending(pending) => pending.each(visit),
+            Self::Kept(reason) => reason.each(visit),
         }
     }
 }

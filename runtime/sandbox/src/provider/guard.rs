@@ -71,7 +71,7 @@ impl Guard {
             }
         };
         let because = self.because.borrow().clone().unwrap_or_else(|| "it is being probed".to_owned());
-        Err(Error::RetryAfter { after: wait, because: format!("provider {}: {because}", self.provider) })
+        Err(Error::RetryAfter { after: wait, reason: format!("provider {}: {because}", self.provider) })
     }
 
     /// A call that passed has returned.
@@ -130,12 +130,12 @@ impl Guard {
         let (after, text) = quarantine.set_aside(Instant::now(), &object.key);
         let (first, longest) = (quarantine.first().as_secs_f64(), quarantine.longest().as_secs_f64());
         let Object { name, next, .. } = object;
-        let because = format!(
+        let reason = format!(
             "provider {}: {text}. Only {name} is set aside: tried again after {first} s, and if it crashes again after \
              longer pauses of up to {longest} s. Next step: {next}",
             self.provider
         );
-        Error::Crashed { after, because }
+        Error::Crashed { after, reason }
     }
 
     fn quarantined(&self, pause: Duration, last: &str) {

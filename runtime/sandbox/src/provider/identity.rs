@@ -8,7 +8,7 @@ use wasmtime::Store;
 use super::Loaded;
 use super::guard::Subject;
 use crate::bindings::description::ProvidesDescriptionPre;
-use crate::bindings::description::aerostat::cloud::types::Error as WitError;
+use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::call::{Function, State};
 use crate::convert;
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Instance, Instances, Machine, NoticeList, Page, Reply, Result};
+use cloud_provider::{EventList, Instance, Instances, Node, Page, Reply, Result};
 use futures::FutureExt as _;
 use tokio::task::JoinSet;
 use wasmtime::Store;
@@ -9,7 +9,7 @@ use wasmtime::Store;
 use super::guard::Subject;
 use super::object::Object;
 use super::{Loaded, Stopped};
-use crate::bindings::description::aerostat::cloud::types::Error as WitError;
+use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
 use crate::call::{Function, State};
@@ -27,20 +27,20 @@ pub(super) struct Guest {
 
 #[async_trait]
 impl Instances for Guest {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Answers> {
-        let batch = self.loaded.description.get_batch as usize;
+    async fn get(&self, nodes: &[Node]) -> Reply<Answers> {
+        let batch = self.loaded.description.get_batch_size as usize;
         let calls = nodes.chunks(batch).map(|nodes| {
             let (guest, nodes) = (self.clone(), nodes.to_vec());
-            async move { guest.get_batch(&nodes).await }
+            async move { guest.get_chunk(&nodes).await }
         });
         side_by_side(&self.loaded.calls.provider, calls).await
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
         let description = &self.loaded.description;
-        let limit = limit.clamp(1, description.list_page);
+        let limit = limit.clamp(1, description.list_page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
-        let Reply { answer, notices } = self
+        let Reply { answer, events } = self
             .loaded
             .call(Function::List, Subject::Nothing, |store| {
                 async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
@@ -50,7 +50,7 @@ impl Instances for Guest {
             convert::instance::page(page, cursor.as_deref(), limit, description)
                 .map_err(|because| self.loaded.unusable(Function::List, &because))
         });
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 }
 
@@ -59,14 +59,14 @@ impl Guest {
     ///
     /// Nodes that are set aside are left out. If the call crashes, each node is asked about alone: one node over which the
     /// provider crashes must not stand for the others.
-    async fn get_batch(&self, nodes: &[Machine]) -> Reply<Answers> {
+    async fn get_chunk(&self, nodes: &[Node]) -> Reply<Answers> {
         if let [node] = nodes {
             return self.get_one(node).await;
         }
         let errors: Vec<_> = nodes.iter().map(|it| self.loaded.guard.is_set_aside(&Object::node(it))).collect();
         let asked: Vec<_> =
             nodes.iter().zip(&errors).filter(|(_, error)| error.is_none()).map(|(node, _)| node.clone()).collect();
-        let Reply { answer, notices } = match &asked[..] {
+        let Reply { answer, events } = match &asked[..] {
             [] => Reply::from(Vec::new()),
             [node] => self.get_one(node).await,
             several => self.get_several(several).await,
@@ -74,38 +74,38 @@ impl Guest {
         let mut answers = answer.into_iter();
         let missing = || Err(self.loaded.unusable(Function::Get, "a node is missing"));
         let answer = errors.into_iter().map(|it| it.map_or_else(|| answers.next().unwrap_or_else(missing), Err));
-        Reply { answer: answer.collect(), notices }
+        Reply { answer: answer.collect(), events }
     }
 
-    async fn get_one(&self, node: &Machine) -> Reply<Answers> {
+    async fn get_one(&self, node: &Node) -> Reply<Answers> {
         let object = Object::node(node);
-        let Reply { answer, notices } = self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
-        Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), notices }
+        let Reply { answer, events } = self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
+        Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events }
     }
 
-    async fn get_several(&self, nodes: &[Machine]) -> Reply<Answers> {
-        let Reply { answer, mut notices } = self.ask_about(nodes, Subject::Several).await;
+    async fn get_several(&self, nodes: &[Node]) -> Reply<Answers> {
+        let Reply { answer, mut events } = self.ask_about(nodes, Subject::Several).await;
         match answer {
-            Ok(answer) => Reply { answer, notices },
+            Ok(answer) => Reply { answer, events },
             Err(Stopped { crashed: true, .. }) => {
                 let each = nodes.iter().cloned().map(|node| {
                     let guest = self.clone();
                     async move { guest.get_one(&node).await }
                 });
                 let each = side_by_side(&self.loaded.calls.provider, each).await;
-                notices.extend(each.notices);
-                Reply { answer: each.answer, notices }
+                events.extend(each.events);
+                Reply { answer: each.answer, events }
             }
-            Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); nodes.len()], notices },
+            Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); nodes.len()], events },
         }
     }
 
     /// One call of `get`.
-    async fn ask_about(&self, nodes: &[Machine], subject: Subject<'_>) -> Reply<Result<Answers, Stopped>> {
+    async fn ask_about(&self, nodes: &[Node], subject: Subject<'_>) -> Reply<Result<Answers, Stopped>> {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
-        let Reply { answer, notices } = self
+        let Reply { answer, events } = self
             .loaded
             .attempt(Function::Get, subject, |store| {
                 Box::pin(async move {
@@ -129,7 +129,7 @@ impl Guest {
             });
             answers.collect()
         });
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 }
 
@@ -156,18 +156,18 @@ where
     }
     let mut replies = tasks.join_all().await;
     replies.sort_unstable_by_key(|(position, _)| *position);
-    let (mut answer, mut notices) = (Vec::new(), NoticeList::default());
+    let (mut answer, mut events) = (Vec::new(), EventList::default());
     for (_, reply) in replies {
         answer.extend(reply.answer);
-        notices.add(reply.notices);
+        events.add(reply.events);
     }
-    if notices.dropped() > 0 {
+    if events.dropped() > 0 {
         tracing::warn!(
             provider,
-            dropped = notices.dropped(),
+            dropped = events.dropped(),
             "events of the provider are left out: one question about many nodes may bring {} of them",
-            NoticeList::MOST
+            EventList::MOST
         );
     }
-    Reply { answer, notices: notices.into_vec() }
+    Reply { answer, events: events.into_vec() }
 }

@@ -10,8 +10,8 @@ use wasmtime::component::Component;
 use super::guard::Guard;
 use super::{Loaded, ProviderSettings};
 use crate::bindings::description::ProvidesDescriptionPre;
-use crate::bindings::description::aerostat::cloud::types::Error;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
+use crate::bindings::host::aerostat::cloud::types::Error;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Calls, Capability, Crash, Function, Permit, State, is_inert, linker};
@@ -32,7 +32,7 @@ const OFFERED: [&str; 5] = [
     "aerostat:cloud/config",
     "aerostat:cloud/http",
     "aerostat:cloud/log",
-    "aerostat:cloud/notices",
+    "aerostat:cloud/events",
     "aerostat:cloud/types",
 ];
 

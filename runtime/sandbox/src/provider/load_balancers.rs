@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{LoadBalancer, LoadBalancers, Progress, Removal, Reply, Result};
+use cloud_provider::{Deletion, LoadBalancer, LoadBalancers, Progress, Reply, Result};
 
 use super::Loaded;
 use super::guard::Subject;
@@ -21,8 +21,8 @@ pub(super) struct Guest {
 impl LoadBalancers for Guest {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
         let keys = self.keys();
-        let (pre, wish) = (self.pre.clone(), convert::load_balancer::wish(desired, &self.loaded.node_labels, &keys));
-        let Reply { answer, notices } = self
+        let (pre, wish) = (self.pre.clone(), convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys));
+        let Reply { answer, events } = self
             .loaded
             .call(Function::Ensure, Subject::One(&Object::ensured(desired)), |store| {
                 Box::pin(async move {
@@ -35,13 +35,14 @@ impl LoadBalancers for Guest {
             convert::load_balancer::progress(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Removal>> {
+    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let keys = self.keys();
-        let (pre, wish) = (self.pre.clone(), convert::load_balancer::wish(unwanted, &self.loaded.node_labels, &keys));
-        let Reply { answer, notices } = self
+        let (pre, wish) =
+            (self.pre.clone(), convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys));
+        let Reply { answer, events } = self
             .loaded
             .call(Function::Delete, Subject::One(&Object::deleted(unwanted)), |store| {
                 Box::pin(async move {
@@ -51,10 +52,10 @@ impl LoadBalancers for Guest {
             })
             .await;
         let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
-            convert::load_balancer::removal(it, &keys)
+            convert::load_balancer::deletion(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Delete, &because))
         });
-        Reply { answer, notices }
+        Reply { answer, events }
     }
 }
 

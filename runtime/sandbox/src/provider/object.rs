@@ -1,4 +1,4 @@
-use cloud_provider::{LoadBalancer, Machine};
+use cloud_provider::{LoadBalancer, Node};
 
 use super::quarantine::Key;
 use crate::call::Function;
@@ -15,7 +15,7 @@ pub(super) struct Object {
 
 impl Object {
     /// A node: its kubelet writes what a provider sees of it.
-    pub(super) fn node(machine: &Machine) -> Self {
+    pub(super) fn node(machine: &Node) -> Self {
         Self {
             key: (Function::Get, machine.name.clone()),
             name: format!("node {}", machine.name),

@@ -1,6 +1,6 @@
 //! Text that would be a line of its own in the host's log.
 
-use aerostat_sdk::{Annotation, Description, Endpoint, Error, Instance, Node, Setting, log, notices};
+use aerostat_sdk::{Annotation, Description, Endpoint, Error, Instance, Method, Node, Setting, events, log};
 
 use crate::{Answer, honest};
 
@@ -16,7 +16,7 @@ fn line() -> String {
 /// A description that has it wherever it is not refused.
 pub(crate) fn description(mut description: Description) -> Description {
     description.version = line();
-    description.endpoints.push(Endpoint::new("api", line(), line()).allow(["GET"], ["/forged"], [&*line()]));
+    description.endpoints.push(Endpoint::new("api", line(), line()).allow([Method::Get], ["/forged"], [&*line()]));
     description.settings.push(Setting::optional("forged", line()).default(line()));
     description.annotations.push(Annotation::new("hostile.example/forged", line(), line()));
     description
@@ -34,9 +34,9 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
             Err(Error::Invalid("logged".to_owned()))
         }
         "event" => {
-            notices::warning(None, "Forged", &line());
-            notices::warning(None, &line(), "reason");
-            notices::warning(Some(&line()), "Forged", "about");
+            events::warning(None, "Forged", &line());
+            events::warning(None, &line(), "reason");
+            events::warning(Some(&line()), "Forged", "about");
             Err(Error::Invalid("told".to_owned()))
         }
         "panic" => panic!("{}", line()),

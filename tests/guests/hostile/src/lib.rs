@@ -12,8 +12,8 @@ mod wasi;
 mod writes;
 
 use aerostat_sdk::{
-    Address, Annotation, Description, Endpoint, Error, Instance, Instances, LoadBalancer, LoadBalancers, Node, Page,
-    Progress, Provider, Removal, Result, Setting, settings,
+    Address, Annotation, Deletion, Description, Endpoint, Error, Instance, Instances, LoadBalancer, LoadBalancers,
+    Node, Page, Progress, Provider, Result, Setting, settings,
 };
 
 struct Hostile;
@@ -47,7 +47,7 @@ impl Provider for Hostile {
         if let Some(setting) = settings::find::<String>("requires")? {
             description = description.setting(Setting::required(setting, "Whatever it is."));
         }
-        let description = description.get_batch(settings::find("get-batch")?.unwrap_or(1));
+        let description = description.get_batch_size(settings::find("get-batch")?.unwrap_or(1));
         match settings::find::<String>("describe")?.as_deref() {
             Some("forged") => Ok(forged::description(description)),
             Some("greedy") => Ok(description.provider_id_prefix("digitalocean://")),
@@ -100,7 +100,7 @@ impl LoadBalancers for Hostile {
         writes::ensure(desired).unwrap_or_else(|| load_balancers::ensure(desired))
     }
 
-    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         load_balancers::delete(unwanted)
     }
 }

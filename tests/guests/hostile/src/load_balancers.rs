@@ -2,40 +2,40 @@
 
 use std::time::Duration;
 
-use aerostat_sdk::{Ingress, IpMode, LoadBalancer, Node, Progress, Removal, Result, Standing};
+use aerostat_sdk::{Deletion, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Node, Progress, Result};
 
 use crate::{commit, report};
 
 /// What `ensure` answers; other names than the ones here are crimes against nodes.
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-    let standing = Standing::new([Ingress::ip("192.0.2.1")]);
-    let at = |ingress: Ingress| Ok(Progress::Ready(Standing::new([ingress])));
+    let status = LoadBalancerStatus::new([Ingress::ip("192.0.2.1")]);
+    let at = |ingress: Ingress| Ok(Progress::Ready(LoadBalancerStatus::new([ingress])));
     match desired.owner.name.as_str() {
-        "long-memo" => Ok(Progress::Ready(standing.memo("x".repeat(1025)))),
-        "foreign-annotation" => Ok(Progress::Ready(standing.annotation("kubernetes.io/ingress.class", "mine"))),
-        "annotations" => Ok(Progress::Ready(
-            standing.annotation("hostile.example/id", "7").annotation("hostile.example/kind", "evil"),
-        )),
-        "forged-memo" => Ok(Progress::Ready(standing.memo("lb-1\n\u{202e}"))),
-        "forged-annotation" => Ok(Progress::Ready(standing.annotation("hostile.example/id", "7\n\u{1b}[2J"))),
+        "long-memo" => Ok(Progress::Ready(status.memo("x".repeat(1025)))),
+        "foreign-annotation" => Ok(Progress::Ready(status.annotation("kubernetes.io/ingress.class", "mine"))),
+        "annotations" => {
+            Ok(Progress::Ready(status.annotation("hostile.example/id", "7").annotation("hostile.example/kind", "evil")))
+        }
+        "forged-memo" => Ok(Progress::Ready(status.memo("lb-1\n\u{202e}"))),
+        "forged-annotation" => Ok(Progress::Ready(status.annotation("hostile.example/id", "7\n\u{1b}[2J"))),
         "ip-that-is-none" => at(Ingress::ip("192.0.2.1\nevil")),
         "name-that-is-none" => at(Ingress::hostname("LB_1")),
-        "nowhere" => at(Ingress { ip: None, hostname: None, ip_mode: Some(IpMode::Vip) }),
-        "everywhere" => Ok(Progress::Ready(Standing::new((0..1000).map(|_| Ingress::ip("192.0.2.1"))))),
-        "impatient" => Ok(Progress::pending(standing, Duration::ZERO, "now\nnow")),
-        "patient" => Ok(Progress::pending(standing, Duration::MAX, "x".repeat(1 << 20))),
-        "elsewhere" => Ok(Progress::Elsewhere),
+        "nowhere" => at(Ingress { ip: None, hostname: None, ip_mode: Some(IpMode::Vip), extra: Vec::new() }),
+        "everywhere" => Ok(Progress::Ready(LoadBalancerStatus::new((0..1000).map(|_| Ingress::ip("192.0.2.1"))))),
+        "impatient" => Ok(Progress::pending(status, Duration::ZERO, "now\nnow")),
+        "patient" => Ok(Progress::pending(status, Duration::MAX, "x".repeat(1 << 20))),
+        "elsewhere" => Ok(Progress::NotManaged),
         "see-service" => {
-            report(format_args!("{:?} {:?}", desired.annotations, desired.memo)).map(|_| Progress::Elsewhere)
+            report(format_args!("{:?} {:?}", desired.annotations, desired.memo)).map(|_| Progress::NotManaged)
         }
-        crime => commit(&Node::named(crime)).map(|_| Progress::Ready(standing)),
+        crime => commit(&Node::named(crime)).map(|_| Progress::Ready(status)),
     }
 }
 
 /// What `delete` answers.
-pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
     match unwanted.owner.name.as_str() {
-        "long-memo" => Ok(Removal::pending(Standing::new([]).memo("x".repeat(1025)), Duration::ZERO, "")),
-        crime => commit(&Node::named(crime)).map(|_| Removal::Done),
+        "long-memo" => Ok(Deletion::pending(LoadBalancerStatus::new([]).memo("x".repeat(1025)), Duration::ZERO, "")),
+        crime => commit(&Node::named(crime)).map(|_| Deletion::Done),
     }
 }

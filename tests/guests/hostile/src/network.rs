@@ -1,7 +1,7 @@
 //! Crimes against the network: whatever request a test thinks of. The node's name is the request, as JSON.
 
-use aerostat_sdk::Node;
-use aerostat_sdk::bindings::host::aerostat::cloud::http::{Error, Method, Request, Response, send};
+use aerostat_sdk::bindings::host::aerostat::cloud::http::{Body, Error, Request, Response, send};
+use aerostat_sdk::{Method, Node};
 use serde::{Deserialize, Serialize};
 
 use crate::{Answer, report};
@@ -42,7 +42,7 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         path: crime.path,
         query: crime.query,
         headers: crime.headers,
-        body: crime.body.map(String::into_bytes),
+        body: crime.body.map(|it| Body::Bytes(it.into_bytes())),
     };
     let mut outcome = None;
     for _ in 0..crime.times {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
 use std::{env, fs, thread};
 
-use aerostat_sdk::{Address, Error, Instance, Node, http, log, notices};
+use aerostat_sdk::{Address, Error, Instance, Node, events, http, log};
 
 use crate::wasi::{monotonic_clock, random};
 use crate::{Answer, honest, report};
@@ -34,7 +34,7 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         ("log-flood", _) => log_flood(),
         ("log-escapes", _) => log_escapes(),
         ("print-flood", _) => print_flood(),
-        ("many-notices", _) => many_notices(),
+        ("many-events", _) => many_events(),
         ("clock", _) => clock(),
         ("randomness", _) => randomness(),
         ("random-bytes", count) => random_bytes(count.parse().unwrap_or(0)),
@@ -127,12 +127,12 @@ fn print_flood() -> Answer {
     report("printed")
 }
 
-fn many_notices() -> Answer {
+fn many_events() -> Answer {
     for number in 0..10_000 {
-        notices::warning(None, "Noise", &format!("{number} \n{}", "x".repeat(1 << 10)));
-        notices::warning(None, "Echo", "the same");
+        events::warning(None, "Noise", &format!("{number} \n{}", "x".repeat(1 << 10)));
+        events::warning(None, "Echo", "the same");
     }
-    notices::warning(Some("aws:///i-1"), "Foreign", "about a machine of another cloud");
+    events::warning(Some("aws:///i-1"), "Foreign", "about a machine of another cloud");
     report("noted")
 }
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use aerostat_sdk::bindings::host::aerostat::cloud::http::{Method, Request, send};
-use aerostat_sdk::{LoadBalancer, Progress, Result, Standing, http};
+use aerostat_sdk::bindings::host::aerostat::cloud::http::{Body, Request, send};
+use aerostat_sdk::{LoadBalancer, LoadBalancerStatus, Method, Progress, Result, http};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Option<Result<Progress>> {
     Some(done.map(|()| {
         // Another memo and another address each time, as if something had happened.
         let memo = desired.memo.as_deref().and_then(|it| it.parse::<u32>().ok()).unwrap_or_default() + 1;
-        let standing = Standing::new([]).memo(memo.to_string());
+        let standing = LoadBalancerStatus::new([]).memo(memo.to_string());
         Progress::pending(standing, Duration::ZERO, "there is more to do")
     }))
 }
@@ -65,6 +65,6 @@ fn write(method: Method, path: &[&str], body: Option<&Value>) {
         path: path.iter().map(|&it| it.to_owned()).collect(),
         query: Vec::new(),
         headers: headers.into_iter().collect(),
-        body: body.map(|it| it.to_string().into_bytes()),
+        body: body.map(|it| Body::Bytes(it.to_string().into_bytes())),
     });
 }

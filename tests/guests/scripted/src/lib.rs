@@ -8,7 +8,7 @@ mod machines;
 
 use std::time::Duration;
 
-use aerostat_sdk::{Annotation, Description, Endpoint, Error, Provider, Result, Setting, settings};
+use aerostat_sdk::{Annotation, Description, Endpoint, Error, Method, Provider, Result, Setting, settings};
 use serde::Deserialize;
 
 const ENDPOINT: &str = "script";
@@ -21,16 +21,16 @@ aerostat_sdk::export!(Scripted: Provider, Instances, LoadBalancers);
 impl Provider for Scripted {
     fn describe() -> Result<Description> {
         let script = Endpoint::new(ENDPOINT, "the script", "http://127.0.0.1:8080")
-            .allow(["GET"], ["/machines", "/machines/*"], [])
-            .allow(["PUT", "DELETE"], ["/load-balancers/*/*"], []);
-        let list_page = Setting::optional("listPage", "Machines in one page of a list.").default("100");
+            .allow([Method::Get], ["/machines", "/machines/*"], [])
+            .allow([Method::Put, Method::Delete], ["/load-balancers/*/*"], []);
+        let list_page_size = Setting::optional("listPage", "Machines in one page of a list.").default("100");
         let annotations = Setting::optional("annotations", "Keys of Service annotations that are read, with commas.");
         let mut description = Description::new("fakecloud", "1.0.0")
             .provider_id_prefix("fakecloud://")
             .endpoint(script)
-            .setting(list_page)
+            .setting(list_page_size)
             .setting(annotations)
-            .list_page(settings::find("listPage")?.unwrap_or(100));
+            .list_page_size(settings::find("listPage")?.unwrap_or(100));
         let keys: String = settings::find("annotations")?.unwrap_or_default();
         for key in keys.split(',').filter(|key| !key.is_empty()) {
             description = description.annotation(Annotation::new(key, "anything", "A part of the wish."));

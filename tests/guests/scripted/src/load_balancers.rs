@@ -1,7 +1,7 @@
 //! The script's load balancers.
 
 use aerostat_sdk::{
-    Error, Ingress, IpMode, LoadBalancer, LoadBalancers, Node, Progress, Removal, Result, Standing, http,
+    Deletion, Error, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, LoadBalancers, Node, Progress, Result, http,
 };
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +9,19 @@ use crate::{Answer, ENDPOINT, Scripted};
 
 impl LoadBalancers for Scripted {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        let request = http::put(ENDPOINT, path(desired)).json(&Wish::of(desired));
+        let request = http::put(ENDPOINT, path(desired)).json(&Desired::of(desired));
         match request.send()?.json::<Answer<Progressed>>()?.told()? {
             Progressed::Ready { ingress } => {
                 let ingress = ingress.into_iter().map(Place::ingress).collect::<Result<Vec<_>>>()?;
-                Ok(Progress::Ready(Standing::new(ingress)))
+                Ok(Progress::Ready(LoadBalancerStatus::new(ingress)))
             }
-            Progressed::Elsewhere => Ok(Progress::Elsewhere),
+            Progressed::Elsewhere => Ok(Progress::NotManaged),
         }
     }
 
-    fn delete(unwanted: &LoadBalancer) -> Result<Removal> {
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let Removed::Gone = http::delete(ENDPOINT, path(unwanted)).send()?.json::<Answer<_>>()?.told()?;
-        Ok(Removal::Done)
+        Ok(Deletion::Done)
     }
 }
 
@@ -31,19 +31,19 @@ fn path(load_balancer: &LoadBalancer) -> [&str; 3] {
 
 /// What the script is told.
 #[derive(Serialize)]
-struct Wish<'a> {
+struct Desired<'a> {
     cluster: &'a str,
     nodes: Vec<&'a str>,
     /// All the rest, to be compared.
     rest: String,
 }
 
-impl Wish<'_> {
-    fn of(desired: &LoadBalancer) -> Wish<'_> {
+impl Desired<'_> {
+    fn of(desired: &LoadBalancer) -> Desired<'_> {
         let nodes = desired.nodes.iter().map(|Node { name, .. }| name.as_str()).collect();
-        // Where things stand is no part of the wish.
-        let rest = LoadBalancer { nodes: Vec::new(), memo: None, current: Vec::new(), ..desired.clone() };
-        Wish { cluster: &desired.owner.cluster, nodes, rest: format!("{rest:?}") }
+        // Where things stand is no part of what is desired.
+        let rest = LoadBalancer { nodes: Vec::new(), memo: None, current_ingress: Vec::new(), ..desired.clone() };
+        Desired { cluster: &desired.owner.cluster, nodes, rest: format!("{rest:?}") }
     }
 }
 
@@ -76,6 +76,6 @@ impl Place {
             Some("Proxy") => Some(IpMode::Proxy),
             Some(other) => return Err(Error::invalid(format_args!("the script has the ipMode {other}"))),
         };
-        Ok(Ingress { ip: self.ip, hostname: self.hostname, ip_mode })
+        Ok(Ingress { ip: self.ip, hostname: self.hostname, ip_mode, extra: Vec::new() })
     }
 }

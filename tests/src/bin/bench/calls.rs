@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cloud_provider::{Demand, Error, Machine};
+use cloud_provider::{Demand, Error};
 use sandbox::{
     Addresses, BaseUrl, CallLimits, Credentials, Digest, Endpoint, EndpointLimits, Gate, GateSettings, Metrics,
     Provider, ProviderSettings, Sandbox, Source,
@@ -19,7 +19,11 @@ const CALLS: usize = 2000;
 pub(crate) async fn measure() -> Result<()> {
     let provider = load().await?;
     let instances = provider.cloud().instances.context("the provider knows instances")?;
-    let node = [Machine { name: "n".into(), provider_id: Some("aws:///eu-1/i-1".into()), ..Machine::default() }];
+    let node = [cloud_provider::Node {
+        name: "n".into(),
+        provider_id: Some("aws:///eu-1/i-1".into()),
+        ..cloud_provider::Node::default()
+    }];
     let mut times = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
         let start = Instant::now();

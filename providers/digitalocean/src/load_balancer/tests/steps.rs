@@ -1,7 +1,7 @@
 //! Steps that a simulated cloud does not show: what is remembered, and what is said.
 
 use aerostat_sdk::testing::{Host, answer};
-use aerostat_sdk::{Error, Ingress, LoadBalancer, LoadBalancers, Progress, Removal};
+use aerostat_sdk::{Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress};
 use serde_json::{Value, json};
 
 use super::{ID, NAME, OTHER_ID, key, service, shown, warnings};
@@ -33,9 +33,9 @@ fn a_memo_of_somebody_else_stops_everything() {
 #[test]
 fn a_creation_is_announced_and_nothing_sent() {
     let host = Host::new().at(1_000);
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &service()) else { panic!("not announced") };
-    assert_eq!(unfinished.standing.memo, Some(format!("creating {NAME} since 1000")));
-    assert_eq!(unfinished.after_milliseconds, 0);
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &service()) else { panic!("not announced") };
+    assert_eq!(pending_status.status.memo, Some(format!("creating {NAME} since 1000")));
+    assert_eq!(pending_status.wait.milliseconds, 0);
     assert_eq!(host.requests(), [""; 0]);
 }
 
@@ -45,11 +45,12 @@ fn a_creation_that_the_cloud_answers_with_nonsense_is_unclear() {
         None => answer(200, json!({ "load_balancers": [] }).to_string()),
         Some(_) => answer(202, "{}"),
     });
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since 999"))) else {
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("creating {NAME} since 999")))
+    else {
         panic!("not unclear")
     };
-    assert_eq!(unfinished.standing.memo, Some(format!("lost {NAME} since 1000")));
-    let [warning] = &warnings(&host.notices())[..] else { panic!("one warning") };
+    assert_eq!(pending_status.status.memo, Some(format!("lost {NAME} since 1000")));
+    let [warning] = &warnings(&host.events())[..] else { panic!("one warning") };
     assert!(warning.starts_with(&format!("LoadBalancerCreationUnclear: load balancer {NAME} may have been created")));
 }
 
@@ -57,10 +58,10 @@ fn a_creation_that_the_cloud_answers_with_nonsense_is_unclear() {
 fn a_clock_that_was_set_back_does_not_make_the_wait_longer() {
     let host = Host::new().at(1_000).answers(|_| answer(200, json!({ "load_balancers": [] }).to_string()));
     let host = host.setting("createAgainAfter", "10s");
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 5000"))) else {
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 5000"))) else {
         panic!("not waiting")
     };
-    assert_eq!(unfinished.after_milliseconds, 10_000);
+    assert_eq!(pending_status.wait.milliseconds, 10_000);
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn another_id_in_the_annotation_is_ignored_with_a_warning() {
     let Ok(Progress::Ready(standing)) = ensure(&host, &service) else { panic!("not ready") };
     assert_eq!(standing.annotations[0], (key::ID.name.to_owned(), ID.to_owned()));
     let text = format!("LoadBalancerIdIgnored: annotation {}: {OTHER_ID:?} is ignored: this Service has", key::ID.name);
-    assert!(warnings(&host.notices())[0].starts_with(&text));
+    assert!(warnings(&host.events())[0].starts_with(&text));
     assert_eq!(host.requests(), [format!("GET api /v2/load_balancers/{ID}")]);
 }
 
@@ -119,10 +120,10 @@ fn a_busy_load_balancer_is_deleted_later() {
     let busy =
         r#"{ "id": "forbidden", "message": "Load Balancer can't be updated while it processes previous actions" }"#;
     let host = Host::new().answers(move |_| answer(403, busy));
-    let Ok(Removal::Pending(unfinished)) = host.run(|| DigitalOcean::delete(&remembering(ID))) else {
+    let Ok(Deletion::Pending(pending_status)) = host.run(|| DigitalOcean::delete(&remembering(ID))) else {
         panic!("not pending")
     };
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert_eq!(pending_status.status.memo.as_deref(), Some(ID));
 }
 
 #[test]
@@ -135,10 +136,11 @@ fn strangers_may_be_of_a_kind_that_is_new_to_us() {
         None => answer(200, json!({ "load_balancers": [stranger] }).to_string()),
         Some(_) => answer(202, one(&shown())),
     });
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since 999"))) else {
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("creating {NAME} since 999")))
+    else {
         panic!("not created")
     };
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert_eq!(pending_status.status.memo.as_deref(), Some(ID));
 }
 
 #[test]
@@ -153,13 +155,13 @@ fn what_could_not_be_created_may_be_adopted_later() {
         })
     };
     let named = |since: u64| LoadBalancer {
-        current: vec![Ingress::ip("203.0.113.5")],
+        current_ingress: vec![Ingress::ip("203.0.113.5")],
         ..remembering(&format!("creating {NAME} since {since}")).with_annotation(key::ID.name, OTHER_ID)
     };
     // What was announced a moment ago may have been sent: it comes first.
     assert!(matches!(ensure(&cloud(), &named(990)), Err(Error::Invalid(why)) if why.contains("422 enough")));
-    let Ok(Progress::Pending(unfinished)) = ensure(&cloud(), &named(900)) else { panic!("not adopted") };
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(OTHER_ID));
+    let Ok(Progress::Pending(pending_status)) = ensure(&cloud(), &named(900)) else { panic!("not adopted") };
+    assert_eq!(pending_status.status.memo.as_deref(), Some(OTHER_ID));
 }
 
 #[test]
@@ -171,10 +173,10 @@ fn lists_are_read_to_their_end() {
         let name = if last { NAME } else { "stranger" };
         answer(200, json!({ "load_balancers": [{ "id": ID, "name": name }], "links": links }).to_string())
     });
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
         panic!("not found")
     };
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert_eq!(pending_status.status.memo.as_deref(), Some(ID));
     assert_eq!(host.requests().len(), 3);
 }
 
@@ -184,11 +186,11 @@ fn announced(since: u64) -> (Option<String>, Vec<String>) {
         None => answer(200, json!({ "load_balancers": [] }).to_string()),
         Some(_) => answer(202, one(&shown())),
     });
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("creating {NAME} since {since}")))
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("creating {NAME} since {since}")))
     else {
         panic!("not pending")
     };
-    (unfinished.standing.memo, host.requests())
+    (pending_status.status.memo, host.requests())
 }
 
 #[test]
@@ -208,10 +210,10 @@ fn a_stranger_without_a_type_hides_nothing() {
     let host = Host::new().at(1_000).answers(move |_| {
         answer(200, json!({ "load_balancers": [stranger, { "id": ID, "name": NAME, "type": "" }] }).to_string())
     });
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
         panic!("not found")
     };
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
+    assert_eq!(pending_status.status.memo.as_deref(), Some(ID));
 }
 
 #[test]
@@ -220,12 +222,12 @@ fn an_adopted_load_balancer_gets_the_clusters_tag_once() {
         Some(_) => answer(204, ""),
         None => answer(200, one(&shown())),
     });
-    let adopted = LoadBalancer { current: vec![Ingress::ip("203.0.113.5")], ..service() };
+    let adopted = LoadBalancer { current_ingress: vec![Ingress::ip("203.0.113.5")], ..service() };
     let mut service = adopted.with_annotation(key::ID.name, ID);
     let mut memos = Vec::new();
-    while let Progress::Pending(unfinished) = ensure(&host, &service).unwrap() {
-        memos.push(unfinished.standing.memo.clone().unwrap());
-        service = service.after(unfinished.standing);
+    while let Progress::Pending(pending_status) = ensure(&host, &service).unwrap() {
+        memos.push(pending_status.status.memo.clone().unwrap());
+        service = service.after(pending_status.status);
     }
     assert_eq!(memos, [format!("tag {ID}"), ID.to_owned()], "its id alone is what no other Service may have");
     assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
@@ -239,9 +241,9 @@ fn a_tag_that_may_not_be_put_on_is_a_warning() {
         Some(_) => answer(403, r#"{ "id": "forbidden", "message": "missing scope" }"#),
         None => answer(200, one(&shown())),
     });
-    let Ok(Progress::Pending(unfinished)) = ensure(&host, &remembering(&format!("tag {ID}"))) else {
+    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("tag {ID}"))) else {
         panic!("it was kept from its traffic")
     };
-    assert_eq!(unfinished.standing.memo.as_deref(), Some(ID));
-    assert!(warnings(&host.notices())[0].starts_with(&format!("LoadBalancerNotTagged: load balancer {ID}")));
+    assert_eq!(pending_status.status.memo.as_deref(), Some(ID));
+    assert!(warnings(&host.events())[0].starts_with(&format!("LoadBalancerNotTagged: load balancer {ID}")));
 }

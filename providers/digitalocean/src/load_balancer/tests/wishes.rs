@@ -1,7 +1,7 @@
 //! What is sent for a new load balancer.
 
 use aerostat_sdk::testing::Host;
-use aerostat_sdk::{Address, LoadBalancer, Port, Protocol, Traffic};
+use aerostat_sdk::{Address, ExternalTrafficPolicy, LoadBalancer, Port, Protocol};
 use serde_json::{Value, json};
 
 use super::{key, private, regional, service, wished, worker};
@@ -94,7 +94,7 @@ fn an_empty_value_is_as_good_as_none() {
 
 #[test]
 fn local_traffic_is_checked_on_its_own_port() {
-    let service = LoadBalancer { traffic: Traffic::Local(31_000), ..service() };
+    let service = LoadBalancer { external_traffic_policy: ExternalTrafficPolicy::Local(31_000), ..service() };
     assert_eq!(part(&service, "/health_check/port"), json!(31_000));
     assert_eq!(part(&service, "/health_check/path"), json!("/healthz"));
 }

@@ -43,9 +43,9 @@ pub(super) enum Next {
 impl Content {
     /// Takes a page, or as much of it as fits.
     pub(super) fn add(&mut self, page: Page) -> Next {
-        let Page { instances, next, incomplete } = page;
+        let Page { instances, next, gaps } = page;
         self.pages += 1;
-        self.incomplete = self.incomplete.take().or(incomplete);
+        self.incomplete = self.incomplete.take().or(gaps.into_iter().next().map(|it| it.reason));
         for instance in instances {
             let bytes = bytes(&instance);
             if self.instances.len() == MACHINES {
@@ -87,17 +87,18 @@ impl Content {
 
 /// What a machine takes in memory: itself, its texts, and its lists.
 fn bytes(it: &Instance) -> usize {
-    let Instance { name, provider_id, state: _, machine_type, zone, region, addresses, labels } = it;
+    let Instance { name, provider_id, state: _, machine_type, zone, region, addresses, labels, extra } = it;
     let texts = [provider_id, machine_type, zone, region].into_iter().flatten().map(String::capacity).sum::<usize>();
     let addresses = size_of_val(addresses.as_slice()) + addresses.iter().map(|it| it.value.capacity()).sum::<usize>();
-    let labels = size_of_val(labels.as_slice())
-        + labels.iter().map(|(key, value)| key.capacity() + value.capacity()).sum::<usize>();
-    size_of::<Instance>() + name.capacity() + texts + addresses + labels
+    let pairs = |it: &[(String, String)]| {
+        size_of_val(it) + it.iter().map(|(key, value)| key.capacity() + value.capacity()).sum::<usize>()
+    };
+    size_of::<Instance>() + name.capacity() + texts + addresses + pairs(labels) + pairs(extra)
 }
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::State;
+    use cloud_provider::{Gap, State};
 
     use super::*;
 
@@ -111,11 +112,12 @@ mod tests {
             region: None,
             addresses: Vec::new(),
             labels: vec![("k".repeat(63), "v".repeat(63)); labels],
+            ..Instance::default()
         }
     }
 
     fn page(instances: Vec<Instance>, next: Option<&str>) -> Page {
-        Page { instances, next: next.map(str::to_owned), incomplete: None }
+        Page { instances, next: next.map(str::to_owned), gaps: Vec::new() }
     }
 
     /// Adds pages until the list ends. Returns why it is incomplete, and how many machines are in it.
@@ -171,7 +173,8 @@ mod tests {
 
     #[test]
     fn a_list_that_was_cut_says_so_whatever_the_provider_says() {
-        let told = Page { incomplete: Some("a zone is down".to_owned()), ..page(Vec::new(), Some("a")) };
+        let told =
+            Page { gaps: vec![Gap { zone: None, reason: "a zone is down".to_owned() }], ..page(Vec::new(), Some("a")) };
         check([told, page(Vec::new(), Some("a"))], "a cursor came twice", 0);
     }
 }

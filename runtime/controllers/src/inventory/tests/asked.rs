@@ -1,6 +1,6 @@
 //! When the cloud is asked, how, and which answers count.
 
-use kube::runtime::watcher::Event;
+use kube::runtime::watcher;
 
 use super::*;
 
@@ -14,7 +14,7 @@ async fn a_thousand_nodes_that_come_in_four_seconds_cost_few_lists() {
     let mut joining = tokio::task::JoinSet::new();
     for nth in 1..=1000 {
         let node = node(nth);
-        known.apply(Event::Apply(node.clone()), &mut writer);
+        known.apply(watcher::Event::Apply(node.clone()), &mut writer);
         let inventory = inventory.clone();
         joining.spawn(async move { inventory.joining(&node).await });
         tokio::time::sleep(Duration::from_millis(4)).await;
@@ -34,7 +34,7 @@ async fn a_node_is_served_from_no_list_before_it_came() {
     let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
     inventory.all(FRESH).await.unwrap();
     tokio::time::advance(Duration::from_secs(1)).await;
-    known.apply(Event::Apply(node(1)), &mut writer);
+    known.apply(watcher::Event::Apply(node(1)), &mut writer);
     assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
     assert_eq!(fake.calls(), ["list 0 500", "get n1"]);
     inventory.all(Duration::ZERO).await.unwrap();
@@ -102,7 +102,7 @@ struct Wrong(Instance);
 
 #[async_trait]
 impl Instances for Wrong {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         nodes.iter().map(|_| Ok(Some(self.0.clone()))).collect::<Vec<_>>().into()
     }
 
@@ -113,18 +113,18 @@ impl Instances for Wrong {
 
 #[tokio::test(start_paused = true)]
 async fn notices_about_strangers_keep_none_from_a_node() {
-    let notice = |about: Option<String>, message: String| Notice {
+    let event = |about: Option<String>, message: String| Event {
         about,
-        severity: Severity::Warning,
+        kind: EventKind::Warning,
         reason: "Deprecated".into(),
         message,
     };
-    let strangers = (0..10_000).map(|it| notice(Some(format!("fake://x{it}")), format!("Stranger {it}.")));
+    let strangers = (0..10_000).map(|it| event(Some(format!("fake://x{it}")), format!("Stranger {it}.")));
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&fake, [known(1, "fake://1")], recorder);
     inventory.tell(strangers.collect(), None);
-    inventory.tell(vec![notice(Some("fake://1".into()), "This size goes away.".into())], None);
+    inventory.tell(vec![event(Some("fake://1".into()), "This size goes away.".into())], None);
     assert_eq!(events.try_recv().unwrap().about.name.as_deref(), Some("n1"));
     assert!(events.try_recv().is_err());
 }

@@ -50,6 +50,7 @@ fn instance() -> Instance {
         region: Some("r".into()),
         addresses: vec![address(AddressKind::InternalIp, "10.0.0.1"), address(AddressKind::Hostname, "n1")],
         labels: Vec::new(),
+        ..Instance::default()
     }
 }
 

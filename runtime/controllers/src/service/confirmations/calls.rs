@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Machine, Page, Reply, State as Power};
+use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Page, Reply, State as Power};
 use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use prometheus::Registry;
@@ -39,7 +39,7 @@ impl Identity for Fake {
 
 #[async_trait]
 impl Instances for Fake {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         self.count("get");
         nodes.iter().map(|it| Ok(Some(instance(&it.name)))).collect::<Vec<_>>().into()
     }
@@ -50,7 +50,7 @@ impl Instances for Fake {
         let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
         let to = NODES.min(from + limit as usize);
         let next = (to < NODES).then(|| to.to_string());
-        Ok(Page { instances: (from..to).map(|nth| instance(&name(nth))).collect(), next, incomplete: None }).into()
+        Ok(Page { instances: (from..to).map(|nth| instance(&name(nth))).collect(), next, gaps: Vec::new() }).into()
     }
 }
 
@@ -68,6 +68,7 @@ fn instance(name: &str) -> Instance {
         region: None,
         addresses: Vec::new(),
         labels: Vec::new(),
+        ..Instance::default()
     }
 }
 
@@ -76,8 +77,8 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
     let fake = Arc::new(Fake::default());
     let description = Description {
         provider_id_prefixes: vec!["fake://".to_owned()],
-        get_batch: 1,
-        list_page: 200,
+        get_batch_size: 1,
+        list_page_size: 200,
         ..Description::default()
     };
     let account = Account::new(fake.clone(), None);

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use cloud_provider::{
-    Address, AddressKind, Cloud, Description, Identity, Instance, Instances, Machine, Page, Reply, State as Power,
+    Address, AddressKind, Cloud, Description, Gap, Identity, Instance, Instances, Page, Reply, State as Power,
 };
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
@@ -50,14 +50,14 @@ impl Identity for Fake {
 
 #[async_trait]
 impl Instances for Fake {
-    async fn get(&self, nodes: &[Machine]) -> Reply<Vec<Result<Option<Instance>>>> {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let mut told = self.told();
         told.gets += nodes.len();
-        let answer = |node: &Machine| match &told.get_fails {
+        let answer = |node: &cloud_provider::Node| match &told.get_fails {
             Some(error) => Err(error.clone()),
             None => Ok(told.instances.contains(&node.name).then(|| instance(&node.name))),
         };
-        Reply { answer: nodes.iter().map(answer).collect(), notices: Vec::new() }
+        Reply { answer: nodes.iter().map(answer).collect(), events: Vec::new() }
     }
 
     async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
@@ -67,8 +67,8 @@ impl Instances for Fake {
             return Err(error.clone()).into();
         }
         let listed = told.instances.iter().filter(|it| !told.unlisted.contains(it));
-        Ok(Page { instances: listed.map(|it| instance(it)).collect(), next: None, incomplete: told.incomplete.clone() })
-            .into()
+        let gaps = told.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect();
+        Ok(Page { instances: listed.map(|it| instance(it)).collect(), next: None, gaps }).into()
     }
 }
 
@@ -82,6 +82,7 @@ fn instance(node: &str) -> Instance {
         region: Some("r1".to_owned()),
         addresses: vec![Address { kind: AddressKind::InternalIp, value: "10.0.0.1".to_owned() }],
         labels: Vec::new(),
+        ..Instance::default()
     }
 }
 
@@ -114,8 +115,8 @@ impl Rig {
         }
         let description = Arc::new(Description {
             provider_id_prefixes: vec!["fake://".into()],
-            get_batch: 1,
-            list_page: 500,
+            get_batch_size: 1,
+            list_page_size: 500,
             ..Description::default()
         });
         let (recorder, _events) = Recorder::captured();

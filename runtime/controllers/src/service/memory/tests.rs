@@ -1,6 +1,6 @@
 mod counts;
 
-use cloud_provider::Standing;
+use cloud_provider::LoadBalancerStatus;
 use serde_json::{Value, json};
 
 use super::*;
@@ -55,7 +55,7 @@ impl Story {
     fn answered(&mut self, service: &Service, then: Then) -> Option<Cause> {
         let written = Arc::new(service.clone());
         let entry = self.entry(service);
-        entry.unwritten = Some(Unwritten { standing: Standing::default(), carried: None, then });
+        entry.unwritten = Some(Unwritten { standing: LoadBalancerStatus::default(), carried: None, then });
         entry.end(&written, Some(&wished(service)), Some(wished(service)))
     }
 }
@@ -236,7 +236,7 @@ fn what_we_write_ourselves_is_no_change() {
     assert_ne!(wished_before, wished_after, "the provider reads what it writes");
     let entry = story.entry(&before);
     entry.memo = Some("lb-1".to_owned());
-    entry.unwritten = Some(Unwritten { standing: Standing::default(), carried: None, then: Then::Served });
+    entry.unwritten = Some(Unwritten { standing: LoadBalancerStatus::default(), carried: None, then: Then::Served });
     entry.end(&Arc::new(after.clone()), Some(&wished_before), Some(wished_after.clone()));
     assert_eq!(entry.news(&before, Some(&wished_before), false), News::None, "the watch is late");
     assert_eq!(entry.news(&after, Some(&wished_after), false), News::None, "the watch has seen our write");
@@ -250,7 +250,7 @@ fn what_changed_during_a_call_is_still_a_change() {
     let meanwhile = sized("2");
     let wished_meanwhile = wished(&meanwhile);
     let entry = story.entry(&before);
-    entry.unwritten = Some(Unwritten { standing: Standing::default(), carried: None, then: Then::Served });
+    entry.unwritten = Some(Unwritten { standing: LoadBalancerStatus::default(), carried: None, then: Then::Served });
     entry.end(&Arc::new(meanwhile.clone()), Some(&wished_meanwhile), Some(wished_meanwhile.clone()));
     assert_eq!(entry.news(&meanwhile, Some(&wished_meanwhile), false), News::Different);
     assert_eq!(story.turn(&meanwhile), asks(Cause::Service, false));
@@ -283,7 +283,7 @@ fn a_memo_that_somebody_else_writes_or_removes_is_news() {
     assert_eq!(entry.news(&service, Some(&wish), false), News::None);
     let without = version("8", json!({}));
     assert_eq!(entry.news(&without, Some(&wish), false), News::Different);
-    entry.unwritten = Some(Unwritten { standing: Standing::default(), carried: None, then: Then::Restored });
+    entry.unwritten = Some(Unwritten { standing: LoadBalancerStatus::default(), carried: None, then: Then::Restored });
     assert_eq!(entry.news(&without, Some(&wish), false), News::Same, "it is about to be written, after a pause");
 }
 
@@ -318,7 +318,7 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
     story.turn(&service);
     let (wish, other, until) = (wished(&service), wished(&sized("2")), story.now + SECOND);
     let annotations = vec![(ID.to_owned(), "lb-1".to_owned())];
-    let standing = Standing { memo: Some("lb-1".to_owned()), annotations, ..Standing::default() };
+    let standing = LoadBalancerStatus { memo: Some("lb-1".to_owned()), annotations, ..LoadBalancerStatus::default() };
     let entry = story.entry(&service);
     for (then, [same, changed, unwanted]) in [
         (Then::Served, [true, false, false]),

@@ -1,6 +1,6 @@
 //! What a provider answered, and is still to be written. No client, no log, no clock.
 
-use cloud_provider::{LoadBalancer, Standing};
+use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use tokio::time::Instant;
 
 use super::Entry;
@@ -8,7 +8,7 @@ use super::Entry;
 /// What the provider answered, until it is on the Service.
 #[derive(Clone, Debug)]
 pub(in crate::service) struct Unwritten {
-    pub(in crate::service) standing: Standing,
+    pub(in crate::service) standing: LoadBalancerStatus,
     /// The memo that the call had.
     pub(in crate::service) carried: Option<String>,
     /// What it means once it is written.
@@ -42,7 +42,7 @@ impl Entry {
     pub(in crate::service) fn keep_only_memo(&mut self) {
         if let Some(unwritten) = &mut self.unwritten {
             let memo = unwritten.standing.memo.take();
-            unwritten.standing = Standing { memo, ..Standing::default() };
+            unwritten.standing = LoadBalancerStatus { memo, ..LoadBalancerStatus::default() };
             unwritten.then = Then::Restored;
         }
     }

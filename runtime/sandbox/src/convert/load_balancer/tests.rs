@@ -1,9 +1,9 @@
-use cloud_provider::{Annotation, Machine};
+use cloud_provider::{Annotation, Node};
 
 use super::*;
 
 fn keys(check: impl FnOnce(&Keys<'_>)) {
-    let read = |key: &str| Annotation { key: key.into(), values: String::new(), default: None, doc: String::new() };
+    let read = |key: &str| Annotation { key: key.into(), ..Annotation::default() };
     check(&Keys {
         read: &[read("acme.example/size")],
         described: &["acme.example/id".into(), "acme.example/kind".into()],
@@ -11,31 +11,31 @@ fn keys(check: impl FnOnce(&Keys<'_>)) {
     });
 }
 
-fn standing_of(change: impl FnOnce(&mut wit::Standing)) -> wit::Standing {
-    let ingress = vec![wit::Ingress { ip: Some("192.0.2.1".into()), hostname: None, ip_mode: None }];
-    let mut standing = wit::Standing { ingress, memo: None, annotations: Vec::new() };
-    change(&mut standing);
-    standing
+fn answer(change: impl FnOnce(&mut wit::LoadBalancerStatus)) -> wit::LoadBalancerStatus {
+    let ingress = vec![wit::Ingress { ip: Some("192.0.2.1".into()), hostname: None, ip_mode: None, extra: Vec::new() }];
+    let mut answer = wit::LoadBalancerStatus { ingress, memo: None, annotations: Vec::new(), extra: Vec::new() };
+    change(&mut answer);
+    answer
 }
 
-fn check(change: impl FnOnce(&mut wit::Standing), expected: Result<Standing, &str>) {
-    keys(|keys| assert_eq!(standing(standing_of(change), keys), expected.map_err(str::to_owned)));
+fn check(change: impl FnOnce(&mut wit::LoadBalancerStatus), expected: Result<LoadBalancerStatus, &str>) {
+    keys(|keys| assert_eq!(status(answer(change), keys), expected.map_err(str::to_owned)));
 }
 
-fn refused(change: impl FnOnce(&mut wit::Standing), because: &str) {
+fn refused(change: impl FnOnce(&mut wit::LoadBalancerStatus), because: &str) {
     check(change, Err(because));
 }
 
-fn plain() -> Standing {
+fn plain() -> LoadBalancerStatus {
     let ingress = vec![Ingress { ip: Some("192.0.2.1".into()), ..Ingress::default() }];
-    Standing { ingress, ..Standing::default() }
+    LoadBalancerStatus { ingress, ..LoadBalancerStatus::default() }
 }
 
 #[test]
 fn a_memo_has_a_kibibyte_and_an_empty_one_is_none() {
     check(|it| it.memo = Some(String::new()), Ok(plain()));
     let memo = Some("x".repeat(1024));
-    check(|it| it.memo = Some("x".repeat(1024)), Ok(Standing { memo, ..plain() }));
+    check(|it| it.memo = Some("x".repeat(1024)), Ok(LoadBalancerStatus { memo, ..plain() }));
     refused(|it| it.memo = Some("x".repeat(1025)), "its memo has 1025 bytes, more than 1024");
 }
 
@@ -44,7 +44,7 @@ fn an_annotation_is_written_if_the_provider_describes_it_and_the_operator_allows
     let pair = |key: &str| (key.to_owned(), "7".to_owned());
     check(
         |it| it.annotations = vec![pair("acme.example/id"), pair("acme.example/kind")],
-        Ok(Standing { annotations: vec![pair("acme.example/id")], ..plain() }),
+        Ok(LoadBalancerStatus { annotations: vec![pair("acme.example/id")], ..plain() }),
     );
     refused(
         |it| it.annotations = vec![pair("other.example/key")],
@@ -61,17 +61,17 @@ fn an_annotation_is_written_if_the_provider_describes_it_and_the_operator_allows
     refused(|it| it.annotations = vec![pair("acme.example/id"); 65], "it wants to write 65 annotations, more than 64");
 }
 
-fn at(ip: &str, hostname: &str) -> impl FnOnce(&mut wit::Standing) + use<> {
+fn at(ip: &str, hostname: &str) -> impl FnOnce(&mut wit::LoadBalancerStatus) + use<> {
     let (ip, hostname) = (Some(ip.to_owned()), Some(hostname.to_owned()));
-    move |it| it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: None }]
+    move |it| it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: None, extra: Vec::new() }]
 }
 
 #[test]
 fn an_address_is_one_that_kubernetes_takes() {
     let name = Ingress { hostname: Some("lb-1.acme.example".into()), ..Ingress::default() };
-    check(at("", "lb-1.acme.example"), Ok(Standing { ingress: vec![name], ..plain() }));
+    check(at("", "lb-1.acme.example"), Ok(LoadBalancerStatus { ingress: vec![name], ..plain() }));
     let both = Ingress { ip: Some("2001:db8::1".into()), hostname: Some("lb".into()), ip_mode: None };
-    check(at("2001:db8::1", "lb"), Ok(Standing { ingress: vec![both], ..plain() }));
+    check(at("2001:db8::1", "lb"), Ok(LoadBalancerStatus { ingress: vec![both], ..plain() }));
     refused(at("192.0.2.1\nx", ""), "the load balancer's address \"192.0.2.1\\\\nx\" is no IP address");
     refused(at("lb.acme.example", ""), "the load balancer's address \"lb.acme.example\" is no IP address");
     for wrong in ["LB.acme.example", "a b", "-lb", "192.0.2.1", "lb..example"] {
@@ -85,30 +85,29 @@ fn an_address_is_one_that_kubernetes_takes() {
 fn an_ip_mode_is_about_an_address() {
     let mode = |ip: Option<&str>| {
         let (ip, hostname) = (ip.map(str::to_owned), Some("lb".to_owned()));
-        move |it: &mut wit::Standing| {
-            it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: Some(wit::IpMode::Proxy) }]
+        move |it: &mut wit::LoadBalancerStatus| {
+            it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: Some(wit::IpMode::Proxy), extra: Vec::new() }]
         }
     };
     let both = Ingress { ip: Some("192.0.2.1".into()), hostname: Some("lb".into()), ip_mode: Some(IpMode::Proxy) };
-    check(mode(Some("192.0.2.1")), Ok(Standing { ingress: vec![both], ..plain() }));
+    check(mode(Some("192.0.2.1")), Ok(LoadBalancerStatus { ingress: vec![both], ..plain() }));
     refused(mode(None), "the load balancer has an ipMode and no address that it could be about");
 }
 
 #[test]
 fn a_wait_is_no_outage() {
     for (asked, expected) in [(0, 0), (2_500, 2_500), (300_001, 300_000), (u32::MAX, 300_000)] {
-        let unfinished = |because: &str| wit::Unfinished {
-            standing: standing_of(|_| {}),
-            after_milliseconds: asked,
-            because: because.into(),
+        let pending_status = |reason: &str| wit::PendingStatus {
+            status: answer(|_| {}),
+            wait: shared::Pause { milliseconds: asked, reason: reason.into() },
         };
         let expected =
-            Unfinished { standing: plain(), after: Duration::from_millis(expected), because: "it\\nboots".into() };
+            PendingStatus { status: plain(), after: Duration::from_millis(expected), reason: "it\\nboots".into() };
         keys(|keys| {
-            let answer = progress(wit::Progress::Pending(unfinished("it\nboots")), keys);
+            let answer = progress(wit::Progress::Pending(pending_status("it\nboots")), keys);
             assert_eq!(answer, Ok(Progress::Pending(expected.clone())));
-            let answer = removal(wit::Removal::Pending(unfinished("it\nboots")), keys);
-            assert_eq!(answer, Ok(Removal::Pending(expected)));
+            let answer = deletion(wit::Deletion::Pending(pending_status("it\nboots")), keys);
+            assert_eq!(answer, Ok(Deletion::Pending(expected)));
         });
     }
 }
@@ -121,22 +120,18 @@ fn a_guest_is_told_only_of_the_annotations_and_labels_that_concern_it() {
         name: "a0e2f6f1c".into(),
         owner: Owner { cluster, namespace, name, uid },
         memo: Some("lb-1".into()),
-        current: plain().ingress,
-        class: None,
-        ports: Vec::new(),
-        nodes: vec![Machine { labels: vec![pair("rack", "r1"), pair("secret", "s")], ..Machine::default() }],
+        current_ingress: plain().ingress,
+        nodes: vec![Node { labels: vec![pair("rack", "r1"), pair("secret", "s")], ..Node::default() }],
         annotations: vec![pair("acme.example/size", "small"), pair("vault.example/token", "s")],
-        source_ranges: Vec::new(),
-        families: vec![IpFamily::Ipv4],
-        address: None,
-        traffic: Traffic::Local(30_000),
-        affinity: None,
+        ip_families: vec![IpFamily::Ipv4],
+        external_traffic_policy: ExternalTrafficPolicy::Local(30_000),
+        ..LoadBalancer::default()
     };
     keys(|keys| {
-        let told = wish(&desired, &["rack".into()], keys);
-        assert_eq!(told.annotations, [pair("acme.example/size", "small")]);
-        assert_eq!(told.nodes[0].labels, [pair("rack", "r1")]);
-        assert_eq!((told.memo.as_deref(), told.current[0].ip.as_deref()), (Some("lb-1"), Some("192.0.2.1")));
-        assert!(matches!(told.traffic, wit::Traffic::Local(30_000)));
+        let seen = super::desired(&desired, &["rack".into()], keys);
+        assert_eq!(seen.annotations, [pair("acme.example/size", "small")]);
+        assert_eq!(seen.nodes[0].labels, [pair("rack", "r1")]);
+        assert_eq!((seen.memo.as_deref(), seen.current_ingress[0].ip.as_deref()), (Some("lb-1"), Some("192.0.2.1")));
+        assert!(matches!(seen.external_traffic_policy, wit::ExternalTrafficPolicy::Local(30_000)));
     });
 }

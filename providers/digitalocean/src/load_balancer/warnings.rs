@@ -1,13 +1,13 @@
 //! What its author should know about a Service that is served all the same: warnings, one for each subject.
 
 use aerostat_sdk::annotations::shown;
-use aerostat_sdk::notices;
+use aerostat_sdk::events;
 
 /// Warnings, collected while the wish is made, so that a wish which fails says only why.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub(super) struct Remarks(Vec<(&'static str, String)>);
+pub(super) struct Warnings(Vec<(&'static str, String)>);
 
-impl Remarks {
+impl Warnings {
     /// A value that is not as described, and means something nevertheless.
     pub(super) fn tolerated(&mut self, name: &str, value: &str, meaning: &str) {
         self.add("AnnotationTolerated", format!("annotation {name}: {} {meaning}", shown(value)));
@@ -26,9 +26,9 @@ impl Remarks {
     }
 
     /// Makes events of them.
-    pub(super) fn tell(self) {
+    pub(super) fn emit(self) {
         for (reason, message) in self.0 {
-            notices::warning(None, reason, &message);
+            events::warning(None, reason, &message);
         }
     }
 }

@@ -1,10 +1,10 @@
 /// What a provider wants a person to know about the object that a call is about: an event.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub struct Notice {
+pub struct Event {
     /// A provider id, where a call concerns several nodes.
     pub about: Option<String>,
     /// Normal or Warning.
-    pub severity: Severity,
+    pub kind: EventKind,
     /// UpperCamelCase, as in every event.
     pub reason: String,
     /// A sentence.
@@ -13,7 +13,7 @@ pub struct Notice {
 
 /// The type of an event.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Severity {
+pub enum EventKind {
     /// For information.
     Normal,
     /// Somebody should look.
@@ -22,39 +22,39 @@ pub enum Severity {
 
 /// An answer, and what the provider said beside it.
 ///
-/// Notices count whatever the answer is: also when it is an error.
+/// Events count whatever the answer is: also when it is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Reply<T> {
     /// What was asked for.
     pub answer: T,
     /// Events on the objects that the call was about, at most 64 of one call of the provider, and at most
-    /// [`NoticeList::MOST`] where an answer took several calls.
-    pub notices: Vec<Notice>,
+    /// [`EventList::MOST`] where an answer took several calls.
+    pub events: Vec<Event>,
 }
 
 impl<T> From<T> for Reply<T> {
     fn from(answer: T) -> Self {
-        Self { answer, notices: Vec::new() }
+        Self { answer, events: Vec::new() }
     }
 }
 
-/// The notices of many calls, no more of them than [`NoticeList::MOST`]: the rest is counted.
+/// The events of many calls, no more of them than [`EventList::MOST`]: the rest is counted.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub struct NoticeList {
-    kept: Vec<Notice>,
+pub struct EventList {
+    kept: Vec<Event>,
     dropped: usize,
 }
 
-impl NoticeList {
+impl EventList {
     /// A Kubernetes cluster has 5,000 nodes at most by its documentation: an event for each fifth of them is more than a
-    /// person reads. A notice is bounded by 2.2 KiB, and so all of them by 2.2 MiB.
+    /// person reads. An event is bounded by 2.2 KiB, and so all of them by 2.2 MiB.
     pub const MOST: usize = 1_000;
 
     /// Keeps those for which there is room, and counts the others.
-    pub fn add(&mut self, notices: Vec<Notice>) {
+    pub fn add(&mut self, events: Vec<Event>) {
         let room = Self::MOST - self.kept.len();
-        self.dropped += notices.len().saturating_sub(room);
-        self.kept.extend(notices.into_iter().take(room));
+        self.dropped += events.len().saturating_sub(room);
+        self.kept.extend(events.into_iter().take(room));
     }
 
     /// How many there was no room for.
@@ -65,7 +65,7 @@ impl NoticeList {
 
     /// Those that were kept.
     #[must_use]
-    pub fn into_vec(self) -> Vec<Notice> {
+    pub fn into_vec(self) -> Vec<Event> {
         self.kept
     }
 }
@@ -76,12 +76,11 @@ mod tests {
 
     #[test]
     fn notices_over_the_limit_are_counted() {
-        let notice =
-            Notice { about: None, severity: Severity::Normal, reason: "Note".to_owned(), message: String::new() };
-        let mut notices = NoticeList::default();
+        let event = Event { about: None, kind: EventKind::Normal, reason: "Note".to_owned(), message: String::new() };
+        let mut events = EventList::default();
         for _ in 0..17 {
-            notices.add(vec![notice.clone(); 64]);
+            events.add(vec![event.clone(); 64]);
         }
-        assert_eq!((notices.dropped(), notices.into_vec().len()), (17 * 64 - 1_000, 1_000));
+        assert_eq!((events.dropped(), events.into_vec().len()), (17 * 64 - 1_000, 1_000));
     }
 }

@@ -1,7 +1,7 @@
 //! Where a Service is reached, and what is written on it.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Ingress, IpMode, LoadBalancer, Standing};
+use aerostat_sdk::{Ingress, IpMode, LoadBalancer, LoadBalancerStatus};
 
 use super::annotations::{ID, TYPE};
 use super::memo::Memo;
@@ -9,7 +9,7 @@ use super::wish::Wish;
 use crate::api::load_balancers::{Kind, Listed, LoadBalancer as Live, StickyKind};
 
 /// Where the Service is reached, now that its load balancer is as wished.
-pub(super) fn served(service: &LoadBalancer, live: &Live, wish: &Wish) -> Standing {
+pub(super) fn served(service: &LoadBalancer, live: &Live, wish: &Wish) -> LoadBalancerStatus {
     let ingress = match &wish.hostname {
         Some(hostname) => vec![Ingress::hostname(hostname)],
         None => {
@@ -18,12 +18,12 @@ pub(super) fn served(service: &LoadBalancer, live: &Live, wish: &Wish) -> Standi
             addresses.map(|it| Ingress::ip(it).ip_mode(mode)).collect()
         }
     };
-    Standing { ingress, ..owned(service, &live.listed()) }
+    LoadBalancerStatus { ingress, ..owned(service, &live.listed()) }
 }
 
 /// What is known of a Service whose load balancer this is, and which is not served by it yet.
-pub(super) fn owned(service: &LoadBalancer, live: &Listed) -> Standing {
-    let mut standing = announced(service, &Memo::Id(live.id.clone())).annotation(ID.name, &live.id);
+pub(super) fn owned(service: &LoadBalancer, live: &Listed) -> LoadBalancerStatus {
+    let mut status = announced(service, &Memo::Id(live.id.clone())).annotation(ID.name, &live.id);
     let kind = match live.kind {
         Kind::Regional => Some("REGIONAL"),
         Kind::RegionalNetwork => Some("REGIONAL_NETWORK"),
@@ -31,14 +31,14 @@ pub(super) fn owned(service: &LoadBalancer, live: &Listed) -> Standing {
     };
     // What its author says stays, even where it cannot be had.
     if let Some(kind) = kind.filter(|_| Annotations::of(service).text(TYPE.name).is_none()) {
-        standing = standing.annotation(TYPE.name, kind);
+        status = status.annotation(TYPE.name, kind);
     }
-    standing
+    status
 }
 
 /// What is known of a Service that has no load balancer yet.
-pub(super) fn announced(service: &LoadBalancer, memo: &Memo) -> Standing {
-    service.standing().memo(memo.to_string())
+pub(super) fn announced(service: &LoadBalancer, memo: &Memo) -> LoadBalancerStatus {
+    service.status().memo(memo.to_string())
 }
 
 /// How packets arrive. Where the load balancer ends connections, or says things about clients that only it knows,

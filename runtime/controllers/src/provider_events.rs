@@ -1,28 +1,28 @@
-//! Which notices of a provider become events or log lines: not the same one again and again, and few about what is nothing
+//! Which events of a provider become events or log lines: not the same one again and again, and few about what is nothing
 //! of this cluster.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cloud_provider::Notice;
+use cloud_provider::Event;
 use tokio::time::Instant;
 
-/// How long a notice is not repeated.
+/// How long an event is not repeated.
 const QUIET: Duration = Duration::from_secs(600);
-/// Notices that are remembered.
+/// ProviderEvents that are remembered.
 const REMEMBERED: usize = 4096;
-/// So many notices are told in one [`SPAN`] that are about no object of the cluster.
+/// So many events are told in one [`SPAN`] that are about no object of the cluster.
 const STRANGERS: u32 = 3;
 /// How long those that are not told are counted.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// The notices of the last minutes, by object.
+/// The events of the last minutes, by object.
 #[derive(Debug, Default)]
-pub(crate) struct Notices {
-    heard: HashMap<(String, Notice), Instant>,
+pub(crate) struct ProviderEvents {
+    heard: HashMap<(String, Event), Instant>,
 }
 
-/// A sample of the notices that are about no object of the cluster: an account may have thousands of machines that are
+/// A sample of the events that are about no object of the cluster: an account may have thousands of machines that are
 /// nothing of it.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
@@ -32,7 +32,7 @@ pub(crate) struct Strangers {
     left_out: u64,
 }
 
-/// What becomes of a notice that is about no object of the cluster.
+/// What becomes of an event that is about no object of the cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sample {
     /// It is told, and before it that so many others were not since the last time.
@@ -44,16 +44,16 @@ pub(crate) enum Sample {
     LeftOut,
 }
 
-impl Notices {
-    /// Whether a notice about an object is news; it is none for the next ten minutes.
-    pub(crate) fn is_news(&mut self, object: &str, notice: &Notice, now: Instant) -> bool {
+impl ProviderEvents {
+    /// Whether an event about an object is news; it is none for the next ten minutes.
+    pub(crate) fn is_news(&mut self, object: &str, event: &Event, now: Instant) -> bool {
         if self.heard.len() >= REMEMBERED {
             self.heard.retain(|_, at| now - *at < QUIET);
         }
         if self.heard.len() >= REMEMBERED {
             return false;
         }
-        let key = (object.to_owned(), notice.clone());
+        let key = (object.to_owned(), event.clone());
         let news = self.heard.get(&key).is_none_or(|at| now - *at >= QUIET);
         if news {
             self.heard.insert(key, now);
@@ -63,7 +63,7 @@ impl Notices {
 }
 
 impl Strangers {
-    /// What becomes of the next notice.
+    /// What becomes of the next event.
     pub(crate) fn sample(&mut self, now: Instant) -> Sample {
         if self.began.is_none_or(|it| now.saturating_duration_since(it) >= SPAN) {
             (self.began, self.told) = (Some(now), 0);
