@@ -222,7 +222,7 @@ mod tests {
             "loadBalancerSourceRanges": [" 192.168.0.7/16 ", "10.0.0.0/8", "0.0.0.0/0", "2001:DB8::/64", "10.0.0.0/8"],
             "sessionAffinity": "ClientIP",
             "sessionAffinityConfig": { "clientIP": { "timeoutSeconds": 60 } },
-            "externalExternalTrafficPolicyPolicy": "Local",
+            "externalTrafficPolicy": "Local",
             "healthCheckNodePort": 31000,
         });
         let port = |name: &str, protocol, port, node_port, app_protocol: Option<&str>| Port {
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn case_110_what_else_is_a_change() {
         check(json!({ "metadata": { "uid": "another" } }), true);
-        let local = |port: u16| json!({ "spec": { "externalExternalTrafficPolicyPolicy": "Local", "healthCheckNodePort": port } });
+        let local = |port: u16| json!({ "spec": { "externalTrafficPolicy": "Local", "healthCheckNodePort": port } });
         check(local(31000), true);
         assert!(differs(local(31000), local(31001)));
         check(json!({ "spec": { "externalIPs": ["192.0.2.9"] } }), false);
@@ -381,13 +381,13 @@ mod tests {
     fn case_144_traffic_that_stays_on_its_node_has_a_health_check() {
         let traffic = |spec: Value| wished(json!({ "spec": spec })).external_traffic_policy;
         assert_eq!(
-            traffic(json!({ "externalExternalTrafficPolicyPolicy": "Local", "healthCheckNodePort": 31000 })),
+            traffic(json!({ "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 })),
             ExternalTrafficPolicy::Local(31000)
         );
         assert_eq!(traffic(json!({ "healthCheckNodePort": 31000 })), ExternalTrafficPolicy::Cluster);
-        assert_eq!(traffic(json!({ "externalExternalTrafficPolicyPolicy": "Local" })), ExternalTrafficPolicy::Cluster);
+        assert_eq!(traffic(json!({ "externalTrafficPolicy": "Local" })), ExternalTrafficPolicy::Cluster);
         let node_port =
-            json!({ "type": "NodePort", "externalExternalTrafficPolicyPolicy": "Local", "healthCheckNodePort": 31000 });
+            json!({ "type": "NodePort", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 });
         assert_eq!(traffic(node_port), ExternalTrafficPolicy::Cluster);
     }
 
