@@ -5,11 +5,9 @@ mod text;
 
 use std::path::Path;
 
+use egress::{Addresses, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, Rule, WriteLimits};
 use ipnet::IpNet;
-use sandbox::{
-    Addresses, CallLimits, CompileLimits, CredentialKind, CredentialSettings, Endpoint, EndpointLimits,
-    ProviderSettings, Rule, Source, WriteLimits,
-};
+use sandbox::{CallLimits, CompileLimits, ProviderSettings, Source};
 
 use self::file::File;
 use self::text::{Bytes, Text};

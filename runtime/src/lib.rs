@@ -49,7 +49,7 @@ pub struct Overrides {
     /// Where a checked address of the cloud really is. The identity, unless a test leads it to loopback.
     pub route: fn(SocketAddr) -> SocketAddr,
     /// What the names of the cloud resolve to, instead of the system's resolver. It is checked like the system's answers.
-    pub names: Option<Arc<dyn sandbox::Resolve>>,
+    pub names: Option<Arc<dyn egress::Resolve>>,
     /// The program that compiles providers: the binary itself. Without one, they are compiled in this process.
     pub compiler: Option<PathBuf>,
 }

@@ -92,6 +92,7 @@ impl Process {
         let requests = api_server::Metrics::register(&registry)?;
         let metrics = controllers::Metrics::register(&registry)?;
         let elections = leader::Metrics::register(&registry)?;
+        let egress_metrics = egress::Metrics::register(&registry)?;
         let sandbox_metrics = sandbox::Metrics::register(&registry)?;
         let health = Arc::new(Health::register(&slis)?);
 
@@ -137,6 +138,7 @@ impl Process {
             demands: Arc::new(move |window| asked.within(window, Instant::now())),
             // Nobody listens where there is no Lease: the log has it.
             withheld: Arc::new(move |message| drop(tell.send(message.to_owned()))),
+            egress_metrics,
             metrics: sandbox_metrics,
         };
         // Most of the time until the Lease is the compiler's: it works while the API server is waited for. A provider that

@@ -9,13 +9,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use controllers::Nodes;
+use egress::{ApiServer, Gate, Networks};
 use http::Uri;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::ServiceCIDR;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
-use sandbox::{ApiServer, Gate, Networks};
 use tokio::net::lookup_host;
 use tokio::time::sleep;
 use tracing::warn;

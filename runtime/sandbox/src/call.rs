@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cloud_provider::Reply;
+use egress::{CallId, Gate, Mode};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::SemaphorePermit;
@@ -29,7 +30,6 @@ pub(crate) use self::state::{State, linker};
 pub(crate) use self::wasi::is_inert;
 use crate::convert::texts::Texts;
 use crate::engine::Sandbox;
-use crate::gate::{Gate, Mode};
 use crate::meter::Meter;
 use crate::metrics::Metrics;
 use crate::source::Digest;
@@ -122,17 +122,6 @@ impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// Which call something belongs to, in logs.
-#[derive(Clone, Debug)]
-pub(crate) struct CallId {
-    /// The provider's name; before it has told it, the module's.
-    pub(crate) provider: Arc<str>,
-    /// The function's name in `wit/`.
-    pub(crate) function: &'static str,
-    /// Counted from 1 in each process.
-    pub(crate) id: u64,
 }
 
 /// The right to run calls, one at a time. Only [`Calls::permit`] makes one.

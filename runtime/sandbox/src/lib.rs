@@ -4,8 +4,7 @@
 //! Source ──► Module ──► Provider::load ──► Provider ──► Cloud { instances, … }
 //!   bytes whose digest      imports and        │
 //!   was compared            exports checked    ▼ one call, one store
-//!                                            guest ──► Gate ──► cloud
-//!                                                       └ policy ► credentials ► wire
+//!                                            guest ──► egress::Gate ──► cloud
 //! ```
 //!
 //! A guest keeps nothing between calls, sees no credential, and is not believed: its answers are checked, its text is
@@ -15,9 +14,7 @@ mod bindings;
 mod call;
 mod compile;
 mod convert;
-mod credentials;
 mod engine;
-mod gate;
 mod meter;
 mod metrics;
 mod provider;
@@ -27,12 +24,7 @@ mod untrusted;
 
 pub use crate::call::CallLimits;
 pub use crate::compile::{COMMAND as COMPILE_COMMAND, CompileLimits, compile_for_another};
-pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings, Credentials};
 pub use crate::engine::Sandbox;
-pub use crate::gate::{
-    Addresses, ApiServer, BaseUrl, Demands, Endpoint, EndpointLimits, Fence, Gate, GateError, GateSettings, Method,
-    Networks, NodeNetwork, NodeNetworkKind, Origin, PathPattern, Resolve, Rule, Withheld, WriteLimits,
-};
 pub use crate::metrics::Metrics;
 pub use crate::provider::{LoadError, Provider, ProviderSettings};
 pub use crate::source::{ConfigMaps, Digest, InvalidDigest, Module, Source, SourceError};

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cloud, Description, Error, Event, Identity, Instances, LoadBalancers, Reply, Result};
+use egress::Gate;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use wasmtime::Store;
@@ -25,7 +26,6 @@ use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Answer, CallLimits, Calls, Crash, Function, State};
 use crate::convert::texts::{self, Texts};
 use crate::engine::Sandbox;
-use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::source::Module;
 

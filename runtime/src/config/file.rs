@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use egress::{BaseUrl, Method, PathPattern};
 use ipnet::IpNet;
-use sandbox::{BaseUrl, Digest, Method, PathPattern};
+use sandbox::Digest;
 use serde::Deserialize;
 
 use super::text::{AddressList, Bytes, Constant, Count, Only, Rate, Text, Window};

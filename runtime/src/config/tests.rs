@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sandbox::{Addresses, Method};
+use egress::{Addresses, Method};
 
 use super::*;
 

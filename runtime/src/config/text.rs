@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
+use egress::{Addresses, BaseUrl, Method, PathPattern};
 use ipnet::IpNet;
-use sandbox::{Addresses, BaseUrl, Digest, Method, PathPattern};
+use sandbox::Digest;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 

@@ -5,7 +5,7 @@ mod prefixes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cloud_provider::{Annotation, Description, Permission, printable};
-use sandbox::{Endpoint, Method, PathPattern};
+use egress::{Endpoint, Method, PathPattern};
 
 pub(super) use self::prefixes::check as check_prefixes;
 
@@ -187,7 +187,7 @@ fn odd(about: &str, asked: &str, answer: &str) -> Row {
 mod tests {
     use std::path::PathBuf;
 
-    use sandbox::{Addresses, BaseUrl, EndpointLimits, Rule};
+    use egress::{Addresses, BaseUrl, EndpointLimits, Rule};
 
     use super::*;
 

@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 use cloud_provider::{Cloud, Description};
-use sandbox::{
-    Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Metrics, Provider, ProviderSettings, Resolve, Sandbox,
-    Withheld,
-};
+use egress::{Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Resolve, Withheld};
+use sandbox::{Metrics, Provider, ProviderSettings, Sandbox};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -39,6 +37,7 @@ pub(super) struct Outside {
     pub(super) demands: Demands,
     /// Who tells people of writes that are withheld.
     pub(super) withheld: Withheld,
+    pub(super) egress_metrics: egress::Metrics,
     pub(super) metrics: Metrics,
 }
 
@@ -83,8 +82,8 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         route: outside.route,
     };
     let gate = match outside.names {
-        Some(names) => Gate::with_resolver(gate, outside.metrics.clone(), names),
-        None => Gate::new(gate, outside.metrics.clone()),
+        Some(names) => Gate::with_resolver(gate, outside.egress_metrics, names),
+        None => Gate::new(gate, outside.egress_metrics),
     }
     .with_context(file)?;
 

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use controllers::Confirmed;
+use egress::{NodeNetwork, NodeNetworkKind};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
-use sandbox::{NodeNetwork, NodeNetworkKind};
 
 /// The most addresses of one Node, and of one machine, that are looked at. Machines have a handful.
 const ADDRESSES: usize = 64;

@@ -49,7 +49,7 @@ fn filter(verbosity: i32) -> Targets {
     Targets::new()
         .with_default(LevelFilter::WARN)
         .with_target("kube_client", LevelFilter::OFF)
-        .with_targets(["aerostat", "audit", "controllers", "provider", "sandbox"].map(|it| (it, ours)))
+        .with_targets(["aerostat", "audit", "controllers", "egress", "provider", "sandbox"].map(|it| (it, ours)))
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn verbosity_opens_our_own_log() {
-        check(0, "sandbox::gate", Some(Level::INFO));
+        check(0, "egress::gate", Some(Level::INFO));
         check(0, "audit", Some(Level::INFO));
         check(2, "controllers::node", Some(Level::DEBUG));
         check(4, "aerostat::leader", Some(Level::TRACE));

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Demand, Description};
+use egress::{Addresses, BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use prometheus::Registry;
-use sandbox::{
-    Addresses, BaseUrl, ConfigMaps, Credentials, Digest, Endpoint, EndpointLimits, Gate, GateSettings, Metrics,
-    Provider, ProviderSettings, Sandbox, Source,
-};
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use serde_json::Value;
 use tests::guests;
 
@@ -83,6 +81,7 @@ async fn describe() -> Description {
     let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
+    let requests = egress::Metrics::register(&Registry::new()).unwrap();
     let api = Endpoint {
         name: "api".to_owned(),
         base_url: BaseUrl::parse("https://api.example.com").unwrap(),
@@ -102,7 +101,7 @@ async fn describe() -> Description {
         withheld: Arc::new(|_| ()),
         route: |it| it,
     };
-    let gate = Gate::new(settings, metrics.clone()).unwrap();
+    let gate = Gate::new(settings, requests).unwrap();
     let sandbox = Sandbox::new(64 << 20).unwrap();
     let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
     provider.description().clone()

@@ -1,7 +1,7 @@
 //! What comes back: complete, small, and without what does not concern a guest. Or an error that says what was wrong.
 
 use base64::Engine as _;
-use sandbox::Endpoint;
+use egress::Endpoint;
 use tests::capture::{Capture, Request, Step};
 
 use crate::setup::{Folder, Lab, Outcome, Setup, bearer, endpoint, get};

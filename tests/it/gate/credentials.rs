@@ -3,9 +3,8 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
-use sandbox::{
-    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateError, GateSettings, Metrics,
-    WriteLimits,
+use egress::{
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateError, GateSettings, WriteLimits,
 };
 use tests::capture::{Capture, Step};
 use tests::wait;
@@ -39,7 +38,7 @@ fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError>
         withheld: Arc::new(|_| ()),
         route: |it| it,
     };
-    Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap())
+    Gate::new(settings, egress::Metrics::register(&prometheus::Registry::new()).unwrap())
 }
 
 /// What is wrong with a token file that holds this.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sandbox::{Endpoint, EndpointLimits, Method, PathPattern, Rule};
+use egress::{Endpoint, EndpointLimits, Method, PathPattern, Rule};
 use tests::capture::{Bytes, Raw};
 use tests::wait;
 

@@ -1,10 +1,10 @@
 //! The same promises over HTTP/2.
 
 use bytes::Bytes;
+use egress::Endpoint;
 use futures::future::join_all;
 use http::Response;
 use http_body_util::Full;
-use sandbox::Endpoint;
 use tests::capture::Http2;
 
 use crate::setup::{Folder, Lab, Outcome, Setup, endpoint, get};

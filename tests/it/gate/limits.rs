@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use egress::Resolve;
 use futures::future::join_all;
-use sandbox::Resolve;
 use tests::capture::{Capture, Step};
 use tests::wait;
 use tokio::sync::Notify;

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use sandbox::{Addresses, ApiServer, BaseUrl, CallLimits, Endpoint, Gate, GateSettings, Metrics, Networks};
+use egress::{Addresses, ApiServer, BaseUrl, Endpoint, Gate, GateSettings, Networks};
+use sandbox::CallLimits;
 use tests::capture::{Blackhole, Capture, Step};
 
 use crate::audit;
@@ -42,13 +43,13 @@ async fn each(addresses: &[&str], change: impl FnOnce(&mut Setup)) -> (Lab, Capt
 fn refusal(base_url: &str) -> String {
     let settings = GateSettings {
         endpoints: vec![endpoint(base_url)],
-        credentials: sandbox::Credentials::default(),
+        credentials: egress::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
         demands: any(),
         withheld: std::sync::Arc::new(|_| ()),
         route: |it| it,
     };
-    let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+    let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
     Gate::new(settings, metrics).err().unwrap_or_else(|| panic!("{base_url} was accepted")).to_string()
 }
 
@@ -230,7 +231,7 @@ async fn a_name_for_loopback_is_refused_with_the_systems_resolver_too() {
     let base_url = format!("https://localhost:{}", server.address().port());
     let settings = GateSettings {
         endpoints: vec![endpoint(&base_url)],
-        credentials: sandbox::Credentials::default(),
+        credentials: egress::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
         demands: any(),
         withheld: std::sync::Arc::new(|_| ()),

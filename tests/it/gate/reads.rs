@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use egress::{Endpoint, Method, PathPattern, Rule};
 use futures::future::join_all;
-use sandbox::{Endpoint, Method, PathPattern, Rule};
 use tests::capture::{Capture, Step};
 use tests::wait;
 use tokio::sync::Notify;

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud_provider::{Demand, Error, ExternalTrafficPolicy, Instance, Instances, LoadBalancer, LoadBalancers, Owner};
-use prometheus::Registry;
-use sandbox::{
-    Addresses, BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Demands, Digest,
-    Endpoint, EndpointLimits, Gate, GateSettings, Method, Metrics, Networks, PathPattern, Provider, ProviderSettings,
-    Resolve, Rule, Sandbox, Source, WriteLimits,
+use egress::{
+    Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Endpoint, EndpointLimits, Gate,
+    GateSettings, Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
 };
+use prometheus::Registry;
+use sandbox::{CallLimits, ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use serde::{Deserialize, Serialize};
 use tests::capture::Capture;
 
@@ -86,10 +86,10 @@ impl Setup {
 }
 
 /// Puts a hostile guest behind a gate.
-pub(crate) async fn load(limits: CallLimits, gate: impl FnOnce(Metrics) -> Gate) -> Lab {
+pub(crate) async fn load(limits: CallLimits, gate: impl FnOnce(egress::Metrics) -> Gate) -> Lab {
     let registry = Registry::new();
     let metrics = Metrics::register(&registry).unwrap();
-    let gate = gate(metrics.clone());
+    let gate = gate(egress::Metrics::register(&registry).unwrap());
     let bytes = std::fs::read(tests::guests::HOSTILE).unwrap();
     let sha256 = Digest::parse(&tests::guests::sha256(tests::guests::HOSTILE)).unwrap();
     let [namespace, name, key] = ["kube-system", "hostile", "provider.wasm"].map(str::to_owned);

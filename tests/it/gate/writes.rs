@@ -1,6 +1,6 @@
 //! What a hostile guest may change in the cloud: a little, in two calls, and nothing in all others.
 
-use sandbox::{Endpoint, Method, PathPattern, Rule};
+use egress::{Endpoint, Method, PathPattern, Rule};
 use tests::capture::{Capture, Step};
 
 use crate::audit;

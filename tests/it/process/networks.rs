@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use aerostat::{Overrides, Settings};
 use async_trait::async_trait;
+use egress::Resolve;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, PostParams};
-use sandbox::Resolve;
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, cluster};
 use tests::digitalocean::{Droplet, Options, Simulator};

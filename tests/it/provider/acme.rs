@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
 use cloud_provider::{Address, AddressKind, Error, Instance, Instances, State};
-use sandbox::Credentials;
+use egress::Credentials;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tests::guests;

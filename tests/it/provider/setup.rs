@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud_provider::{Demand, Instance, Instances, LoadBalancers, Reply, Result};
-use prometheus::Registry;
-use sandbox::{
-    Addresses, BaseUrl, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, EndpointLimits,
-    Gate, GateSettings, Method, Metrics, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source, WriteLimits,
+use egress::{
+    Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, Gate, GateSettings,
+    Method, PathPattern, Rule, WriteLimits,
 };
+use prometheus::Registry;
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use tests::digitalocean::{Authorization, Droplet, Options, Simulator};
 use tests::guests;
 
@@ -178,6 +179,7 @@ pub(crate) async fn load(
     let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
+    let requests = egress::Metrics::register(&Registry::new()).unwrap();
     let writes_annotations = WRITTEN.map(str::to_owned).to_vec();
     let settings = ProviderSettings { settings, writes_annotations, ..ProviderSettings::default() };
     let gate = GateSettings {
@@ -188,7 +190,7 @@ pub(crate) async fn load(
         withheld: Arc::new(|_| ()),
         route: |it| it,
     };
-    let gate = Gate::new(gate, metrics.clone()).unwrap();
+    let gate = Gate::new(gate, requests).unwrap();
     Provider::load(&SANDBOX, module, settings, gate, metrics).await.unwrap_or_else(|error| panic!("{error:?}"))
 }
 

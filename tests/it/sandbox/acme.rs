@@ -6,8 +6,8 @@ use std::time::Duration;
 use cloud_provider::{
     Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, PendingStatus, Port, Progress, Protocol,
 };
+use egress::{Method, PathPattern, Rule};
 use prometheus::Registry;
-use sandbox::{Method, PathPattern, Rule};
 use tests::capture::{Capture, Step};
 
 use crate::setup::{Guest, endpoint, node, service};

@@ -8,11 +8,13 @@ use async_trait::async_trait;
 use cloud_provider::{
     Demand, Error, ExternalTrafficPolicy, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Owner, Reply,
 };
+use egress::{
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateSettings, Method, PathPattern, Rule,
+    WriteLimits,
+};
 use prometheus::Registry;
 use sandbox::{
-    BaseUrl, CallLimits, ConfigMaps, CredentialKind, CredentialSettings, Credentials, Digest, Endpoint, Gate,
-    GateSettings, LoadError, Method, Metrics, Module, PathPattern, Provider, ProviderSettings, Rule, Sandbox, Source,
-    WriteLimits,
+    CallLimits, ConfigMaps, Digest, LoadError, Metrics, Module, Provider, ProviderSettings, Sandbox, Source,
 };
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -135,6 +137,7 @@ impl Guest {
         registry: &Registry,
     ) -> Result<Provider, LoadError> {
         let metrics = Metrics::register(registry).unwrap();
+        let requests = egress::Metrics::register(registry).unwrap();
         let gate = GateSettings {
             endpoints: self.endpoints,
             credentials: self.credentials,
@@ -143,7 +146,7 @@ impl Guest {
             withheld: Arc::new(|_| ()),
             route: self.route,
         };
-        let gate = Gate::new(gate, metrics.clone()).unwrap();
+        let gate = Gate::new(gate, requests).unwrap();
         let settings = ProviderSettings {
             settings: self.settings,
             node_labels: self.node_labels,
@@ -249,10 +252,10 @@ pub(crate) fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
         base_url: BaseUrl::parse(&format!("http://{address}")).unwrap(),
         credential: None,
         allow: vec![Rule { methods: vec![Method::Get], paths: vec![PathPattern::parse("/**").unwrap()] }],
-        addresses: sandbox::Addresses::Public,
+        addresses: egress::Addresses::Public,
         ca_file: None,
         headers: Vec::new(),
-        limits: sandbox::EndpointLimits::default(),
+        limits: egress::EndpointLimits::default(),
     }
 }
 

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use egress::{CallId, Gate};
 use tracing::Level;
 
-use super::CallId;
 use super::last_lines::LastLines;
-use crate::gate::Gate;
 use crate::source::Digest;
 use crate::untrusted::printable;
 

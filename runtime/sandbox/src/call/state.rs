@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cloud_provider::{Event, EventKind};
+use egress::GateCall;
 use tracing::Level;
 use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime::{Engine, ResourceLimiter};
@@ -13,7 +14,6 @@ use super::wasi;
 use crate::bindings::host::Host_;
 use crate::bindings::host::aerostat::cloud::{config, events, http, log, types};
 use crate::convert;
-use crate::gate::GateCall;
 use crate::ticker::Ticking;
 
 const TABLE_CAPACITY: usize = 4096;

@@ -1,6 +1,7 @@
+use egress::{GuestRequest, GuestResponse, Method, SendError};
+
 use crate::bindings::host::aerostat::cloud::http as wit;
 use crate::bindings::host::aerostat::cloud::types as shared;
-use crate::gate::{GuestRequest, GuestResponse, Method, SendError};
 
 pub(crate) fn request(it: wit::Request) -> GuestRequest {
     GuestRequest {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cloud_provider::Description;
+use egress::Gate;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -18,7 +19,6 @@ use crate::call::{Calls, Capability, Crash, Function, Permit, State, is_inert, l
 use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
-use crate::gate::Gate;
 use crate::metrics::Metrics;
 use crate::source::Module;
 use crate::untrusted::printable;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sandbox::Endpoint;
+use egress::Endpoint;
 
 /// What is not a call, in bytes: the process itself, the cluster as it knows it, answers that serve several calls; and two
 /// lists of machines at their limit of 80 MiB each, the last one and the one that is being read.

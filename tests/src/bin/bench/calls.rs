@@ -5,10 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use cloud_provider::{Demand, Error};
-use sandbox::{
-    Addresses, BaseUrl, CallLimits, Credentials, Digest, Endpoint, EndpointLimits, Gate, GateSettings, Metrics,
-    Provider, ProviderSettings, Sandbox, Source,
-};
+use egress::{Addresses, BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings};
+use sandbox::{CallLimits, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use tests::guests;
 
 use crate::table::Table;
@@ -52,6 +50,7 @@ async fn load() -> Result<Provider> {
         limits: EndpointLimits::default(),
     };
     let metrics = Metrics::register(&prometheus::Registry::new())?;
+    let requests = egress::Metrics::register(&prometheus::Registry::new())?;
     let gate = GateSettings {
         endpoints: vec![endpoint],
         credentials: Credentials::load(Vec::new())?,
@@ -66,7 +65,7 @@ async fn load() -> Result<Provider> {
     };
     let settings = ProviderSettings { limits, ..ProviderSettings::default() };
     let sandbox = Sandbox::new(limits.memory)?;
-    let gate = Gate::new(gate, metrics.clone())?;
+    let gate = Gate::new(gate, requests)?;
     Ok(Provider::load(&sandbox, source.fetch(&NoConfigMaps).await?, settings, gate, metrics).await?)
 }
 

@@ -1,12 +1,12 @@
 //! What the unit tests of the gate share.
 
-use super::base_url::BaseUrl;
-use super::canonical::PathPattern;
-use super::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
-use super::request::{GuestRequest, Method};
+use crate::base_url::BaseUrl;
+use crate::canonical::PathPattern;
+use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
+use crate::request::{GuestRequest, Method};
 
 /// The endpoint `api`: GET everywhere, POST and DELETE under `/v2/load_balancers`.
-pub(super) fn endpoint(base_url: &str) -> Endpoint {
+pub(crate) fn endpoint(base_url: &str) -> Endpoint {
     let rule =
         |methods: &[Method], path| Rule { methods: methods.to_vec(), paths: vec![PathPattern::parse(path).unwrap()] };
     Endpoint {
@@ -22,7 +22,7 @@ pub(super) fn endpoint(base_url: &str) -> Endpoint {
 }
 
 /// A plain request to the endpoint `api`.
-pub(super) fn request(method: Method, path: &[&str]) -> GuestRequest {
+pub(crate) fn request(method: Method, path: &[&str]) -> GuestRequest {
     GuestRequest {
         endpoint: "api".to_owned(),
         method,

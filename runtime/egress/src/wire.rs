@@ -28,14 +28,14 @@ use tokio::time::timeout;
 
 use self::dial::{DialError, Dialer};
 use self::usage::Tracked;
-use super::address::Networks;
-use super::budget::Budget;
-use super::carried::Failure;
-use super::endpoint::Endpoint;
-use super::error::GateError;
-use super::policy::Denied;
-use super::resolve::Resolve;
+use crate::address::Networks;
+use crate::budget::Budget;
 use crate::credentials::{Authenticated, Secrets};
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
+use crate::outcome::Failure;
+use crate::policy::Denied;
+use crate::resolve::Resolve;
 
 /// The most headers of an answer.
 const HEADERS: usize = 100;
@@ -57,7 +57,7 @@ const SEARCHED_HERE: usize = 64 << 10;
 const USER_AGENT_VALUE: HeaderValue = HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
 
 /// The way to one endpoint.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     endpoint: Arc<Endpoint>,
     authority: Authority,
     dialer: Dialer,
@@ -71,22 +71,22 @@ struct Pool {
 }
 
 /// What became of a request.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     /// The checked address that it went to, if there was a connection.
-    pub(super) address: Option<SocketAddr>,
-    pub(super) result: Result<Answer, Failure>,
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) result: Result<Answer, Failure>,
 }
 
 /// A complete answer.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Wire {
-    pub(super) fn new(
+    pub(crate) fn new(
         endpoint: Arc<Endpoint>,
         networks: Arc<Mutex<Arc<Networks>>>,
         resolver: Arc<dyn Resolve>,
@@ -100,7 +100,7 @@ impl Wire {
     }
 
     /// Sends one request once.
-    pub(super) async fn send(&self, authenticated: Authenticated) -> Exchange {
+    pub(crate) async fn send(&self, authenticated: Authenticated) -> Exchange {
         let client = self.client(authenticated.generation());
         let secrets = authenticated.secrets();
         let mut request = self.request(authenticated);
@@ -216,7 +216,7 @@ impl Wire {
             let within = error.downcast_ref::<io::Error>().and_then(|it| it.get_ref()?.downcast_ref());
             match error.downcast_ref::<DialError>().or(within) {
                 Some(DialError::Denied(because)) => {
-                    return Failure::Denied(Denied::new(super::policy::Code::Ip, because.clone()));
+                    return Failure::Denied(Denied::new(crate::policy::Code::Ip, because.clone()));
                 }
                 Some(DialError::Paused(after)) => return Failure::Paused(*after),
                 Some(DialError::Unreachable(because)) => return Failure::Unreachable(because.clone()),

@@ -1,20 +1,20 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::policy::Denied;
-use super::wire::Answer;
+use crate::policy::Denied;
+use crate::wire::Answer;
 
 /// What came of a permitted request.
 #[derive(Debug)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// The checked address that it went to, if there was a connection.
-    pub(super) address: Option<SocketAddr>,
-    pub(super) answer: Result<Answer, Failure>,
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) answer: Result<Answer, Failure>,
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The Lease is gone, or the host has no address that may be dialled.
     Denied(Denied),
     /// Not sent: the endpoint is free again then.
@@ -28,7 +28,7 @@ pub(super) enum Failure {
 impl Carried {
     /// How many bytes an answer has that says something about a moment later, too. A refusal or a fault may be over; and
     /// that something is not there is what deletions rest on, so that it has to be said each time anew.
-    pub(super) fn lasting(&self) -> Option<usize> {
+    pub(crate) fn lasting(&self) -> Option<usize> {
         let answer = self.answer.as_ref().ok()?;
         answer.status.is_success().then_some(answer.body.len())
     }

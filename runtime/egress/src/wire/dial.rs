@@ -21,12 +21,12 @@ use tokio_rustls::TlsConnector;
 use super::frames::Metered;
 use super::tls;
 use super::usage::Usage;
-use crate::gate::address::{self, Networks};
-use crate::gate::base_url::{Host, Scheme};
-use crate::gate::budget::Budget;
-use crate::gate::endpoint::Endpoint;
-use crate::gate::error::GateError;
-use crate::gate::resolve::Resolve;
+use crate::address::{self, Networks};
+use crate::base_url::{Host, Scheme};
+use crate::budget::Budget;
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
+use crate::resolve::Resolve;
 
 /// The most addresses of a name that are looked at.
 const ADDRESSES: usize = 16;

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::PAUSE;
-use super::request::GuestResponse;
-use super::wire::Answer;
+use crate::budget::PAUSE;
+use crate::request::GuestResponse;
+use crate::wire::Answer;
 
 /// Headers that are the connection's or the credential's business, or would make a client remember something.
 const STRIPPED: [&str; 13] = [
@@ -27,7 +27,7 @@ const STRIPPED: [&str; 13] = [
 ];
 
 /// The pause that an answer asks for: 429 or 503 with `retry-after`, between a second and an hour.
-pub(super) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         return None;
     }
@@ -39,7 +39,7 @@ pub(super) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) ->
 }
 
 /// The answer without the headers that do not concern a guest. `retry-after` comes in seconds, however it was written.
-pub(super) fn for_guest(answer: Answer, now: SystemTime) -> GuestResponse {
+pub(crate) fn for_guest(answer: Answer, now: SystemTime) -> GuestResponse {
     let Answer { status, mut headers, body } = answer;
     let after = retry_after(&headers, now);
     headers.remove(RETRY_AFTER);

@@ -17,7 +17,7 @@ pub trait Resolve: Send + Sync {
 }
 
 /// The system's resolver.
-pub(super) struct System;
+pub(crate) struct System;
 
 #[async_trait]
 impl Resolve for System {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::address;
-use super::base_url::Host;
-use super::canonical;
-use super::endpoint::Endpoint;
+use crate::address;
+use crate::base_url::Host;
+use crate::canonical;
 use crate::credentials::Credentials;
+use crate::endpoint::Endpoint;
 
 /// Why there is no gate. Each names the endpoint and what to change.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +90,7 @@ pub enum GateError {
 }
 
 /// Checks what can be checked before anything runs.
-pub(super) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result<(), GateError> {
+pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result<(), GateError> {
     for (index, endpoint) in endpoints.iter().enumerate() {
         let name = || endpoint.name.clone();
         if endpoints[..index].iter().any(|it| it.name == endpoint.name) {
@@ -132,9 +132,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::gate::testing::endpoint;
-    use crate::gate::{EndpointLimits, Gate, GateSettings};
     use crate::metrics::Metrics;
+    use crate::testing::endpoint;
+    use crate::{EndpointLimits, Gate, GateSettings};
 
     /// What an operator reads, causes included, who changes the usual endpoint like this.
     fn refusal(change: impl Fn(&mut Endpoint)) -> Option<String> {

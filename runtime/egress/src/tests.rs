@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 
 use cloud_provider::Demand;
 use prometheus::Registry;
@@ -9,9 +10,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::testing::{endpoint, request};
-use super::*;
-use crate::credentials::{CredentialKind, CredentialSettings};
+use crate::audit::CallId;
+use crate::credentials::{CredentialKind, CredentialSettings, Credentials};
+use crate::gate::{Gate, GateCall, GateSettings};
+use crate::metrics::Metrics;
+use crate::policy::Mode;
+use crate::request::{GuestRequest, GuestResponse, Method, SendError};
+use crate::testing::{endpoint, request};
+use crate::writes::WriteLimits;
 
 /// A server that answers everything with one status.
 struct Server {
@@ -189,7 +195,7 @@ async fn deletions_that_leave(status: &'static str) -> usize {
             denied => {
                 assert_denied(denied, "E-EGRESS-WRITES");
                 assert_eq!(server.requests().len(), sent);
-                let metric = gate.inner.metrics.writes_withheld.with_label_values(&["", "api", "deletion"]);
+                let metric = gate.metrics().writes_withheld.with_label_values(&["", "api", "deletion"]);
                 assert_eq!(metric.get(), 1);
                 return sent;
             }

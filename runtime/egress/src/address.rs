@@ -9,14 +9,14 @@ use ipnet::IpNet;
 
 pub use self::networks::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 use self::ranges::{embedded, never};
-use super::endpoint::{Addresses, Endpoint};
+use crate::endpoint::{Addresses, Endpoint};
 
 const API_SERVER: &str = "the API server";
 
 /// Decides whether `address` may be dialled for `endpoint`.
 ///
 /// The error continues a sentence that ends in the address: "…, which is loopback; no config can allow it".
-pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networks) -> Result<(), String> {
+pub(crate) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networks) -> Result<(), String> {
     let ip = address.ip();
     let never = |ip| networks.is_api_server(ip, address.port()).then_some(API_SERVER).or_else(|| never(ip));
     let is_literal = endpoint.base_url.origin().is_literal(ip);
@@ -68,7 +68,7 @@ pub(super) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networ
 }
 
 /// Refuses an address literal that no config can open, before anything is known of the cluster.
-pub(super) fn permit_literal(ip: IpAddr) -> Result<(), String> {
+pub(crate) fn permit_literal(ip: IpAddr) -> Result<(), String> {
     if ip.is_loopback() {
         return Ok(());
     }
@@ -115,7 +115,7 @@ fn closed(ip: IpAddr, literal: Option<u8>, networks: &Networks) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::testing::endpoint;
+    use crate::testing::endpoint;
 
     fn networks() -> Networks {
         Networks {

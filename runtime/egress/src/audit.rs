@@ -1,16 +1,27 @@
 //! What is said of every request: one audit line, and the metrics.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
 
-use super::canonical;
-use super::carried::{Carried, Failure};
-use super::policy::{Denied, Permitted};
-use super::request::{GuestRequest, Method, SendError};
-use crate::call::CallId;
+use crate::canonical;
 use crate::metrics::Metrics;
+use crate::outcome::{Carried, Failure};
+use crate::policy::{Denied, Permitted};
+use crate::request::{GuestRequest, Method, SendError};
+
+/// Which call of a provider something belongs to, in logs.
+#[derive(Clone, Debug)]
+pub struct CallId {
+    /// The provider's name; before it has said it, the module's.
+    pub provider: Arc<str>,
+    /// The function's name in `wit/`.
+    pub function: &'static str,
+    /// Counted from 1 in each process.
+    pub id: u64,
+}
 
 /// The longest path in a line.
 const PATH_CHARACTERS: usize = 512;
@@ -18,7 +29,7 @@ const PATH_CHARACTERS: usize = 512;
 const NAME_CHARACTERS: usize = 64;
 
 /// What becomes of one request. The line is written when it is dropped, so that a call that is cut off leaves one too.
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     call: &'a CallId,
     metrics: &'a Metrics,
     start: Instant,
@@ -37,7 +48,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    pub(super) fn new(call: &'a CallId, metrics: &'a Metrics, request: &GuestRequest) -> Self {
+    pub(crate) fn new(call: &'a CallId, metrics: &'a Metrics, request: &GuestRequest) -> Self {
         Self {
             call,
             metrics,
@@ -56,15 +67,15 @@ impl<'a> Entry<'a> {
     }
 
     /// Leaves the line out. The metrics count all the same.
-    pub(super) fn mute(&mut self) {
+    pub(crate) fn mute(&mut self) {
         self.is_mute = true;
     }
 
-    pub(super) fn permitted(&mut self, permitted: &Permitted) {
+    pub(crate) fn permitted(&mut self, permitted: &Permitted) {
         self.rule = Some(permitted.rule().to_owned());
     }
 
-    pub(super) fn denied(&mut self, denied: &Denied) -> SendError {
+    pub(crate) fn denied(&mut self, denied: &Denied) -> SendError {
         self.code = Some(denied.code.as_str());
         self.error = Some(denied.to_string());
         self.metrics.egress_denied.with_label_values(&[denied.code.as_str()]).inc();
@@ -72,14 +83,14 @@ impl<'a> Entry<'a> {
     }
 
     /// It was sent, or an equal read was.
-    pub(super) fn carried(&mut self, carried: &Carried, is_joined: bool) {
+    pub(crate) fn carried(&mut self, carried: &Carried, is_joined: bool) {
         self.is_joined = is_joined;
         self.address = carried.address;
         self.status = carried.answer.as_ref().ok().map(|it| it.status.as_u16());
         self.error = None;
     }
 
-    pub(super) fn failed(&mut self, failure: &Failure) -> SendError {
+    pub(crate) fn failed(&mut self, failure: &Failure) -> SendError {
         let (error, answer) = match failure {
             Failure::Denied(denied) => return self.denied(denied),
             Failure::Paused(after) => {
@@ -94,7 +105,7 @@ impl<'a> Entry<'a> {
 }
 
 /// Counts one attempt on the wire, with or without an answer.
-pub(super) fn attempted(
+pub(crate) fn attempted(
     metrics: &Metrics,
     endpoint: &str,
     method: Method,

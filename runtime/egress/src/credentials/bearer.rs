@@ -11,7 +11,8 @@ use zeroize::Zeroizing;
 
 use super::error::CredentialError;
 use super::secret::Secret;
-use crate::gate::{Origin, WriteLimits};
+use crate::base_url::Origin;
+use crate::writes::WriteLimits;
 
 /// The longest token or list of origins.
 const FILE_BYTES: u64 = 16 << 10;

@@ -1,35 +1,7 @@
-//! The one way out: policy, then credentials, then wire.
-//!
-//! ```text
-//! GuestRequest ─policy─► Permitted ─credentials─► Authenticated ─wire─► resolve ► address filter ► dial ► TLS
-//!               └ Denied                                          ◄─ capped, scrubbed, no redirect followed
-//! ```
+//! The gate: judges a request, counts it, attaches the credential and sends it.
 //!
 //! [`policy::permit`] is the only maker of `Permitted`, [`Credentials::authenticate`] the only maker of
 //! `Authenticated`, and the wire takes nothing else.
-
-mod address;
-mod audit;
-mod base_url;
-mod budget;
-mod canonical;
-mod carried;
-mod endpoint;
-mod error;
-mod policy;
-mod reads;
-mod request;
-mod resolve;
-mod response;
-mod wire;
-mod writes;
-
-#[cfg(test)]
-mod fuzz;
-#[cfg(test)]
-mod testing;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -38,27 +10,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures::FutureExt as _;
 
-pub use self::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
-pub use self::base_url::{BaseUrl, Origin};
-pub use self::canonical::PathPattern;
-pub use self::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
-pub use self::error::GateError;
-pub(crate) use self::policy::{Mode, Permitted};
-pub use self::request::Method;
-pub(crate) use self::request::{GuestRequest, GuestResponse, SendError};
-pub use self::resolve::Resolve;
-pub use self::writes::{Demands, Withheld, WriteLimits};
-
-use self::audit::Entry;
-use self::budget::Budget;
-use self::carried::{Carried, Failure};
-use self::policy::{Denied, Standing};
-use self::reads::{Key, Left, Reads};
-use self::wire::{Answer, Wire};
-use self::writes::{Kind, Place, Writes};
-use crate::call::CallId;
+use crate::address::Networks;
+use crate::audit::{self, CallId, Entry};
+use crate::budget::Budget;
 use crate::credentials::{Authenticated, Credentials};
+use crate::endpoint::Endpoint;
+use crate::error::{self, GateError};
 use crate::metrics::Metrics;
+use crate::outcome::{Carried, Failure};
+use crate::policy::{self, Denied, Mode, Permitted, Standing};
+use crate::reads::{Key, Left, Reads};
+use crate::request::{GuestRequest, GuestResponse, Method, SendError};
+use crate::resolve::{self, Resolve};
+use crate::response;
+use crate::wire::{Answer, Wire};
+use crate::writes::{self, Demands, Kind, Place, Withheld, WriteLimits, Writes};
 
 /// Whether a request that is not GET or HEAD may leave now: whether this process leads, as far as it knows.
 pub type Fence = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -157,28 +123,36 @@ impl Gate {
     }
 
     /// Another number whenever a credential has changed.
-    pub(crate) fn version(&self) -> u64 {
+    #[must_use]
+    pub fn version(&self) -> u64 {
         self.inner.credentials.version()
     }
 
     /// Lets writes leave under this version of the credentials, and no other.
-    pub(crate) fn approve(&self, version: u64) {
+    pub fn approve(&self, version: u64) {
         self.inner.credentials.approve(version);
     }
 
+    #[cfg(test)]
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.inner.metrics
+    }
+
     /// Whether a text of a guest holds a secret. No guest was ever told one, in a form that is recognised in answers.
-    pub(crate) fn holds_secret(&self, text: &str) -> bool {
+    #[must_use]
+    pub fn holds_secret(&self, text: &str) -> bool {
         self.inner.credentials.secrets().are_in(text.as_bytes())
     }
 
     /// Opens the gate for one call of a provider, which may do with it what `mode` says.
-    pub(crate) fn open(&self, call: CallId, mode: Mode) -> GateCall {
+    #[must_use]
+    pub fn open(&self, call: CallId, mode: Mode) -> GateCall {
         GateCall { gate: self.clone(), call, mode, requests: 0, deletes: 0 }
     }
 }
 
 /// The gate as one call of a provider sees it.
-pub(crate) struct GateCall {
+pub struct GateCall {
     gate: Gate,
     call: CallId,
     mode: Mode,
@@ -188,7 +162,11 @@ pub(crate) struct GateCall {
 
 impl GateCall {
     /// Judges a request and, if it may, sends it. Whatever comes of it is in the audit log.
-    pub(crate) async fn send(&mut self, request: GuestRequest) -> Result<GuestResponse, SendError> {
+    ///
+    /// # Errors
+    ///
+    /// If there is no answer: refused, not sent, or perhaps carried out.
+    pub async fn send(&mut self, request: GuestRequest) -> Result<GuestResponse, SendError> {
         let inner = &self.gate.inner;
         let mut entry = Entry::new(&self.call, &inner.metrics, &request);
         if self.requests > policy::REQUESTS {
@@ -327,6 +305,3 @@ fn was_not_carried_out(answer: &Result<Answer, Failure>) -> bool {
         Err(Failure::Interrupted(_)) => false,
     }
 }
-
-/// The shortest and the longest pause that a cloud can ask for.
-const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);

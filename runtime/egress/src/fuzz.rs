@@ -9,11 +9,11 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use url::Url;
 
-use super::base_url::BaseUrl;
-use super::canonical::PathPattern;
-use super::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
-use super::policy::{self, Mode, Standing};
-use super::request::{GuestRequest, Method};
+use crate::base_url::BaseUrl;
+use crate::canonical::PathPattern;
+use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
+use crate::policy::{self, Mode, Standing};
+use crate::request::{GuestRequest, Method};
 
 /// How long the test runs. `AEROSTAT_FUZZ_SECONDS` in the environment lengthens or shortens it.
 const SECONDS: u64 = 10;

@@ -14,7 +14,10 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use self::bearer::{Bearer, Token};
 pub use self::error::CredentialError;
-use crate::gate::{Endpoint, GateError, Permitted, WriteLimits};
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
+use crate::policy::Permitted;
+use crate::writes::WriteLimits;
 
 /// How often the files are looked at.
 const LOOK: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio_rustls::TlsConnector;
 
-use crate::gate::endpoint::Endpoint;
-use crate::gate::error::GateError;
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
 
 /// TLS 1.2 or 1.3, towards certificates of the endpoint's own authorities or of the system's.
 pub(super) fn connector(endpoint: &Endpoint) -> Result<TlsConnector, GateError> {

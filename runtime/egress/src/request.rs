@@ -4,35 +4,35 @@ use std::fmt;
 use std::time::Duration;
 
 /// What a guest asks the gate to send. It names an endpoint, never a host.
-pub(crate) struct GuestRequest {
+pub struct GuestRequest {
     /// The name of an endpoint in the operator's config.
-    pub(crate) endpoint: String,
+    pub endpoint: String,
     /// The HTTP method.
-    pub(crate) method: Method,
+    pub method: Method,
     /// Unescaped segments under the endpoint's base URL.
-    pub(crate) path: Vec<String>,
+    pub path: Vec<String>,
     /// Unescaped keys and values.
-    pub(crate) query: Vec<(String, String)>,
+    pub query: Vec<(String, String)>,
     /// Header names and values.
-    pub(crate) headers: Vec<(String, String)>,
+    pub headers: Vec<(String, String)>,
     /// The body; GET and HEAD have none.
-    pub(crate) body: Option<Vec<u8>>,
+    pub body: Option<Vec<u8>>,
 }
 
 /// What a guest gets to see of an answer.
 #[derive(Debug, Eq, PartialEq)]
-pub(crate) struct GuestResponse {
+pub struct GuestResponse {
     /// The HTTP status.
-    pub(crate) status: u16,
+    pub status: u16,
     /// The headers that concern a guest, names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
+    pub headers: Vec<(String, String)>,
     /// The body, complete.
-    pub(crate) body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 /// Why a guest gets no answer.
 #[derive(Debug, Eq, PartialEq, thiserror::Error)]
-pub(crate) enum SendError {
+pub enum SendError {
     /// Policy. Begins with a stable code, `E-EGRESS-PATH: …`, and ends with what the operator would have to allow.
     #[error("{0}")]
     Denied(String),

@@ -14,15 +14,15 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 
-use super::Carried;
-use super::policy::Permitted;
+use crate::outcome::Carried;
+use crate::policy::Permitted;
 
 /// What the answers that are kept may hold together, at one endpoint.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// What makes two reads equal.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// Path and query.
     target: String,
     /// In the order of their names.
@@ -32,7 +32,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn new(permitted: &Permitted, generation: u64) -> Self {
+    pub(crate) fn new(permitted: &Permitted, generation: u64) -> Self {
         let headers = permitted.headers().iter().map(|(name, value)| (name.clone(), value.clone()));
         let mut headers: Vec<_> = headers.collect();
         headers.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
@@ -41,7 +41,7 @@ impl Key {
 }
 
 /// The reads of one endpoint.
-pub(super) struct Reads {
+pub(crate) struct Reads {
     reuse: Duration,
     known: Mutex<Known>,
 }
@@ -67,11 +67,11 @@ enum Read {
 
 /// Whether a request has left. It is marked when its turn has come, before anything is sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Left(Arc<AtomicBool>);
+pub(crate) struct Left(Arc<AtomicBool>);
 
 impl Left {
     /// From now on it may have been asked.
-    pub(super) fn mark(&self) {
+    pub(crate) fn mark(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
@@ -82,12 +82,12 @@ impl Left {
 
 impl Reads {
     /// Answers serve for `reuse` after they came.
-    pub(super) fn new(reuse: Duration) -> Self {
+    pub(crate) fn new(reuse: Duration) -> Self {
         Self { reuse, known: Mutex::default() }
     }
 
     /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none.
-    pub(super) async fn answer(
+    pub(crate) async fn answer(
         &self,
         key: Key,
         send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>,
@@ -102,7 +102,7 @@ impl Reads {
     }
 
     /// To be held while something is written: nothing from before or meanwhile serves any longer.
-    pub(super) fn write(&self) -> Write<'_> {
+    pub(crate) fn write(&self) -> Write<'_> {
         self.forget();
         Write(self)
     }
@@ -178,7 +178,7 @@ impl Read {
 }
 
 /// Something is being written. It counts until this is dropped, and so also if the writer gives up.
-pub(super) struct Write<'a>(&'a Reads);
+pub(crate) struct Write<'a>(&'a Reads);
 
 impl Drop for Write<'_> {
     fn drop(&mut self) {
@@ -193,7 +193,7 @@ mod tests {
     use http::{HeaderMap, StatusCode};
 
     use super::*;
-    use crate::gate::wire::Answer;
+    use crate::wire::Answer;
 
     fn key() -> Key {
         Key { target: "/v2".to_owned(), headers: Vec::new(), generation: 1 }

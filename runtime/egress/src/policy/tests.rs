@@ -1,5 +1,5 @@
 use super::*;
-use crate::gate::testing::{endpoint, request};
+use crate::testing::{endpoint, request};
 
 const WRITES: Standing = Standing { mode: Mode::Write { deletes: 2 }, leads: true, requests: 0, deletes: 0 };
 const READS: Standing = Standing { mode: Mode::Read, ..WRITES };

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use cloud_provider::{APPROVAL, Demand};
 use http::StatusCode;
 
-use super::policy::{Code, Denied, Permitted};
-use super::request::Method;
+use crate::policy::{Code, Denied, Permitted};
+use crate::request::Method;
 
 /// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
 const DELETIONS_PER_CHANGE: u32 = 2;
@@ -42,14 +42,14 @@ impl Default for WriteLimits {
 
 /// What a write does in the cloud.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Deletion,
     /// Whatever else writes: nobody knows what a POST, PUT or PATCH makes or changes.
     Creation,
 }
 
 /// What a request does: `None` if it only reads. This is the one place that decides it.
-pub(super) fn kind_of(permitted: &Permitted) -> Option<Kind> {
+pub(crate) fn kind_of(permitted: &Permitted) -> Option<Kind> {
     match permitted.method() {
         Method::Get | Method::Head => None,
         Method::Delete => Some(Kind::Deletion),
@@ -58,12 +58,12 @@ pub(super) fn kind_of(permitted: &Permitted) -> Option<Kind> {
 }
 
 /// Whether the cloud has certainly not done what it was asked for. 408 and 499 are said by those who gave up waiting.
-pub(super) fn was_refused(status: StatusCode) -> bool {
+pub(crate) fn was_refused(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 408 | 499)
 }
 
 /// The writes of one credential, or of one endpoint that has none.
-pub(super) struct Writes {
+pub(crate) struct Writes {
     /// In a sentence: `credential token`.
     whose: String,
     limits: WriteLimits,
@@ -79,19 +79,19 @@ struct Counts {
 }
 
 /// A write that is counted.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     writes: &'a Writes,
     kind: Kind,
     number: u64,
 }
 
 impl Writes {
-    pub(super) fn new(whose: String, limits: WriteLimits, demands: Demands, withheld: Withheld) -> Self {
+    pub(crate) fn new(whose: String, limits: WriteLimits, demands: Demands, withheld: Withheld) -> Self {
         Self { whose, limits, demands, withheld, counts: Mutex::default() }
     }
 
     /// Counts a write that is about to leave, or says why it must not.
-    pub(super) fn take(&self, kind: Kind, now: Instant) -> Result<Place<'_>, Denied> {
+    pub(crate) fn take(&self, kind: Kind, now: Instant) -> Result<Place<'_>, Denied> {
         let window = self.limits.window;
         let demand = (self.demands)(window);
         let limit = limit(kind, &self.limits, demand);
@@ -137,7 +137,7 @@ impl Writes {
 
 impl Place<'_> {
     /// The write was certainly not carried out: it does not count.
-    pub(super) fn give_back(self) {
+    pub(crate) fn give_back(self) {
         self.writes.counts().of(self.kind).give_back(self.number);
     }
 }
@@ -153,7 +153,7 @@ impl Counts {
 
 impl Kind {
     /// As the metric says it.
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Deletion => "deletion",
             Self::Creation => "creation",

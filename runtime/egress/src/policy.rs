@@ -6,19 +6,19 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 
-use super::base_url::Origin;
-use super::canonical::{self, shown};
-use super::endpoint::Endpoint;
-use super::request::{GuestRequest, Method};
+use crate::base_url::Origin;
+use crate::canonical::{self, shown};
+use crate::endpoint::Endpoint;
+use crate::request::{GuestRequest, Method};
 
 /// Requests of one call, sent and refused ones together.
-pub(super) const REQUESTS: u32 = 100;
+pub(crate) const REQUESTS: u32 = 100;
 /// The largest request body. No cloud's API needs more.
 const BODY_BYTES: usize = 8 << 20;
 
 /// What a call may do with HTTP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// Nothing: `describe`.
     None,
     /// GET and HEAD: `identity`, `get`, `list`.
@@ -32,14 +32,14 @@ pub(crate) enum Mode {
 
 /// How things stand when a request is judged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
-    pub(super) mode: Mode,
+pub(crate) struct Standing {
+    pub(crate) mode: Mode,
     /// Whether this process may write at all now: it leads, or nobody has to.
-    pub(super) leads: bool,
+    pub(crate) leads: bool,
     /// Requests that the call has made before.
-    pub(super) requests: u32,
+    pub(crate) requests: u32,
     /// DELETEs among them that were permitted.
-    pub(super) deletes: u32,
+    pub(crate) deletes: u32,
 }
 
 /// A request that the policy let through. Only [`permit`] makes one.
@@ -94,7 +94,7 @@ pub(crate) struct Denied {
 }
 
 impl Denied {
-    pub(super) fn new(code: Code, because: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, because: impl Into<String>) -> Self {
         Self { code, because: because.into() }
     }
 }
@@ -138,7 +138,7 @@ impl Code {
 }
 
 /// Decides about a request. The first objection counts, in the order of the questions here.
-pub(super) fn permit(
+pub(crate) fn permit(
     endpoints: &[Arc<Endpoint>],
     standing: Standing,
     request: GuestRequest,
@@ -159,7 +159,7 @@ pub(super) fn permit(
 }
 
 /// Whether this process may write now. Asked again just before a request leaves, which may be a while later.
-pub(super) fn may_write(leads: bool, method: Method) -> Result<(), Denied> {
+pub(crate) fn may_write(leads: bool, method: Method) -> Result<(), Denied> {
     if leads || !method.writes() {
         return Ok(());
     }

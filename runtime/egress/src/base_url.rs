@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use http::uri::Authority;
 use rustls_pki_types::ServerName;
 
-use super::canonical;
+use crate::canonical;
 
 /// An endpoint's base URL, in canonical form: scheme, host, port, and the path that requests are put under.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -6,13 +6,16 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use super::endpoint::EndpointLimits;
+use crate::endpoint::EndpointLimits;
 
 /// How long a request may wait for the bucket before its caller is told to come back.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The shortest and the longest pause that a cloud can ask for.
+pub(crate) const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+
 /// The budget of one endpoint.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     slots: Semaphore,
     /// How long a request may wait for a slot.
     patience: Duration,
@@ -20,7 +23,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(limits: &EndpointLimits) -> Self {
+    pub(crate) fn new(limits: &EndpointLimits) -> Self {
         Self {
             slots: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
             patience: limits.total,
@@ -31,7 +34,7 @@ impl Budget {
     /// Waits for a slot and a token, a little. The request is in flight until the turn is dropped.
     ///
     /// The error is when to come back.
-    pub(super) async fn turn(&self) -> Result<SemaphorePermit<'_>, Duration> {
+    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, Duration> {
         // Whoever comes during a pause does not queue for its end.
         self.paused()?;
         let slot = tokio::time::timeout(self.patience, self.slots.acquire())
@@ -47,12 +50,12 @@ impl Budget {
     }
 
     /// Whether the endpoint may be used now. The error is when to come back.
-    pub(super) fn paused(&self) -> Result<(), Duration> {
+    pub(crate) fn paused(&self) -> Result<(), Duration> {
         self.bucket().paused(Instant::now())
     }
 
     /// Stops the endpoint for `pause`. A longer pause that was asked for before stays.
-    pub(super) fn pause(&self, pause: Duration) {
+    pub(crate) fn pause(&self, pause: Duration) {
         self.bucket().pause(Instant::now() + pause);
     }
 
@@ -86,7 +89,7 @@ impl Bucket {
         let missing = (1.0 - self.tokens).max(0.0);
         let wait = Duration::try_from_secs_f64(missing / self.rate).unwrap_or(Duration::MAX);
         if wait > PATIENCE {
-            return Err(wait.min(*super::PAUSE.end()));
+            return Err(wait.min(*PAUSE.end()));
         }
         self.tokens -= 1.0;
         Ok(wait)

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::base_url::BaseUrl;
-use super::canonical::PathPattern;
-use super::request::Method;
+use crate::base_url::BaseUrl;
+use crate::canonical::PathPattern;
+use crate::request::Method;
 
 /// One of the places that a provider may reach, as the operator wrote it.
 #[derive(Clone, Debug)]
