@@ -3,6 +3,7 @@
 mod events;
 mod last_lines;
 mod limiter;
+mod linker;
 mod log;
 mod places;
 mod state;
@@ -23,10 +24,11 @@ use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
 use self::limiter::{Exceeded, Limiter};
+pub(crate) use self::linker::linker;
 use self::log::{Log, Quota};
 pub(crate) use self::places::Capability;
 use self::places::Places;
-pub(crate) use self::state::{State, linker};
+pub(crate) use self::state::State;
 pub(crate) use self::wasi::is_inert;
 use crate::convert::texts::Texts;
 use crate::engine::Sandbox;
@@ -176,6 +178,7 @@ impl Calls {
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
         let meter = Arc::new(Meter::default());
         let state = State::new(
+            wasi::context(&log),
             self.gate.open(id.clone(), function.mode(&self.limits)),
             self.settings.clone(),
             Limiter::new(self.limits.memory),

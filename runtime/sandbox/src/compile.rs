@@ -13,14 +13,11 @@ mod scan;
 use wasmtime::component::Component;
 use wasmtime::{Engine, Error};
 
-pub use self::child::compile_for_another;
+pub use self::child::{COMMAND, compile_for_another};
 pub use self::limits::CompileLimits;
 use crate::engine::Sandbox;
-use crate::provider::LoadError;
+use crate::error::LoadError;
 use crate::source::Module;
-
-/// The word with which a program is asked to be the compiler; what [`compile_for_another`] reads follows.
-pub const COMMAND: &str = "compile-provider";
 
 /// Compiles a module, after a look at what it is.
 pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Component, LoadError> {

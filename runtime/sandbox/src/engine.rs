@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
 
 use crate::compile::CompileLimits;
-use crate::provider::LoadError;
+use crate::error::LoadError;
 use crate::ticker::{Ticker, Ticking};
 
 /// What wasm32-wasip2 code does not need. Each of these has appeared in security advisories, or is young.

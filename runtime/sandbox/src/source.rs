@@ -1,15 +1,17 @@
 //! Where a provider's bytes come from. Whoever configures Aerostat names their digest; nothing else is ever compiled.
 
 mod config_map;
+mod digest;
+mod error;
 mod file;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
-
 pub use self::config_map::ConfigMaps;
+pub use self::digest::{Digest, InvalidDigest};
+pub use self::error::SourceError;
 
 /// Where a module is, and what it must be.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -43,9 +45,9 @@ impl Source {
     /// If the bytes cannot be read, are too many, or have another digest. The text says what to do.
     pub async fn fetch(&self, config_maps: &dyn ConfigMaps) -> Result<Module, SourceError> {
         let (bytes, sha256) = match self {
-            Self::File { path, sha256 } => (file::read(path, self).await?, sha256),
+            Self::File { path, sha256 } => (file::read(path, self.to_string()).await?, sha256),
             Self::ConfigMap { namespace, name, key, sha256 } => {
-                let bytes = config_map::read(config_maps, namespace, name, key, self).await?;
+                let bytes = config_map::read(config_maps, namespace, name, key, self.to_string()).await?;
                 (bytes, sha256)
             }
         };
@@ -98,100 +100,5 @@ impl Module {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
-    }
-}
-
-/// A SHA-256.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Digest([u8; 32]);
-
-impl Digest {
-    /// Reads 64 hexadecimal digits, with or without `sha256:` before them.
-    ///
-    /// # Errors
-    ///
-    /// If `text` is anything else.
-    pub fn parse(text: &str) -> Result<Self, InvalidDigest> {
-        let mut digest = [0; 32];
-        hex::decode_to_slice(text.strip_prefix("sha256:").unwrap_or(text), &mut digest)
-            .map_err(|_| InvalidDigest(text.to_owned()))?;
-        Ok(Self(digest))
-    }
-
-    fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-/// What was written is not a SHA-256.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:?} is not a SHA-256: write the 64 hexadecimal digits that sha256sum prints")]
-pub struct InvalidDigest(String);
-
-/// Why there is no module. Each text names the module, the cause and the next step.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The file is not there, or cannot be read.
-    #[error("cannot read {module}; look at provider.module.file.path and at what is mounted there")]
-    File {
-        /// Which module.
-        module: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The ConfigMap or its key is not there, or cannot be read.
-    #[error("cannot read {module}: {because}")]
-    ConfigMap {
-        /// Which module.
-        module: String,
-        /// A sentence with the next step.
-        because: String,
-    },
-    /// More bytes than this kind of source may have.
-    #[error("{module} is larger than {limit} MiB; build it with opt-level \"s\", lto and strip")]
-    TooLarge {
-        /// Which module.
-        module: String,
-        /// The limit in MiB.
-        limit: usize,
-    },
-    /// Other bytes than the configured ones.
-    #[error(
-        "{module} has sha256 {found}, and the configuration wants {wanted}: if these bytes are meant, \
-         write their sha256 beside provider.module; otherwise find out who replaced them"
-    )]
-    Digest {
-        /// Which module.
-        module: String,
-        /// What the configuration says.
-        wanted: Digest,
-        /// What was read.
-        found: Digest,
-    },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-
-    #[test]
-    fn a_digest_is_64_hexadecimal_digits() {
-        let digest = Digest::parse(&EMPTY.to_uppercase()).unwrap();
-        assert_eq!(digest, Digest::of(b""));
-        assert_eq!(digest.to_string(), EMPTY);
-        assert_eq!(Digest::parse(&format!("sha256:{EMPTY}")).unwrap(), digest);
-        for wrong in
-            ["", "sha256:", &EMPTY[1..], &format!("{EMPTY}0"), &EMPTY.replace('e', "g"), &format!("sha512:{EMPTY}")]
-        {
-            assert!(Digest::parse(wrong).is_err(), "{wrong:?} was taken");
-        }
     }
 }

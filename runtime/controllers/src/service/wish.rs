@@ -386,8 +386,7 @@ mod tests {
         );
         assert_eq!(traffic(json!({ "healthCheckNodePort": 31000 })), ExternalTrafficPolicy::Cluster);
         assert_eq!(traffic(json!({ "externalTrafficPolicy": "Local" })), ExternalTrafficPolicy::Cluster);
-        let node_port =
-            json!({ "type": "NodePort", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 });
+        let node_port = json!({ "type": "NodePort", "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 });
         assert_eq!(traffic(node_port), ExternalTrafficPolicy::Cluster);
     }
 

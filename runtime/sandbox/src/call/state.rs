@@ -3,15 +3,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cloud_provider::{Event, EventKind};
 use egress::GateCall;
 use tracing::Level;
-use wasmtime::component::{HasSelf, Linker, ResourceTable};
-use wasmtime::{Engine, ResourceLimiter};
+use wasmtime::ResourceLimiter;
+use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::events::Events;
 use super::limiter::Limiter;
 use super::log::Log;
-use super::wasi;
-use crate::bindings::host::Host_;
 use crate::bindings::host::aerostat::cloud::{config, events, http, log, types};
 use crate::convert;
 use crate::ticker::Ticking;
@@ -31,16 +29,9 @@ pub(crate) struct State {
     _ticking: Ticking,
 }
 
-/// Links what a guest may import: our own interfaces, and the inert parts of WASI.
-pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
-    let mut linker = Linker::new(engine);
-    Host_::add_to_linker::<_, HasSelf<State>>(&mut linker, |it| it)?;
-    wasi::add_to_linker(&mut linker)?;
-    Ok(linker)
-}
-
 impl State {
     pub(super) fn new(
+        wasi: WasiCtx,
         gate: GateCall,
         settings: Arc<[(String, String)]>,
         limiter: Limiter,
@@ -49,7 +40,6 @@ impl State {
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(TABLE_CAPACITY);
-        let wasi = wasi::context(&log);
         Self { wasi, table, limiter, gate, settings, log, events: Events::default(), _ticking: ticking }
     }
 

@@ -15,8 +15,8 @@ use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiView as _};
 
-use super::State;
 use super::log::{Log, Stream};
+use super::state::State;
 
 /// The interfaces that are linked. An import of any other is an error at load.
 const INERT: [&str; 20] = [

@@ -10,6 +10,9 @@ use super::limits::CompileLimits;
 use super::scan::{DAMAGED, scan};
 use crate::engine::config;
 
+/// The word with which a program is asked to be the compiler; what [`compile_for_another`] reads follows.
+pub const COMMAND: &str = "compile-provider";
+
 /// What a line begins with that the process writes to its standard error for each protection that this machine does
 /// not offer. What else stands there is why it failed.
 pub(super) const UNPROTECTED: &str = "unprotected: ";

@@ -11,8 +11,7 @@ use tokio::process::Command;
 use tracing::warn;
 use wasmtime::Error;
 
-use super::COMMAND;
-use super::child::UNPROTECTED;
+use super::child::{COMMAND, UNPROTECTED};
 use super::limits::CompileLimits;
 use crate::untrusted::printable;
 

@@ -9,7 +9,6 @@ use prometheus::IntGauge;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Stopped;
 use super::object::Object;
 use super::quarantine::{About, Admission, End, Quarantine, Verdict};
 use crate::call::Crash;
@@ -168,7 +167,14 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// A call that did not return.
+/// Why a call did not return.
+pub(super) struct Stopped {
+    pub(super) error: Error,
+    /// Whether the guest itself was the reason: it trapped, or was out of CPU time or memory.
+    pub(super) crashed: bool,
+}
+
+/// A call that crashed, or was stopped.
 pub(super) struct Crashed {
     pub(super) crash: Crash,
     /// What to tell a person.

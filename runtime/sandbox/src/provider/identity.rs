@@ -5,8 +5,8 @@ use cloud_provider::{Identity, Result};
 use futures::FutureExt as _;
 use wasmtime::Store;
 
-use super::Loaded;
 use super::guard::Subject;
+use super::loaded::Loaded;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::call::{Function, State};

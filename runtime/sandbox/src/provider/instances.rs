@@ -6,9 +6,9 @@ use futures::FutureExt as _;
 use tokio::task::JoinSet;
 use wasmtime::Store;
 
-use super::guard::Subject;
+use super::guard::{Stopped, Subject};
+use super::loaded::Loaded;
 use super::object::Object;
-use super::{Loaded, Stopped};
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;

@@ -9,7 +9,8 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::guard::Guard;
-use super::{Loaded, ProviderSettings};
+use super::loaded::Loaded;
+use super::settings::ProviderSettings;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types::Error;
@@ -19,6 +20,7 @@ use crate::call::{Calls, Capability, Crash, Function, Permit, State, is_inert, l
 use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
+use crate::error::LoadError;
 use crate::metrics::Metrics;
 use crate::source::Module;
 use crate::untrusted::printable;
@@ -38,110 +40,6 @@ const OFFERED: [&str; 5] = [
 
 /// What 0.1.0 can link: on 0.x, 0.1.y only adds.
 const VERSION: &str = "0.1.";
-
-/// Why a provider could not be loaded. Each text names the module or provider, the cause and the next step.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// This machine cannot run WebAssembly.
-    #[error("cannot set up the WebAssembly engine; look at the memory limit and provider.limits.memory")]
-    Engine(#[source] wasmtime::Error),
-    /// The bytes are something else.
-    #[error("{module} is {what}, not a WebAssembly component; build it with --target wasm32-wasip2")]
-    NotAComponent {
-        /// Which module.
-        module: String,
-        /// What it seems to be.
-        what: &'static str,
-    },
-    /// A component that is damaged, or does not compile within its limits.
-    #[error("{module} cannot be compiled")]
-    Compile {
-        /// Which module.
-        module: String,
-        /// What the compiler said.
-        source: wasmtime::Error,
-    },
-    /// An import that is not offered.
-    #[error(
-        "{module} imports {import}, which Aerostat does not offer; a provider reaches its cloud through \
-         aerostat:cloud/http and nothing else, so remove the dependency that needs it"
-    )]
-    Import {
-        /// Which module.
-        module: String,
-        /// The import's full name.
-        import: String,
-    },
-    /// One of our interfaces in a version that this host does not know.
-    #[error(
-        "{module} is built for {interface}, and this Aerostat knows 0.1; use an SDK and an Aerostat of one version"
-    )]
-    Version {
-        /// Which module.
-        module: String,
-        /// The interface's full name.
-        interface: String,
-    },
-    /// `aerostat:cloud/provider` is missing.
-    #[error("{module} does not export aerostat:cloud/provider, so it is no provider; export it with the SDK's macro")]
-    NoProvider {
-        /// Which module.
-        module: String,
-    },
-    /// An import or an export has another shape than `wit/` says.
-    #[error("{module} does not fit the contract aerostat:cloud@0.1; build it with an SDK of this version")]
-    Contract {
-        /// Which module.
-        module: String,
-        /// What does not fit.
-        source: wasmtime::Error,
-    },
-    /// `describe` did not answer, or refused.
-    #[error("{module} does not start: {because}")]
-    Describe {
-        /// Which module.
-        module: String,
-        /// What happened.
-        because: String,
-    },
-    /// A setting that the provider does not know.
-    #[error("provider {provider} has no setting {setting:?}; correct provider.settings: it knows {known}")]
-    UnknownSetting {
-        /// The provider's name.
-        provider: String,
-        /// The setting.
-        setting: String,
-        /// The described settings.
-        known: String,
-    },
-    /// A setting that must be given.
-    #[error("provider {provider} needs the setting {setting:?} ({doc}); add it to provider.settings")]
-    MissingSetting {
-        /// The provider's name.
-        provider: String,
-        /// The setting.
-        setting: String,
-        /// What it does.
-        doc: String,
-    },
-    /// An endpoint that the operator has not defined.
-    #[error(
-        "provider {provider} needs the endpoint {endpoint:?} ({purpose}); add it to endpoints, for instance with baseUrl {example}, \
-         and with allow: [{allow}]"
-    )]
-    MissingEndpoint {
-        /// The provider's name.
-        provider: String,
-        /// The endpoint.
-        endpoint: String,
-        /// What it is for.
-        purpose: String,
-        /// What the operator could write.
-        example: String,
-        /// What has to be allowed on it: YAML.
-        allow: String,
-    },
-}
 
 pub(super) async fn load(
     sandbox: &Sandbox,

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use cloud_provider::{Deletion, LoadBalancer, LoadBalancers, Progress, Reply, Result};
 
-use super::Loaded;
 use super::guard::Subject;
+use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::call::{Function, State};

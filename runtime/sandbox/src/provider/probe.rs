@@ -6,7 +6,8 @@ use futures::future::BoxFuture;
 use wasmtime::Store;
 
 use super::guard::Crashed;
-use super::{Loaded, identity, instances, load};
+use super::loaded::Loaded;
+use super::{identity, instances, load};
 use crate::call::{Answer, Function, Permit, State};
 
 impl Loaded {

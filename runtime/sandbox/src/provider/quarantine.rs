@@ -19,12 +19,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub(crate) use self::objects::Key;
-use self::objects::Objects;
+use self::objects::{LONGEST, Objects, longer};
 
 /// Crashes in a row that are enough: of calls about no object, or over so many objects.
 const CRASHES: usize = 5;
-/// The longest pause, in first pauses: with the usual 30 s it is ten minutes.
-const LONGEST: u32 = 20;
 /// How long whoever comes during a probe is sent away.
 const PROBE: Duration = Duration::from_secs(1);
 /// A probe that has told nothing after this was broken off. Longer than any call may take by default.
@@ -243,11 +241,6 @@ impl Quarantine {
         self.crashes = 0;
         self.suspects.clear();
     }
-}
-
-/// The pause after `pause`.
-fn longer(pause: Duration, first: Duration) -> Duration {
-    pause.saturating_mul(2).min(first.saturating_mul(LONGEST))
 }
 
 #[cfg(test)]

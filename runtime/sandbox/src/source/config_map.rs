@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 
-use super::{Source, SourceError};
+use super::error::SourceError;
 
 const LIMIT: usize = 1 << 20;
 
@@ -20,14 +20,14 @@ pub(super) async fn read(
     namespace: &str,
     name: &str,
     key: &str,
-    source: &Source,
+    module: String,
 ) -> Result<Vec<u8>, SourceError> {
     let bytes = config_maps
         .read(namespace, name, key)
         .await
-        .map_err(|because| SourceError::ConfigMap { module: source.to_string(), because })?;
+        .map_err(|because| SourceError::ConfigMap { module: module.clone(), because })?;
     if bytes.len() > LIMIT {
-        return Err(SourceError::TooLarge { module: source.to_string(), limit: LIMIT >> 20 });
+        return Err(SourceError::TooLarge { module, limit: LIMIT >> 20 });
     }
     Ok(bytes)
 }

@@ -3,15 +3,15 @@ use std::path::Path;
 
 use tokio::io::AsyncReadExt;
 
-use super::{Source, SourceError};
+use super::error::SourceError;
 
 const LIMIT: usize = 4 << 20;
 
 /// The bytes of the file, read through one handle.
-pub(super) async fn read(path: &Path, source: &Source) -> Result<Vec<u8>, SourceError> {
-    let bytes = whole(path).await.map_err(|cause| SourceError::File { module: source.to_string(), source: cause })?;
+pub(super) async fn read(path: &Path, module: String) -> Result<Vec<u8>, SourceError> {
+    let bytes = whole(path).await.map_err(|source| SourceError::File { module: module.clone(), source })?;
     if bytes.len() > LIMIT {
-        return Err(SourceError::TooLarge { module: source.to_string(), limit: LIMIT >> 20 });
+        return Err(SourceError::TooLarge { module, limit: LIMIT >> 20 });
     }
     Ok(bytes)
 }

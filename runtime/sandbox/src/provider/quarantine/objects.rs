@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::longer;
 use crate::call::Function;
 
 /// So many objects are remembered: a flood of objects that crash must not eat the host's memory. With more, the one that
 /// crashed longest ago is forgotten, and may crash once more than its back-off allows.
 const REMEMBERED: usize = 1024;
+
+/// The longest pause, in first pauses: with the usual 30 s it is ten minutes.
+pub(super) const LONGEST: u32 = 20;
 
 /// What set an object aside: a Service whose `ensure` crashes can still be deleted.
 pub(crate) type Key = (Function, String);
@@ -65,6 +67,11 @@ impl Objects {
     pub(super) fn returned(&mut self, key: &Key) {
         self.0.remove(key);
     }
+}
+
+/// The pause after `pause`.
+pub(super) fn longer(pause: Duration, first: Duration) -> Duration {
+    pause.saturating_mul(2).min(first.saturating_mul(LONGEST))
 }
 
 #[cfg(test)]

@@ -1,0 +1,97 @@
+//! One call of a provider: whether it may run, and whether its answer may be shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Description, Error, Event, Reply, Result};
+use futures::future::BoxFuture;
+use wasmtime::Store;
+
+use super::guard::{Crashed, Guard, Stopped, Subject};
+use crate::bindings::description::ProvidesDescriptionPre;
+use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
+use crate::call::{Answer, Calls, Crash, Function, State};
+use crate::convert::texts::{self, Texts};
+
+/// A provider that was checked, and how it is called.
+pub(super) struct Loaded {
+    pub(super) description: Arc<Description>,
+    pub(super) provider: ProvidesDescriptionPre<State>,
+    pub(super) instances: Option<ProvidesInstancesPre<State>>,
+    pub(super) load_balancers: Option<ProvidesLoadBalancersPre<State>>,
+    pub(super) calls: Calls,
+    pub(super) guard: Guard,
+    pub(super) node_labels: Vec<String>,
+    pub(super) writes_annotations: Vec<String>,
+    pub(super) compile_time: Duration,
+}
+
+impl Loaded {
+    /// One call of the guest. A call that did not return is a fault of the provider, which may be gone with the next.
+    pub(super) async fn call<T: Answer + Texts>(
+        &self,
+        function: Function,
+        subject: Subject<'_>,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T>> {
+        let Reply { answer, events } = self.attempt(function, subject, body).await;
+        Reply { answer: answer.map_err(|it| it.error), events }
+    }
+
+    /// As [`Loaded::call`], and says whether it crashed.
+    pub(super) async fn attempt<T: Answer + Texts>(
+        &self,
+        function: Function,
+        subject: Subject<'_>,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T, Stopped>> {
+        let permit = self.calls.permit(function).await;
+        if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
+            return Err(Stopped { error, crashed: false }).into();
+        }
+        let Reply { answer, events } = self.calls.run(&permit, function, body).await;
+        // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
+        let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
+        let events = self.about_ours(events);
+        let answer = match answer {
+            Ok(answer) => {
+                self.guard.returned(subject);
+                Ok(answer)
+            }
+            Err(crash) => {
+                let crashed = self.crashed(function, crash);
+                Err(self.guard.stopped(subject, &crashed, self.probe(&permit)).await)
+            }
+        };
+        let answer = if holds_secret {
+            let error = self.unusable(function, "it holds a credential, and is withheld");
+            Err(Stopped { error, crashed: answer.is_err_and(|it| it.crashed) })
+        } else {
+            answer
+        };
+        Reply { answer, events }
+    }
+
+    pub(super) fn crashed(&self, function: Function, crash: Crash) -> Crashed {
+        Crashed { text: self.calls.explain(function, &crash), crash }
+    }
+
+    /// The error for an answer that was not believed.
+    pub(super) fn unusable(&self, function: Function, because: &str) -> Error {
+        self.failed(&format!("{function} gave an unusable answer: {because}"))
+    }
+
+    pub(super) fn failed(&self, because: &str) -> Error {
+        Error::Unavailable(format!("provider {}: {because}", self.calls.provider))
+    }
+
+    /// Leaves out what is about an object that cannot be the provider's, and what holds a secret.
+    pub(super) fn about_ours(&self, mut events: Vec<Event>) -> Vec<Event> {
+        events.retain(|it| {
+            let is_ours = it.about.as_ref().is_none_or(|id| self.description.owns(id));
+            is_ours && !self.calls.gate.holds_secret(&texts::joined(it))
+        });
+        events
+    }
+}

@@ -1,0 +1,14 @@
+use crate::call::CallLimits;
+
+/// What the operator says of a provider.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderSettings {
+    /// Names and values; checked against the provider's description.
+    pub settings: Vec<(String, String)>,
+    /// The node labels that the provider may see.
+    pub node_labels: Vec<String>,
+    /// The annotation keys that the provider may have written on Services, if it describes them.
+    pub writes_annotations: Vec<String>,
+    /// What one call may use up.
+    pub limits: CallLimits,
+}
