@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use crate::canonical;
 use crate::metrics::Metrics;
-use crate::outcome::{Carried, Failure};
+use crate::outcome::{Failure, Outcome};
 use crate::policy::{Denied, Permitted};
 use crate::request::{GuestRequest, Method, SendError};
 
@@ -83,10 +83,10 @@ impl<'a> Entry<'a> {
     }
 
     /// It was sent, or an equal read was.
-    pub(crate) fn carried(&mut self, carried: &Carried, is_joined: bool) {
+    pub(crate) fn outcome(&mut self, outcome: &Outcome, is_joined: bool) {
         self.is_joined = is_joined;
-        self.address = carried.address;
-        self.status = carried.answer.as_ref().ok().map(|it| it.status.as_u16());
+        self.address = outcome.address;
+        self.status = outcome.answer.as_ref().ok().map(|it| it.status.as_u16());
         self.error = None;
     }
 

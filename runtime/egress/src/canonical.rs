@@ -3,6 +3,7 @@
 mod headers;
 mod parameters;
 mod pattern;
+mod text;
 
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -10,6 +11,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(crate) use self::headers::{headers, is_forbidden_header};
 pub use self::pattern::PathPattern;
+use self::text::PAIRS;
+pub(crate) use self::text::{segment, shown};
 
 /// What is left as it is: letters, digits, RFC 3986's other unreserved characters, and in paths the colon, which clouds
 /// put before a custom verb.
@@ -18,24 +21,11 @@ const IN_PATH: &AsciiSet = &IN_QUERY.remove(b':');
 
 /// The longest path or query, encoded, in bytes.
 const TARGET_BYTES: usize = 8 << 10;
-/// The most pairs of a query, and the most headers.
-const PAIRS: usize = 64;
-
-/// Checks one unescaped segment of a path. The error continues a sentence that begins with "a segment that".
-pub(crate) fn segment(segment: &str) -> Result<(), &'static str> {
-    match segment {
-        "" => Err("is empty"),
-        "." | ".." => Err("is a dot segment"),
-        _ if segment.contains(['/', '\\']) => Err("holds a slash or a backslash"),
-        _ if segment.chars().any(char::is_control) => Err("holds a control character"),
-        _ => Ok(()),
-    }
-}
 
 /// Checks a path and writes it, each segment percent-encoded once. The error continues "a path that".
 pub(crate) fn path(base: &[String], segments: &[String]) -> Result<String, String> {
     for segment in segments {
-        self::segment(segment).map_err(|because| format!("has a segment that {because}"))?;
+        text::segment(segment).map_err(|because| format!("has a segment that {because}"))?;
     }
     let path = encode_path(base.iter().chain(segments));
     if path.len() > TARGET_BYTES { Err(format!("is longer than {TARGET_BYTES} bytes")) } else { Ok(path) }
@@ -96,12 +86,6 @@ pub(crate) fn form(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
             shown(&name)
         )),
     }
-}
-
-/// A guest's word in a message: quoted, escaped and short.
-pub(crate) fn shown(word: &str) -> String {
-    let short: String = word.chars().take(64).collect();
-    if short.len() < word.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use url::Url;
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
 use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
-use crate::policy::{self, Mode, Standing};
+use crate::policy::{self, CallState, Mode};
 use crate::request::{GuestRequest, Method};
 
 /// How long the test runs. `AEROSTAT_FUZZ_SECONDS` in the environment lengthens or shortens it.
@@ -25,7 +25,7 @@ type Words = Vec<(Vec<Method>, Vec<Vec<String>>)>;
 struct Case {
     base_url: &'static str,
     rules: Words,
-    standing: Standing,
+    state: CallState,
     method: Method,
     path: Vec<String>,
     query: Vec<(String, String)>,
@@ -72,7 +72,7 @@ fn fail(tree: &mut dyn ValueTree<Value = Case>) -> ! {
 /// Whether the case was permitted, or which invariant does not hold.
 fn check(case: &Case) -> Result<bool, String> {
     let endpoint = case.endpoint();
-    let result = policy::permit(&[Arc::new(endpoint.clone())], case.standing, case.request());
+    let result = policy::permit(&[Arc::new(endpoint.clone())], case.state, case.request());
     let expected = case.is_allowed();
     let permitted = match result {
         Ok(permitted) if expected => permitted,
@@ -152,11 +152,11 @@ impl Case {
     /// The policy once more, written as plainly as can be.
     fn is_allowed(&self) -> bool {
         let reads = matches!(self.method, Method::Get | Method::Head);
-        let may_send = match self.standing.mode {
+        let may_send = match self.state.mode {
             Mode::None => false,
             Mode::Read => reads,
             Mode::Write { deletes } => {
-                (reads || self.standing.leads) && (self.method != Method::Delete || self.standing.deletes < deletes)
+                (reads || self.state.leads) && (self.method != Method::Delete || self.state.deletes < deletes)
             }
         };
         let is_plain = |text: &str| !text.chars().any(char::is_control);
@@ -183,7 +183,7 @@ impl Case {
             && is_matched
             && query_is_plain
             && headers_are_plain
-            && self.standing.requests < 100
+            && self.state.requests < 100
             && (self.body.is_none() || !reads)
     }
 }
@@ -207,10 +207,10 @@ const KEYS_REFUSED: [&str; 5] = ["token", "API_KEY", "X-Amz-Signature", "auth[pa
 
 fn case() -> impl Strategy<Value = Case> {
     let path = prop::collection::vec(segment(), 0..5);
-    (base_url(), rules(), standing(), method(), path, query(), headers(), body()).prop_map(
-        |(base_url, rules, standing, method, path, query, headers, body)| {
+    (base_url(), rules(), state(), method(), path, query(), headers(), body()).prop_map(
+        |(base_url, rules, state, method, path, query, headers, body)| {
             let body = body.filter(|_| method.writes() || path.len() == 4);
-            Case { base_url, rules, standing, method, path, query, headers, body }
+            Case { base_url, rules, state, method, path, query, headers, body }
         },
     )
 }
@@ -234,14 +234,14 @@ fn rules() -> impl Strategy<Value = Words> {
     prop::collection::vec((prop::collection::vec(method(), 1..4), patterns), 1..4)
 }
 
-fn standing() -> impl Strategy<Value = Standing> {
+fn state() -> impl Strategy<Value = CallState> {
     let mode = prop_oneof![
         1 => Just(Mode::None),
         4 => Just(Mode::Read),
         12 => (0_u32..3).prop_map(|deletes| Mode::Write { deletes }),
     ];
     let requests = prop_oneof![12 => 0_u32..100, 1 => 100_u32..102];
-    (mode, prop::bool::weighted(0.9), requests, 0_u32..3).prop_map(|(mode, leads, requests, deletes)| Standing {
+    (mode, prop::bool::weighted(0.9), requests, 0_u32..3).prop_map(|(mode, leads, requests, deletes)| CallState {
         mode,
         leads,
         requests,

@@ -6,24 +6,25 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use futures::FutureExt as _;
 
 use crate::address::Networks;
 use crate::audit::{self, CallId, Entry};
 use crate::budget::Budget;
+use crate::check;
 use crate::credentials::{Authenticated, Credentials};
 use crate::endpoint::Endpoint;
-use crate::error::{self, GateError};
+use crate::error::GateError;
 use crate::metrics::Metrics;
-use crate::outcome::{Carried, Failure};
-use crate::policy::{self, Denied, Mode, Permitted, Standing};
+use crate::outcome::{Answer, Failure, Outcome};
+use crate::policy::{self, CallState, Denied, Mode, Permitted};
 use crate::reads::{Key, Left, Reads};
 use crate::request::{GuestRequest, GuestResponse, Method, SendError};
 use crate::resolve::{self, Resolve};
 use crate::response;
-use crate::wire::{Answer, Wire};
+use crate::wire::Wire;
 use crate::writes::{self, Demands, Kind, Place, Withheld, WriteLimits, Writes};
 
 /// Whether a request that is not GET or HEAD may leave now: whether this process leads, as far as it knows.
@@ -54,7 +55,7 @@ pub struct Gate {
 struct Inner {
     endpoints: Vec<Arc<Endpoint>>,
     /// In the order of `endpoints`.
-    lanes: Vec<Lane>,
+    states: Vec<EndpointState>,
     credentials: Credentials,
     fence: Fence,
     networks: Arc<Mutex<Arc<Networks>>>,
@@ -62,7 +63,7 @@ struct Inner {
 }
 
 /// What an endpoint has of its own while the process runs.
-struct Lane {
+struct EndpointState {
     budget: Arc<Budget>,
     wire: Wire,
     reads: Reads,
@@ -91,11 +92,11 @@ impl Gate {
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, GateError> {
         let GateSettings { endpoints, credentials, fence, demands, withheld, route } = settings;
-        error::check(&endpoints, &credentials)?;
+        check::check(&endpoints, &credentials)?;
         let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
         let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
         let mut writes: HashMap<String, Arc<Writes>> = HashMap::new();
-        let lanes = endpoints
+        let states = endpoints
             .iter()
             .map(|endpoint| {
                 let (whose, limits) = match &endpoint.credential {
@@ -106,10 +107,10 @@ impl Gate {
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(Budget::new(&endpoint.limits));
                 let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route, budget.clone())?;
-                Ok(Lane { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes })
+                Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes })
             })
             .collect::<Result<_, GateError>>()?;
-        Ok(Self { inner: Arc::new(Inner { endpoints, lanes, credentials, fence, networks, metrics }) })
+        Ok(Self { inner: Arc::new(Inner { endpoints, states, credentials, fence, networks, metrics }) })
     }
 
     /// Tells the gate what the cluster is. What comes later replaces what came before.
@@ -173,10 +174,10 @@ impl GateCall {
             // One line told of it. A guest that goes on must not fill the log.
             entry.mute();
         }
-        let standing =
-            Standing { mode: self.mode, leads: (inner.fence)(), requests: self.requests, deletes: self.deletes };
+        let state =
+            CallState { mode: self.mode, leads: (inner.fence)(), requests: self.requests, deletes: self.deletes };
         self.requests = self.requests.saturating_add(1);
-        let permitted = match policy::permit(&inner.endpoints, standing, request) {
+        let permitted = match policy::permit(&inner.endpoints, state, request) {
             Ok(permitted) => permitted,
             Err(denied) => return Err(entry.denied(&denied)),
         };
@@ -184,10 +185,10 @@ impl GateCall {
             self.deletes = self.deletes.saturating_add(1);
         }
         entry.permitted(&permitted);
-        let (carried, is_joined) = inner.carry(permitted).await;
-        entry.carried(&carried, is_joined);
+        let (outcome, is_joined) = inner.answer(permitted).await;
+        entry.outcome(&outcome, is_joined);
         // A large answer is not kept for others, and so not copied: a call holds one.
-        match Arc::try_unwrap(carried).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
+        match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
             Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
             Err(failure) => Err(entry.failed(&failure)),
         }
@@ -195,51 +196,51 @@ impl GateCall {
 }
 
 impl Inner {
-    /// Brings a request's answer, by an equal read's request where there is one.
-    async fn carry(self: &Arc<Self>, permitted: Permitted) -> (Arc<Carried>, bool) {
+    /// The answer to a request: an equal read's, where there is one.
+    async fn answer(self: &Arc<Self>, permitted: Permitted) -> (Arc<Outcome>, bool) {
         let index = self
             .endpoints
             .iter()
             .position(|it| Arc::ptr_eq(it, permitted.endpoint()))
             .expect("the policy was given these endpoints");
-        let reads = &self.lanes[index].reads;
+        let reads = &self.states[index].reads;
         match permitted.method() {
             Method::Get => {
                 let key = Key::new(&permitted, self.credentials.generation(&permitted));
                 let inner = self.clone();
                 let send =
-                    |left| async move { Arc::new(inner.send(&inner.lanes[index], permitted, &left).await) }.boxed();
+                    |left| async move { Arc::new(inner.send(&inner.states[index], permitted, &left).await) }.boxed();
                 reads.answer(key, send).await
             }
-            Method::Head => (Arc::new(self.send(&self.lanes[index], permitted, &Left::default()).await), false),
+            Method::Head => (Arc::new(self.send(&self.states[index], permitted, &Left::default()).await), false),
             Method::Post | Method::Put | Method::Patch | Method::Delete => {
                 let _write = reads.write();
-                (Arc::new(self.send(&self.lanes[index], permitted, &Left::default()).await), false)
+                (Arc::new(self.send(&self.states[index], permitted, &Left::default()).await), false)
             }
         }
     }
 
     /// Waits for the endpoint's turn, attaches the credential, and sends.
-    async fn send(&self, lane: &Lane, permitted: Permitted, left: &Left) -> Carried {
+    async fn send(&self, own: &EndpointState, permitted: Permitted, left: &Left) -> Outcome {
         let mut address = None;
-        let answer = self.exchange(lane, permitted, left, &mut address).await;
+        let answer = self.exchange(own, permitted, left, &mut address).await;
         if let Ok(answer) = &answer
             && let Some(pause) = response::pause(answer.status, &answer.headers, SystemTime::now())
         {
-            lane.budget.pause(pause);
+            own.budget.pause(pause);
         }
-        Carried { address, answer }
+        Outcome { address, answer }
     }
 
     /// Sends; after a 401 it looks at the credential once, and a read goes out again if the credential has changed.
     async fn exchange(
         &self,
-        lane: &Lane,
+        own: &EndpointState,
         permitted: Permitted,
         left: &Left,
         address: &mut Option<SocketAddr>,
     ) -> Result<Answer, Failure> {
-        let _turn = lane.budget.turn().await.map_err(Failure::Paused)?;
+        let _turn = own.budget.turn().await.map_err(Failure::Paused)?;
         left.mark();
         // The turn may have taken a while, and the Lease may be gone.
         policy::may_write((self.fence)(), permitted.method()).map_err(Failure::Denied)?;
@@ -253,8 +254,8 @@ impl Inner {
         let used = authenticated.used();
         // The last thing before it leaves: what is refused before takes no place.
         let kind = writes::kind_of(authenticated.permitted());
-        let place = kind.map(|it| self.place(lane, &authenticated, it)).transpose().map_err(Failure::Denied)?;
-        let answer = self.attempt(lane, authenticated, address).await;
+        let place = kind.map(|it| self.place(own, &authenticated, it)).transpose().map_err(Failure::Denied)?;
+        let answer = self.attempt(own, authenticated, address).await;
         if let Some(place) = place.filter(|_| was_not_carried_out(&answer)) {
             place.give_back();
         }
@@ -264,15 +265,20 @@ impl Inner {
         match again {
             Some(permitted) if is_new => {
                 let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
-                self.attempt(lane, authenticated, address).await
+                self.attempt(own, authenticated, address).await
             }
             Some(_) | None => Ok(answer),
         }
     }
 
     /// Counts a write among those of its credential.
-    fn place<'a>(&self, lane: &'a Lane, authenticated: &Authenticated, kind: Kind) -> Result<Place<'a>, Denied> {
-        let place = lane.writes.take(kind, Instant::now());
+    fn place<'a>(
+        &self,
+        own: &'a EndpointState,
+        authenticated: &Authenticated,
+        kind: Kind,
+    ) -> Result<Place<'a>, Denied> {
+        let place = own.writes.take(kind, Instant::now());
         if place.is_err() {
             let endpoint = authenticated.permitted().endpoint();
             let credential = endpoint.credential.as_deref().unwrap_or_default();
@@ -283,13 +289,13 @@ impl Inner {
 
     async fn attempt(
         &self,
-        lane: &Lane,
+        own: &EndpointState,
         authenticated: Authenticated,
         address: &mut Option<SocketAddr>,
     ) -> Result<Answer, Failure> {
         let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
         let start = Instant::now();
-        let exchange = lane.wire.send(authenticated).await;
+        let exchange = own.wire.send(authenticated).await;
         *address = exchange.address;
         let status = exchange.result.as_ref().ok().map(|it| it.status);
         audit::attempted(&self.metrics, &endpoint.name, method, status, start.elapsed());

@@ -15,6 +15,7 @@ mod audit;
 mod base_url;
 mod budget;
 mod canonical;
+mod check;
 mod credentials;
 mod endpoint;
 mod error;

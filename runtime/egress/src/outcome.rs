@@ -1,15 +1,26 @@
+//! What comes of a permitted request.
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use http::{HeaderMap, StatusCode};
+
 use crate::policy::Denied;
-use crate::wire::Answer;
 
 /// What came of a permitted request.
 #[derive(Debug)]
-pub(crate) struct Carried {
+pub(crate) struct Outcome {
     /// The checked address that it went to, if there was a connection.
     pub(crate) address: Option<SocketAddr>,
     pub(crate) answer: Result<Answer, Failure>,
+}
+
+/// A complete answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Why there is no answer.
@@ -25,9 +36,9 @@ pub(crate) enum Failure {
     Interrupted(String),
 }
 
-impl Carried {
+impl Outcome {
     /// How many bytes an answer has that says something about a moment later, too. A refusal or a fault may be over; and
-    /// that something is not there is what deletions rest on, so that it has to be said each time anew.
+    /// that something is not there is what deletions rest on, so that it has to be said each time again.
     pub(crate) fn lasting(&self) -> Option<usize> {
         let answer = self.answer.as_ref().ok()?;
         answer.status.is_success().then_some(answer.body.len())

@@ -32,7 +32,7 @@ pub enum Mode {
 
 /// How things stand when a request is judged.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct CallState {
     pub(crate) mode: Mode,
     /// Whether this process may write at all now: it leads, or nobody has to.
     pub(crate) leads: bool,
@@ -140,19 +140,19 @@ impl Code {
 /// Decides about a request. The first objection counts, in the order of the questions here.
 pub(crate) fn permit(
     endpoints: &[Arc<Endpoint>],
-    standing: Standing,
+    state: CallState,
     request: GuestRequest,
 ) -> Result<Permitted, Denied> {
     let GuestRequest { endpoint, method, path, query, headers, body } = request;
     let endpoint = named(endpoints, &endpoint)?;
-    may_call_send(standing, method)?;
+    may_call_send(state, method)?;
     let (rule, target) = allowed(endpoint, method, &path, body.is_some())?;
     let headers = canonical::headers(&headers, &endpoint.headers)
         .map_err(|because| Denied::new(Code::Header, format!("endpoint {}: {because}", endpoint.name)))?;
     let query = canonical::query(&query)
         .and_then(|query| canonical::form(&headers, body.as_deref().unwrap_or_default()).map(|()| query))
         .map_err(|because| Denied::new(Code::Query, format!("endpoint {}: {because}", endpoint.name)))?;
-    within_budgets(standing, method, body.as_deref())?;
+    within_budgets(state, method, body.as_deref())?;
     let target = if query.is_empty() { target } else { format!("{target}?{query}") };
     let body = body.map_or_else(Bytes::new, Bytes::from);
     Ok(Permitted { endpoint: endpoint.clone(), rule, method, target, headers, body })
@@ -183,8 +183,8 @@ fn named<'a>(endpoints: &'a [Arc<Endpoint>], name: &str) -> Result<&'a Arc<Endpo
     })
 }
 
-fn may_call_send(standing: Standing, method: Method) -> Result<(), Denied> {
-    match standing.mode {
+fn may_call_send(state: CallState, method: Method) -> Result<(), Denied> {
+    match state.mode {
         Mode::None => {
             Err(Denied::new(Code::ReadOnly, "this call has no HTTP: `describe` answers without asking the cloud"))
         }
@@ -192,7 +192,7 @@ fn may_call_send(standing: Standing, method: Method) -> Result<(), Denied> {
             Code::ReadOnly,
             format!("{method} is a write, and this call only reads, with GET and HEAD; no config can allow it"),
         )),
-        Mode::Read | Mode::Write { .. } => may_write(standing.leads, method),
+        Mode::Read | Mode::Write { .. } => may_write(state.leads, method),
     }
 }
 
@@ -232,16 +232,16 @@ fn allowed(endpoint: &Endpoint, method: Method, path: &[String], has_body: bool)
     }
 }
 
-fn within_budgets(standing: Standing, method: Method, body: Option<&[u8]>) -> Result<(), Denied> {
+fn within_budgets(state: CallState, method: Method, body: Option<&[u8]>) -> Result<(), Denied> {
     let over = |what: String| Err(Denied::new(Code::Budget, format!("{what}; no config can allow it")));
-    if standing.requests >= REQUESTS {
+    if state.requests >= REQUESTS {
         return over(format!("one call may make {REQUESTS} requests"));
     }
     if body.is_some_and(|it| it.len() > BODY_BYTES) {
         return over(format!("a request's body may have {BODY_BYTES} bytes"));
     }
-    match standing.mode {
-        Mode::Write { deletes } if method == Method::Delete && standing.deletes >= deletes => Err(Denied::new(
+    match state.mode {
+        Mode::Write { deletes } if method == Method::Delete && state.deletes >= deletes => Err(Denied::new(
             Code::Budget,
             format!(
                 "one call may send {deletes} DELETEs; the operator would have to raise deletesPerEnsure or deletesPerDelete in `provider.limits`"

@@ -1,6 +1,6 @@
 //! Equal reads at one endpoint: those that are in flight are joined, and an answer serves a little longer.
 //!
-//! Twenty load balancers that are being built, or a hundred workers that look the same thing up, then cost the cloud's
+//! Twenty load balancers that are being built, or a hundred workers that ask for the same thing, then cost the cloud's
 //! quota once. Whatever writes at the endpoint ends that at once: what was asked before says nothing about after. A read
 //! that still waits for its turn has not been asked, and goes on being joined: its answer is younger than the write.
 
@@ -14,7 +14,7 @@ use futures::future::{BoxFuture, Shared, WeakShared};
 use http::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 
-use crate::outcome::Carried;
+use crate::outcome::Outcome;
 use crate::policy::Permitted;
 
 /// What the answers that are kept may hold together, at one endpoint.
@@ -56,11 +56,11 @@ enum Read {
     /// Somebody waits for it. Who does drives it, so that it ends with the last of them.
     InFlight {
         number: u64,
-        answer: WeakShared<BoxFuture<'static, Arc<Carried>>>,
+        answer: WeakShared<BoxFuture<'static, Arc<Outcome>>>,
         left: Left,
     },
     Answered {
-        answer: Arc<Carried>,
+        answer: Arc<Outcome>,
         until: Instant,
     },
 }
@@ -90,8 +90,8 @@ impl Reads {
     pub(crate) async fn answer(
         &self,
         key: Key,
-        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>,
-    ) -> (Arc<Carried>, bool) {
+        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
+    ) -> (Arc<Outcome>, bool) {
         let (number, answer, is_joined) = match self.find(&key, Instant::now(), send) {
             Found::Answered(answer) => return (answer, true),
             Found::InFlight { number, answer, is_joined } => (number, answer, is_joined),
@@ -107,7 +107,7 @@ impl Reads {
         Write(self)
     }
 
-    fn find(&self, key: &Key, now: Instant, send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>) -> Found {
+    fn find(&self, key: &Key, now: Instant, send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>) -> Found {
         let mut known = self.known();
         match known.reads.get(key) {
             Some(Read::Answered { answer, until }) if *until > now => return Found::Answered(answer.clone()),
@@ -128,7 +128,7 @@ impl Reads {
     }
 
     /// Keeps an answer, unless something was written since it was asked for, or it says nothing about a moment later.
-    fn keep(&self, key: Key, number: u64, answer: &Arc<Carried>, now: Instant) {
+    fn keep(&self, key: Key, number: u64, answer: &Arc<Outcome>, now: Instant) {
         let mut known = self.known();
         match known.reads.get(&key) {
             Some(Read::InFlight { number: it, .. }) if *it == number => {}
@@ -153,8 +153,8 @@ impl Reads {
 }
 
 enum Found {
-    Answered(Arc<Carried>),
-    InFlight { number: u64, answer: Shared<BoxFuture<'static, Arc<Carried>>>, is_joined: bool },
+    Answered(Arc<Outcome>),
+    InFlight { number: u64, answer: Shared<BoxFuture<'static, Arc<Outcome>>>, is_joined: bool },
 }
 
 impl Read {
@@ -193,19 +193,19 @@ mod tests {
     use http::{HeaderMap, StatusCode};
 
     use super::*;
-    use crate::wire::Answer;
+    use crate::outcome::Answer;
 
     fn key() -> Key {
         Key { target: "/v2".to_owned(), headers: Vec::new(), generation: 1 }
     }
 
-    fn carried(body: &str) -> Arc<Carried> {
+    fn outcome(body: &str) -> Arc<Outcome> {
         let answer = Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: body.into() };
-        Arc::new(Carried { address: None, answer: Ok(answer) })
+        Arc::new(Outcome { address: None, answer: Ok(answer) })
     }
 
     /// A request that leaves at once, and is answered when the test says so.
-    fn request() -> (Sender<Arc<Carried>>, impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>>) {
+    fn request() -> (Sender<Arc<Outcome>>, impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>) {
         let ((turn, comes), (answer, arrives)) = (channel(), channel());
         turn.send(()).unwrap();
         (answer, waiting(comes, arrives))
@@ -214,8 +214,8 @@ mod tests {
     /// A request that leaves, and is answered, when the test says so.
     fn waiting(
         turn: Receiver<()>,
-        answer: Receiver<Arc<Carried>>,
-    ) -> impl FnOnce(Left) -> BoxFuture<'static, Arc<Carried>> {
+        answer: Receiver<Arc<Outcome>>,
+    ) -> impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>> {
         |left| {
             async move {
                 turn.await.unwrap();
@@ -226,12 +226,12 @@ mod tests {
         }
     }
 
-    fn none(_: Left) -> BoxFuture<'static, Arc<Carried>> {
+    fn none(_: Left) -> BoxFuture<'static, Arc<Outcome>> {
         panic!("nothing was to be sent")
     }
 
-    fn body((carried, is_joined): (Arc<Carried>, bool)) -> (String, bool) {
-        (String::from_utf8(carried.answer.as_ref().unwrap().body.clone()).unwrap(), is_joined)
+    fn body((outcome, is_joined): (Arc<Outcome>, bool)) -> (String, bool) {
+        (String::from_utf8(outcome.answer.as_ref().unwrap().body.clone()).unwrap(), is_joined)
     }
 
     #[tokio::test]
@@ -242,11 +242,11 @@ mod tests {
         assert!(poll!(&mut first).is_pending());
         let mut second = Box::pin(reads.answer(key(), none));
         assert!(poll!(&mut second).is_pending());
-        answer.send(carried("a")).unwrap();
+        answer.send(outcome("a")).unwrap();
         assert_eq!(body(second.await), ("a".to_owned(), true));
         assert_eq!(body(first.await), ("a".to_owned(), false));
         let (answer, send) = request();
-        answer.send(carried("b")).unwrap();
+        answer.send(outcome("b")).unwrap();
         assert_eq!(
             body(reads.answer(key(), send).await),
             ("b".to_owned(), false),
@@ -263,7 +263,7 @@ mod tests {
         let mut second = Box::pin(reads.answer(key(), none));
         assert!(poll!(&mut second).is_pending());
         drop(first);
-        answer.send(carried("a")).unwrap();
+        answer.send(outcome("a")).unwrap();
         assert_eq!(body(second.await), ("a".to_owned(), true));
     }
 
@@ -276,7 +276,7 @@ mod tests {
         drop(first);
         assert!(answer.is_canceled(), "the request was broken off");
         let (answer, send) = request();
-        answer.send(carried("b")).unwrap();
+        answer.send(outcome("b")).unwrap();
         assert_eq!(body(reads.answer(key(), send).await), ("b".to_owned(), false));
     }
 
@@ -290,14 +290,14 @@ mod tests {
         let (late, send) = request();
         let mut meanwhile = Box::pin(reads.answer(key(), send));
         assert!(poll!(&mut meanwhile).is_pending(), "it did not join what was asked before");
-        early.send(carried("before")).unwrap();
+        early.send(outcome("before")).unwrap();
         assert_eq!(body(before.await).0, "before");
-        late.send(carried("meanwhile")).unwrap();
+        late.send(outcome("meanwhile")).unwrap();
         assert_eq!(body(meanwhile.await).0, "meanwhile");
         assert_eq!(body(reads.answer(key(), none).await), ("meanwhile".to_owned(), true), "the write is not over");
         drop(write);
         let (answer, send) = request();
-        answer.send(carried("after")).unwrap();
+        answer.send(outcome("after")).unwrap();
         assert_eq!(body(reads.answer(key(), send).await).0, "after");
         assert_eq!(body(reads.answer(key(), none).await), ("after".to_owned(), true));
     }
@@ -317,8 +317,8 @@ mod tests {
         let (other, send) = request();
         let mut later = Box::pin(reads.answer(key(), send));
         assert!(poll!(&mut later).is_pending(), "it does not join what has left before the write");
-        answer.send(carried("a")).unwrap();
-        other.send(carried("b")).unwrap();
+        answer.send(outcome("a")).unwrap();
+        other.send(outcome("b")).unwrap();
         let answers = [before.await, after.await, later.await].map(body);
         assert_eq!(answers, [("a".to_owned(), false), ("a".to_owned(), true), ("b".to_owned(), false)]);
         assert_eq!(body(reads.answer(key(), none).await), ("b".to_owned(), true), "and only the last is kept");

@@ -6,8 +6,8 @@ use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::budget::PAUSE;
+use crate::outcome::Answer;
 use crate::request::GuestResponse;
-use crate::wire::Answer;
 
 /// Headers that are the connection's or the credential's business, or would make a client remember something.
 const STRIPPED: [&str; 13] = [

@@ -18,7 +18,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, USER_AGENT};
 use http::uri::{Authority, Uri};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy::Client;
@@ -33,7 +33,7 @@ use crate::budget::Budget;
 use crate::credentials::{Authenticated, Secrets};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
-use crate::outcome::Failure;
+use crate::outcome::{Answer, Failure};
 use crate::policy::Denied;
 use crate::resolve::Resolve;
 
@@ -75,14 +75,6 @@ pub(crate) struct Exchange {
     /// The checked address that it went to, if there was a connection.
     pub(crate) address: Option<SocketAddr>,
     pub(crate) result: Result<Answer, Failure>,
-}
-
-/// A complete answer.
-#[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
 }
 
 impl Wire {

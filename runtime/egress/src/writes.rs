@@ -20,7 +20,7 @@ const CREATIONS_PER_CHANGE: u32 = 3;
 
 /// What Kubernetes asked for in a window of this length that ends now.
 pub type Demands = Arc<dyn Fn(Duration) -> Demand + Send + Sync>;
-/// Told once in a window what is withheld, for a person.
+/// Called once in a window with a sentence for a person: what is withheld.
 pub type Withheld = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What may be written with a credential in any case, however little Kubernetes asks for.
@@ -95,15 +95,15 @@ impl Writes {
         let window = self.limits.window;
         let demand = (self.demands)(window);
         let limit = limit(kind, &self.limits, demand);
-        let (taken, is_news) = {
+        let (taken, is_report_due) = {
             let mut counts = self.counts();
             let count = counts.of(kind);
             let taken = count.take(if demand.is_approved { u32::MAX } else { limit }, window, now);
-            (taken, taken.is_err() && count.tells(window, now))
+            (taken, taken.is_err() && count.is_report_due(window, now))
         };
         taken.map(|number| Place { writes: self, kind, number }).map_err(|used| {
             let because = self.denial(kind, used, limit, demand);
-            if is_news {
+            if is_report_due {
                 tracing::error!("{because}");
                 (self.withheld)(&because);
             }
@@ -179,7 +179,7 @@ struct Count {
     /// Numbers and times, oldest first.
     taken: VecDeque<(u64, Instant)>,
     next: u64,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl Count {
@@ -202,13 +202,13 @@ impl Count {
         }
     }
 
-    /// Whether it is to be told that writes are withheld: once in a window.
-    fn tells(&mut self, window: Duration, now: Instant) -> bool {
-        let tells = self.told.is_none_or(|it| now.saturating_duration_since(it) >= window);
-        if tells {
-            self.told = Some(now);
+    /// Whether people are to be informed that writes are withheld: once in a window.
+    fn is_report_due(&mut self, window: Duration, now: Instant) -> bool {
+        let is_due = self.reported.is_none_or(|it| now.saturating_duration_since(it) >= window);
+        if is_due {
+            self.reported = Some(now);
         }
-        tells
+        is_due
     }
 }
 
@@ -220,9 +220,9 @@ mod tests {
 
     /// How many of 10,000 writes leave, and what is said of the others.
     fn sent(kind: Kind, demand: Demand) -> (usize, Option<String>) {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let heard = told.clone();
-        let withheld = move |it: &str| heard.lock().unwrap().push(it.to_owned());
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let sink = reported.clone();
+        let withheld = move |it: &str| sink.lock().unwrap().push(it.to_owned());
         let writes = Writes::new(
             "credential token".to_owned(),
             WriteLimits::default(),
@@ -231,9 +231,9 @@ mod tests {
         );
         let now = Instant::now();
         let sent = (0..10_000).filter(|_| writes.take(kind, now).is_ok()).count();
-        let told = told.lock().unwrap();
-        assert!(told.len() <= 1, "once in a window");
-        (sent, told.first().cloned())
+        let reported = reported.lock().unwrap();
+        assert!(reported.len() <= 1, "once in a window");
+        (sent, reported.first().cloned())
     }
 
     #[test]
@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn adv_104_a_denial_says_how_many_and_what_frees_it() {
-        let (_, told) = sent(Kind::Deletion, Demand { changes: 3, ..Demand::default() });
-        let told = told.expect("it is told");
+        let (_, reported) = sent(Kind::Deletion, Demand { changes: 3, ..Demand::default() });
+        let reported = reported.expect("it is reported");
         for part in ["credential token: 20 deletions", "last 600s", "3 changes of Services", APPROVAL, "on the Lease"] {
-            assert!(told.contains(part), "{told}");
+            assert!(reported.contains(part), "{reported}");
         }
     }
 
@@ -297,10 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn adv_104_it_is_told_once_in_a_window() {
+    fn adv_104_withheld_writes_are_reported_once_in_a_window() {
         let (mut count, start) = (Count::default(), Instant::now());
-        let told = (0..60_u32).filter(|it| count.tells(20 * SECOND, start + *it * SECOND));
-        assert_eq!(told.collect::<Vec<_>>(), [0, 20, 40]);
+        let reported = (0..60_u32).filter(|it| count.is_report_due(20 * SECOND, start + *it * SECOND));
+        assert_eq!(reported.collect::<Vec<_>>(), [0, 20, 40]);
     }
 
     #[test]

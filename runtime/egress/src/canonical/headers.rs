@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{PAIRS, shown};
+use super::text::{PAIRS, shown};
 
 /// The longest header value.
 const HEADER_BYTES: usize = 4 << 10;

@@ -36,7 +36,7 @@ impl PathPattern {
             _ if segment.contains(['%', '?', '#']) => Err(format!(
                 "path pattern {text:?} has the segment {segment:?}; write a path unescaped, without query and fragment"
             )),
-            _ => match super::segment(segment) {
+            _ => match super::text::segment(segment) {
                 Ok(()) => Ok(Part::Literal(segment.to_owned())),
                 Err(because) => Err(format!("path pattern {text:?} has a segment that {because}")),
             },

@@ -1,17 +1,17 @@
 use super::*;
 use crate::testing::{endpoint, request};
 
-const WRITES: Standing = Standing { mode: Mode::Write { deletes: 2 }, leads: true, requests: 0, deletes: 0 };
-const READS: Standing = Standing { mode: Mode::Read, ..WRITES };
+const WRITES: CallState = CallState { mode: Mode::Write { deletes: 2 }, leads: true, requests: 0, deletes: 0 };
+const READS: CallState = CallState { mode: Mode::Read, ..WRITES };
 
-fn judge(standing: Standing, request: GuestRequest) -> Result<Permitted, Denied> {
-    permit(&[Arc::new(endpoint("https://api.example.com"))], standing, request)
+fn judge(state: CallState, request: GuestRequest) -> Result<Permitted, Denied> {
+    permit(&[Arc::new(endpoint("https://api.example.com"))], state, request)
 }
 
 /// The code, or the rule and what would go out.
 #[track_caller]
-fn check(standing: Standing, request: GuestRequest, expected: Result<(&str, &str), &str>) {
-    match (judge(standing, request), expected) {
+fn check(state: CallState, request: GuestRequest, expected: Result<(&str, &str), &str>) {
+    match (judge(state, request), expected) {
         (Ok(permitted), expected) => assert_eq!(Ok((permitted.rule(), permitted.target())), expected),
         (Err(denied), expected) => assert_eq!(Err(denied.code.as_str()), expected, "{denied}"),
     }
@@ -50,7 +50,7 @@ fn an_endpoint_must_exist() {
 
 #[test]
 fn calls_that_only_read_cannot_write() {
-    let none = Standing { mode: Mode::None, ..WRITES };
+    let none = CallState { mode: Mode::None, ..WRITES };
     for method in Method::ALL {
         check(none, request(method, &["v2", "load_balancers"]), Err("E-EGRESS-READONLY"));
         let judged = judge(READS, request(method, &["v2", "load_balancers"])).map(|_| ()).map_err(|it| it.code);
@@ -65,7 +65,7 @@ fn calls_that_only_read_cannot_write() {
 
 #[test]
 fn who_does_not_lead_cannot_write() {
-    let follows = Standing { leads: false, ..WRITES };
+    let follows = CallState { leads: false, ..WRITES };
     check(follows, request(Method::Post, &["v2", "load_balancers"]), Err("E-EGRESS-LEADER"));
     check(follows, request(Method::Delete, &["v2", "load_balancers", "1"]), Err("E-EGRESS-LEADER"));
     check(follows, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
@@ -154,12 +154,12 @@ fn adv_a_form_cannot_authenticate() {
 
 #[test]
 fn budgets_are_of_one_call() {
-    check(Standing { requests: 99, ..READS }, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
-    check(Standing { requests: 100, ..READS }, get(&["v2"]), Err("E-EGRESS-BUDGET"));
+    check(CallState { requests: 99, ..READS }, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
+    check(CallState { requests: 100, ..READS }, get(&["v2"]), Err("E-EGRESS-BUDGET"));
     let delete = || request(Method::Delete, &["v2", "load_balancers", "1"]);
     let rule = "api.allow[1] DELETE /v2/load_balancers/**";
-    check(Standing { deletes: 1, ..WRITES }, delete(), Ok((rule, "/v2/load_balancers/1")));
-    check(Standing { deletes: 2, ..WRITES }, delete(), Err("E-EGRESS-BUDGET"));
+    check(CallState { deletes: 1, ..WRITES }, delete(), Ok((rule, "/v2/load_balancers/1")));
+    check(CallState { deletes: 2, ..WRITES }, delete(), Err("E-EGRESS-BUDGET"));
     let body = Some(vec![0; BODY_BYTES + 1]);
     let made = GuestRequest { body, ..request(Method::Post, &["v2", "load_balancers"]) };
     check(WRITES, made, Err("E-EGRESS-BUDGET"));
@@ -181,20 +181,20 @@ fn the_first_objection_counts() {
         headers: vec![("host".to_owned(), "x".to_owned())],
         body: None,
     };
-    let spent = Standing { requests: 100, leads: false, ..READS };
-    let mut code = |standing, change: fn(&mut GuestRequest)| {
+    let spent = CallState { requests: 100, leads: false, ..READS };
+    let mut code = |state, change: fn(&mut GuestRequest)| {
         change(&mut request);
         let GuestRequest { endpoint, method, path, query, headers, body } = &request;
         let (endpoint, method, body) = (endpoint.clone(), *method, body.clone());
         let (path, query, headers) = (path.clone(), query.clone(), headers.clone());
         let request = GuestRequest { endpoint, method, path, query, headers, body };
-        judge(standing, request).map(|_| ()).map_err(|it| it.code)
+        judge(state, request).map(|_| ()).map_err(|it| it.code)
     };
     assert_eq!(code(spent, |_| ()), Err(Code::Endpoint));
     assert_eq!(code(spent, |it| it.endpoint = "api".to_owned()), Err(Code::ReadOnly));
-    let spent = Standing { requests: 100, leads: false, ..WRITES };
+    let spent = CallState { requests: 100, leads: false, ..WRITES };
     assert_eq!(code(spent, |_| ()), Err(Code::Leader));
-    let spent = Standing { requests: 100, ..WRITES };
+    let spent = CallState { requests: 100, ..WRITES };
     assert_eq!(code(spent, |_| ()), Err(Code::Method));
     assert_eq!(code(spent, |it| it.method = Method::Get), Err(Code::Path));
     assert_eq!(code(spent, |it| it.path = vec!["v2".to_owned()]), Err(Code::Header));
@@ -205,7 +205,7 @@ fn the_first_objection_counts() {
 
 #[test]
 fn a_denial_says_what_the_operator_would_have_to_allow() {
-    let says = |standing, request| judge(standing, request).err().expect("denied").to_string();
+    let says = |state, request| judge(state, request).err().expect("denied").to_string();
     expect_test::expect![[r#"E-EGRESS-ENDPOINT: there is no endpoint "metadata"; the operator would have to add it to `endpoints` (there are: api)"#]]
         .assert_eq(&says(READS, GuestRequest { endpoint: "metadata".to_owned(), ..get(&[]) }));
     expect_test::expect![

@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::frames::Metered;
 use super::tls;
-use super::usage::Usage;
+use super::usage::{Dialed, Usage};
 use crate::address::{self, Networks};
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
@@ -41,14 +41,6 @@ pub(super) struct Dialer {
     budget: Arc<Budget>,
     /// Absent for `http://`, which is for loopback literals only.
     tls: Option<(TlsConnector, ServerName<'static>)>,
-}
-
-/// What is known of a connection.
-#[derive(Clone)]
-pub(super) struct Dialed {
-    /// The checked address behind it.
-    pub(super) address: SocketAddr,
-    pub(super) usage: Usage,
 }
 
 /// Why there is no connection, or nothing may begin on the one that there is.

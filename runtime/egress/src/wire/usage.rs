@@ -4,16 +4,23 @@
 //! likes, which then goes on sending. Here it is closed, once nobody waits for anything on it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
 use hyper_util::client::legacy::connect::CaptureConnection;
 
-use super::dial::Dialed;
-
 /// The HTTP/2 frames beside those of bodies that a server may send for one request: for a request body of 8 MiB in
 /// frames of 16 KiB each, a WINDOW_UPDATE for the stream and one for the connection, twice over.
 const FRAMES: u32 = 2_048;
+
+/// What is known of a connection.
+#[derive(Clone)]
+pub(super) struct Dialed {
+    /// The checked address behind it.
+    pub(super) address: SocketAddr,
+    pub(super) usage: Usage,
+}
 
 /// What a connection is used for. Shared by the socket and by the requests on it.
 #[derive(Clone, Default)]
@@ -179,7 +186,7 @@ mod tests {
         assert!(usage.count_frames(FRAMES));
         assert!(!usage.count_frames(1));
         usage.begin();
-        assert!(usage.count_frames(FRAMES), "a request begins to count anew");
+        assert!(usage.count_frames(FRAMES), "a request begins to count again");
         assert!(!usage.count_frames(1));
         usage.begin();
         assert!(usage.count_frames(2 * FRAMES), "there are two");

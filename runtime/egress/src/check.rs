@@ -1,0 +1,119 @@
+//! Refuses endpoints that contradict themselves, the credentials, or what no config can allow.
+
+use crate::address;
+use crate::base_url::Host;
+use crate::canonical;
+use crate::credentials::Credentials;
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
+
+/// Checks what can be checked before anything runs.
+pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result<(), GateError> {
+    for (index, endpoint) in endpoints.iter().enumerate() {
+        let name = || endpoint.name.clone();
+        if endpoints[..index].iter().any(|it| it.name == endpoint.name) {
+            return Err(GateError::Twice { endpoint: name() });
+        }
+        if let Host::Address(address) = *endpoint.base_url.origin().host() {
+            address::permit_literal(address).map_err(|because| GateError::Address {
+                endpoint: name(),
+                address,
+                because,
+            })?;
+        }
+        if let Some(header) =
+            endpoint.headers.iter().find(|it| canonical::is_forbidden_header(&it.to_ascii_lowercase()))
+        {
+            return Err(GateError::Header { endpoint: name(), header: header.clone() });
+        }
+        let limits = &endpoint.limits;
+        let rate_is_usable = limits.requests_per_second.is_finite() && limits.requests_per_second > 0.0;
+        for (limit, is_usable) in [
+            ("requestsPerSecond", rate_is_usable),
+            ("concurrency", limits.concurrency > 0),
+            ("responseBytes", limits.response_bytes > 0),
+            ("total", !limits.total.is_zero()),
+        ] {
+            if !is_usable {
+                return Err(GateError::Limit { endpoint: name(), limit });
+            }
+        }
+        if let Some(credential) = &endpoint.credential {
+            credentials.check(credential, endpoint)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::metrics::Metrics;
+    use crate::testing::endpoint;
+    use crate::{EndpointLimits, Gate, GateSettings};
+
+    /// What an operator reads, causes included, who changes the usual endpoint like this.
+    fn refusal(change: impl Fn(&mut Endpoint)) -> Option<String> {
+        let mut changed = endpoint("https://api.example.com");
+        changed.ca_file = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+        change(&mut changed);
+        let settings = GateSettings {
+            endpoints: vec![changed],
+            credentials: Credentials::default(),
+            fence: std::sync::Arc::new(|| true),
+            demands: std::sync::Arc::new(|_| cloud_provider::Demand::default()),
+            withheld: std::sync::Arc::new(|_| ()),
+            route: |it| it,
+        };
+        let error = Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap()).err()?;
+        let source = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
+        Some(format!("{error}{source}").replace(env!("CARGO_MANIFEST_DIR"), "DIR"))
+    }
+
+    #[test]
+    fn limits_must_leave_room_for_a_request() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let text = refusal(|it| it.limits.requests_per_second = rate);
+            assert_eq!(
+                text.as_deref(),
+                Some("endpoint api: `limits.requestsPerSecond` must be a number greater than zero"),
+                "{rate}"
+            );
+        }
+        let zeroes: [fn(&mut EndpointLimits); 3] =
+            [|it| it.concurrency = 0, |it| it.response_bytes = 0, |it| it.total = std::time::Duration::ZERO];
+        for zero in zeroes {
+            let text = refusal(|it| zero(&mut it.limits)).unwrap_or_default();
+            assert!(text.ends_with("must be a number greater than zero"), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_of_the_host_cannot_be_opened() {
+        for header in ["Authorization", "cookie", "HOST", "X-Forwarded-For", "Proxy-Anything", "Metadata-Flavor"] {
+            let text = refusal(|it| it.headers = vec!["x-extra".to_owned(), header.to_owned()]);
+            let expected = format!("endpoint api: `headers` names {header}, which only the host may set; remove it");
+            assert_eq!(text, Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_file_of_authorities_must_hold_some() {
+        expect_test::expect![
+            "endpoint api: cannot read certificate authorities from DIR/Cargo.toml; correct `tls.caFile`: it has no certificate"
+        ]
+        .assert_eq(&refusal(|_| ()).unwrap_or_default());
+        let text = refusal(|it| it.ca_file = Some("/nowhere/ca.pem".into())).unwrap_or_default();
+        assert!(text.starts_with("endpoint api: cannot read certificate authorities from /nowhere/ca.pem"), "{text}");
+        assert!(text.contains("No such file"), "{text}");
+    }
+
+    #[test]
+    fn names_of_endpoints_are_unique() {
+        let twice = [endpoint("https://api.example.com"), endpoint("https://other.example.com")];
+        let error = check(&twice, &Credentials::default()).err().map(|it| it.to_string());
+        assert_eq!(error.as_deref(), Some("endpoint api is there twice; rename one of them"));
+    }
+}
