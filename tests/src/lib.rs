@@ -7,10 +7,10 @@ pub mod audit_log;
 pub mod capture;
 #[cfg(test)]
 mod cases;
+pub mod clouds;
 pub mod component;
 pub mod control_plane;
 pub mod costly;
-pub mod digitalocean;
 pub mod faults;
 pub mod guests;
 pub mod kubelet;

@@ -15,8 +15,8 @@ use kube::api::{Api, ListParams};
 use serde_json::{Map, Value, json};
 
 use crate::aerostat::{Aerostat, message};
+use crate::clouds::digitalocean::Simulator;
 use crate::control_plane::Cluster;
-use crate::digitalocean::Simulator;
 use crate::{guests, kubelet, wait};
 
 /// How long the binary may take to start, to say something, or to give up.

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
+use tests::clouds::digitalocean::{Certificate, Droplet, Options, Simulator};
 use tests::control_plane::{Cluster, cluster};
-use tests::digitalocean::{Certificate, Droplet, Options, Simulator};
 use tests::kubelet;
 use tests::operator::{Process, Setup, initialized};
 use tests::wait::until;

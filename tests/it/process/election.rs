@@ -8,8 +8,8 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::{Cluster, cluster};
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::faults::{Fault, Faults};
 use tests::{guests, kubelet, wait};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::kubelet;
 
 use crate::recording::{self, Family, Reasons, families, reason};

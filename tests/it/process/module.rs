@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::aerostat::message;
+use tests::clouds::digitalocean::{Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Options, Simulator};
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, says};

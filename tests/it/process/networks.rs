@@ -10,8 +10,8 @@ use egress::Resolve;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::{Value, json};
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::{Cluster, cluster};
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::{kubelet, wait};
 use tokio::sync::oneshot;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::{guests, kubelet, wait};
 
 use crate::setup::{Setup, admin_token, event, initialized, write_config_map};

@@ -1,8 +1,8 @@
 //! From the flags to an initialised node.
 
 use serde_json::json;
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, initialized, write_config_map};

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
+use tests::clouds::digitalocean::{LoadBalancer, Options, Recorded, Simulator};
 use tests::control_plane::{Cluster, cluster};
-use tests::digitalocean::{LoadBalancer, Options, Recorded, Simulator};
 use tests::operator::Process;
 use tests::{guests, wait};
 

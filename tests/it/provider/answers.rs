@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cloud_provider::{Error, Page};
-use tests::digitalocean::{Droplet, Fault, Options};
+use tests::clouds::digitalocean::{Droplet, Fault, Options};
 
 use crate::setup::{Rig, Setup, joining, node};
 
@@ -87,8 +87,10 @@ async fn an_answer_429_with_retry_after_is_obeyed() {
 
 #[tokio::test]
 async fn an_answer_429_without_retry_after_is_obeyed_by_its_reset() {
-    let cloud =
-        Options { limits: Some(tests::digitalocean::Limits { per_hour: 1, per_minute: 10 }), ..Options::default() };
+    let cloud = Options {
+        limits: Some(tests::clouds::digitalocean::Limits { per_hour: 1, per_minute: 10 }),
+        ..Options::default()
+    };
     let rig = Rig::start(Setup { cloud, ..Setup::default() }, [Droplet::new(42, "web-1")]).await;
     assert!(rig.get(node("web-1", "digitalocean://42")).await.unwrap().is_some());
     let error = rig.get(node("web-2", "digitalocean://43")).await.expect_err("one request an hour");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cloud_provider::{Error, Progress, Protocol};
 use serde_json::{Value, json};
-use tests::digitalocean::{Fault, LoadBalancer, LoadBalancerStatus};
+use tests::clouds::digitalocean::{Fault, LoadBalancer, LoadBalancerStatus};
 
 use crate::services::{ID, NAME, Service, dual, key, port, rig, warning, worker};
 use crate::setup::Rig;

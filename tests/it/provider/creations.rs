@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cloud_provider::{Error, ExternalTrafficPolicy, Ingress, IpMode, Progress, Protocol};
 use serde_json::{Value, json};
-use tests::digitalocean::{Creation, LoadBalancerStatus, Vpc};
+use tests::clouds::digitalocean::{Creation, LoadBalancerStatus, Vpc};
 
 use crate::services::{ID, NAME, Service, TYPE, dual, port, private, rig, worker};
 
@@ -214,7 +214,7 @@ async fn do_32_the_cluster_and_its_network_are_said() {
     let id = "11111111-2222-3333-4444-555555555555";
     let vpc = Vpc { id: id.to_owned(), name: "ours".to_owned(), region: "fra1".to_owned(), default: false };
     rig.cloud.vpcs().insert(vpc);
-    rig.cloud.droplets().insert(tests::digitalocean::Droplet::new(1, "web-1").vpc(id));
+    rig.cloud.droplets().insert(tests::clouds::digitalocean::Droplet::new(1, "web-1").vpc(id));
     Service::new(&rig).served().await;
     let body = rig.body("POST", "/v2/load_balancers");
     assert_eq!((&body["tags"], &body["vpc_uuid"]), (&json!(["k8s:c-1"]), &json!(id)));

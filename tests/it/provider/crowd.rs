@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use cloud_provider::Progress;
-use tests::digitalocean::{Behaviour, Creation, Droplet, Options};
+use tests::clouds::digitalocean::{Behaviour, Creation, Droplet, Options};
 use tokio::time::{Instant, sleep};
 
 use crate::services::Service;

@@ -1,7 +1,7 @@
 //! Load balancers that nobody wants any more: DO cases 41 and 42.
 
 use cloud_provider::{Deletion, Error};
-use tests::digitalocean::{Fault, LoadBalancer};
+use tests::clouds::digitalocean::{Fault, LoadBalancer};
 
 use crate::services::{NAME, Service, rig};
 

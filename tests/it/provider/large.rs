@@ -1,7 +1,7 @@
 //! Services and clusters as large as they can be: no call runs out of CPU time. The host gives a provider less than this.
 
 use cloud_provider::{Error, Port, Protocol};
-use tests::digitalocean::Droplet;
+use tests::clouds::digitalocean::Droplet;
 
 use crate::services::{Service, key, port, rig, worker};
 use crate::setup::{Rig, Setup};

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use cloud_provider::{Error, Instance, State};
-use tests::digitalocean::{Droplet, Fault, Status};
+use tests::clouds::digitalocean::{Droplet, Fault, Status};
 
 use crate::setup::{Rig, Setup, joining, node};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cloud_provider::{Deletion, Progress};
-use tests::digitalocean::Fault;
+use tests::clouds::digitalocean::Fault;
 use tokio::time::{Instant, sleep};
 
 use crate::services::{NAME, Service, rig, warning};

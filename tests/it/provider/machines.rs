@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use cloud_provider::AddressKind::{ExternalIp, Hostname, InternalIp};
 use cloud_provider::{Address, AddressKind, Event, EventKind};
-use tests::digitalocean::Droplet;
+use tests::clouds::digitalocean::Droplet;
 
 use crate::setup::{Rig, node};
 

@@ -9,8 +9,8 @@ use controllers::{Inventory, Liveness, Metrics, Nodes, Recorder, node};
 use k8s_openapi::api::core::v1::{Event, Node};
 use kube::api::{Api, ListParams};
 use prometheus::Registry;
+use tests::clouds::digitalocean::Droplet;
 use tests::control_plane::{Cluster, cluster};
-use tests::digitalocean::Droplet;
 use tests::{kubelet, wait};
 use tokio::task::JoinSet;
 

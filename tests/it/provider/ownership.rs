@@ -1,7 +1,7 @@
 //! Theft: annotations that name what is somebody else's. Nothing is written, and everything is said.
 
 use cloud_provider::{Deletion, Ingress};
-use tests::digitalocean::{Attributes, Droplet, ForwardingRule, LoadBalancer};
+use tests::clouds::digitalocean::{Attributes, Droplet, ForwardingRule, LoadBalancer};
 
 use crate::services::{ID, NAME, Service, key, rig, warning};
 use crate::setup::Rig;

@@ -5,7 +5,7 @@ use cloud_provider::{
     LoadBalancers, Owner, PendingStatus, Port, Progress, Protocol, Reply, Result,
 };
 use serde_json::Value;
-use tests::digitalocean::Droplet;
+use tests::clouds::digitalocean::Droplet;
 
 use crate::setup::{Rig, Setup};
 

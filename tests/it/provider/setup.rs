@@ -10,9 +10,7 @@ use egress::{
     Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, Gate, GateSettings,
     Method, PathPattern, Rule, WriteLimits,
 };
-use prometheus::Registry;
-use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
-use tests::digitalocean::{Authorization, Droplet, Options, Simulator};
+use tests::clouds::digitalocean::{Authorization, Droplet, Options, Simulator};
 use tests::guests;
 
 /// One engine for the process, as in the binary.

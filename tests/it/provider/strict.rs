@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cloud_provider::{Error, Progress, Protocol};
-use tests::digitalocean::{Certificate, Creation, Droplet, Scopes};
+use tests::clouds::digitalocean::{Certificate, Creation, Droplet, Scopes};
 
 use crate::services::{Service, port, rig, worker};
 use crate::setup::{Rig, node};

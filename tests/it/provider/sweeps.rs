@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cloud_provider::Error;
-use tests::digitalocean::{Droplet, Fault};
+use tests::clouds::digitalocean::{Droplet, Fault};
 
 use crate::setup::{Rig, Setup};
 

@@ -2,7 +2,7 @@
 
 use cloud_provider::{Ingress, IpMode, Protocol};
 use serde_json::{Value, json};
-use tests::digitalocean::Certificate;
+use tests::clouds::digitalocean::Certificate;
 
 use crate::services::{Service, key, port, rig};
 use crate::setup::Rig;

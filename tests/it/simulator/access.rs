@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes};
+use tests::clouds::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes};
 
 use crate::client::{Answer, client, delete, get, get_with, read, send, simulator};
 use crate::creation::{create, wish};

@@ -1,7 +1,7 @@
 //! Certificates, tags and private networks.
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Certificate, Options, Vpc};
+use tests::clouds::digitalocean::{Certificate, Options, Vpc};
 
 use crate::client::{get, send, simulator};
 use crate::creation::{create, wish};

@@ -7,7 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
-use tests::digitalocean::{Droplet, Options, Simulator};
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 
 /// A simulator with droplets `first` to `last`, named `worker-<id>`.
 pub(crate) async fn simulator(options: Options, first: u64, last: u64) -> Simulator {

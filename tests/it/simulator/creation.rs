@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Behaviour, Creation, LoadBalancer, LoadBalancerStatus, Options, Simulator};
+use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, LoadBalancerStatus, Options, Simulator};
 
 use crate::client::{get, send, simulator};
 

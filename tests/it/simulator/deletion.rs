@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::digitalocean::{Options, Owner};
+use tests::clouds::digitalocean::{Options, Owner};
 
 use crate::client::{delete, get, send, simulator};
 use crate::creation::{create, show, wish};
@@ -62,7 +62,7 @@ async fn another_account_has_other_things() {
     assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().ids(), Vec::<u64>::new());
     assert_ne!(get(&simulator, "/v2/account").await.unwrap().body["account"]["team"]["uuid"], team["uuid"]);
     assert_eq!(delete(&simulator, &path).await.unwrap().status, 404);
-    simulator.strangers().droplets().insert(tests::digitalocean::Droplet::new(1, "worker-1"));
+    simulator.strangers().droplets().insert(tests::clouds::digitalocean::Droplet::new(1, "worker-1"));
     assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().ids(), [1]);
 
     simulator.set_owner(Owner::Us);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Behaviour, Certificate, Creation, Droplet, Options, Simulator};
+use tests::clouds::digitalocean::{Behaviour, Certificate, Creation, Droplet, Options, Simulator};
 
 use crate::client::{get, send, simulator};
 use crate::creation::{create, show, wish};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::digitalocean::{Fault, Options};
+use tests::clouds::digitalocean::{Fault, Options};
 use tokio::time::Instant;
 
 use crate::client::{client, get, get_with, simulator};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::digitalocean::{Chaos, Fault, Options, Recorded, Side, Simulator};
+use tests::clouds::digitalocean::{Chaos, Fault, Options, Recorded, Side, Simulator};
 use tokio::time::timeout;
 
 use crate::client::{client, get, get_with, send, simulator};

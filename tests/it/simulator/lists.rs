@@ -1,7 +1,7 @@
 //! Droplets one by one, and in pages.
 
 use serde_json::json;
-use tests::digitalocean::{Droplet, Options, Status};
+use tests::clouds::digitalocean::{Droplet, Options, Status};
 
 use crate::client::{client, get, get_with, simulator};
 

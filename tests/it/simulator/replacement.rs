@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Behaviour, Creation, Options, Simulator};
+use tests::clouds::digitalocean::{Behaviour, Creation, Options, Simulator};
 
 use crate::client::{Answer, send, simulator};
 use crate::creation::{create, show, wish};

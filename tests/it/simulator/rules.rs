@@ -1,7 +1,7 @@
 //! What the service refuses of a load balancer, and in which words.
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Certificate, Options, Simulator};
+use tests::clouds::digitalocean::{Certificate, Options, Simulator};
 
 use crate::client::{send, simulator};
 use crate::creation::{create, wish};

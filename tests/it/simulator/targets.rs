@@ -1,7 +1,7 @@
 //! The droplets behind a load balancer.
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Droplet, LoadBalancer, Options, Simulator};
+use tests::clouds::digitalocean::{Droplet, LoadBalancer, Options, Simulator};
 
 use crate::client::{Answer, send, simulator};
 use crate::creation::{create, show, wish};

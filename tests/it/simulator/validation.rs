@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
-use tests::digitalocean::{Droplet, Fault, LoadBalancer, Options, Simulator};
+use tests::clouds::digitalocean::{Droplet, Fault, LoadBalancer, Options, Simulator};
 
 use crate::client::{client, get, send, simulator};
 use crate::creation::wish;

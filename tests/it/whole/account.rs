@@ -6,7 +6,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
-use tests::digitalocean::{Authorization, Droplet, Options, Owner};
+use tests::clouds::digitalocean::{Authorization, Droplet, Options, Owner};
 use tests::{kubelet, wait};
 
 use crate::setup::{FINALIZER, Rig, addresses, is_write, service, worker};

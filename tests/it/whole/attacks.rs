@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use tests::clouds::digitalocean::{Certificate, Options, Simulator};
 use tests::control_plane::any_cluster;
-use tests::digitalocean::{Certificate, Options, Simulator};
 use tests::operator::Setup;
 use tests::{guests, kubelet, wait};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use tests::digitalocean::{Fault, LoadBalancer, Options};
+use tests::clouds::digitalocean::{Fault, LoadBalancer, Options};
 use tests::operator::Process;
 
 use crate::setup::{ID, Rig, key, memo, service};

@@ -9,7 +9,7 @@ mod story;
 
 use std::time::Duration;
 
-use tests::digitalocean::{Behaviour, Chaos, Creation, Options};
+use tests::clouds::digitalocean::{Behaviour, Chaos, Creation, Options};
 
 use self::story::Story;
 

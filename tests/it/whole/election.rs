@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
-use tests::digitalocean::Options;
+use tests::clouds::digitalocean::Options;
 use tests::operator::Setup;
 use tests::{kubelet, wait};
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tests::digitalocean::{Fault, LoadBalancer, Options};
+use tests::clouds::digitalocean::{Fault, LoadBalancer, Options};
 use tests::operator::{event, node};
 use tests::{kubelet, wait};
 

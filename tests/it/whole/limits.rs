@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tests::digitalocean::{Droplet, Fault, Options};
+use tests::clouds::digitalocean::{Droplet, Fault, Options};
 use tests::operator::initialized;
 use tests::{kubelet, wait};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tests::digitalocean::{Behaviour, Fault, Options};
+use tests::clouds::digitalocean::{Behaviour, Fault, Options};
 use tests::wait;
 
 use crate::setup::{Rig, addresses, service};

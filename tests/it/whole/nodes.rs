@@ -6,7 +6,7 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
-use tests::digitalocean::{Droplet, Fault, Options, Owner};
+use tests::clouds::digitalocean::{Droplet, Fault, Options, Owner};
 use tests::{kubelet, wait};
 
 use crate::setup::{Rig, worker};

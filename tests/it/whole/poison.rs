@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::any_cluster;
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::operator::{Setup, initialized};
 use tests::{guests, kubelet};
 

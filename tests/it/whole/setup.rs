@@ -7,8 +7,8 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Event, Service};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use tests::clouds::digitalocean::{Droplet, LoadBalancer, Options, Recorded, Simulator};
 use tests::control_plane::{Cluster, any_cluster};
-use tests::digitalocean::{Droplet, LoadBalancer, Options, Recorded, Simulator};
 use tests::operator::{Process, Setup, initialized};
 use tests::{kubelet, wait};
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Event, Service};
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::digitalocean::{Attributes, ForwardingRule, HealthCheck, LoadBalancer, Options};
+use tests::clouds::digitalocean::{Attributes, ForwardingRule, HealthCheck, LoadBalancer, Options};
 
 use crate::setup::{FINALIZER, ID, Rig, TYPE, addresses, default_name, key, memo, service};
 

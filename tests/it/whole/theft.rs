@@ -3,7 +3,7 @@
 //! A Service names what is not its own, is changed, and is deleted. The load balancer is not touched, and an event says why.
 
 use serde_json::json;
-use tests::digitalocean::{LoadBalancer, Options};
+use tests::clouds::digitalocean::{LoadBalancer, Options};
 use tests::operator::Process;
 
 use crate::setup::{ID, Rig, key, memo, service};

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::kubelet;
 
 use crate::setup::{Setup, assert_waits, initialized, says};

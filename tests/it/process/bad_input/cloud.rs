@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use tests::aerostat::message;
+use tests::clouds::digitalocean::{Droplet, Fault, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Droplet, Fault, Options, Simulator};
 use tests::kubelet;
 
 use crate::setup::{Setup, assert_waits, event, initialized, says};

@@ -1,8 +1,8 @@
 //! The operator's file and flags.
 
 use serde_json::json;
+use tests::clouds::digitalocean::{Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Options, Simulator};
 
 use crate::setup::{Setup, says};
 

@@ -1,8 +1,8 @@
 //! The file with the cloud's token.
 
 use serde_json::json;
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::digitalocean::{Droplet, Options, Simulator};
 use tests::kubelet;
 
 use crate::setup::{Setup, initialized, says};

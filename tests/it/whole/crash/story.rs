@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use tests::digitalocean::{Chaos, Hold, LoadBalancer, LoadBalancerStatus, Options, Side};
+use tests::clouds::digitalocean::{Chaos, Hold, LoadBalancer, LoadBalancerStatus, Options, Side};
 use tests::operator::Process;
 use tests::wait;
 

@@ -13,8 +13,8 @@ use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tests::clouds::digitalocean::Simulator;
 use tests::control_plane::ControlPlane;
-use tests::digitalocean::Simulator;
 use tests::wait;
 
 /// The user that it is for the API server.

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams};
+use tests::clouds::digitalocean::{Behaviour, Recorded, Simulator};
 use tests::control_plane::{ControlPlane, Options};
-use tests::digitalocean::{Behaviour, Recorded, Simulator};
 use tests::wait;
 
 use crate::cloud::{name, with_load_balancers};

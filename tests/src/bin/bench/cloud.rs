@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use tests::digitalocean::{Behaviour, Droplet, Limits, Options, Simulator};
+use tests::clouds::digitalocean::{Behaviour, Droplet, Limits, Options, Simulator};
 
 /// How late the simulated cloud is.
 const LATENCY: Duration = Duration::from_millis(50);

@@ -6,8 +6,8 @@ use anyhow::Result;
 use kube::Client;
 use serde_json::json;
 use tests::aerostat::Aerostat;
+use tests::clouds::digitalocean::Simulator;
 use tests::control_plane::ControlPlane;
-use tests::digitalocean::Simulator;
 use tests::guests;
 
 use crate::baseline::{self, Baseline};

@@ -7,8 +7,8 @@ use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Event, Node};
 use kube::Client;
 use kube::api::{Api, ListParams};
+use tests::clouds::digitalocean::{Recorded, Simulator};
 use tests::control_plane::{ControlPlane, Options};
-use tests::digitalocean::{Recorded, Simulator};
 use tests::{kubelet, wait};
 
 use crate::cloud::{limited, simulator};

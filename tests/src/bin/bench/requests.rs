@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use kube::Client;
 use tests::audit_log::AuditLog;
-use tests::digitalocean::{Recorded, Simulator};
+use tests::clouds::digitalocean::{Recorded, Simulator};
 use tests::wait;
 
 use crate::contender::Contender;

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use kube::api::Api;
+use tests::clouds::digitalocean::{Recorded, Simulator};
 use tests::control_plane::{ControlPlane, Options};
-use tests::digitalocean::{Recorded, Simulator};
 
 use crate::cloud::simulator;
 use crate::comparison::{Comparison, count};

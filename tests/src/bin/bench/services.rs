@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::Api;
+use tests::clouds::digitalocean::{Behaviour, Creation, Recorded};
 use tests::control_plane::{ControlPlane, Options};
-use tests::digitalocean::{Behaviour, Creation, Recorded};
 
 use crate::cloud::with_load_balancers;
 use crate::comparison::{Comparison, count, hundredths, seconds};

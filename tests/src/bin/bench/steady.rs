@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use futures::future::try_join_all;
 use kube::api::Api;
+use tests::clouds::digitalocean::Recorded;
 use tests::control_plane::{ControlPlane, Options};
-use tests::digitalocean::Recorded;
 use tests::kubelet;
 
 use crate::cloud::{name, simulator};

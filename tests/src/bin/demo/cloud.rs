@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use ::tests::digitalocean::{Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator};
+use ::tests::clouds::digitalocean::{
+    Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator,
+};
 use anyhow::Result;
 
 /// How late each answer is.

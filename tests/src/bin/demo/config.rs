@@ -10,7 +10,7 @@ use kube::Client;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::aerostat::Aerostat;
-use tests::digitalocean::Simulator;
+use tests::clouds::digitalocean::Simulator;
 use tests::guests;
 
 /// For flags and settings that would let the demo take minutes.

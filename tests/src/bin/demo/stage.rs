@@ -11,7 +11,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tests::aerostat::Aerostat;
-use tests::digitalocean::Simulator;
+use tests::clouds::digitalocean::Simulator;
 
 use crate::audit::{Audit, is_refusal};
 use crate::cloud::LoadBalancers;

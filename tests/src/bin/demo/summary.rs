@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::tests::digitalocean::Recorded;
+use ::tests::clouds::digitalocean::Recorded;
 use anyhow::Result;
 
 use crate::audit::Audit;

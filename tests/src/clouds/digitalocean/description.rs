@@ -15,7 +15,7 @@ use self::schema::Direction;
 use super::record::Recorded;
 
 /// The vendored part of the description. `tests/api/README.md` tells where it is from.
-const PUBLISHED: &str = include_str!("../../api/digitalocean.json");
+const PUBLISHED: &str = include_str!("../../../api/digitalocean.json");
 
 /// Checks requests and answers. What is needed is compiled once.
 pub(super) struct Description {

@@ -1,0 +1,3 @@
+//! Simulated clouds. Each has its state and its rules here; what they share is `simulator`.
+
+pub mod digitalocean;
