@@ -18,4 +18,5 @@ pub mod lagging;
 pub mod operator;
 pub mod proxy;
 pub mod script;
+pub mod simulator;
 pub mod wait;

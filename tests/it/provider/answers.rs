@@ -88,7 +88,7 @@ async fn an_answer_429_with_retry_after_is_obeyed() {
 #[tokio::test]
 async fn an_answer_429_without_retry_after_is_obeyed_by_its_reset() {
     let cloud = Options {
-        limits: Some(tests::clouds::digitalocean::Limits { per_hour: 1, per_minute: 10 }),
+        limits: Some(tests::clouds::digitalocean::Limits::Windows { per_hour: 1, per_minute: 10 }),
         ..Options::default()
     };
     let rig = Rig::start(Setup { cloud, ..Setup::default() }, [Droplet::new(42, "web-1")]).await;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::json;
 use tests::clouds::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes};
 
-use crate::client::{Answer, client, delete, get, get_with, read, send, simulator};
+use crate::client::{Answer, delete, get, get_with, read, send, simulator};
 use crate::creation::{create, wish};
 
 #[tokio::test]
 async fn only_the_token_of_now_is_accepted() {
     let simulator = simulator(Options::default(), 1, 1).await;
-    let client = client(&simulator, &["h2"]);
+    let client = simulator.client(&["h2"]);
     let url = format!("{}/v2/droplets/1", simulator.base_url());
 
     let anonymous = read(client.get(&url).send().await.unwrap()).await.unwrap();
@@ -105,9 +105,9 @@ async fn every_answer_tells_the_quota_and_a_request_id() {
 
 #[tokio::test]
 async fn one_request_too_many_is_refused_with_the_time_to_come_back() {
-    let limits = Limits { per_hour: 10, per_minute: 2 };
+    let limits = Limits::Windows { per_hour: 10, per_minute: 2 };
     let simulator = simulator(Options { limits: Some(limits), ..Options::default() }, 1, 1).await;
-    let client = client(&simulator, &["h2"]);
+    let client = simulator.client(&["h2"]);
     let mut remaining = Vec::new();
     for _ in 0..2 {
         let answer = get_with(&client, &simulator, "/v2/droplets/1").await.unwrap();
@@ -126,7 +126,7 @@ async fn one_request_too_many_is_refused_with_the_time_to_come_back() {
 async fn both_protocols_are_spoken() {
     let simulator = simulator(Options::default(), 1, 1).await;
     for (protocol, version) in [("h2", http::Version::HTTP_2), ("http/1.1", http::Version::HTTP_11)] {
-        let request = client(&simulator, &[protocol]).get(format!("{}/v2/droplets", simulator.base_url()));
+        let request = simulator.client(&[protocol]).get(format!("{}/v2/droplets", simulator.base_url()));
         let response = request.bearer_auth(&simulator.token).send().await.unwrap();
         assert_eq!((response.status().as_u16(), response.version()), (200, version));
     }
@@ -165,7 +165,7 @@ async fn a_request_can_be_awaited_before_it_is_answered() {
 async fn a_stopped_simulator_leaves_neither_port_nor_file() {
     let simulator = simulator(Options::default(), 1, 1).await;
     let (address, file) = (simulator.address(), simulator.ca_file());
-    let client = client(&simulator, &["http/1.1"]);
+    let client = simulator.client(&["http/1.1"]);
     get_with(&client, &simulator, "/v2/droplets").await.unwrap();
     assert!(file.exists());
     simulator.stop().await;

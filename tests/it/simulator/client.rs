@@ -1,11 +1,7 @@
-//! A client that trusts one simulator.
+//! Requests to one simulator, and its answers.
 
-use std::sync::Arc;
-use std::{fs, io};
+use std::io;
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 
@@ -16,20 +12,6 @@ pub(crate) async fn simulator(options: Options, first: u64, last: u64) -> Simula
         simulator.droplets().insert(Droplet::new(id, &format!("worker-{id}")));
     }
     simulator
-}
-
-/// Speaks the first of these protocols that the simulator knows: `h2` or `http/1.1`.
-pub(crate) fn client(simulator: &Simulator, protocols: &[&str]) -> reqwest::Client {
-    let pem = fs::read(simulator.ca_file()).unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(&pem).unwrap()).unwrap();
-    let mut tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    tls.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
-    reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap()
 }
 
 /// An answer that was read to its end.
@@ -59,7 +41,7 @@ impl Answer {
 
 /// Sends GET with the simulator's token. Fails where there is no whole answer in JSON.
 pub(crate) async fn get(simulator: &Simulator, path: &str) -> io::Result<Answer> {
-    get_with(&client(simulator, &["h2"]), simulator, path).await
+    get_with(&simulator.client(&["h2"]), simulator, path).await
 }
 
 /// Sends GET through a client of the caller's.
@@ -70,7 +52,8 @@ pub(crate) async fn get_with(client: &reqwest::Client, simulator: &Simulator, pa
 
 /// Sends a request with the simulator's token and a body of JSON. Fails where there is no whole answer.
 pub(crate) async fn send(simulator: &Simulator, method: &str, path: &str, body: &Value) -> io::Result<Answer> {
-    let request = client(simulator, &["h2"])
+    let request = simulator
+        .client(&["h2"])
         .request(method.parse().unwrap(), format!("{}{path}", simulator.base_url()))
         .bearer_auth(&simulator.token)
         .header("content-type", "application/json")
@@ -80,7 +63,7 @@ pub(crate) async fn send(simulator: &Simulator, method: &str, path: &str, body: 
 
 /// Sends DELETE without a body.
 pub(crate) async fn delete(simulator: &Simulator, path: &str) -> io::Result<Answer> {
-    let request = client(simulator, &["h2"]).delete(format!("{}{path}", simulator.base_url()));
+    let request = simulator.client(&["h2"]).delete(format!("{}{path}", simulator.base_url()));
     read(request.bearer_auth(&simulator.token).send().await.map_err(io::Error::other)?).await
 }
 

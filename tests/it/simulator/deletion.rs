@@ -57,15 +57,15 @@ async fn another_account_has_other_things() {
     let path = format!("/v2/load_balancers/{}", id.as_str().unwrap());
     let team = get(&simulator, "/v2/account").await.unwrap().body["account"]["team"].clone();
 
-    simulator.set_owner(Owner::Strangers);
+    simulator.set_owner(Owner::Other);
     assert_eq!(get(&simulator, &path).await.unwrap().status, 404);
     assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().ids(), Vec::<u64>::new());
     assert_ne!(get(&simulator, "/v2/account").await.unwrap().body["account"]["team"]["uuid"], team["uuid"]);
     assert_eq!(delete(&simulator, &path).await.unwrap().status, 404);
-    simulator.strangers().droplets().insert(tests::clouds::digitalocean::Droplet::new(1, "worker-1"));
+    simulator.other_account().droplets().insert(tests::clouds::digitalocean::Droplet::new(1, "worker-1"));
     assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().ids(), [1]);
 
     simulator.set_owner(Owner::Us);
     assert_eq!(show(&simulator, &id).await["name"], "web");
-    assert_eq!(simulator.strangers().load_balancers().all().len(), 0);
+    assert_eq!(simulator.other_account().load_balancers().all().len(), 0);
 }

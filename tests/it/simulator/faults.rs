@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::clouds::digitalocean::{Fault, Options};
 use tokio::time::Instant;
 
-use crate::client::{client, get, get_with, simulator};
+use crate::client::{get, get_with, simulator};
 
 #[tokio::test]
 async fn a_status_comes_with_the_body_of_the_service_and_ends_after_its_count() {
@@ -73,7 +73,7 @@ async fn check_broken(fault: Fault, status: Option<u16>, reason: &str) {
     for protocol in ["h2", "http/1.1"] {
         let simulator = simulator(Options::default(), 1, 200).await;
         simulator.inject(fault.clone().times(1));
-        let client = client(&simulator, &[protocol]);
+        let client = simulator.client(&[protocol]);
         let error = get_with(&client, &simulator, "/v2/droplets?per_page=200").await.unwrap_err();
         let error = format!("{error:?}");
         assert!(error.contains(reason), "{protocol}: {error}");
@@ -102,7 +102,7 @@ async fn no_answer_is_an_error_of_the_request() {
 async fn half_an_answer_begins_well_before_it_breaks_off() {
     let simulator = simulator(Options::default(), 1, 200).await;
     let url = format!("{}/v2/droplets?per_page=200", simulator.base_url());
-    let client = client(&simulator, &["http/1.1"]);
+    let client = simulator.client(&["http/1.1"]);
     let whole = client.get(&url).bearer_auth(&simulator.token).send().await.unwrap().bytes().await.unwrap();
     simulator.inject(Fault::half("GET", "/v2/droplets"));
     let mut half = client.get(&url).bearer_auth(&simulator.token).send().await.unwrap();

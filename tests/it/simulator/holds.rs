@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::clouds::digitalocean::{Chaos, Fault, Options, Recorded, Side, Simulator};
 use tokio::time::timeout;
 
-use crate::client::{client, get, get_with, send, simulator};
+use crate::client::{get, get_with, send, simulator};
 use crate::creation::wish;
 
 fn is_write(request: &Recorded) -> bool {
@@ -62,7 +62,8 @@ async fn a_client_that_goes_away_while_the_cloud_is_stopped_leaves_nothing_behin
     for protocol in ["h2", "http/1.1"] {
         let simulator = simulator(Options::default(), 1, 2).await;
         let hold = simulator.hold(1, Side::Before, is_write);
-        let request = client(&simulator, &[protocol])
+        let request = simulator
+            .client(&[protocol])
             .post(format!("{}/v2/load_balancers", simulator.base_url()))
             .bearer_auth(&simulator.token)
             .header("content-type", "application/json")
@@ -136,7 +137,7 @@ async fn an_error_on_purpose_names_the_request_and_an_empty_list_its_kind() {
 async fn faults(seed: u64) -> Vec<Option<&'static str>> {
     let simulator = simulator(Options::default(), 1, 1).await;
     simulator.set_chaos(Some(Chaos { seed, one_in: 4, hangs: true }));
-    let client = client(&simulator, &["h2"]);
+    let client = simulator.client(&["h2"]);
     for _ in 0..200 {
         // Some of them hang.
         let _ = timeout(Duration::from_millis(500), get_with(&client, &simulator, "/v2/droplets/1")).await;

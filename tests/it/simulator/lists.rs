@@ -3,7 +3,7 @@
 use serde_json::json;
 use tests::clouds::digitalocean::{Droplet, Options, Status};
 
-use crate::client::{client, get, get_with, simulator};
+use crate::client::{get, get_with, simulator};
 
 #[tokio::test]
 async fn pages_are_cut_by_offset_and_link_to_the_public_service() {
@@ -136,7 +136,7 @@ async fn the_account_names_its_team() {
 #[tokio::test]
 async fn a_thousand_droplets_are_read_over_one_connection() {
     let simulator = simulator(Options::default(), 1, 1_000).await;
-    let client = client(&simulator, &["h2"]);
+    let client = simulator.client(&["h2"]);
     let pages = (1..=5).map(|page| format!("/v2/droplets?page={page}&per_page=200"));
     let answers =
         futures::future::join_all(pages.map(async |path| get_with(&client, &simulator, &path).await.unwrap().ids()))

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Droplet, Fault, LoadBalancer, Options, Simulator};
 
-use crate::client::{client, get, send, simulator};
+use crate::client::{get, send, simulator};
 use crate::creation::wish;
 
 /// Sends GET, and checks what is found wrong with it and its answer.
@@ -32,7 +32,7 @@ async fn a_request_is_as_declared() {
 #[tokio::test]
 async fn a_method_or_a_body_that_is_not_declared_is_noticed() {
     let simulator = simulator(Options::default(), 1, 1).await;
-    let client = client(&simulator, &["h2"]);
+    let client = simulator.client(&["h2"]);
     let url = format!("{}/v2/droplets/1", simulator.base_url());
     client.delete(&url).bearer_auth(&simulator.token).send().await.unwrap();
     client.get(&url).bearer_auth(&simulator.token).body("{}").send().await.unwrap();

@@ -34,8 +34,8 @@ async fn theft_of_the_account_stops_every_write_until_the_token_is_right_again()
 
     let token = rig.cloud.token.clone();
     rig.cloud.set_token(STRANGERS);
-    rig.cloud.set_owner(Owner::Strangers);
-    rig.cloud.strangers().droplets().insert(Droplet::new(9_001, "stranger"));
+    rig.cloud.set_owner(Owner::Other);
+    rig.cloud.other_account().droplets().insert(Droplet::new(9_001, "stranger"));
     rig.setup.folder.write("token", STRANGERS);
     let asked = rig.cloud.requests().len();
     for id in 1..=5 {
@@ -57,7 +57,7 @@ async fn theft_of_the_account_stops_every_write_until_the_token_is_right_again()
     })
     .await;
     assert_eq!(rig.cloud.load_balancers().all().len(), 3);
-    assert_eq!(rig.cloud.strangers().load_balancers().all().len(), 0);
+    assert_eq!(rig.cloud.other_account().load_balancers().all().len(), 0);
     let lease = leases.get(LEASE).await.unwrap();
     assert_eq!(lease.annotations().get("aerostat.dev/account"), account.as_ref());
     assert!(addresses(&rig.services().get("kept").await.unwrap()).len() == 1);

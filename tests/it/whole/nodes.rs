@@ -60,9 +60,9 @@ fn half(rig: &Rig) {
 
 fn foreign(rig: &Rig) {
     for id in 1..=NODES {
-        rig.cloud.strangers().droplets().insert(Droplet::new(9_000 + id, &format!("stranger-{id}")));
+        rig.cloud.other_account().droplets().insert(Droplet::new(9_000 + id, &format!("stranger-{id}")));
     }
-    rig.cloud.set_owner(Owner::Strangers);
+    rig.cloud.set_owner(Owner::Other);
 }
 
 async fn nodes(rig: &Rig) -> usize {

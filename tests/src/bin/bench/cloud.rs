@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use tests::clouds::digitalocean::{Behaviour, Droplet, Limits, Options, Simulator};
+use tests::clouds::digitalocean::{Behaviour, Droplet, LIMITS, Options, Simulator};
 
 /// How late the simulated cloud is.
 const LATENCY: Duration = Duration::from_millis(50);
@@ -15,7 +15,7 @@ pub(crate) async fn simulator(nodes: usize) -> Result<Simulator> {
 
 /// One that allows what the real cloud allows.
 pub(crate) async fn limited(nodes: usize) -> Result<Simulator> {
-    start(nodes, Options { limits: Some(Limits::default()), ..Options::default() }).await
+    start(nodes, Options { limits: Some(LIMITS), ..Options::default() }).await
 }
 
 /// One with load balancers of such a kind.

@@ -1,23 +1,30 @@
 //! What an account owns, and what its token reaches.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use http::Method;
+use http::{Method, StatusCode};
 use serde_json::json;
 
-use super::Account;
-use super::answer::Answer;
+use crate::simulator::{Answer, Cloud, Description, Limits, Quota, Recorded};
+
 use super::certificates::Certificates;
 use super::droplets::Droplets;
+use super::errors;
+use super::gaps::GAPS;
 use super::load_balancers::{Behaviour, LoadBalancers};
-use super::record::Recorded;
+use super::scopes::Scopes;
 use super::tags::{Resource, Tags};
 use super::vpcs::Vpcs;
+use super::{Account, LIMITS};
+
+/// The vendored part of the description. `tests/api/README.md` says where it is from.
+const PUBLISHED: &str = include_str!("../../../api/digitalocean.json");
 
 /// An account with all that belongs to it.
 #[derive(Debug)]
 pub struct Assets {
     account: Account,
+    scopes: Mutex<Scopes>,
     droplets: Arc<Droplets>,
     load_balancers: LoadBalancers,
     certificates: Arc<Certificates>,
@@ -25,8 +32,74 @@ pub struct Assets {
     vpcs: Arc<Vpcs>,
 }
 
+impl Cloud for Assets {
+    const NAME: &'static str = "DigitalOcean";
+    const HOSTS: &'static [&'static str] = &["api.digitalocean.com"];
+    const LIMITS: Limits = LIMITS;
+
+    fn description() -> &'static Description {
+        static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| Description::new(PUBLISHED, GAPS));
+        &DESCRIPTION
+    }
+
+    fn refuse(&self, request: &Recorded) -> Option<Answer> {
+        let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        // The description is large, and a measurement does without it.
+        let permitted =
+            *scopes == Scopes::Full || Self::description().scopes(request).iter().all(|it| scopes.admit(it));
+        (!permitted).then(|| errors::for_status(StatusCode::FORBIDDEN))
+    }
+
+    fn act(&self, request: &Recorded) -> Answer {
+        let path: Vec<&str> = request.path.split('/').skip(1).collect();
+        let ["v2", path @ ..] = path.as_slice() else { return errors::not_found() };
+        let (query, body) = (request.query.as_slice(), request.body.as_slice());
+        match (&request.method, path) {
+            (&Method::GET, ["account"]) => self.account(),
+            (&Method::GET, ["droplets"]) => self.droplets.page(query),
+            (&Method::GET, ["droplets", id]) => self.droplets.one(id),
+            (&Method::GET, ["load_balancers"]) => self.load_balancers.page(query),
+            (&Method::POST, ["load_balancers"]) => self.load_balancers.create(body),
+            (&Method::GET, ["load_balancers", id]) => self.load_balancers.one(id),
+            (&Method::PUT, ["load_balancers", id]) => self.load_balancers.replace(id, body),
+            (&Method::DELETE, ["load_balancers", id]) => self.load_balancers.delete(id),
+            (&Method::POST, ["load_balancers", id, "droplets"]) => self.load_balancers.add_targets(id, body),
+            (&Method::DELETE, ["load_balancers", id, "droplets"]) => self.load_balancers.remove_targets(id, body),
+            (&Method::GET, ["certificates"]) => self.certificates.page(query),
+            (&Method::GET, ["certificates", id]) => self.certificates.one(id),
+            (&Method::POST, ["tags"]) => self.tags.create(body),
+            (&Method::POST, ["tags", tag, "resources"]) => self.tags.tag(tag, body, |it| self.tag(it, tag)),
+            (&Method::GET, ["vpcs"]) => self.vpcs.page(query),
+            (&Method::GET, ["vpcs", id]) => self.vpcs.one(id),
+            _ => errors::not_found(),
+        }
+    }
+
+    fn error(status: StatusCode) -> Answer {
+        errors::for_status(status)
+    }
+
+    fn empty_list(request: &Recorded) -> Answer {
+        let list = request.path.rsplit('/').next().unwrap_or_default();
+        Answer::ok(&json!({ list: [], "links": {}, "meta": { "total": 0 } }))
+    }
+
+    fn show_quota(answer: &mut Answer, quota: &Quota) {
+        answer.set("ratelimit-limit", &quota.limit.to_string());
+        answer.set("ratelimit-remaining", &quota.remaining.to_string());
+        answer.set("ratelimit-reset", &quota.reset.to_string());
+        if let Some(seconds) = quota.retry_after {
+            answer.set("retry-after", &seconds.to_string());
+        }
+    }
+
+    fn identify(answer: &mut Answer, request: &str) {
+        errors::identify(answer, request);
+    }
+}
+
 impl Assets {
-    pub(super) fn new(account: Account, behaviour: Behaviour) -> Assets {
+    pub(super) fn new(account: Account, scopes: Scopes, behaviour: Behaviour) -> Assets {
         let (droplets, certificates) = (Arc::<Droplets>::default(), Arc::<Certificates>::default());
         let (tags, vpcs) = (Arc::<Tags>::default(), Arc::<Vpcs>::default());
         let load_balancers = LoadBalancers::new(
@@ -36,7 +109,7 @@ impl Assets {
             Arc::clone(&vpcs),
             Arc::clone(&tags),
         );
-        Assets { account, droplets, load_balancers, certificates, tags, vpcs }
+        Assets { account, scopes: Mutex::new(scopes), droplets, load_balancers, certificates, tags, vpcs }
     }
 
     /// The droplets.
@@ -69,30 +142,8 @@ impl Assets {
         &self.vpcs
     }
 
-    /// Does what an authenticated request asks for.
-    pub(super) fn act(&self, request: &Recorded) -> Answer {
-        let path: Vec<&str> = request.path.split('/').skip(1).collect();
-        let ["v2", path @ ..] = path.as_slice() else { return Answer::not_found() };
-        let (query, body) = (request.query.as_slice(), request.body.as_slice());
-        match (&request.method, path) {
-            (&Method::GET, ["account"]) => self.account(),
-            (&Method::GET, ["droplets"]) => self.droplets.page(query),
-            (&Method::GET, ["droplets", id]) => self.droplets.one(id),
-            (&Method::GET, ["load_balancers"]) => self.load_balancers.page(query),
-            (&Method::POST, ["load_balancers"]) => self.load_balancers.create(body),
-            (&Method::GET, ["load_balancers", id]) => self.load_balancers.one(id),
-            (&Method::PUT, ["load_balancers", id]) => self.load_balancers.replace(id, body),
-            (&Method::DELETE, ["load_balancers", id]) => self.load_balancers.delete(id),
-            (&Method::POST, ["load_balancers", id, "droplets"]) => self.load_balancers.add_targets(id, body),
-            (&Method::DELETE, ["load_balancers", id, "droplets"]) => self.load_balancers.remove_targets(id, body),
-            (&Method::GET, ["certificates"]) => self.certificates.page(query),
-            (&Method::GET, ["certificates", id]) => self.certificates.one(id),
-            (&Method::POST, ["tags"]) => self.tags.create(body),
-            (&Method::POST, ["tags", tag, "resources"]) => self.tags.tag(tag, body, |it| self.tag(it, tag)),
-            (&Method::GET, ["vpcs"]) => self.vpcs.page(query),
-            (&Method::GET, ["vpcs", id]) => self.vpcs.one(id),
-            _ => Answer::not_found(),
-        }
+    pub(super) fn set_scopes(&self, scopes: Scopes) {
+        *self.scopes.lock().unwrap_or_else(PoisonError::into_inner) = scopes;
     }
 
     /// Puts a tag on something. Returns whether there is such a thing.
@@ -120,5 +171,15 @@ impl Assets {
             object["team"] = json!({ "uuid": team, "name": "My Team" });
         }
         Answer::ok(&json!({ "account": object }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_in_the_description_can_be_checked() {
+        Assets::description().compile();
     }
 }

@@ -4,7 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use crate::simulator::Answer;
+
+use super::errors;
 use super::listing::{self, Listing};
 
 /// A certificate. The private key is nobody's business.
@@ -87,7 +89,7 @@ impl Certificates {
 
     /// `GET /v2/certificates/{id}`.
     pub(super) fn one(&self, id: &str) -> Answer {
-        self.get(id).map_or_else(Answer::not_found, |it| Answer::ok(&json!({ "certificate": it.object() })))
+        self.get(id).map_or_else(errors::not_found, |it| Answer::ok(&json!({ "certificate": it.object() })))
     }
 
     /// `GET /v2/certificates`.
@@ -98,7 +100,7 @@ impl Certificates {
         let matching: Vec<&Certificate> = all.iter().filter(|it| name.is_none_or(|name| it.name == name)).collect();
         match Listing::new(query, &["name"]) {
             Ok(listing) => listing.answer("certificates", &matching, |it| it.object()),
-            Err(message) => Answer::bad_request(message),
+            Err(message) => errors::bad_request(message),
         }
     }
 

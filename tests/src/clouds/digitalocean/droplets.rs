@@ -5,8 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 
-use super::answer::Answer;
+use crate::simulator::Answer;
+
 use super::droplet::Droplet;
+use super::errors;
 use super::listing::{self, Listing};
 
 /// The droplets by id. Tests change them at any time; the next answer shows it.
@@ -89,14 +91,14 @@ impl Droplets {
     pub(super) fn one(&self, id: &str) -> Answer {
         let droplets = self.lock();
         let droplet = id.parse().ok().and_then(|id: u64| droplets.get(&id));
-        droplet.map_or_else(Answer::not_found, |it| Answer::ok(&json!({ "droplet": it.object() })))
+        droplet.map_or_else(errors::not_found, |it| Answer::ok(&json!({ "droplet": it.object() })))
     }
 
     /// `GET /v2/droplets`.
     pub(super) fn page(&self, query: &[(String, String)]) -> Answer {
         let (filter, listing) = match (Filter::new(query), Listing::new(query, &["tag_name", "name", "type"])) {
             (Ok(filter), Ok(listing)) => (filter, listing),
-            (Err(message), _) | (_, Err(message)) => return Answer::bad_request(message),
+            (Err(message), _) | (_, Err(message)) => return errors::bad_request(message),
         };
         let droplets = self.lock();
         let matching: Vec<&Droplet> = droplets.values().filter(|it| filter.shows(it)).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use crate::simulator::{Answer, lists};
 
 /// How much a page holds if the request does not say.
 const PAGE: usize = 20;
@@ -47,9 +47,9 @@ impl<'a> Listing<'a> {
 
     /// Answers with the page out of all that the list holds. `key` is the list's name, in the path as in the answer.
     pub(super) fn answer<T>(&self, key: &str, all: &[T], show: impl Fn(&T) -> Value) -> Answer {
-        let page = all.iter().skip((self.page - 1).saturating_mul(self.per_page)).take(self.per_page);
+        let page = lists::page(all, self.page, self.per_page);
         Answer::ok(&json!({
-            key: page.map(show).collect::<Vec<_>>(),
+            key: page.iter().map(show).collect::<Vec<_>>(),
             "links": self.links(key, all.len()),
             "meta": { "total": all.len() },
         }))

@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 
 pub use self::behaviour::{Behaviour, Creation};
 
-use super::answer::Answer;
+use crate::simulator::{Answer, lists};
+
 use super::certificates::Certificates;
 use super::droplets::Droplets;
+use super::errors;
 use super::listing::Listing;
 use super::load_balancer::{self, Attributes, LoadBalancer, LoadBalancerStatus, Neighbours, Wish};
 use super::tags::Tags;
@@ -113,7 +115,7 @@ impl LoadBalancers {
     pub(super) fn one(&self, id: &str) -> Answer {
         let mut state = self.now();
         let behaviour = state.behaviour;
-        let Some(load_balancer) = state.find(id) else { return Answer::not_found() };
+        let Some(load_balancer) = state.find(id) else { return errors::not_found() };
         let answer = Answer::ok(&json!({ "load_balancer": self.object(load_balancer, behaviour) }));
         load_balancer.reads += 1;
         answer
@@ -123,11 +125,11 @@ impl LoadBalancers {
     pub(super) fn page(&self, query: &[(String, String)]) -> Answer {
         let listing = match Listing::new(query, &[]) {
             Ok(listing) => listing,
-            Err(message) => return Answer::bad_request(message),
+            Err(message) => return errors::bad_request(message),
         };
         let state = self.now();
-        let (now, late) = (SystemTime::now(), state.behaviour.lists_late_by);
-        let shown: Vec<_> = state.all.iter().filter(|it| it.listed && it.created_at + late <= now).collect();
+        let late_by = state.behaviour.lists_late_by;
+        let shown: Vec<_> = state.all.iter().filter(|it| it.listed && lists::shows(it.created_at, late_by)).collect();
         listing.answer("load_balancers", &shown, |it| self.object(it, state.behaviour))
     }
 
@@ -206,7 +208,7 @@ impl LoadBalancers {
     /// `DELETE /v2/load_balancers/{id}`.
     pub(super) fn delete(&self, id: &str) -> Answer {
         let mut state = self.now();
-        let Some(deleted) = state.remove(id) else { return Answer::not_found() };
+        let Some(deleted) = state.remove(id) else { return errors::not_found() };
         state.deleted.push((deleted.attributes.name, SystemTime::now()));
         Answer::no_content()
     }
@@ -355,11 +357,11 @@ impl State {
     /// One that can be changed now.
     fn free(&mut self, id: &str) -> Result<&mut LoadBalancer, Refused> {
         let Behaviour { busy, new_ones_are_busy, .. } = self.behaviour;
-        let load_balancer = self.find(id).ok_or_else(|| Box::new(Answer::not_found()))?;
+        let load_balancer = self.find(id).ok_or_else(|| Box::new(errors::not_found()))?;
         let new = load_balancer.status == LoadBalancerStatus::New;
         if load_balancer.changed_at + busy > SystemTime::now() || (new && new_ones_are_busy) {
             let words = "Load Balancer can't be updated while it processes previous actions";
-            return Err(Box::new(Answer::forbidden(words)));
+            return Err(Box::new(errors::forbidden(words)));
         }
         Ok(load_balancer)
     }
@@ -382,9 +384,9 @@ impl State {
 
 fn parsed<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Refused> {
     serde_json::from_slice(body)
-        .map_err(|error| Box::new(Answer::bad_request(&format!("the body cannot be read: {error}"))))
+        .map_err(|error| Box::new(errors::bad_request(&format!("the body cannot be read: {error}"))))
 }
 
 fn invalid(message: impl Into<String>) -> Refused {
-    Box::new(Answer::invalid(&message.into()))
+    Box::new(errors::invalid(&message.into()))
 }

@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::Answer;
+use crate::simulator::Answer;
+
+use super::errors;
 
 /// The names of the tags.
 #[derive(Debug, Default)]
@@ -49,10 +51,10 @@ impl Tags {
 
     /// `POST /v2/tags`.
     pub(super) fn create(&self, body: &[u8]) -> Answer {
-        let Ok(Tag { name }) = serde_json::from_slice(body) else { return Answer::invalid("name is required") };
+        let Ok(Tag { name }) = serde_json::from_slice(body) else { return errors::invalid("name is required") };
         let good = |it: u8| it.is_ascii_alphanumeric() || b"_-:".contains(&it);
         if name.is_empty() || name.len() > 255 || !name.bytes().all(good) {
-            return Answer::invalid(&format!("tag {name:?} is invalid"));
+            return errors::invalid(&format!("tag {name:?} is invalid"));
         }
         self.insert(&name);
         let none = json!({ "count": 0 });
@@ -65,14 +67,14 @@ impl Tags {
     /// `POST /v2/tags/{tag}/resources`. `tag_one` puts the tag on a thing, and returns whether there is this thing.
     pub(super) fn tag(&self, name: &str, body: &[u8], tag_one: impl Fn(&Resource) -> bool) -> Answer {
         if !self.contains(name) {
-            return Answer::not_found();
+            return errors::not_found();
         }
         let Ok(Tagged { resources }) = serde_json::from_slice(body) else {
-            return Answer::invalid("resources are required");
+            return errors::invalid("resources are required");
         };
         match resources.iter().find(|it| !tag_one(it)) {
             None => Answer::no_content(),
-            Some(Resource { id, kind }) => Answer::invalid(&format!("there is no {kind} {id} to tag")),
+            Some(Resource { id, kind }) => errors::invalid(&format!("there is no {kind} {id} to tag")),
         }
     }
 

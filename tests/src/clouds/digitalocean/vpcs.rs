@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use crate::simulator::Answer;
+
+use super::errors;
 use super::listing::Listing;
 use super::region::REGIONS;
 
@@ -52,14 +54,14 @@ impl Vpcs {
 
     /// `GET /v2/vpcs/{id}`.
     pub(super) fn one(&self, id: &str) -> Answer {
-        self.get(id).map_or_else(Answer::not_found, |it| Answer::ok(&json!({ "vpc": it.object() })))
+        self.get(id).map_or_else(errors::not_found, |it| Answer::ok(&json!({ "vpc": it.object() })))
     }
 
     /// `GET /v2/vpcs`.
     pub(super) fn page(&self, query: &[(String, String)]) -> Answer {
         match Listing::new(query, &[]) {
             Ok(listing) => listing.answer("vpcs", &Vec::from_iter(self.lock().values()), |it| it.object()),
-            Err(message) => Answer::bad_request(message),
+            Err(message) => errors::bad_request(message),
         }
     }
 

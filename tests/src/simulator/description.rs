@@ -1,4 +1,4 @@
-//! The published description of the API: what may be asked, and what an answer looks like.
+//! The published OpenAPI description of a cloud's API: which requests are allowed, and what an answer looks like.
 
 mod gaps;
 mod schema;
@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use self::schema::Direction;
 use super::record::Recorded;
 
-/// The vendored part of the description. `tests/api/README.md` tells where it is from.
-const PUBLISHED: &str = include_str!("../../../api/digitalocean.json");
+pub use self::gaps::{Gap, Gaps};
 
-/// Checks requests and answers. What is needed is compiled once.
-pub(super) struct Description {
+/// Checks requests and answers against an OpenAPI 3.0 description. Each schema is compiled once, when it is needed.
+pub struct Description {
+    gaps: Gaps,
     operations: Vec<Operation>,
 }
 
@@ -69,17 +69,15 @@ struct Text {
 }
 
 impl Description {
-    /// The description as it was published: one for all simulators of the process.
-    pub(super) fn published() -> &'static Description {
-        static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| {
-            let description = serde_json::from_str(PUBLISHED).expect("the vendored description is JSON");
-            Description::new(&description)
-        });
-        &DESCRIPTION
-    }
-
-    fn new(description: &Value) -> Description {
-        let source = Source(description);
+    /// Reads a description, as JSON, whose references stay inside it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if this is no OpenAPI description, or holds what is not checked: then it would go unnoticed.
+    #[must_use]
+    pub fn new(published: &str, gaps: Gaps) -> Description {
+        let description: Value = serde_json::from_str(published).expect("a vendored description is JSON");
+        let source = Source(&description);
         let schemas = source.0["components"]["schemas"].as_object().cloned().unwrap_or_default();
         let schemas = &Arc::new(schemas);
         let paths = source.0["paths"].as_object().expect("a description has paths");
@@ -89,14 +87,15 @@ impl Description {
                 // A path item has other keys beside its methods: `parameters` stands for all of them.
                 let method = Method::from_bytes(key.to_uppercase().as_bytes()).ok()?;
                 operation.get("responses")?;
-                Some(Operation::new(source, schemas, method, path, item, operation))
+                Some(Operation::new(source, schemas, gaps, method, path, item, operation))
             })
         });
-        Description { operations: operations.collect() }
+        Description { gaps, operations: operations.collect() }
     }
 
     /// Returns the scopes that a token needs for a request: none where the description has no such operation.
-    pub(super) fn scopes(&self, request: &Recorded) -> &[String] {
+    #[must_use]
+    pub fn scopes(&self, request: &Recorded) -> &[String] {
         self.operation(&request.method, &request.path).map_or(&[], |(operation, _)| &operation.scopes)
     }
 
@@ -158,7 +157,7 @@ impl Description {
         }
         for name in headers.keys().map(http::HeaderName::as_str) {
             let declared = answer.headers.iter().any(|(declared, _)| declared == name)
-                || gaps::HEADERS.iter().any(|(gap, _)| *gap == name)
+                || self.gaps.headers.iter().any(|(gap, _)| *gap == name)
                 || gaps::HTTP.contains(&name);
             if !declared {
                 wrong.push(format!("the answer's header {name} is not declared"));
@@ -170,6 +169,21 @@ impl Description {
             Some(validator) => check_body("the answer", validator, headers, body, &mut wrong),
         }
         wrong
+    }
+
+    /// Compiles every schema, so that none is found wrong later.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one cannot be checked.
+    #[cfg(test)]
+    pub(crate) fn compile(&self) {
+        for operation in &self.operations {
+            operation.body.as_ref().map(LazyLock::force);
+            for answer in operation.answers.values() {
+                answer.body.as_ref().map(LazyLock::force);
+            }
+        }
     }
 
     /// Returns the operation, and the path's parameters with their values.
@@ -186,6 +200,7 @@ impl Operation {
     fn new(
         source: Source<'_>,
         schemas: &Arc<Schemas>,
+        gaps: Gaps,
         method: Method,
         path: &str,
         item: &Map<String, Value>,
@@ -194,13 +209,13 @@ impl Operation {
         let shared = item.get("parameters").and_then(Value::as_array);
         let own = operation["parameters"].as_array();
         let parameters = shared.into_iter().chain(own).flatten().map(|it| Parameter::new(source, source.resolved(it)));
-        let scopes = operation["security"].as_array().into_iter().flatten();
-        let scopes = scopes.filter_map(|it| it["bearer_auth"].as_array()).flatten().filter_map(Value::as_str);
+        let schemes = operation["security"].as_array().into_iter().flatten().filter_map(Value::as_object);
+        let scopes = schemes.flat_map(Map::values).filter_map(Value::as_array).flatten().filter_map(Value::as_str);
         let body = operation.get("requestBody").map(|it| source.resolved(it));
         let answers = operation["responses"].as_object().expect("responses are an object");
         let name = format!("{method} {path}");
-        let sent = gaps::fill(&gaps::REQUESTS, &name, schemas);
-        let shown = gaps::fill(&gaps::ANSWERS, &name, schemas);
+        let sent = gaps::fill(gaps.requests, &name, schemas);
+        let shown = gaps::fill(gaps.answers, &name, schemas);
         Operation {
             method,
             path: path.split('/').map(str::to_owned).collect(),
@@ -338,19 +353,4 @@ fn validator(schema: &Value, schemas: &Schemas, direction: Direction) -> Validat
     let document = schema::document(schema, schemas, direction);
     let options = jsonschema::options().should_validate_formats(true).offline();
     options.build(&document).expect("a converted schema is a schema")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_that_is_vendored_can_be_checked() {
-        for operation in &Description::published().operations {
-            operation.body.as_ref().map(LazyLock::force);
-            for answer in operation.answers.values() {
-                answer.body.as_ref().map(LazyLock::force);
-            }
-        }
-    }
 }

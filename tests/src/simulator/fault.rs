@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use serde_json::json;
 
+use super::Cloud;
 use super::answer::Answer;
 use super::record::{self, Recorded};
 
@@ -208,22 +208,20 @@ impl Fault {
     }
 
     /// Returns what is answered to a request in the place of `answer`.
-    pub(super) fn apply(&self, request: &Recorded, answer: Answer) -> Answer {
+    ///
+    /// `id` is that of the request.
+    pub(super) fn apply<C: Cloud>(&self, request: &Recorded, id: &str, answer: Answer) -> Answer {
         let mut answer = match &self.effect {
             Effect::Kept | Effect::Half | Effect::Nothing | Effect::Hang => answer,
             Effect::Status(status, None) => {
-                let mut own = with_limits(&answer, Answer::for_status(*status));
-                let id = answer.headers.get("x-request-id").and_then(|it| it.to_str().ok()).unwrap_or_default();
-                own.identify(id);
+                let mut own = with_limits(&answer, C::error(*status));
+                C::identify(&mut own, id);
                 own
             }
             Effect::Status(status, Some(body)) => {
-                with_limits(&answer, Answer { body: body.clone(), ..Answer::for_status(*status) })
+                with_limits(&answer, Answer { body: body.clone(), ..C::error(*status) })
             }
-            Effect::EmptyList => {
-                let list = request.path.rsplit('/').next().unwrap_or_default();
-                with_limits(&answer, Answer::ok(&json!({ list: [], "links": {}, "meta": { "total": 0 } })))
-            }
+            Effect::EmptyList => with_limits(&answer, C::empty_list(request)),
             Effect::Nonsense => Answer { status: StatusCode::OK, body: b"<html>It works!</html>".to_vec(), ..answer },
         };
         answer.headers.extend(self.headers.clone());

@@ -20,35 +20,40 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use super::cloud::{Cloud, Outcome};
+use super::Cloud;
+use super::handler::{Handler, Outcome};
 use super::hold::Life;
 use super::record::{Authorization, Recorded};
 
 /// Serves until it is dropped.
-pub(super) async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, cloud: Arc<Cloud>) -> Infallible {
+pub(super) async fn serve<C: Cloud>(
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    handler: Arc<Handler<C>>,
+) -> Infallible {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, TlsAcceptor::from(Arc::clone(&tls)), Arc::clone(&cloud)));
+                    connections.spawn(connection(stream, TlsAcceptor::from(Arc::clone(&tls)), Arc::clone(&handler)));
                 }
-                Err(error) => cloud.violation(format!("the simulator cannot accept a connection: {error}")),
+                Err(error) => handler.violation(format!("the simulator cannot accept a connection: {error}")),
             },
-            Some(ended) = connections.join_next() => note_panic(&cloud, ended),
+            Some(ended) = connections.join_next() => note_panic(&handler, ended),
         }
     }
 }
 
-async fn connection(stream: TcpStream, tls: TlsAcceptor, cloud: Arc<Cloud>) {
+async fn connection<C: Cloud>(stream: TcpStream, tls: TlsAcceptor, handler: Arc<Handler<C>>) {
     // Otherwise a small answer waits for the acknowledgement of the one before it, which the client delays.
     let _ = stream.set_nodelay(true);
-    let life = cloud.turnstile.live();
+    let life = handler.turnstile.live();
     let mut until = life.clone();
     // A client that does not trust the certificate, or goes away, is the client's affair: it has an error to show.
     let Ok(stream) = tls.accept(stream).await else { return };
-    let streams = Streams { tasks: Arc::default(), cloud: Arc::clone(&cloud) };
-    let service = service_fn(|request| respond(request, Arc::clone(&cloud), life.clone()));
+    let streams = Streams { tasks: Arc::default(), handler: Arc::clone(&handler) };
+    let service = service_fn(|request| respond(request, Arc::clone(&handler), life.clone()));
     let server = auto::Builder::new(streams);
     tokio::select! {
         _ = server.serve_connection(TokioIo::new(stream), service) => {}
@@ -57,7 +62,11 @@ async fn connection(stream: TcpStream, tls: TlsAcceptor, cloud: Arc<Cloud>) {
 }
 
 /// Answers one request. An error ends the connection (in HTTP/2: the stream) without an answer.
-async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>, life: Life) -> io::Result<Response<Written>> {
+async fn respond<C: Cloud>(
+    request: Request<Incoming>,
+    handler: Arc<Handler<C>>,
+    life: Life,
+) -> io::Result<Response<Written>> {
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let authorization = match head.headers.remove(AUTHORIZATION) {
@@ -78,7 +87,7 @@ async fn respond(request: Request<Incoming>, cloud: Arc<Cloud>, life: Life) -> i
         fault: None,
         took: None,
     };
-    let (answer, complete) = match cloud.answer(request, &life).await {
+    let (answer, complete) = match handler.answer(request, &life).await {
         Outcome::Whole(answer) => (answer, true),
         Outcome::Half(answer) => (answer, false),
         Outcome::Nothing => return Err(io::Error::other("no answer, on purpose")),
@@ -139,17 +148,23 @@ impl Body for Written {
 }
 
 /// Owns the tasks of one connection's HTTP/2 streams: they end with it.
-#[derive(Clone)]
-struct Streams {
+struct Streams<C> {
     tasks: Arc<Mutex<JoinSet<()>>>,
-    cloud: Arc<Cloud>,
+    handler: Arc<Handler<C>>,
 }
 
-impl<F: Future<Output: Send> + Send + 'static> hyper::rt::Executor<F> for Streams {
+// Derived, it would ask for a cloud that can be cloned.
+impl<C> Clone for Streams<C> {
+    fn clone(&self) -> Streams<C> {
+        Streams { tasks: Arc::clone(&self.tasks), handler: Arc::clone(&self.handler) }
+    }
+}
+
+impl<C: Cloud, F: Future<Output: Send> + Send + 'static> hyper::rt::Executor<F> for Streams<C> {
     fn execute(&self, stream: F) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(ended) = tasks.try_join_next() {
-            note_panic(&self.cloud, ended);
+            note_panic(&self.handler, ended);
         }
         tasks.spawn(async move {
             stream.await;
@@ -158,10 +173,10 @@ impl<F: Future<Output: Send> + Send + 'static> hyper::rt::Executor<F> for Stream
 }
 
 /// A simulator that panicked has not answered, and the test must not take that for an outage.
-fn note_panic(cloud: &Cloud, ended: Result<(), JoinError>) {
+fn note_panic<C: Cloud>(handler: &Handler<C>, ended: Result<(), JoinError>) {
     if let Err(error) = ended
         && error.is_panic()
     {
-        cloud.violation(format!("the simulator panicked: {error}"));
+        handler.violation(format!("the simulator panicked: {error}"));
     }
 }

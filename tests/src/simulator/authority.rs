@@ -9,8 +9,8 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::ServerConfig;
 use rustls_pki_types::PrivateKeyDer;
 
-/// What the certificate is good for: where the simulator listens, and the names by which tests lead others here.
-const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "api.digitalocean.com"];
+/// Where the simulator listens.
+const LOOPBACK: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// The authority's certificate in a file. The folder is removed when this is dropped.
 #[derive(Debug)]
@@ -19,22 +19,24 @@ pub(super) struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority, and what a server needs to speak TLS with a certificate of it.
+    /// Makes an authority of the cloud called `name`, and what a server needs to speak TLS with a certificate of it: one for loopback
+    /// and for `hosts`, the names under which tests reach the simulator.
     ///
     /// # Errors
     ///
     /// Fails if no folder can be made under `target/`.
-    pub(super) fn new() -> anyhow::Result<(Authority, Arc<ServerConfig>)> {
+    pub(super) fn new(name: &str, hosts: &[&str]) -> anyhow::Result<(Authority, Arc<ServerConfig>)> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        params.distinguished_name.push(DnType::CommonName, "simulated DigitalOcean");
+        params.distinguished_name.push(DnType::CommonName, format!("simulated {name}"));
         let certificate = params.self_signed(&key)?;
-        let authority = Authority::write(&certificate.pem())?;
+        let authority = Authority::write(name, &certificate.pem())?;
 
         let leaf_key = KeyPair::generate()?;
-        let leaf = CertificateParams::new(NAMES.map(str::to_owned))?.signed_by(&leaf_key, &Issuer::new(params, key))?;
+        let names: Vec<String> = LOOPBACK.iter().chain(hosts).map(|it| (*it).to_owned()).collect();
+        let leaf = CertificateParams::new(names)?.signed_by(&leaf_key, &Issuer::new(params, key))?;
         let leaf_key = PrivateKeyDer::Pkcs8(leaf_key.serialize_der().into());
         let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()?
@@ -49,8 +51,8 @@ impl Authority {
         self.folder.join("ca.pem")
     }
 
-    fn write(pem: &str) -> anyhow::Result<Authority> {
-        let name = format!("digitalocean-{}", uuid::Uuid::new_v4());
+    fn write(name: &str, pem: &str) -> anyhow::Result<Authority> {
+        let name = format!("{}-{}", name.to_lowercase(), uuid::Uuid::new_v4());
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/simulator").join(name);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         // From here on a failure removes the folder, too.

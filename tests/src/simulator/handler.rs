@@ -1,29 +1,28 @@
-//! What the simulator knows and does, beneath HTTP.
+//! What happens to every request between its arrival and its answer, whichever cloud it is for.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use http::StatusCode;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep};
 
 use super::answer::Answer;
-use super::assets::Assets;
 use super::chaos::{Chaos, Draws};
 use super::description::Description;
 use super::fault::{self, Effect, Fault};
 use super::hold::{Life, Turnstile};
 use super::limits::Window;
 use super::record::{Authorization, Recorded};
-use super::scopes::Scopes;
-use super::{Account, Options, Owner};
+use super::{Cloud, Options, Owner};
 
 /// How many requests an observer may be behind before it misses some.
 const OBSERVED: usize = 4_096;
 
-/// Two accounts, and everything that happens to requests.
-pub(super) struct Cloud {
-    pub(super) ours: Assets,
-    pub(super) strangers: Assets,
+/// Two accounts of a cloud, and everything that happens to requests.
+pub(super) struct Handler<C> {
+    pub(super) ours: C,
+    pub(super) other: C,
     pub(super) turnstile: Turnstile,
     /// Absent: nothing is checked.
     description: Option<&'static Description>,
@@ -36,7 +35,6 @@ pub(super) struct Cloud {
 
 struct State {
     token: String,
-    scopes: Scopes,
     owner: Owner,
     latency: Duration,
     faults: Vec<Fault>,
@@ -53,21 +51,20 @@ pub(super) enum Outcome {
     Nothing,
 }
 
-impl Cloud {
-    pub(super) fn new(options: Options) -> Cloud {
-        Cloud {
-            ours: Assets::new(options.account, options.load_balancers),
-            strangers: Assets::new(Account::strangers(), options.load_balancers),
+impl<C: Cloud> Handler<C> {
+    pub(super) fn new(options: Options, ours: C, other: C) -> Handler<C> {
+        Handler {
+            ours,
+            other,
             turnstile: Turnstile::default(),
-            description: options.checked.then(Description::published),
+            description: options.checked.then(C::description),
             state: Mutex::new(State {
                 token: options.token,
-                scopes: options.scopes,
                 owner: Owner::Us,
                 latency: options.latency,
                 faults: Vec::new(),
                 chaos: None,
-                window: Window::new(options.limits),
+                window: Window::new(options.limits, C::LIMITS),
                 requests: Vec::new(),
                 violations: Vec::new(),
             }),
@@ -84,11 +81,13 @@ impl Cloud {
         sleep(latency + delay).await;
 
         let carried_out = fault.as_ref().is_none_or(Fault::is_done);
-        let Some(mut answer) = self.turnstile.pass(life, &request, || self.act(&request, carried_out)).await else {
+        let id = uuid::Uuid::new_v4().to_string();
+        let Some(mut answer) = self.turnstile.pass(life, &request, || self.act(&request, &id, carried_out)).await
+        else {
             return Outcome::Nothing;
         };
         if let Some(fault) = &fault {
-            answer = fault.apply(&request, answer);
+            answer = fault.apply::<C>(&request, &id, answer);
         } else if let Some(description) = self.description {
             let wrong = description.check_answer(&request, answer.status, &answer.headers, &answer.body);
             self.violations(&request, wrong);
@@ -135,34 +134,29 @@ impl Cloud {
         (index, latency, fault)
     }
 
-    /// What the service does with a request, or would say if it had done it.
-    fn act(&self, request: &Recorded, carried_out: bool) -> Answer {
-        let (quota, owner, permitted) = {
+    /// What the cloud does with a request, or would answer if it had done it.
+    fn act(&self, request: &Recorded, id: &str, carried_out: bool) -> Answer {
+        let (quota, owner) = {
             let mut state = self.lock();
-            (state.window.admit(SystemTime::now()), state.owner, is_permitted(&state.scopes, request))
+            (state.window.admit(SystemTime::now()), state.owner)
         };
-        let assets = match owner {
+        let account = match owner {
             Owner::Us => &self.ours,
-            Owner::Strangers => &self.strangers,
+            Owner::Other => &self.other,
         };
         let mut answer = if request.authorization != Authorization::Accepted {
-            Answer::unauthorized()
+            C::error(StatusCode::UNAUTHORIZED)
         } else if quota.exceeded {
-            Answer::too_many_requests()
-        } else if !permitted {
-            Answer::missing_permission()
+            C::error(StatusCode::TOO_MANY_REQUESTS)
+        } else if let Some(refused) = account.refuse(request) {
+            refused
         } else if carried_out {
-            assets.act(request)
+            account.act(request)
         } else {
             Answer::no_content()
         };
-        answer.set("ratelimit-limit", &quota.limit.to_string());
-        answer.set("ratelimit-remaining", &quota.remaining.to_string());
-        answer.set("ratelimit-reset", &quota.reset.to_string());
-        answer.identify(&uuid::Uuid::new_v4().to_string());
-        if let Some(seconds) = quota.retry_after {
-            answer.set("retry-after", &seconds.to_string());
-        }
+        C::show_quota(&mut answer, &quota);
+        C::identify(&mut answer, id);
         answer
     }
 
@@ -172,10 +166,6 @@ impl Cloud {
 
     pub(super) fn set_token(&self, token: &str) {
         token.clone_into(&mut self.lock().token);
-    }
-
-    pub(super) fn set_scopes(&self, scopes: Scopes) {
-        self.lock().scopes = scopes;
     }
 
     pub(super) fn inject(&self, fault: Fault) {
@@ -226,10 +216,4 @@ impl Cloud {
         // Nothing is done under this lock that could leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether a token with these scopes may do what a request asks for.
-fn is_permitted(scopes: &Scopes, request: &Recorded) -> bool {
-    // The description is large, and a measurement does without it.
-    *scopes == Scopes::Full || Description::published().scopes(request).iter().all(|it| scopes.admit(it))
 }

@@ -1,0 +1,302 @@
+//! Simulated clouds: HTTPS on loopback, with requests that are checked, limits, delays and faults.
+//!
+//! This module knows no cloud. A cloud is a [`Cloud`]: its state, and the rules by which it answers. The clouds lie in [`crate::clouds`].
+//!
+//! Every request, and every answer that is not a fault on purpose, is checked against the published description of the cloud's API. What
+//! differs fails the test: at [`Simulator::assert_valid`], and when the simulator is dropped.
+
+mod answer;
+mod authority;
+mod chaos;
+mod client;
+mod description;
+mod fault;
+mod handler;
+mod hold;
+mod limits;
+pub mod lists;
+mod record;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use http::StatusCode;
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+pub use self::answer::Answer;
+pub use self::chaos::Chaos;
+pub use self::description::{Description, Gap, Gaps};
+pub use self::fault::Fault;
+pub use self::hold::{Hold, Side};
+pub use self::limits::{Limits, Quota};
+pub use self::record::{Authorization, Recorded};
+
+use self::authority::Authority;
+use self::handler::Handler;
+
+/// How long [`Simulator::wait_for`] waits.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One account of a simulated cloud: its state, and the rules by which it answers. Everything else is the simulator's.
+pub trait Cloud: Send + Sync + 'static {
+    /// How the cloud is called in messages and certificates.
+    const NAME: &'static str;
+    /// The public names of its API. The simulator's certificate is good for them, too.
+    const HOSTS: &'static [&'static str];
+    /// The limits that it publishes. Answers of a simulator without limits show them.
+    const LIMITS: Limits;
+
+    /// The published description of its API.
+    fn description() -> &'static Description;
+
+    /// Carries a request out. Its token is right, and the limits allow it.
+    fn act(&self, request: &Recorded) -> Answer;
+
+    /// The answer to a request that the token is not allowed to make. By default a token may do everything.
+    fn refuse(&self, request: &Recorded) -> Option<Answer> {
+        let _ = request;
+        None
+    }
+
+    /// An answer with this status, and with the body that the cloud has for it.
+    fn error(status: StatusCode) -> Answer;
+
+    /// The answer to a request for a list, as if nothing were in it.
+    fn empty_list(request: &Recorded) -> Answer;
+
+    /// Says in an answer how many requests are left.
+    fn show_quota(answer: &mut Answer, quota: &Quota);
+
+    /// Says in an answer which request it is for. By default no answer says so.
+    fn identify(answer: &mut Answer, request: &str) {
+        let _ = (answer, request);
+    }
+}
+
+/// What a simulator is like at the start, whichever cloud it is.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The bearer token that is accepted.
+    pub token: String,
+    /// How late every answer is.
+    pub latency: Duration,
+    /// The limits on requests. Absent: there are none.
+    pub limits: Option<Limits>,
+    /// Whether requests and answers are checked against the description. Only a measurement may do without.
+    pub checked: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let token = "token-of-the-simulated-account".to_owned();
+        Options { token, latency: Duration::ZERO, limits: None, checked: true }
+    }
+}
+
+/// Whose the token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The account that everything belongs to unless a test says otherwise.
+    Us,
+    /// The other account: as if somebody had put a wrong token into the Secret.
+    Other,
+}
+
+/// A running simulator of a cloud. Dropping it ends all its connections, removes its files, and fails the test if anything differed from
+/// the description.
+pub struct Simulator<C: Cloud> {
+    /// The bearer token that is accepted at the start.
+    pub token: String,
+    address: SocketAddr,
+    authority: Authority,
+    handler: Arc<Handler<C>>,
+    server: JoinSet<std::convert::Infallible>,
+}
+
+impl<C: Cloud> Simulator<C> {
+    /// Serves two accounts on a free port of loopback: `ours`, and `other` after [`Simulator::set_owner`] only.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no port, or no place for the file with the certificate.
+    pub async fn serve(options: Options, ours: C, other: C) -> anyhow::Result<Simulator<C>> {
+        let (authority, tls) = Authority::new(C::NAME, C::HOSTS)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
+        let address = listener.local_addr()?;
+        let token = options.token.clone();
+        let handler = Arc::new(Handler::new(options, ours, other));
+        let mut server = JoinSet::new();
+        server.spawn(server::serve(listener, tls, Arc::clone(&handler)));
+        Ok(Simulator { token, address, authority, handler, server })
+    }
+
+    /// Where it is: `https://127.0.0.1:` and the port.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The file with the authority that signed its certificate, which is good for 127.0.0.1, `localhost` and the
+    /// cloud's own hosts.
+    #[must_use]
+    pub fn ca_file(&self) -> PathBuf {
+        self.authority.file()
+    }
+
+    /// The account that the token reaches at the start.
+    #[must_use]
+    pub fn account(&self) -> &C {
+        &self.handler.ours
+    }
+
+    /// The account that the token does not reach unless [`Simulator::set_owner`] says so.
+    #[must_use]
+    pub fn other_account(&self) -> &C {
+        &self.handler.other
+    }
+
+    /// Lets the token be this account's from now on.
+    pub fn set_owner(&self, owner: Owner) {
+        self.handler.set_owner(owner);
+    }
+
+    /// Accepts this token from now on, and no other.
+    pub fn set_token(&self, token: &str) {
+        self.handler.set_token(token);
+    }
+
+    /// Answers so late from now on.
+    pub fn set_latency(&self, latency: Duration) {
+        self.handler.set_latency(latency);
+    }
+
+    /// Lets something go wrong from now on.
+    pub fn inject(&self, fault: Fault) {
+        self.handler.inject(fault);
+    }
+
+    /// Lets requests go wrong at random from now on, or no more. What was injected comes first.
+    pub fn set_chaos(&self, chaos: Option<Chaos>) {
+        self.handler.set_chaos(chaos);
+    }
+
+    /// Stops the whole cloud at the `nth` of these requests from now on, counted from one, and on that side of it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the cloud is to stop somewhere already, or at a request before the first.
+    #[must_use = "dropping it lets everything go on"]
+    pub fn hold(&self, nth: usize, side: Side, which: impl Fn(&Recorded) -> bool + Send + Sync + 'static) -> Hold {
+        self.handler.turnstile.hold(nth, side, which)
+    }
+
+    /// Lets nothing go wrong any more that was injected.
+    pub fn clear_faults(&self) {
+        self.handler.clear_faults();
+    }
+
+    /// All requests so far in the order of their arrival, with those that are not answered yet.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.handler.requests()
+    }
+
+    /// The requests of a method and a path. The method `*` stands for any; in the path a segment `*` stands for any one segment, and `**` at
+    /// its end for any number of them.
+    #[must_use]
+    pub fn requests_to(&self, method: &str, path: &str) -> Vec<Recorded> {
+        self.requests().into_iter().filter(|it| it.is(method, path)).collect()
+    }
+
+    /// Receives every request from now on, as soon as its answer is about to leave.
+    #[must_use]
+    pub fn observe(&self) -> broadcast::Receiver<Recorded> {
+        self.handler.observe()
+    }
+
+    /// Waits until the requests are as a test expects them.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the list of all requests if they are not within thirty seconds.
+    pub async fn wait_for(&self, what: &str, expected: impl Fn(&[Recorded]) -> bool) {
+        let mut news = self.handler.news();
+        let come = async {
+            while !expected(&self.requests()) {
+                // The sender lives in `self`.
+                let _ = news.changed().await;
+            }
+        };
+        if timeout(PATIENCE, come).await.is_err() {
+            panic!("waited in vain for {what}; the requests were{}", Lines(&self.requests()));
+        }
+    }
+
+    /// Fails if anything differed from the description until now.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the list of what differed.
+    pub fn assert_valid(&self) {
+        assert_none(&self.handler.take_violations());
+    }
+
+    /// Returns what differed from the description until now, and forgets it: for tests that want it to.
+    #[must_use]
+    pub fn take_violations(&self) -> Vec<String> {
+        self.handler.take_violations()
+    }
+
+    /// Ends all connections, waits for it, and checks as [`Simulator::assert_valid`] does.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the list of what differed.
+    pub async fn stop(mut self) {
+        self.server.shutdown().await;
+    }
+}
+
+impl<C: Cloud> Drop for Simulator<C> {
+    fn drop(&mut self) {
+        // A second panic would hide the first, and end the process.
+        if !std::thread::panicking() {
+            assert_none(&self.handler.take_violations());
+        }
+    }
+}
+
+impl<C: Cloud> fmt::Debug for Simulator<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulator").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+fn assert_none(violations: &[String]) {
+    assert!(violations.is_empty(), "requests or answers differ from the published API:{}", Lines(violations));
+}
+
+/// One indented line each.
+struct Lines<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Lines<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|it| write!(f, "\n    {it}"))
+    }
+}
