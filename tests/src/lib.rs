@@ -17,6 +17,7 @@ pub mod kubelet;
 pub mod lagging;
 pub mod operator;
 pub mod proxy;
+pub mod rig;
 pub mod script;
 pub mod simulator;
 pub mod wait;

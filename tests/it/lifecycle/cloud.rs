@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use cloud_provider::{Error, Gap, Identity, Instance, Instances, Page, Reply, Result, State};
+use controllers::Account;
+use tests::rig::{self, FakeCloud};
 use tokio::sync::watch;
 
 /// What the cloud answers about one node, other than that it has the machine or has not.
@@ -124,6 +126,21 @@ impl Told {
             None => self.machines.get(&node.name),
         };
         found.cloned()
+    }
+}
+
+impl FakeCloud for Cloud {
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        cloud_provider::Cloud {
+            description: Arc::new(rig::description()),
+            identity: self.clone(),
+            instances: Some(self.clone()),
+            load_balancers: None,
+        }
+    }
+
+    fn account(self: &Arc<Self>) -> Account {
+        Account::new(self.clone(), None)
     }
 }
 

@@ -270,7 +270,7 @@ async fn adv_72_a_machine_that_comes_and_goes_keeps_its_node() {
         let options = controllers::node_lifecycle::Options { monitor_period: Duration::from_millis(10), ..OPTIONS };
         let controller = Controller::start(&cluster, &cloud, options);
         asked(&cloud, "get n1", 12).await;
-        controller.stop().await;
+        controller.stop().ended().await;
         assert_eq!(deletions(&cluster).await, 0, "{what}");
         let node = nodes(&cluster).get("n1").await.expect("the node is there");
         assert_eq!(node.uid(), created.uid(), "{what}");

@@ -126,7 +126,7 @@ async fn nobody_loses_a_node_to_a_hanging_api() {
     .await;
     asked(&cloud, "list", 1).await;
     check_all_left(&cluster).await;
-    controller.stop().await;
+    controller.stop().ended().await;
 }
 
 #[tokio::test]

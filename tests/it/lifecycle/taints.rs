@@ -149,7 +149,7 @@ async fn case_104_a_cloud_that_is_silent_about_one_node_holds_up_no_other() {
     event(&cluster, "n3", "DeletingNode").await;
     assert_eq!(cloud.asked("get n1"), 1, "nobody asks again while an answer is awaited");
     // Nor does it hold up the end of the process.
-    controller.stop().await;
+    controller.stop().ended().await;
 }
 
 #[tokio::test]

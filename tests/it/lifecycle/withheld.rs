@@ -181,14 +181,14 @@ async fn adv_71_of_five_hundred_nodes_none_goes_for_an_empty_list_or_half_a_one_
     controller.withholds(500, "unfamiliar").await;
     told(&cluster, "n250").await;
     assert_eq!(deletions(&cluster).await, 0);
-    controller.stop().await;
+    controller.stop().ended().await;
 
     cloud.lists(List::Without(names(1..=250)));
     cloud.always_answers(Answer::EverySecond);
     let controller = Controller::start(&cluster, &cloud, options);
     controller.withholds(250, "contradiction").await;
     assert_eq!(deletions(&cluster).await, 0);
-    controller.stop().await;
+    controller.stop().ended().await;
 
     cloud.always_answers(Answer::None);
     let controller = Controller::start(&cluster, &cloud, options);

@@ -1,10 +1,11 @@
 //! A cloud that does as it is told, and remembers what it was asked.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use cloud_provider::{Address, AddressKind, Error, Identity, Instance, Instances, Page, Reply, Result};
+use tests::rig::{self, FakeCloud};
 use tokio::sync::watch;
 
 /// What the cloud answers about a node.
@@ -92,6 +93,17 @@ impl Cloud {
     async fn free(&self) {
         let mut held = self.held.subscribe();
         held.wait_for(|held| !held).await.expect("the cloud has the sender");
+    }
+}
+
+impl FakeCloud for Cloud {
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        cloud_provider::Cloud {
+            description: Arc::new(rig::description()),
+            identity: self.clone(),
+            instances: Some(self.clone()),
+            load_balancers: None,
+        }
     }
 }
 

@@ -1,20 +1,14 @@
 //! A running controller, nodes for it, and what becomes of them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::node::{self, COMPONENT, Options};
-use controllers::{Inventory, Liveness, Metrics, Nodes, Recorder, node_lifecycle};
+use controllers::node::Options;
 use k8s_openapi::api::core::v1::{Event, Node, NodeAddress, NodeCondition};
-use kube::Client;
-use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
-use prometheus::Registry;
-use serde_json::Value;
-use tests::audit_log::Request;
 use tests::control_plane::Cluster;
 use tests::{kubelet, wait};
-use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+
+pub(crate) use tests::rig::nodes::{create, events, node_when, nodes, patch};
+pub(crate) use tests::rig::{Rig as Controller, writes, written};
 
 use crate::cloud::{Cloud, machine};
 
@@ -25,125 +19,6 @@ pub(crate) const OPTIONS: Options =
     Options { syncs: 1, status_updates: 0, status_update_frequency: Duration::from_secs(3600) };
 /// One worker, and an address loop that never rests for long.
 pub(crate) const BUSY_LOOP: Options = Options { status_update_frequency: Duration::from_millis(100), ..OPTIONS };
-
-/// A running controller; dropping it ends it.
-pub(crate) struct Controller {
-    pub(crate) registry: Registry,
-    run: JoinSet<()>,
-    /// Ends with its source: the watch never does, and the sender when nobody can record any more.
-    beside: JoinSet<()>,
-    stop: oneshot::Sender<()>,
-}
-
-impl Controller {
-    /// Starts a controller that asks `cloud`, and writes as aerostat.
-    pub(crate) fn start(cluster: &Cluster, cloud: &Arc<Cloud>, options: Options) -> Controller {
-        Controller::start_as(cluster.aerostat.clone(), cloud, options)
-    }
-
-    /// Starts a controller with a client of the test's making.
-    pub(crate) fn start_as(client: Client, cloud: &Arc<Cloud>, options: Options) -> Controller {
-        Controller::start_beside(client, cloud, options, None)
-    }
-
-    /// Starts a controller, and beside it the node-lifecycle controller, which looks at nodes that are not ready every
-    /// `monitor_period`: both ask through one inventory, as in the binary.
-    pub(crate) fn start_with_lifecycle(
-        cluster: &Cluster,
-        cloud: &Arc<Cloud>,
-        options: Options,
-        monitor_period: Duration,
-    ) -> Controller {
-        let lifecycle = node_lifecycle::Options { monitor_period, ..node_lifecycle::Options::default() };
-        Controller::start_beside(cluster.aerostat.clone(), cloud, options, Some(lifecycle))
-    }
-
-    fn start_beside(
-        client: Client,
-        cloud: &Arc<Cloud>,
-        options: Options,
-        lifecycle: Option<node_lifecycle::Options>,
-    ) -> Controller {
-        let description = cloud_provider::Description {
-            name: "fake".to_owned(),
-            provider_id_prefixes: vec!["fake://".to_owned()],
-            get_batch_size: 1,
-            list_page_size: 500,
-            ..cloud_provider::Description::default()
-        };
-        let cloud = cloud_provider::Cloud {
-            description: Arc::new(description),
-            identity: cloud.clone(),
-            instances: Some(cloud.clone()),
-            load_balancers: None,
-        };
-        let registry = Registry::new();
-        let metrics = Metrics::register(&registry).expect("nothing is registered yet");
-        let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
-        let (recorder, sender) = Recorder::new(client.clone(), COMPONENT);
-        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone()).expect("the cloud has instances");
-        let inventory = Arc::new(inventory);
-        let (stop, stopped) = oneshot::channel();
-        let shutdown = async {
-            let _ = stopped.await;
-        };
-        let mut beside = JoinSet::new();
-        beside.spawn(async {
-            watch.await;
-        });
-        beside.spawn(sender);
-        if let Some(options) = lifecycle {
-            let (client, nodes, inventory) = (client.clone(), nodes.clone(), inventory.clone());
-            let (recorder, metrics, liveness) = (recorder.clone(), metrics.clone(), Liveness::default());
-            let never = std::future::pending();
-            beside.spawn(node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, never));
-        }
-        let mut run = JoinSet::new();
-        let liveness = Liveness::default();
-        run.spawn(node::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown));
-        Controller { registry, run, beside, stop }
-    }
-
-    /// Asks the controller to end.
-    pub(crate) fn stop(self) -> Stopping {
-        let _ = self.stop.send(());
-        Stopping { run: self.run, _beside: self.beside }
-    }
-
-    /// The value of a gauge of the only work queue.
-    pub(crate) fn gauge(&self, name: &str) -> f64 {
-        let families = self.registry.gather();
-        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        family.get_metric()[0].get_gauge().get_value()
-    }
-
-    /// The sum and the number of samples of a histogram.
-    pub(crate) fn histogram(&self, name: &str) -> (f64, u64) {
-        let families = self.registry.gather();
-        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        let histogram = family.get_metric()[0].get_histogram();
-        (histogram.get_sample_sum(), histogram.get_sample_count())
-    }
-}
-
-/// A controller that was asked to end.
-pub(crate) struct Stopping {
-    run: JoinSet<()>,
-    _beside: JoinSet<()>,
-}
-
-impl Stopping {
-    /// Whether it has ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.run.try_join_next().is_some()
-    }
-
-    /// Waits until it has ended.
-    pub(crate) async fn ended(mut self) {
-        let ended = tokio::time::timeout(wait::DEADLINE, self.run.join_next()).await;
-        ended.expect("in time").expect("there was a task").expect("no panic");
-    }
-}
 
 /// A node as its kubelet registers it, with changes.
 pub(crate) fn waiting(name: &str, change: impl FnOnce(&mut Node)) -> Node {
@@ -184,29 +59,6 @@ pub(crate) fn label(node: &mut Node, key: &str, value: &str) {
     node.metadata.labels.get_or_insert_default().insert(key.to_owned(), value.to_owned());
 }
 
-/// All nodes, with every right.
-pub(crate) fn nodes(cluster: &Cluster) -> Api<Node> {
-    Api::all(cluster.admin.clone())
-}
-
-/// Creates a node in one request, status included: nobody but the controller writes to it afterwards.
-pub(crate) async fn create(cluster: &Cluster, node: &Node) -> Node {
-    nodes(cluster).create(&PostParams::default(), node).await.expect("the node is created")
-}
-
-/// Changes a node as a person would.
-pub(crate) async fn patch(cluster: &Cluster, name: &str, patch: Value) {
-    let params = PatchParams::default();
-    nodes(cluster).patch(name, &params, &Patch::Merge(patch)).await.expect("the node is patched");
-}
-
-/// The node, as soon as it fulfils a condition.
-pub(crate) async fn node_when(cluster: &Cluster, name: &str, condition: impl Fn(&Node) -> bool) -> Node {
-    let (nodes, condition) = (nodes(cluster), &condition);
-    let what = format!("node {name} as expected");
-    wait::until(&what, async || nodes.get_opt(name).await.ok().flatten().filter(|it| condition(it))).await
-}
-
 /// The node, as soon as it has lost its taint.
 pub(crate) async fn initialised(cluster: &Cluster, name: &str) -> Node {
     node_when(cluster, name, |it| !kubelet::is_uninitialized(it)).await
@@ -232,25 +84,4 @@ pub(crate) async fn synced(cluster: &Cluster, name: &str) -> Event {
         events.into_iter().find(|it| it.reason.as_deref() == Some("Synced"))
     })
     .await
-}
-
-/// All events about a node.
-pub(crate) async fn events(cluster: &Cluster, name: &str) -> Vec<Event> {
-    let events: Api<Event> = Api::namespaced(cluster.admin.clone(), "default");
-    let about = ListParams::default().fields(&format!("involvedObject.name={name}"));
-    events.list(&about).await.expect("events are listed").items
-}
-
-/// What aerostat wrote until now about one node, without events.
-pub(crate) async fn writes(cluster: &Cluster, name: &str) -> Vec<Request> {
-    cluster.audit().settle(&cluster.admin).await.expect("the audit log grows");
-    let mut writes = cluster.audit().writes().expect("the audit log can be read");
-    writes.retain(|it| it.object.name == name);
-    writes
-}
-
-/// The same, as `patch nodes 200`.
-pub(crate) async fn written(cluster: &Cluster, name: &str) -> Vec<String> {
-    let writes = writes(cluster, name).await;
-    writes.iter().map(|it| format!("{} {} {}", it.verb, it.resource(), it.response.code)).collect()
 }

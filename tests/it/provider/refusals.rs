@@ -1,7 +1,8 @@
 //! Bad input, one test a row: the message says what is wrong, and nothing is written.
 
 use cloud_provider::{Error, Protocol};
-use sandbox::{Credentials, Provider};
+use egress::Credentials;
+use sandbox::Provider;
 use tests::clouds::digitalocean::Fault;
 use tests::guests;
 use tokio::sync::OnceCell;

@@ -10,6 +10,8 @@ use egress::{
     Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, Gate, GateSettings,
     Method, PathPattern, Rule, WriteLimits,
 };
+use prometheus::Registry;
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use tests::clouds::digitalocean::{Authorization, Droplet, Options, Simulator};
 use tests::guests;
 

@@ -3,13 +3,8 @@
 //! The load balancers and Services are as that controller leaves them: the name or the default one, all attributes sent
 //! by each of its updates, id and type as annotations, addresses in the status.
 
-<<<<<<< HEAD
 use cloud_provider::{ExternalTrafficPolicy, Ingress, Protocol};
-use tests::digitalocean::{
-=======
-use cloud_provider::{Ingress, Protocol, Traffic};
 use tests::clouds::digitalocean::{
->>>>>>> 191d950 (Move the simulated DigitalOcean into a folder of clouds)
     Attributes, Certificate, Firewall, ForwardingRule, HealthCheck, LoadBalancer, StickySessions,
 };
 

@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use cloud_provider::{
     Deletion, Error, Identity, LoadBalancer, LoadBalancerStatus, LoadBalancers, PendingStatus, Progress, Reply, Result,
 };
-use controllers::Account;
 use controllers::service::Options;
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
@@ -18,6 +17,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, any_cluster};
 use tests::faults::{self, Fault, Faults};
+use tests::rig::FakeCloud;
 use tests::wait;
 
 use crate::cloud::{ID, SIZE, at_address, offer};
@@ -154,6 +154,12 @@ fn busy(standing: LoadBalancerStatus) -> PendingStatus {
     PendingStatus { status: standing, after: Duration::from_secs(1), reason: "it takes its time".to_owned() }
 }
 
+impl FakeCloud for Model {
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        offer(self.clone(), self.clone())
+    }
+}
+
 #[async_trait]
 impl Identity for Model {
     async fn identity(&self) -> Result<Option<String>> {
@@ -265,8 +271,7 @@ async fn play(seed: u64) {
     let model = Arc::new(Model { state: Mutex::new(state) });
     let (faults, mut random) = (Faults::new(), Random(!seed));
     let options = Options { retry_base: Duration::from_millis(20), ..workers(3) };
-    let cloud = offer(model.clone(), model.clone());
-    let controller = Controller::start_as(cluster.faulty(&faults), cloud, Account::any(), options);
+    let controller = Controller::start_as(cluster.faulty(&faults), &model, options);
     // More Services vanish here than may lose their load balancers without a person's word.
     controller.demands.approve(tokio::time::Instant::now());
     for nth in 0..STEPS {

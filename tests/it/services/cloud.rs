@@ -10,6 +10,7 @@ use cloud_provider::{
     PendingStatus, Progress, Reply, Result,
 };
 use jiff::Timestamp;
+use tests::rig::{self, FakeCloud};
 use tokio::sync::watch;
 
 /// An annotation that the provider reads.
@@ -99,11 +100,6 @@ struct Script {
 impl Cloud {
     pub(crate) fn new() -> Arc<Cloud> {
         Arc::new(Cloud { state: Mutex::default(), held: watch::Sender::default() })
-    }
-
-    /// The cloud as controllers see it.
-    pub(crate) fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        offer(self.clone(), self.clone())
     }
 
     /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
@@ -208,6 +204,12 @@ impl Cloud {
     }
 }
 
+impl FakeCloud for Cloud {
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        offer(self.clone(), self.clone())
+    }
+}
+
 impl Drop for Cloud {
     fn drop(&mut self) {
         let overlaps = std::mem::take(&mut self.lock().overlaps);
@@ -278,17 +280,13 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
         ..cloud_provider::Annotation::default()
     };
     let description = Description {
-        name: "fake".to_owned(),
-        provider_id_prefixes: vec!["fake://".to_owned()],
         annotations: vec![
             annotation(SIZE, "How large it is."),
             annotation(ID, "Which one it is."),
             annotation(SOURCE_RANGES, "Who."),
         ],
         writes_annotations: vec![ID.to_owned()],
-        get_batch_size: 1,
-        list_page_size: 500,
-        ..Description::default()
+        ..rig::description()
     };
     cloud_provider::Cloud {
         description: Arc::new(description),

@@ -1,22 +1,18 @@
 //! A running controller, Services and nodes for it, and what becomes of them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::service::{self, COMPONENT, Options};
-use controllers::{Account, Demands, Liveness, Metrics, Nodes, Recorder};
+use controllers::service::Options;
 use k8s_openapi::api::core::v1::{Node, NodeAddress, Service, ServicePort, ServiceSpec};
-use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
-use prometheus::Registry;
-use prometheus::proto::Metric;
 use serde_json::{Value, json};
 use tests::audit_log::Request;
 use tests::control_plane::Cluster;
 use tests::{kubelet, wait};
-use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+
+pub(crate) use tests::rig::nodes::{create as join, nodes, patch as patch_node};
+pub(crate) use tests::rig::{Rig as Controller, writes, written};
 
 use crate::cloud::Cloud;
 
@@ -35,128 +31,6 @@ pub(crate) fn one() -> Options {
 /// So many workers.
 pub(crate) fn workers(syncs: usize) -> Options {
     Options { syncs, cluster_name: "kubernetes".to_owned(), retry_base: RETRY }
-}
-
-/// A running controller; dropping it ends it.
-pub(crate) struct Controller {
-    pub(crate) registry: Registry,
-    /// The nodes as the controller knows them.
-    pub(crate) nodes: Nodes,
-    /// What Services ask for, and what a person has approved.
-    pub(crate) demands: Demands,
-    run: JoinSet<()>,
-    /// Ends with its source: the watch never does, and the sender when nobody can record any more.
-    beside: JoinSet<()>,
-    stop: oneshot::Sender<()>,
-}
-
-impl Controller {
-    /// Starts a controller that asks `cloud`, and writes as aerostat.
-    pub(crate) fn start(cluster: &Cluster, cloud: &Arc<Cloud>, options: Options) -> Controller {
-        Controller::start_as(cluster.aerostat.clone(), cloud.offered(), Account::any(), options)
-    }
-
-    /// Starts a controller with a client and an account of the test's making.
-    pub(crate) fn start_as(
-        client: Client,
-        cloud: cloud_provider::Cloud,
-        account: Account,
-        options: Options,
-    ) -> Controller {
-        let registry = Registry::new();
-        let metrics = Metrics::register(&registry).expect("nothing is registered yet");
-        let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
-        let (recorder, sender) = Recorder::new(client.clone(), COMPONENT);
-        let demands = Demands::default();
-        let (stop, stopped) = oneshot::channel();
-        let shutdown = async {
-            let _ = stopped.await;
-        };
-        let mut beside = JoinSet::new();
-        beside.spawn(async {
-            watch.await;
-        });
-        beside.spawn(sender);
-        let mut run = JoinSet::new();
-        let (asked, cloud, liveness) = (demands.clone(), account.guard(cloud), Liveness::default());
-        let run_it =
-            service::run(client, nodes.clone(), None, cloud, asked, recorder, metrics, options, liveness, shutdown);
-        run.spawn(run_it);
-        Controller { registry, nodes, demands, run, beside, stop }
-    }
-
-    /// Asks the controller to end.
-    pub(crate) fn stop(self) -> Stopping {
-        let _ = self.stop.send(());
-        Stopping { run: self.run, _beside: self.beside }
-    }
-
-    /// Waits until the controller knows a node.
-    pub(crate) async fn knows(&self, node: &str) {
-        let store = self.nodes.store();
-        let known = async || store.state().iter().any(|it| it.metadata.name.as_deref() == Some(node)).then_some(());
-        wait::until("the controller knows the node", known).await;
-    }
-
-    /// The value of a counter without labels.
-    pub(crate) fn counter(&self, name: &str) -> f64 {
-        let families = self.registry.gather();
-        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        family.get_metric()[0].get_counter().get_value()
-    }
-
-    /// The value of a gauge without labels.
-    pub(crate) fn gauge(&self, name: &str) -> f64 {
-        let families = self.registry.gather();
-        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        family.get_metric()[0].get_gauge().get_value()
-    }
-
-    /// Waits until so many Services wait for a worker.
-    pub(crate) async fn waiting(&self, services: usize) {
-        let what = format!("{services} Services that wait for a worker");
-        let depth = async || (self.of_queue("service", "workqueue_depth") >= services as f64).then_some(());
-        wait::until(&what, depth).await;
-    }
-
-    /// The value of a counter or gauge of the queue that node changes go through.
-    pub(crate) fn of_node_queue(&self, name: &str) -> f64 {
-        self.of_queue("node", name)
-    }
-
-    fn of_queue(&self, queue: &str, name: &str) -> f64 {
-        let families = self.registry.gather();
-        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        let of_queue = |it: &&Metric| it.get_label().iter().any(|label| label.value() == queue);
-        let metric = family.get_metric().iter().find(of_queue).expect("there is such a queue");
-        metric.get_counter().get_value() + metric.get_gauge().get_value()
-    }
-
-    /// The number of samples of a histogram.
-    pub(crate) fn samples(&self, name: &str) -> u64 {
-        let families = self.registry.gather();
-        let family = families.iter().find(|it| it.name() == name).expect("there is such a family");
-        family.get_metric()[0].get_histogram().get_sample_count()
-    }
-}
-
-/// A controller that was asked to end.
-pub(crate) struct Stopping {
-    run: JoinSet<()>,
-    _beside: JoinSet<()>,
-}
-
-impl Stopping {
-    /// Whether it has ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.run.try_join_next().is_some()
-    }
-
-    /// Waits until it has ended.
-    pub(crate) async fn ended(mut self) {
-        let ended = tokio::time::timeout(wait::DEADLINE, self.run.join_next()).await;
-        ended.expect("in time").expect("there was a task").expect("no panic");
-    }
 }
 
 /// A Service of type LoadBalancer with one port.
@@ -254,27 +128,11 @@ pub(crate) fn node(nth: usize) -> Node {
     node
 }
 
-/// All nodes, with every right.
-pub(crate) fn nodes(cluster: &Cluster) -> Api<Node> {
-    Api::all(cluster.admin.clone())
-}
-
-/// Creates a node in one request, status included.
-pub(crate) async fn join(cluster: &Cluster, node: &Node) {
-    nodes(cluster).create(&PostParams::default(), node).await.expect("the node is created");
-}
-
 /// Creates the nodes `n1` to `n<last>`.
 pub(crate) async fn join_all(cluster: &Cluster, last: usize) {
     for nth in 1..=last {
         join(cluster, &node(nth)).await;
     }
-}
-
-/// Changes a node as a person would.
-pub(crate) async fn patch_node(cluster: &Cluster, name: &str, patch: Value) {
-    let params = PatchParams::default();
-    nodes(cluster).patch(name, &params, &Patch::Merge(patch)).await.expect("the node is patched");
 }
 
 /// Waits until the cloud was asked so often about a Service.
@@ -311,18 +169,4 @@ pub(crate) async fn told(cluster: &Cluster, service: &str, reason: &str, times: 
         (events.iter().filter(|it| it.contains(&with_reason)).count() >= times).then_some(events)
     })
     .await
-}
-
-/// What aerostat wrote until now to one Service, without events.
-pub(crate) async fn writes(cluster: &Cluster, service: &str) -> Vec<Request> {
-    cluster.audit().settle(&cluster.admin).await.expect("the audit log grows");
-    let mut writes = cluster.audit().writes().expect("the audit log can be read");
-    writes.retain(|it| it.object.name == service);
-    writes
-}
-
-/// The same, as `patch services/status 200`.
-pub(crate) async fn written(cluster: &Cluster, service: &str) -> Vec<String> {
-    let writes = writes(cluster, service).await;
-    writes.iter().map(|it| format!("{} {} {}", it.verb, it.resource(), it.response.code)).collect()
 }

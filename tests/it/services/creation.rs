@@ -13,7 +13,6 @@ use crate::controller::{
     Controller, FINALIZER, MEMO, RETRY, addressed, addresses, called, create, delete, events, finalizers, gone,
     join_all, one, patch, service, service_when, services, settled, told, workers, writes, written,
 };
-use controllers::Account;
 
 const ENSURING: &str = "Normal EnsuringLoadBalancer: Ensuring load balancer";
 const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
@@ -113,7 +112,7 @@ async fn case_120_without_finalizer_the_cloud_is_not_called() {
     let cloud = Cloud::new();
     let faults = Faults::new();
     faults.set(Fault::status(Method::PATCH, STATUS, 500, "InternalError", "injected failure").times(1));
-    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
     create(&cluster, &service("s1")).await;
     addressed(&cluster, "s1", "192.0.2.1").await;
 

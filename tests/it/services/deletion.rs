@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use cloud_provider::Error;
-use controllers::Account;
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
@@ -130,7 +129,7 @@ async fn case_132_a_release_that_is_answered_with_not_found_is_a_success() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
-    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
     standing(&cluster, &cloud).await;
     let path = r"/services/s1/status(\?|$)";
     faults.set(Fault::status(Method::PATCH, path, 404, "NotFound", "services \"s1\" not found").times(1));

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use cloud_provider::{Error, Event, EventKind};
-use controllers::Account;
 use controllers::service::Options;
 use http::Method;
 use serde_json::json;
@@ -109,7 +108,7 @@ async fn case_126_a_status_that_cannot_be_written_is_told_and_written_later() {
         held.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
         // A conflict may be looked at again before it is given up.
         faults.set(Fault::status(Method::PATCH, STATUS, code, reason, "injected failure"));
-        let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+        let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
         create(&cluster, &held).await;
         let events = told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
         let failed = format!("{FAILED}failed to update load balancer status: ");
@@ -127,7 +126,7 @@ async fn case_126_a_service_that_is_gone_when_its_status_is_written_is_no_failur
     let mut held = service("s1");
     held.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     faults.set(Fault::status(Method::PATCH, STATUS, 404, "NotFound", "services \"s1\" not found").times(1));
-    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
     create(&cluster, &held).await;
     wait::until("the write", async || faults.answered().pop()).await;
     settled(&cluster).await;

@@ -44,7 +44,7 @@ async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
     cloud.is_of("ours");
     let account = Account::new(cloud.clone(), None);
     join_all(&cluster, 1).await;
-    let controller = Controller::start_as(cluster.aerostat.clone(), cloud.offered(), account, one());
+    let controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, one());
     for name in ["s1", "s2", "s3"] {
         create(&cluster, &service(name)).await;
         addressed(&cluster, name, "192.0.2.1").await;
@@ -73,7 +73,7 @@ async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
     called(&cloud, "s1", 2).await;
     drop(controller);
     let account = Account::new(cloud.clone(), None);
-    let _controller = Controller::start_as(cluster.aerostat.clone(), cloud.offered(), account, one());
+    let _controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, one());
     gone(&cluster, "s2").await;
     service_when(&cluster, "s3", |it| finalizers(it).is_empty()).await;
 }
@@ -85,7 +85,7 @@ async fn what_another_account_answered_while_the_credential_changed_is_not_belie
     cloud.is_of("ours");
     join_all(&cluster, 1).await;
     let account = Account::new(cloud.clone(), None);
-    let _controller = Controller::start_as(cluster.aerostat.clone(), cloud.offered(), account, one());
+    let _controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, one());
     for name in ["s1", "s2"] {
         cloud.ensures(name, ready("192.0.2.1", &format!("lb of {name}")));
         create(&cluster, &service(name)).await;

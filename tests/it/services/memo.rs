@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use controllers::Account;
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -60,7 +59,7 @@ async fn a_memo_that_could_not_be_written_is_written_before_the_next_call() {
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let faults = Faults::new();
-    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
     let mut held = service("s1");
     held.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
     let path = r"/services/s1/status(\?|$)";

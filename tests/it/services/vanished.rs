@@ -1,6 +1,5 @@
 //! Services that vanish without having waited for their load balancer, and others that get their names.
 
-use controllers::Account;
 use http::Method;
 use kube::ResourceExt;
 use kube::api::PostParams;
@@ -159,7 +158,7 @@ async fn an_older_list_deletes_no_load_balancer() {
     let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
     let older = Recorded::now(&cluster.admin, "services").await;
     let client = cluster.through(&proxy, &faults);
-    let _controller = Controller::start_as(client, cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(client, &cloud, one());
     create(&cluster, &service("s1")).await;
     told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
 
@@ -177,7 +176,7 @@ async fn a_service_that_a_list_lacks_is_asked_for_before_deletion() {
     let cluster = any_cluster().await;
     let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
     let client = cluster.through(&proxy, &faults);
-    let _controller = Controller::start_as(client, cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(client, &cloud, one());
     create(&cluster, &service("s1")).await;
     told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
 
@@ -198,7 +197,7 @@ async fn without_an_answer_about_a_vanished_service_nothing_is_deleted() {
     let cluster = any_cluster().await;
     let (cloud, faults) = (Cloud::new(), Faults::new());
     faults.set(Fault::status(Method::GET, "/services/s1$", 500, "InternalError", "injected failure"));
-    let _controller = Controller::start_as(cluster.faulty(&faults), cloud.offered(), Account::any(), one());
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
     create(&cluster, &service("s1")).await;
     told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
     tear_out(&cluster).await;

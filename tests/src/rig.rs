@@ -1,0 +1,242 @@
+//! Controllers that run in the test's process, between a cluster and a fake cloud.
+
+mod metrics;
+pub mod nodes;
+mod writes;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use controllers::{Account, Demands, Inventory, Liveness, Metrics, Nodes, Recorder, node, node_lifecycle, service};
+use futures::future::BoxFuture;
+use kube::Client;
+use prometheus::Registry;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::control_plane::Cluster;
+use crate::wait;
+
+pub use self::writes::{writes, written};
+
+/// A controller, and what it is started with.
+#[derive(Clone)]
+pub enum Controller {
+    /// The cloud-node-controller.
+    Node(node::Options),
+    /// The cloud-node-lifecycle-controller.
+    Lifecycle(node_lifecycle::Options),
+    /// The service controller.
+    Service(service::Options),
+}
+
+impl From<node::Options> for Controller {
+    fn from(options: node::Options) -> Controller {
+        Controller::Node(options)
+    }
+}
+
+impl From<node_lifecycle::Options> for Controller {
+    fn from(options: node_lifecycle::Options) -> Controller {
+        Controller::Lifecycle(options)
+    }
+}
+
+impl From<service::Options> for Controller {
+    fn from(options: service::Options) -> Controller {
+        Controller::Service(options)
+    }
+}
+
+impl Controller {
+    fn component(&self) -> &'static str {
+        match self {
+            Controller::Node(_) => node::COMPONENT,
+            Controller::Lifecycle(_) => node_lifecycle::COMPONENT,
+            Controller::Service(_) => service::COMPONENT,
+        }
+    }
+}
+
+/// A fake cloud, as controllers see it.
+pub trait FakeCloud {
+    /// What it can do.
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud;
+
+    /// The account that is asked about beside its answers. By default none is.
+    fn account(self: &Arc<Self>) -> Account {
+        Account::any()
+    }
+}
+
+/// The description of a fake cloud whose provider ids begin with `fake://`.
+#[must_use]
+pub fn description() -> cloud_provider::Description {
+    cloud_provider::Description {
+        name: "fake".to_owned(),
+        provider_id_prefixes: vec!["fake://".to_owned()],
+        get_batch_size: 1,
+        list_page_size: 500,
+        ..cloud_provider::Description::default()
+    }
+}
+
+/// Running controllers. Dropping the rig ends them.
+pub struct Rig {
+    /// Their metrics.
+    pub registry: Registry,
+    /// The nodes as the controllers know them.
+    pub nodes: Nodes,
+    /// What Services ask for, and what a person has approved.
+    pub demands: Demands,
+    running: JoinSet<()>,
+    /// The watch of nodes, which never ends, and the sender of events, which ends when nobody can record any more.
+    beside: JoinSet<()>,
+    stop: watch::Sender<bool>,
+}
+
+impl Rig {
+    /// Starts a controller that asks `cloud`, and writes as aerostat.
+    pub fn start<C: FakeCloud>(cluster: &Cluster, cloud: &Arc<C>, controller: impl Into<Controller>) -> Rig {
+        Rig::start_as(cluster.aerostat.clone(), cloud, controller)
+    }
+
+    /// Starts a controller with a client of the test's making.
+    pub fn start_as<C: FakeCloud>(client: Client, cloud: &Arc<C>, controller: impl Into<Controller>) -> Rig {
+        Rig::start_with(client, cloud, cloud.account(), controller)
+    }
+
+    /// Starts a controller with a client and an account of the test's making.
+    pub fn start_with<C: FakeCloud>(
+        client: Client,
+        cloud: &Arc<C>,
+        account: Account,
+        controller: impl Into<Controller>,
+    ) -> Rig {
+        Rig::start_all(client, cloud.offered(), account, &[controller.into()])
+    }
+
+    /// Starts the node controller, and beside it the node-lifecycle controller, which checks nodes that are not ready every
+    /// `monitor_period`: both ask through one inventory, as in the binary.
+    pub fn start_with_lifecycle<C: FakeCloud>(
+        cluster: &Cluster,
+        cloud: &Arc<C>,
+        options: node::Options,
+        monitor_period: Duration,
+    ) -> Rig {
+        let lifecycle = node_lifecycle::Options { monitor_period, ..node_lifecycle::Options::default() };
+        let controllers = [Controller::Node(options), Controller::Lifecycle(lifecycle)];
+        Rig::start_all(cluster.aerostat.clone(), cloud.offered(), cloud.account(), &controllers)
+    }
+
+    /// Starts controllers that share a cloud, an account and, if the cloud has instances, an inventory. Events come from the component of
+    /// the first one.
+    fn start_all(client: Client, cloud: cloud_provider::Cloud, account: Account, controllers: &[Controller]) -> Rig {
+        let registry = Registry::new();
+        let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
+        let component = controllers.first().expect("a rig has a controller").component();
+        let (recorder, sender) = Recorder::new(client.clone(), component);
+        let mut beside = JoinSet::new();
+        beside.spawn(async {
+            watch.await;
+        });
+        beside.spawn(sender);
+        let cloud = account.guard(cloud);
+        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone());
+        let parts = Parts {
+            client,
+            nodes: nodes.clone(),
+            inventory: inventory.map(|it| Arc::new(it.within(account))),
+            cloud,
+            demands: Demands::default(),
+            recorder,
+            metrics: Metrics::register(&registry).expect("nothing is registered yet"),
+        };
+        let stop = watch::Sender::new(false);
+        let mut running = JoinSet::new();
+        for controller in controllers {
+            running.spawn(parts.run(controller, stop.subscribe()));
+        }
+        Rig { registry, nodes, demands: parts.demands, running, beside, stop }
+    }
+
+    /// Asks the controllers to end.
+    #[must_use = "dropping it ends them at once"]
+    pub fn stop(self) -> Stopping {
+        self.stop.send_replace(true);
+        Stopping { running: self.running, _beside: self.beside }
+    }
+
+    /// Waits until the controllers know a node.
+    pub async fn knows(&self, node: &str) {
+        let store = self.nodes.store();
+        let known = async || store.state().iter().any(|it| it.metadata.name.as_deref() == Some(node)).then_some(());
+        wait::until("the controller knows the node", known).await;
+    }
+}
+
+/// What controllers are made of.
+struct Parts {
+    client: Client,
+    nodes: Nodes,
+    inventory: Option<Arc<Inventory>>,
+    cloud: cloud_provider::Cloud,
+    demands: Demands,
+    recorder: Recorder,
+    metrics: Metrics,
+}
+
+impl Parts {
+    /// The only place that knows how a controller is made.
+    fn run(&self, controller: &Controller, mut stop: watch::Receiver<bool>) -> BoxFuture<'static, ()> {
+        let (client, nodes, inventory) = (self.client.clone(), self.nodes.clone(), self.inventory.clone());
+        let (recorder, metrics, liveness) = (self.recorder.clone(), self.metrics.clone(), Liveness::default());
+        let shutdown = async move {
+            // The rig sends before it goes.
+            let _ = stop.wait_for(|it| *it).await;
+        };
+        match controller.clone() {
+            Controller::Node(options) => {
+                let inventory = inventory.expect("the cloud has instances");
+                Box::pin(node::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown))
+            }
+            Controller::Lifecycle(options) => {
+                let inventory = inventory.expect("the cloud has instances");
+                Box::pin(node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown))
+            }
+            Controller::Service(options) => {
+                let (cloud, demands) = (self.cloud.clone(), self.demands.clone());
+                Box::pin(service::run(
+                    client, nodes, inventory, cloud, demands, recorder, metrics, options, liveness, shutdown,
+                ))
+            }
+        }
+    }
+}
+
+/// Controllers that were asked to end.
+pub struct Stopping {
+    running: JoinSet<()>,
+    _beside: JoinSet<()>,
+}
+
+impl Stopping {
+    /// Whether one has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.running.try_join_next().is_some()
+    }
+
+    /// Waits until all have ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one has panicked, or does not end in time.
+    pub async fn ended(mut self) {
+        let ended = async {
+            while let Some(ended) = self.running.join_next().await {
+                ended.expect("no panic");
+            }
+        };
+        tokio::time::timeout(wait::DEADLINE, ended).await.expect("in time");
+    }
+}
