@@ -1,44 +1,62 @@
 //! Holds `tests/CASES.md` and `SECURITY.md` against the tests that there are.
+//!
+//! The tests of a row of `tests/CASES.md` are written by a program, everything else by people. A test belongs to a row
+//! - by the numbers that its name begins with: `case_037_…`, `adv_08_adv_16_…`, `case_109_to_114_…`, `golden_07_…`,
+//! - or by a comment line before it, `/// Cases: restart, case 37`. One at the top of a file, `//! Cases: restart`, counts for the file's
+//!   tests that say nothing of their own, and one before a macro that writes tests, `// Cases: restart`, for those.
+
+mod page;
+mod sources;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the names of cases begin with: a number follows, or words.
-const NUMBERED: [&str; 3] = ["adv_", "case_", "do_"];
-const NAMED: [&str; 2] = ["bad_input_", "theft_"];
+use self::sources::Test;
 
 /// A name in the threat model with so many words is the name of a test.
 const WORDS: usize = 4;
 
-#[test]
-fn the_table_names_every_case_test_and_no_other() {
-    let written: BTreeSet<String> = all_functions().into_iter().filter(|it| is_case(it)).collect();
-    let listed: BTreeSet<String> = quoted("tests/CASES.md").into_iter().filter(|it| is_case(it)).collect();
+/// The command that writes the page.
+const WRITE: &str = "AEROSTAT_WRITE_CASES=1 cargo test --workspace --lib the_page_of_cases_is_up_to_date";
 
-    let missing: Vec<_> = written.difference(&listed).collect();
-    let invented: Vec<_> = listed.difference(&written).collect();
-    assert!(missing.is_empty(), "tests/CASES.md does not list {missing:#?}");
-    assert!(invented.is_empty(), "tests/CASES.md lists tests that do not exist: {invented:#?}");
+#[test]
+fn the_page_of_cases_is_up_to_date() {
+    let path = root().join("tests/CASES.md");
+    let page = fs::read_to_string(&path).expect("the page is there");
+    let written = page::with_tests(&page, &tests()).unwrap_or_else(|errors| panic!("\n{}", errors.join("\n")));
+    if is_to_be_written() {
+        fs::write(&path, &written).expect("the page can be written");
+        return;
+    }
+    let differs = page.lines().zip(written.lines()).enumerate().find(|(_, (is, should_be))| is != should_be);
+    if let Some((index, (is, should_be))) = differs {
+        panic!("tests/CASES.md:{} is\n{is}\nand should be\n{should_be}\nWrite it with: {WRITE}", index + 1);
+    }
+    assert_eq!(page, written, "write tests/CASES.md with: {WRITE}");
 }
 
 #[test]
 fn every_test_that_the_threat_model_names_exists() {
-    let written = all_functions();
-    let named: Vec<_> = quoted("SECURITY.md").into_iter().filter(|it| is_test_name(it)).collect();
-    let invented: Vec<_> = named.iter().filter(|it| !written.contains(*it)).collect();
+    let written: BTreeSet<String> = tests().into_iter().map(|it| it.name).collect();
+    let text = fs::read_to_string(root().join("SECURITY.md")).expect("the page is there");
+    let quoted = text.split('`').skip(1).step_by(2);
+    let named: Vec<_> = quoted.filter(|it| is_test_name(it)).collect();
+    let invented: Vec<_> = named.iter().filter(|it| !written.contains(**it)).collect();
     assert!(invented.is_empty(), "SECURITY.md names tests that do not exist: {invented:#?}");
     assert!(named.len() > 30, "SECURITY.md names only {} tests", named.len());
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+fn tests() -> Vec<Test> {
+    let mut tests = Vec::new();
+    for folder in ["runtime", "guest-sdk", "providers", "tests/src", "tests/it"] {
+        sources::add_tests(&root(), Path::new(folder), &mut tests);
+    }
+    tests
 }
 
-/// What a page of the project quotes as code.
-fn quoted(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join(page)).expect("the page is there");
-    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn is_test_name(text: &str) -> bool {
@@ -46,36 +64,7 @@ fn is_test_name(text: &str) -> bool {
         && text.split('_').count() >= WORDS
 }
 
-fn all_functions() -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for folder in ["runtime", "guest-sdk/src", "providers", "tests/src", "tests/it"] {
-        functions(&root().join(folder), &mut names);
-    }
-    names
-}
-
-/// Adds the names of all functions below `folder`, and of what could be a test that a macro writes, one a line: the name,
-/// a colon, and what makes it a test.
-fn functions(folder: &Path, names: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|it| panic!("{}: {it}", folder.display())) {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            functions(&path, names);
-        } else if path.extension().is_some_and(|it| it == "rs") {
-            let text = fs::read_to_string(&path).expect("source is UTF-8");
-            let after_fn = text.split("fn ").skip(1).filter_map(|it| it.split('(').next());
-            let before_colon = text.lines().filter_map(|it| it.trim_start().split(": \"").next());
-            names.extend(after_fn.chain(before_colon).map(str::to_owned));
-        }
-    }
-}
-
-/// Whether `name` is a prefix, a number or a word, and nothing that a function's name cannot be.
-fn is_case(name: &str) -> bool {
-    let word = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let after = |prefixes: &[&str], fits: fn(char) -> bool| {
-        let rest = prefixes.iter().find_map(|it| name.strip_prefix(it));
-        rest.is_some_and(|rest| word(rest) && rest.starts_with(fits))
-    };
-    after(&NUMBERED, |it| it.is_ascii_digit()) || after(&NAMED, |_| true)
+#[expect(clippy::disallowed_methods, reason = "whether to write the page is said when the test is started")]
+fn is_to_be_written() -> bool {
+    std::env::var_os("AEROSTAT_WRITE_CASES").is_some()
 }

@@ -83,6 +83,7 @@ pub fn chain(error: &dyn StdError) -> String {
 mod tests {
     use super::*;
 
+    /// Cases: case 37
     #[test]
     fn the_back_off_is_upstreams() {
         let milliseconds: Vec<_> = (0..12).map(|it| back_off(it).as_millis()).collect();

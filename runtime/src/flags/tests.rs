@@ -29,6 +29,7 @@ fn run_is_optional_and_underscores_are_dashes() {
     assert_eq!(short.cloud_config, PathBuf::from("/a_b.yaml"));
 }
 
+/// Cases: case 229
 #[test]
 fn defaults_are_upstreams_but_for_the_workers() {
     let settings = accepted(&[]);

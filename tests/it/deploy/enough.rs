@@ -30,6 +30,7 @@ async fn started(cluster: &Cluster, cloud: &Simulator) -> Process {
     setup.started().await
 }
 
+/// Cases: manifests
 #[tokio::test]
 async fn with_the_manifests_nodes_and_load_balancers_are_served() {
     let cluster = cluster().await;

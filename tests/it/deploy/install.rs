@@ -29,6 +29,7 @@ fn commands() -> String {
     blocks.concat()
 }
 
+/// Cases: manifests
 #[tokio::test]
 async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let cluster = cluster().await;

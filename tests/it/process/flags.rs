@@ -42,6 +42,7 @@ fn default(arg: &Arg, flag: &Flag) -> String {
     }
 }
 
+/// Cases: case 229, flags
 #[test]
 fn every_flag_of_upstream_is_known_with_its_default() {
     let args = args();
@@ -56,6 +57,7 @@ fn every_flag_of_upstream_is_known_with_its_default() {
     }
 }
 
+/// Cases: flags
 #[test]
 fn no_other_flag_is_known() {
     let known: BTreeSet<String> = recording::flags().into_iter().map(|it| it.name).collect();

@@ -47,6 +47,7 @@ fn check(recorded: Vec<Family>, ours: &BTreeMap<String, Family>) {
     }
 }
 
+/// Cases: metrics
 #[tokio::test]
 async fn the_families_are_upstreams() {
     let cluster = cluster().await;

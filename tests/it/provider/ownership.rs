@@ -23,6 +23,7 @@ fn shows(ip: &str) -> Vec<Ingress> {
     vec![Ingress { ip: Some(ip.to_owned()), hostname: None, ip_mode: None }]
 }
 
+/// Cases: theft-by-id
 #[tokio::test]
 async fn theft_by_id_annotation_is_refused() {
     let rig = with_stranger(&[]).await;
@@ -40,6 +41,7 @@ async fn theft_by_id_annotation_is_refused() {
     assert_eq!(rig.only(), STRANGER);
 }
 
+/// Cases: theft-by-id
 #[tokio::test]
 async fn theft_by_id_annotation_on_a_service_that_has_its_own_is_ignored() {
     let rig = rig(&[]).await;
@@ -59,6 +61,7 @@ async fn theft_by_id_annotation_on_a_service_that_has_its_own_is_ignored() {
     assert_eq!(rig.only(), STRANGER);
 }
 
+/// Cases: theft-by-name
 #[tokio::test]
 async fn theft_by_name_annotation_is_refused() {
     let rig = with_stranger(&[]).await;
@@ -78,6 +81,7 @@ async fn theft_by_name_annotation_is_refused() {
     assert_eq!(rig.only(), STRANGER);
 }
 
+/// Cases: theft-by-name
 #[tokio::test]
 async fn theft_of_the_name_that_another_service_will_need_is_refused() {
     let rig = rig(&[]).await;
@@ -90,6 +94,7 @@ async fn theft_of_the_name_that_another_service_will_need_is_refused() {
     assert_eq!(rig.writes(), writes);
 }
 
+/// Cases: theft-by-id
 #[tokio::test]
 async fn theft_of_what_another_service_has_is_refused_though_its_name_is_known() {
     let rig = rig(&[]).await;
@@ -156,6 +161,7 @@ async fn not_proven(prey: LoadBalancer) {
     assert_eq!(rig.writes(), [""; 0]);
 }
 
+/// Cases: theft-by-node-port
 #[tokio::test]
 async fn own_node_ports_and_own_droplets_are_proof() {
     let rig = rig(&[]).await;
@@ -167,6 +173,7 @@ async fn own_node_ports_and_own_droplets_are_proof() {
     assert_eq!(rig.writes(), [""; 0]);
 }
 
+/// Cases: theft-by-node-port
 #[tokio::test]
 async fn theft_by_another_services_node_port_is_refused() {
     not_proven(prey("REGIONAL", 30_081, vec![1])).await;
@@ -175,6 +182,7 @@ async fn theft_by_another_services_node_port_is_refused() {
     not_proven(two).await;
 }
 
+/// Cases: theft-by-node-port
 #[tokio::test]
 async fn theft_of_what_has_targets_outside_the_cluster_is_refused() {
     not_proven(prey("REGIONAL", 30_080, vec![1, 2])).await;
@@ -182,12 +190,14 @@ async fn theft_of_what_has_targets_outside_the_cluster_is_refused() {
     not_proven(prey("REGIONAL", 30_080, Vec::new())).await;
 }
 
+/// Cases: theft-by-node-port
 #[tokio::test]
 async fn theft_of_what_passes_packets_through_is_refused() {
     // Its targets' ports are those of a Service, and any Service can have these.
     not_proven(prey("REGIONAL_NETWORK", 30_080, vec![1])).await;
 }
 
+/// Cases: theft-by-node-port
 #[tokio::test]
 async fn the_clusters_droplets_are_proof_for_a_deletion() {
     let rig = rig(&[("clusterId", "c-1")]).await;

@@ -47,6 +47,7 @@ macro_rules! refused {
     };
 }
 
+// Cases: bad-annotation
 refused! {
     bad_input_name: "name" = "-web" is not "a name of at most 255 letters, digits, dots and dashes that begins with a letter or digit and does not end with a dash";
     bad_input_type: "type" = "GLOBAL" is not "REGIONAL or REGIONAL_NETWORK";
@@ -91,18 +92,21 @@ async fn invalid(change: impl FnOnce(&mut Service<'_>)) -> String {
     why
 }
 
+/// Cases: bad-annotation
 #[tokio::test]
 async fn bad_input_load_balancer_id() {
     let why = invalid(|it| it.annotate(ID, "web")).await;
     assert_eq!(why, format!("annotation {ID}: \"web\" is not the UUID of a load balancer"));
 }
 
+/// Cases: bad-port
 #[tokio::test]
 async fn bad_input_sctp() {
     let why = invalid(|it| it.wish.ports.push(port(Protocol::Sctp, 5_000))).await;
     assert_eq!(why, "only TCP or UDP protocol is supported: port 5000 is SCTP");
 }
 
+/// Cases: bad-port
 #[tokio::test]
 async fn bad_input_reserved_port() {
     let mut reserved = port(Protocol::Tcp, 80);
@@ -111,6 +115,7 @@ async fn bad_input_reserved_port() {
     assert_eq!(why, "port 50053 cannot be used: 50053 to 50055 are reserved by the cloud");
 }
 
+/// Cases: bad-place
 #[tokio::test]
 async fn bad_input_region_that_nobody_says() {
     let why = invalid(|it| it.wish.nodes[0].region = None).await;
@@ -126,6 +131,7 @@ async fn refused_by_the_cloud(rig: &crate::setup::Rig) -> String {
     why
 }
 
+/// Cases: cloud-says-no
 #[tokio::test]
 async fn bad_input_quota() {
     let rig = rig(&[]).await;
@@ -137,6 +143,7 @@ async fn bad_input_quota() {
     );
 }
 
+/// Cases: cloud-says-no
 #[tokio::test]
 async fn bad_input_422() {
     let rig = rig(&[]).await;
@@ -146,6 +153,7 @@ async fn bad_input_422() {
     assert!(why.starts_with("POST /v2/load_balancers at endpoint api: 422 the moon is in the wrong house"), "{why}");
 }
 
+/// Cases: bad-place
 #[tokio::test]
 async fn bad_input_vpc_of_other_droplets() {
     let rig = rig(&[("vpcId", "11111111-2222-3333-4444-555555555555")]).await;

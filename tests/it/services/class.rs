@@ -1,4 +1,6 @@
 //! Services for which another controller is named while they live: nothing of theirs is touched any more.
+//!
+//! Cases: other-controller
 
 use std::time::Duration;
 

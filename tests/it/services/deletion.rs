@@ -268,6 +268,7 @@ async fn what_is_wanted_again_while_it_is_deleted_comes_back_afterwards() {
     assert_eq!(acts, [Act::Ensure, Act::Delete, Act::Ensure]);
 }
 
+/// Cases: deletion-after-pause
 #[tokio::test]
 async fn a_pause_of_ensure_does_not_delay_the_deletion() {
     for patch_of in [None, Some(json!({ "spec": { "type": "ClusterIP" } }))] {
@@ -311,6 +312,7 @@ async fn a_pause_asked_for_after_the_deletion_began_counts_not() {
     assert_eq!(acts, [Act::Ensure, Act::Delete]);
 }
 
+/// Cases: deletion-after-pause
 #[tokio::test]
 async fn a_pause_of_ensure_does_not_hold_a_vanished_service() {
     let cluster = any_cluster().await;

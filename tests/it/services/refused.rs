@@ -124,6 +124,7 @@ fn patient() -> Options {
     Options { retry_base: Duration::from_secs(60), ..one() }
 }
 
+/// Cases: refused-status
 #[tokio::test]
 async fn a_mapped_address_is_refused_and_its_memo_is_kept() {
     let cluster = any_cluster().await;
@@ -147,6 +148,7 @@ async fn a_mapped_address_is_refused_and_its_memo_is_kept() {
     assert_eq!(cloud.about("s1")[1].wish.memo.as_deref(), Some("lb-1"));
 }
 
+/// Cases: refused-status
 #[tokio::test]
 async fn a_service_with_a_refused_address_can_be_deleted() {
     for address in ["::ffff:192.0.2.1", "127.0.0.1", "::"] {
@@ -163,6 +165,7 @@ async fn a_service_with_a_refused_address_can_be_deleted() {
     }
 }
 
+/// Cases: refused-status
 #[tokio::test]
 async fn a_status_that_a_policy_refuses_does_not_stop_the_deletion() {
     let cluster = any_cluster().await;
@@ -181,6 +184,7 @@ async fn a_status_that_a_policy_refuses_does_not_stop_the_deletion() {
     policy.repeal().await;
 }
 
+/// Cases: refused-status
 #[tokio::test]
 async fn a_webhook_that_fails_for_one_address_stops_nothing_else() {
     let cluster = any_cluster().await;
@@ -205,6 +209,7 @@ async fn a_webhook_that_fails_for_one_address_stops_nothing_else() {
     webhooks.delete(Policy::NAME, &DeleteParams::default()).await.expect("it is deleted");
 }
 
+/// Cases: refused-status
 #[tokio::test]
 async fn another_desired_value_is_worked_on_after_a_refused_status() {
     let cluster = any_cluster().await;
@@ -222,6 +227,7 @@ async fn another_desired_value_is_worked_on_after_a_refused_status() {
     policy.repeal().await;
 }
 
+/// Cases: refused-status
 #[tokio::test]
 async fn nodes_are_followed_while_the_status_is_refused() {
     let cluster = any_cluster().await;

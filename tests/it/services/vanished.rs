@@ -152,6 +152,7 @@ fn deletions(cloud: &Cloud, service: &str) -> usize {
     cloud.about(service).iter().filter(|it| it.act == Act::Delete).count()
 }
 
+/// Cases: case 116
 #[tokio::test]
 async fn an_older_list_deletes_no_load_balancer() {
     let cluster = any_cluster().await;
@@ -171,6 +172,7 @@ async fn an_older_list_deletes_no_load_balancer() {
     addressed(&cluster, "s1", "192.0.2.1").await;
 }
 
+/// Cases: case 116
 #[tokio::test]
 async fn a_service_that_a_list_lacks_is_asked_for_before_deletion() {
     let cluster = any_cluster().await;
@@ -211,6 +213,7 @@ async fn without_an_answer_about_a_vanished_service_nothing_is_deleted() {
     assert_eq!(deletions(&cloud, "s1"), 1);
 }
 
+/// Cases: case 116
 #[tokio::test]
 async fn when_many_services_vanish_most_wait_for_approval() {
     let cluster = any_cluster().await;

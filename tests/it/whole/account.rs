@@ -14,6 +14,7 @@ use crate::setup::{FINALIZER, Rig, addresses, is_write, service, worker};
 const LEASE: &str = "cloud-controller-manager";
 const STRANGERS: &str = "token-of-strangers";
 
+/// Cases: theft-by-account
 #[tokio::test]
 async fn theft_of_the_account_stops_every_write_until_the_token_is_right_again() {
     let rig = Rig::new(Options::default()).await.flags(&[

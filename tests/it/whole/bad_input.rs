@@ -57,11 +57,13 @@ async fn refused_there(rig: Rig, process: Process, wish: &Service, parts: &[&str
     process.stop().await;
 }
 
+/// Cases: bad-port
 #[tokio::test]
 async fn bad_input_sctp_on_a_service() {
     refused_here(&with_protocol("SCTP"), &["only TCP or UDP protocol is supported", "5000"]).await;
 }
 
+/// Cases: misspelt-annotation
 #[tokio::test]
 async fn bad_input_misspelt_annotation_is_told_with_the_nearest() {
     let (rig, process) = ready(Options::default()).await;
@@ -74,6 +76,7 @@ async fn bad_input_misspelt_annotation_is_told_with_the_nearest() {
     process.stop().await;
 }
 
+/// Cases: bad-annotation
 #[tokio::test]
 async fn bad_input_annotation_on_a_service() {
     let type_ = key("type");
@@ -81,6 +84,7 @@ async fn bad_input_annotation_on_a_service() {
     refused_here(&wish, &[&type_, "\"GLOBAL\"", "REGIONAL or REGIONAL_NETWORK"]).await;
 }
 
+/// Cases: no-nodes
 #[tokio::test]
 async fn bad_input_no_usable_nodes_on_a_service() {
     let rig = Rig::new(Options::default()).await;
@@ -95,6 +99,7 @@ async fn bad_input_no_usable_nodes_on_a_service() {
     process.stop().await;
 }
 
+/// Cases: cloud-says-no
 #[tokio::test]
 async fn bad_input_422_on_a_service() {
     let (rig, process) = ready(Options::default()).await;
@@ -103,6 +108,7 @@ async fn bad_input_422_on_a_service() {
     refused_there(rig, process, &service("web", &[80], &[]), &["422 the moon is in the wrong house"]).await;
 }
 
+/// Cases: cloud-says-no
 #[tokio::test]
 async fn bad_input_quota_on_a_service() {
     let (rig, process) = ready(Options::default()).await;
@@ -111,6 +117,7 @@ async fn bad_input_quota_on_a_service() {
     refused_there(rig, process, &service("web", &[80], &[]), &[words]).await;
 }
 
+/// Cases: name-taken
 #[tokio::test]
 async fn bad_input_name_taken_on_a_service() {
     let (rig, process) = ready(Options::default()).await;
@@ -125,6 +132,7 @@ async fn bad_input_name_taken_on_a_service() {
     process.stop().await;
 }
 
+/// Cases: unknown-id
 #[tokio::test]
 async fn bad_input_id_that_points_nowhere_on_a_service() {
     let (rig, process) = ready(Options::default()).await;

@@ -4,6 +4,8 @@
 //! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
 //! one point at which the process died. Numbers and faults come from a seed, which a failure prints; `AEROSTAT_SEED`
 //! repeats it.
+//!
+//! Cases: kill-9
 
 mod story;
 

@@ -1,4 +1,6 @@
 //! Another replica, and the same one after a restart: nothing is asked or written twice.
+//!
+//! Cases: replicas
 
 use std::time::{Duration, Instant};
 

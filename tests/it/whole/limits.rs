@@ -10,6 +10,7 @@ use crate::setup::{Rig, addresses, service, worker};
 
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// Cases: cloud-pause
 #[tokio::test]
 async fn retry_after_is_obeyed_by_all_and_ends_in_time() {
     let rig = Rig::new(Options::default()).await;

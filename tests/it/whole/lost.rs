@@ -1,4 +1,6 @@
 //! A creation whose answer is an error, and which was carried out all the same, in a cloud that is slow to show it.
+//!
+//! Cases: lost-answer
 
 use std::time::Duration;
 

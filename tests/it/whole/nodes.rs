@@ -78,6 +78,7 @@ async fn post_ready(rig: &Rig, ready: bool) {
     }
 }
 
+/// Cases: nobody
 #[tokio::test]
 async fn nobody_loses_a_node() {
     let rig = Rig::new(Options::default()).await.limits(&json!({ "total": "2s", "requestsPerSecond": 200 })).flags(&[

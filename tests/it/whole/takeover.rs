@@ -1,4 +1,6 @@
 //! A cluster that ran the vendor's controller manager, and one that goes back to it.
+//!
+//! Cases: takeover
 
 use std::time::Duration;
 

@@ -39,6 +39,7 @@ fn untouched(rig: &Rig, owned: &LoadBalancer) {
     assert_eq!(all[0].attributes.forwarding_rules.len(), 1);
 }
 
+/// Cases: theft-by-id
 #[tokio::test]
 async fn theft_by_id_annotation_through_the_api_server() {
     let (rig, process, owned) = victims().await;
@@ -51,6 +52,7 @@ async fn theft_by_id_annotation_through_the_api_server() {
     process.stop().await;
 }
 
+/// Cases: theft-by-name
 #[tokio::test]
 async fn theft_by_name_annotation_through_the_api_server() {
     let (rig, process, owned) = victims().await;
@@ -63,6 +65,7 @@ async fn theft_by_name_annotation_through_the_api_server() {
     process.stop().await;
 }
 
+/// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_copied_memo_through_the_api_server() {
     let (rig, process, owned) = victims().await;
@@ -80,6 +83,7 @@ async fn theft_by_a_copied_memo_through_the_api_server() {
     process.stop().await;
 }
 
+/// Cases: theft-by-id
 #[tokio::test]
 async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
     let (rig, process, owned) = victims().await;
@@ -91,6 +95,7 @@ async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
     process.stop().await;
 }
 
+/// Cases: theft-of-one-id
 #[tokio::test]
 async fn theft_of_one_id_by_two_services_is_refused_to_the_second() {
     let rig = Rig::new(Options::default()).await.settings(&[("adoptById", "true")]);

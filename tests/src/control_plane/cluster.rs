@@ -224,6 +224,7 @@ mod tests {
         assert_eq!(writes[0].body, label);
     }
 
+    /// Cases: case 258
     #[tokio::test]
     #[should_panic(expected = "does not allow aerostat")]
     async fn what_is_forbidden_fails_the_test() {

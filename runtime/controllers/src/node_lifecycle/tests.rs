@@ -125,6 +125,7 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
     }
 }
 
+/// Cases: case 96
 #[tokio::test(start_paused = true)]
 async fn an_hour_of_a_thousand_nodes_costs_a_sweep_each_five_minutes_with_and_without_dead_ones() {
     let healthy = second_hour(0).await;

@@ -67,6 +67,7 @@ mod tests {
     const FIRST: &str = "2026-01-01T00:00:00Z";
     const LATER: &str = "2026-01-02T00:00:00Z";
 
+    /// Cases: theft-by-memo
     #[test]
     fn theft_by_a_copied_status_is_refused_to_the_younger_service() {
         let (owner, thief) = (with_memo("owner", FIRST), with_memo("thief", LATER));

@@ -227,6 +227,7 @@ async fn what_a_vanished_service_had_is_its_heirs() {
     assert!(rig.deleted().is_empty() && rig.is_forgotten(&gone) && rig.told().is_empty());
 }
 
+/// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     let gone = standing("s1", "u1", None);
@@ -240,6 +241,7 @@ async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted", "DeletedLoadBalancer"]);
 }
 
+/// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
     let gone = standing("s1", "u1", None);

@@ -9,6 +9,7 @@ use tests::kubelet;
 
 use crate::setup::{Setup, assert_waits, initialized, says};
 
+/// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_kubeconfig_missing() {
     let cluster = cluster().await;
@@ -16,6 +17,7 @@ async fn bad_input_kubeconfig_missing() {
     says(&setup.refused().await, &["--kubeconfig /nowhere/kubeconfig", "No such file"]);
 }
 
+/// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_api_server_unreachable_at_start() {
     let cluster = cluster().await;
@@ -27,6 +29,7 @@ async fn bad_input_api_server_unreachable_at_start() {
     assert!(begin.elapsed() >= Duration::from_secs(8), "it is given ten seconds");
 }
 
+/// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_api_server_silent_at_start() {
     let cluster = cluster().await;
@@ -39,6 +42,7 @@ async fn bad_input_api_server_silent_at_start() {
     assert!(begin.elapsed() < Duration::from_secs(30), "one silent attempt does not take all time");
 }
 
+/// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_api_server_that_does_not_know_us() {
     let cluster = cluster().await;
@@ -51,6 +55,7 @@ async fn bad_input_api_server_that_does_not_know_us() {
     says(&setup.flags(&[&flag]).refused().await, &["API server at https://", "401", "check the user of --kubeconfig"]);
 }
 
+/// Cases: api-server-later
 #[tokio::test]
 async fn bad_input_api_server_unreachable_for_a_moment() {
     let cluster = cluster().await;
@@ -70,6 +75,7 @@ async fn bad_input_api_server_unreachable_for_a_moment() {
     process.stop().await;
 }
 
+/// Cases: api-server-later
 #[tokio::test]
 async fn bad_input_api_server_unreachable_later() {
     let cluster = cluster().await;

@@ -73,21 +73,25 @@ fn status(code: u16) -> [Fault; 2] {
     everywhere(|method, path| Fault::status(method, path, code))
 }
 
+/// Cases: cloud-refuses
 #[tokio::test]
 async fn bad_input_cloud_answers_401() {
     check(status(401), &["GET /v2/droplets at endpoint api: 401"], Then::Waits).await;
 }
 
+/// Cases: cloud-refuses
 #[tokio::test]
 async fn bad_input_cloud_answers_403() {
     check(status(403), &["GET /v2/droplets at endpoint api: 403"], Then::Waits).await;
 }
 
+/// Cases: cloud-refuses
 #[tokio::test]
 async fn bad_input_cloud_answers_404() {
     check(status(404), &["GET /v2/droplets at endpoint api: 404"], Then::Initialized).await;
 }
 
+/// Cases: cloud-busy
 #[tokio::test]
 async fn bad_input_cloud_answers_429_with_retry_after() {
     let faults = everywhere(|method, path| Fault::status(method, path, 429).header("retry-after", "5"));
@@ -96,34 +100,40 @@ async fn bad_input_cloud_answers_429_with_retry_after() {
     assert!(begin.elapsed() >= Duration::from_secs(5), "the cloud's pause is kept");
 }
 
+/// Cases: cloud-busy
 #[tokio::test]
 async fn bad_input_cloud_answers_429_without_retry_after() {
     let faults = everywhere(|method, path| Fault::status(method, path, 429).header("ratelimit-reset", ""));
     check(faults, &["GET /v2/droplets at endpoint api: 429"], Then::Initialized).await;
 }
 
+/// Cases: cloud-busy
 #[tokio::test]
 async fn bad_input_cloud_answers_500() {
     check(status(500), &["GET /v2/droplets at endpoint api: 500"], Then::Initialized).await;
 }
 
+/// Cases: bad-answer
 #[tokio::test]
 async fn bad_input_cloud_answers_nonsense() {
     check(everywhere(Fault::nonsense), &["GET /v2/droplets at endpoint api", "cannot be read"], Then::Initialized)
         .await;
 }
 
+/// Cases: bad-answer
 #[tokio::test]
 async fn bad_input_cloud_answers_half_a_page() {
     check(everywhere(Fault::half), &["GET /v2/droplets at endpoint api", "cut its answer off"], Then::Initialized)
         .await;
 }
 
+/// Cases: bad-answer
 #[tokio::test]
 async fn bad_input_cloud_answers_an_empty_list() {
     check(everywhere(Fault::empty_list), &["knows no machine named worker-2"], Then::Initialized).await;
 }
 
+/// Cases: bad-answer
 #[tokio::test]
 async fn bad_input_cloud_answers_nothing() {
     check(

@@ -6,6 +6,7 @@ use tests::control_plane::cluster;
 
 use crate::setup::{Setup, says};
 
+/// Cases: bad-config
 #[tokio::test]
 async fn bad_input_unknown_key_in_the_config() {
     let cluster = cluster().await;
@@ -16,6 +17,7 @@ async fn bad_input_unknown_key_in_the_config() {
     says(&message, &["cannot use --cloud-config", &file, "unknown field `credentials`", "credential", "line "]);
 }
 
+/// Cases: bad-setting
 #[tokio::test]
 async fn bad_input_setting_that_the_provider_does_not_describe() {
     let cluster = cluster().await;
@@ -25,6 +27,7 @@ async fn bad_input_setting_that_the_provider_does_not_describe() {
     says(&message, &["digitalocean", "regoin", "clusterId"]);
 }
 
+/// Cases: bad-setting
 #[tokio::test]
 async fn bad_input_setting_that_is_missing() {
     let cluster = cluster().await;
@@ -33,6 +36,7 @@ async fn bad_input_setting_that_is_missing() {
     says(&message, &["hostile", "project", "provider.settings"]);
 }
 
+/// Cases: bad-endpoint
 #[tokio::test]
 async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
     let cluster = cluster().await;
@@ -42,6 +46,7 @@ async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
     says(&message, &["provider digitalocean", "endpoint \"api\"", "add it to endpoints"]);
 }
 
+/// Cases: bad-cloud-provider, case 230
 #[tokio::test]
 async fn bad_input_cloud_provider_that_is_not_the_modules() {
     let cluster = cluster().await;
@@ -51,6 +56,7 @@ async fn bad_input_cloud_provider_that_is_not_the_modules() {
     says(&message, &["--cloud-provider is hetzner", "module file", "provider digitalocean", "correct the flag"]);
 }
 
+/// Cases: bad-flag
 #[tokio::test]
 async fn bad_input_flag_that_is_not_supported() {
     let cluster = cluster().await;

@@ -24,6 +24,7 @@ fn in_config_map(cluster: &Cluster, name: &str, key: &str) -> Setup {
     })
 }
 
+/// Cases: no-module
 #[tokio::test]
 async fn bad_input_module_file_missing() {
     let cluster = cluster().await;
@@ -33,6 +34,7 @@ async fn bad_input_module_file_missing() {
     says(&message, &["module file", "gone.wasm", "No such file", "provider.module.file.path"]);
 }
 
+/// Cases: wrong-digest
 #[tokio::test]
 async fn bad_input_module_with_a_wrong_digest() {
     let cluster = cluster().await;
@@ -42,6 +44,7 @@ async fn bad_input_module_with_a_wrong_digest() {
     says(&setup.refused().await, &[guests::ACME, &guests::sha256(guests::ACME), &wrong, "write their sha256"]);
 }
 
+/// Cases: no-component
 #[tokio::test]
 async fn bad_input_module_that_is_no_component() {
     let cluster = cluster().await;
@@ -53,6 +56,7 @@ async fn bad_input_module_that_is_no_component() {
     says(&with_bytes(&cluster, b"<html>").refused().await, &["module.wasm", "not a WebAssembly component", "build it"]);
 }
 
+/// Cases: bad-import
 #[tokio::test]
 async fn bad_input_module_with_an_import_that_is_not_offered() {
     let cluster = cluster().await;
@@ -78,6 +82,7 @@ fn imports_door() -> String {
     )
 }
 
+/// Cases: no-provider
 #[tokio::test]
 async fn bad_input_module_without_provider() {
     let cluster = cluster().await;
@@ -85,6 +90,7 @@ async fn bad_input_module_without_provider() {
     says(&with_bytes(&cluster, &bytes).refused().await, &["module.wasm", "aerostat:cloud/provider", "export it"]);
 }
 
+/// Cases: only-provider, case 33
 #[tokio::test]
 async fn bad_input_module_with_only_provider_warns_and_idles() {
     let cluster = cluster().await;
@@ -100,6 +106,7 @@ async fn bad_input_module_with_only_provider_warns_and_idles() {
     process.stop().await;
 }
 
+/// Cases: bad-config-map
 #[tokio::test]
 async fn bad_input_config_map_missing() {
     let cluster = cluster().await;
@@ -110,6 +117,7 @@ async fn bad_input_config_map_missing() {
     );
 }
 
+/// Cases: bad-config-map
 #[tokio::test]
 async fn bad_input_config_map_that_may_not_be_read() {
     let mut cluster = cluster().await;
@@ -119,6 +127,7 @@ async fn bad_input_config_map_that_may_not_be_read() {
     says(&message, &["ConfigMap kube-system/acme-provider", "forbidden", "add acme-provider to the resourceNames"]);
 }
 
+/// Cases: bad-config-map
 #[tokio::test]
 async fn bad_input_config_map_without_the_key() {
     let cluster = cluster().await;

@@ -1,4 +1,6 @@
 //! A provider that misbehaves: only the node that it misbehaves for waits.
+//!
+//! Cases: bad-provider
 
 use tests::aerostat::message;
 use tests::control_plane::cluster;

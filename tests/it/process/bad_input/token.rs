@@ -1,4 +1,6 @@
 //! The file with the cloud's token.
+//!
+//! Cases: bad-token
 
 use serde_json::json;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};

@@ -58,6 +58,7 @@ fn a_node_is_looked_at_when_what_holds_it_back_ends() {
     assert_eq!(looks(Outcome::Withheld(Some(Duration::from_secs(12))), 60), [0, 5, 15, 30, 45]);
 }
 
+/// Cases: case 105
 #[test]
 fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
     let (start, them) = (Instant::now(), nodes(50));
