@@ -17,6 +17,9 @@ use self::sources::Test;
 /// A name in the threat model with so many words is the name of a test.
 const WORDS: usize = 4;
 
+/// How many characters the name of a test has at most.
+const LONGEST_NAME: usize = 60;
+
 /// The command that writes the page.
 const WRITE: &str = "AEROSTAT_WRITE_CASES=1 cargo test --workspace --lib the_page_of_cases_is_up_to_date";
 
@@ -45,6 +48,17 @@ fn every_test_that_the_threat_model_names_exists() {
     let invented: Vec<_> = named.iter().filter(|it| !written.contains(**it)).collect();
     assert!(invented.is_empty(), "SECURITY.md names tests that do not exist: {invented:#?}");
     assert!(named.len() > 30, "SECURITY.md names only {} tests", named.len());
+}
+
+#[test]
+fn names_of_tests_have_at_most_60_characters() {
+    let allowed: BTreeSet<&str> = include_str!("../long-names.txt").lines().collect();
+    let long: Vec<Test> = tests().into_iter().filter(|it| it.name.len() > LONGEST_NAME).collect();
+    let new: Vec<_> = long.iter().filter(|it| !allowed.contains(it.name.as_str())).collect();
+    let named: Vec<_> = new.iter().map(|it| format!("{} in {} ({})", it.name, it.file, it.name.len())).collect();
+    assert!(named.is_empty(), "shorten these names to {LONGEST_NAME} characters: {named:#?}");
+    let gone: Vec<_> = allowed.iter().filter(|name| !long.iter().any(|it| it.name == **name)).collect();
+    assert!(gone.is_empty(), "take these names out of tests/long-names.txt: {gone:#?}");
 }
 
 fn tests() -> Vec<Test> {
