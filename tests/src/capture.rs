@@ -16,8 +16,8 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 pub use self::blackhole::Blackhole;
-pub use self::http2::Http2;
-pub use self::raw::{Bytes, Raw};
+pub use self::raw::Bytes;
+pub use self::tls::TlsServer;
 
 /// A server on loopback. It stops when it is dropped.
 pub struct Capture {

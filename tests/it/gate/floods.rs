@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use egress::{Endpoint, EndpointLimits, Method, PathPattern, Rule};
-use tests::capture::{Bytes, Raw};
+use tests::capture::{Bytes, TlsServer as Raw};
 use tests::wait;
 
 use crate::setup::{Folder, Lab, Outcome, Request, Setup, endpoint, get};

@@ -5,12 +5,12 @@ use egress::Endpoint;
 use futures::future::join_all;
 use http::Response;
 use http_body_util::Full;
-use tests::capture::Http2;
+use tests::capture::TlsServer;
 
 use crate::setup::{Folder, Lab, Outcome, Setup, endpoint, get};
 
-async fn lab() -> (Lab, Http2) {
-    let server = Http2::start(|path| {
+async fn lab() -> (Lab, TlsServer) {
+    let server = TlsServer::answering(|path| {
         let mut answer = Response::new(Full::new(Bytes::from(format!("{:>width$}", "x", width = size(path)))));
         let headers = answer.headers_mut();
         match path {

@@ -1,15 +1,12 @@
-//! A server that sends bytes instead of answers, and notices when its clients have gone.
+//! A server that sends bytes instead of answers, and knows which clients have closed their connections.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, copy, sink, split};
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
 
-use super::tls::Identity;
+use super::tls::TlsServer;
 
 /// What HTTP/2 clients begin with.
 const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
@@ -17,7 +14,7 @@ const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 const FRAME_HEAD: usize = 9;
 const HEADERS: u8 = 1;
 
-/// What a [`Raw`] server sends on each connection.
+/// What such a server sends on each connection.
 #[derive(Clone, Debug, Default)]
 pub struct Bytes {
     /// At once.
@@ -26,93 +23,44 @@ pub struct Bytes {
     pub answer: Vec<u8>,
     /// Then, again and again, until the client has gone. Empty: nothing.
     pub flood: Vec<u8>,
-    /// Whether it reads nothing more once a request has begun. It must flood, or it would not notice an end.
+    /// Whether it reads nothing more once a request has begun. It must flood, or it would not see that the
+    /// client has closed the connection.
     pub deaf: bool,
 }
 
-/// A server on loopback, with a certificate for 127.0.0.1. It stops when it is dropped.
-pub struct Raw {
-    address: SocketAddr,
-    ca: String,
-    open: Arc<AtomicUsize>,
-    accepted: Arc<AtomicUsize>,
-    _server: JoinSet<()>,
+impl TlsServer {
+    /// Speaks HTTP/2 until the first request, and then sends these bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no port to listen on.
+    pub async fn http2(bytes: Bytes) -> TlsServer {
+        start(&[b"h2"], true, bytes).await
+    }
+
+    /// Speaks HTTP/1.1 until the first request, and then sends these bytes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no port to listen on.
+    pub async fn http1(bytes: Bytes) -> TlsServer {
+        start(&[], false, bytes).await
+    }
 }
 
-impl Raw {
-    /// Speaks HTTP/2 until the first request.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is no port to listen on.
-    pub async fn http2(bytes: Bytes) -> Self {
-        Self::start(Identity::new(&["127.0.0.1"], &[b"h2"]), true, bytes).await
-    }
-
-    /// Speaks HTTP/1.1 until the first request.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is no port to listen on.
-    pub async fn http1(bytes: Bytes) -> Self {
-        Self::start(Identity::new(&["127.0.0.1"], &[]), false, bytes).await
-    }
-
-    async fn start(identity: Identity, is_http2: bool, bytes: Bytes) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
-        let address = listener.local_addr().expect("the listener is bound");
-        let (open, accepted) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (ca, counts) = (identity.ca.clone(), (open.clone(), accepted.clone()));
-        let mut server = JoinSet::new();
-        server.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                let (acceptor, bytes, open) = (identity.acceptor.clone(), bytes.clone(), counts.0.clone());
-                open.fetch_add(1, SeqCst);
-                counts.1.fetch_add(1, SeqCst);
-                connections.spawn(async move {
-                    // A client that breaks off is what this server waits for.
-                    if let Ok(stream) = acceptor.accept(stream).await {
-                        let _ = converse(stream, is_http2, bytes).await;
-                    }
-                    open.fetch_sub(1, SeqCst);
-                });
-            }
-        });
-        Self { address, ca, open, accepted, _server: server }
-    }
-
-    /// `https://127.0.0.1:…`.
-    #[must_use]
-    pub fn url(&self) -> String {
-        format!("https://{}", self.address)
-    }
-
-    /// The certificate authority, in PEM.
-    #[must_use]
-    pub fn ca(&self) -> &str {
-        &self.ca
-    }
-
-    /// How many connections were accepted.
-    #[must_use]
-    pub fn connections(&self) -> usize {
-        self.accepted.load(SeqCst)
-    }
-
-    /// How many of them the client has not closed.
-    #[must_use]
-    pub fn open(&self) -> usize {
-        self.open.load(SeqCst)
-    }
+async fn start(protocols: &[&[u8]], is_http2: bool, bytes: Bytes) -> TlsServer {
+    TlsServer::start(protocols, move |stream| {
+        let bytes = bytes.clone();
+        async move {
+            // That the client breaks off is what this server waits for.
+            let _ = converse(stream, is_http2, bytes).await;
+        }
+    })
+    .await
 }
 
 /// Returns when the client has closed the connection.
-async fn converse(
-    stream: tokio_rustls::server::TlsStream<tokio::net::TcpStream>,
-    is_http2: bool,
-    bytes: Bytes,
-) -> io::Result<()> {
+async fn converse(stream: TlsStream<TcpStream>, is_http2: bool, bytes: Bytes) -> io::Result<()> {
     let (mut reader, mut writer) = split(stream);
     writer.write_all(&bytes.greeting).await?;
     writer.flush().await?;
