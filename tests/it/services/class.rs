@@ -10,8 +10,8 @@ use tests::control_plane::{Cluster, any_cluster};
 
 use crate::cloud::{Act, Cloud, building, ready};
 use crate::controller::{
-    Controller, FINALIZER, addressed, addresses, called, create, finalizers, memo, one, patch, resize, service,
-    service_when, services, settled, told,
+    Controller, FINALIZER, addressed, addresses, called, create, finalizers, memo, one, patch, resize, serve_s1,
+    service, service_when, services, settled, told,
 };
 
 /// A patch that makes a Service wish for a load balancer of another controller. Kubernetes takes a class only beside a
@@ -59,10 +59,7 @@ async fn a_class_that_comes_during_a_pending_deletion_ends_it() {
 async fn a_class_that_comes_during_a_deletion_keeps_the_finalizer() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     cloud.hold("s1");
     patch(&cluster, "s1", json!({ "spec": { "type": "ClusterIP" } })).await;
     called(&cloud, "s1", 2).await;
@@ -76,10 +73,7 @@ async fn a_class_that_comes_during_a_deletion_keeps_the_finalizer() {
 async fn a_class_that_comes_during_ensure_keeps_the_others_status() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     cloud.ensures("s1", ready("192.0.2.2", "lb-2"));
     cloud.hold("s1");
     resize(&cluster, "s1", "2").await;

@@ -1,6 +1,7 @@
 //! A running controller, Services and nodes for it, and what becomes of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::service::Options;
@@ -14,7 +15,7 @@ use tests::{kubelet, wait};
 pub(crate) use tests::rig::nodes::{create as join, nodes, patch as patch_node};
 pub(crate) use tests::rig::{Rig as Controller, writes, written};
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, ready};
 
 /// The finalizer that holds a Service until its load balancer is gone.
 pub(crate) const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
@@ -51,6 +52,15 @@ pub(crate) fn services(cluster: &Cluster) -> Api<Service> {
 /// Creates a Service.
 pub(crate) async fn create(cluster: &Cluster, service: &Service) -> Service {
     services(cluster).create(&PostParams::default(), service).await.expect("the Service is created")
+}
+
+/// Starts a controller with one worker, and waits until it serves the Service `s1` at 192.0.2.1 with the load balancer `lb-1`.
+pub(crate) async fn serve_s1(cluster: &Cluster, cloud: &Arc<Cloud>) -> Controller {
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    let controller = Controller::start(cluster, cloud, one());
+    create(cluster, &service("s1")).await;
+    addressed(cluster, "s1", "192.0.2.1").await;
+    controller
 }
 
 /// Changes a Service as its author would.

@@ -14,7 +14,7 @@ use tests::wait;
 use crate::cloud::{Cloud, building, ready, unavailable};
 use crate::controller::{
     Controller, FINALIZER, addressed, addresses, called, create, delete, events, finalizers, gone, memo, one, patch,
-    resize, service, service_when, services, settled, told, workers, writes,
+    resize, serve_s1, service, service_when, services, settled, told, workers, writes,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -105,10 +105,7 @@ async fn an_error_keeps_the_memo() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [ready("192.0.2.1", "lb-1"), unavailable()]);
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     resize(&cluster, "s1", "2").await;
     called(&cloud, "s1", 3).await;
     settled(&cluster).await;
@@ -215,10 +212,7 @@ async fn a_memo_is_free_again_when_its_service_is_gone() {
 async fn a_memo_that_somebody_took_off_is_put_back_without_a_call() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     settled(&cluster).await;
     let bare = Patch::Merge(json!({ "status": { "conditions": null } }));
     services(&cluster).patch_status("s1", &PatchParams::default(), &bare).await.unwrap();

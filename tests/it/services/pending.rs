@@ -12,8 +12,8 @@ use tests::wait;
 
 use crate::cloud::{Answer, Cloud, at_address, building, ready};
 use crate::controller::{
-    Controller, addressed, addresses, called, create, delete, events, gone, join_all, memo, one, resize, service,
-    service_when, services, settled, told,
+    Controller, addressed, addresses, called, create, delete, events, gone, join_all, memo, one, resize, serve_s1,
+    service, service_when, services, settled, told,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -110,10 +110,7 @@ async fn a_change_does_not_wait_for_what_is_pending() {
 async fn addresses_stay_while_a_change_is_pending() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     cloud.ensures("s1", building("lb-1 changing", LONG));
     resize(&cluster, "s1", "2").await;
     let service = service_when(&cluster, "s1", |it| memo(it) == Some("lb-1 changing")).await;
@@ -126,10 +123,7 @@ async fn a_pause_shorter_than_a_second_is_a_second_but_for_the_first_memo() {
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", Duration::ZERO), building("lb-1", Duration::ZERO)]);
     cloud.ensures_next("s1", [building("lb-2", Duration::ZERO)]);
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     let calls = cloud.about("s1");
     let at_once: Vec<_> = calls.windows(2).map(|it| it[1].began - it[0].began < SECOND).collect();
     assert_eq!(at_once, [true, false, false]);
@@ -140,10 +134,7 @@ async fn a_pause_beside_the_first_memo_is_obeyed() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", Duration::from_millis(1))]);
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     let calls = cloud.about("s1");
     let pause = calls[1].began - calls[0].began;
     assert!(pause >= SECOND, "{pause:?}");

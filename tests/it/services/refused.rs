@@ -14,7 +14,7 @@ use tests::wait;
 use crate::cloud::{Act, Answer, Cloud, at_address, building, ready};
 use crate::controller::{
     Controller, FINALIZER, addressed, addresses, called, create, delete, events, finalizers, gone, join, join_all,
-    memo, node, one, resize, service, service_when, services, settled, told, writes,
+    memo, node, one, resize, serve_s1, service, service_when, services, settled, told, writes,
 };
 
 /// The address that the admission policy of these tests refuses.
@@ -266,9 +266,6 @@ async fn a_wrong_address_beside_pending_holds_nothing_up() {
     let Answer::Pending(mut step) = building("lb-1", Duration::from_secs(1)) else { panic!("it is pending") };
     step.status.ingress = at_address("::ffff:192.0.2.1").ingress;
     cloud.ensures_next("s1", [Answer::Pending(step)]);
-    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
+    let _controller = serve_s1(&cluster, &cloud).await;
     assert!(!events(&cluster, "s1").iter().any(|it| it.starts_with(FAILED)));
 }
