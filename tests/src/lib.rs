@@ -12,6 +12,7 @@ pub mod component;
 pub mod control_plane;
 pub mod costly;
 pub mod faults;
+pub mod fixtures;
 pub mod guests;
 pub mod kubelet;
 pub mod lagging;

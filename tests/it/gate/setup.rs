@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Demand, Error, ExternalTrafficPolicy, Instance, Instances, LoadBalancer, LoadBalancers, Owner};
+use cloud_provider::{Demand, Error, Instance, Instances, LoadBalancer, LoadBalancers};
 use egress::{
     Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Endpoint, EndpointLimits, Gate,
     GateSettings, Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
@@ -17,6 +17,7 @@ use prometheus::Registry;
 use sandbox::{CallLimits, ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use serde::{Deserialize, Serialize};
 use tests::capture::Capture;
+use tests::fixtures;
 
 /// A folder of one test, which goes with it.
 pub(crate) struct Folder(PathBuf);
@@ -290,22 +291,7 @@ fn outcome<T: std::fmt::Debug>(answer: Result<T, Error>) -> Outcome {
 
 /// A Service that is named after a request.
 fn service(request: &Request) -> LoadBalancer {
-    let [cluster, namespace, uid] = ["kubernetes", "default", "0e2f6f1c"].map(str::to_owned);
-    LoadBalancer {
-        name: "a0e2f6f1c".to_owned(),
-        owner: Owner { cluster, namespace, name: serde_json::to_string(request).unwrap(), uid },
-        memo: None,
-        current_ingress: Vec::new(),
-        load_balancer_class: None,
-        ports: Vec::new(),
-        nodes: Vec::new(),
-        annotations: Vec::new(),
-        source_ranges: Vec::new(),
-        ip_families: Vec::new(),
-        load_balancer_ip: None,
-        external_traffic_policy: ExternalTrafficPolicy::Cluster,
-        client_ip_affinity_seconds: None,
-    }
+    fixtures::load_balancer(&serde_json::to_string(request).unwrap(), "0e2f6f1c")
 }
 
 /// What names resolve to: each answer once, the last one for ever.

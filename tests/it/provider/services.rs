@@ -1,11 +1,12 @@
 //! A Service, and what a host does about it: it keeps what the provider says, and calls again.
 
 use cloud_provider::{
-    Address, AddressKind, Deletion, Error, Event, EventKind, ExternalTrafficPolicy, LoadBalancer, LoadBalancerStatus,
-    LoadBalancers, Owner, PendingStatus, Port, Progress, Protocol, Reply, Result,
+    Address, AddressKind, Deletion, Error, Event, EventKind, LoadBalancer, LoadBalancerStatus, LoadBalancers,
+    PendingStatus, Port, Progress, Protocol, Reply, Result,
 };
 use serde_json::Value;
 use tests::clouds::digitalocean::Droplet;
+use tests::fixtures;
 
 use crate::setup::{Rig, Setup};
 
@@ -76,27 +77,8 @@ impl<'a> Service<'a> {
 
     /// Of a provider without a rig.
     pub(crate) fn of(load_balancers: &'a dyn LoadBalancers) -> Self {
-        let owner = Owner {
-            cluster: "kubernetes".to_owned(),
-            namespace: "default".to_owned(),
-            name: "web".to_owned(),
-            uid: UID.to_owned(),
-        };
-        let wish = LoadBalancer {
-            name: NAME.to_owned(),
-            owner,
-            memo: None,
-            current_ingress: Vec::new(),
-            load_balancer_class: None,
-            ports: vec![port(Protocol::Tcp, 80)],
-            nodes: vec![worker(1)],
-            annotations: Vec::new(),
-            source_ranges: Vec::new(),
-            ip_families: Vec::new(),
-            load_balancer_ip: None,
-            external_traffic_policy: ExternalTrafficPolicy::Cluster,
-            client_ip_affinity_seconds: None,
-        };
+        let (ports, nodes) = (vec![port(Protocol::Tcp, 80)], vec![worker(1)]);
+        let wish = LoadBalancer { ports, nodes, ..fixtures::load_balancer("web", UID) };
         Self { load_balancers, wish }
     }
 
@@ -108,7 +90,7 @@ impl<'a> Service<'a> {
 
     /// Another Service, with another UID.
     pub(crate) fn named(mut self, name: &str, uid: &str) -> Self {
-        self.wish.name = format!("a{}", uid.replace('-', "")).chars().take(32).collect();
+        self.wish.name = fixtures::load_balancer_name(uid);
         name.clone_into(&mut self.wish.owner.name);
         uid.clone_into(&mut self.wish.owner.uid);
         self

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{
-    Demand, Error, ExternalTrafficPolicy, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Owner, Reply,
-};
+use cloud_provider::{Demand, Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Reply};
 use egress::{
     BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateSettings, Method, PathPattern, Rule,
     WriteLimits,
@@ -17,6 +15,7 @@ use sandbox::{
     CallLimits, ConfigMaps, Digest, LoadError, Metrics, Module, Provider, ProviderSettings, Sandbox, Source,
 };
 use sha2::{Digest as _, Sha256};
+use tests::fixtures;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Held for writing by a test that measures this process, for reading by all others.
@@ -228,22 +227,7 @@ pub(crate) fn node(name: &str) -> cloud_provider::Node {
 
 /// A Service that is named after a crime.
 pub(crate) fn service(name: &str) -> LoadBalancer {
-    let [cluster, namespace, uid] = ["kubernetes", "default", "0e2f6f1c"].map(str::to_owned);
-    LoadBalancer {
-        name: "a0e2f6f1c".into(),
-        owner: Owner { cluster, namespace, name: name.into(), uid },
-        memo: None,
-        current_ingress: Vec::new(),
-        load_balancer_class: None,
-        ports: Vec::new(),
-        nodes: Vec::new(),
-        annotations: Vec::new(),
-        source_ranges: Vec::new(),
-        ip_families: Vec::new(),
-        load_balancer_ip: None,
-        external_traffic_policy: ExternalTrafficPolicy::Cluster,
-        client_ip_affinity_seconds: None,
-    }
+    fixtures::load_balancer(name, "0e2f6f1c")
 }
 
 pub(crate) fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
