@@ -5,7 +5,9 @@ mod text;
 
 use std::path::Path;
 
-use egress::{Addresses, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, Rule, WriteLimits};
+use egress::{
+    Addresses, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, WriteLimits,
+};
 use ipnet::IpNet;
 use sandbox::{CallLimits, CompileLimits, ProviderSettings, Source};
 
@@ -165,20 +167,20 @@ fn compile(limits: file::CompileLimits) -> CompileLimits {
 }
 
 fn endpoint(endpoint: file::Endpoint) -> Endpoint {
-    let file::Endpoint { name, base_url, credential, allow, addresses, tls, headers, limits } = endpoint;
+    let file::Endpoint { name, base_url, credential, operation, parameters, allow, addresses, tls, headers, limits } =
+        endpoint;
     let limits = limits.unwrap_or_default();
     let default = EndpointLimits::default();
     Endpoint {
         name,
         base_url: base_url.0,
         credential,
-        allow: allow
-            .into_iter()
-            .map(|file::Rule { methods, paths }| Rule {
-                methods: methods.into_iter().map(|it| it.0).collect(),
-                paths: paths.into_iter().map(|it| it.0).collect(),
-            })
-            .collect(),
+        operation: operation.map(|it| match it {
+            file::Operation::Parameter(name) => OperationPlace::Parameter(name),
+            file::Operation::Header(name) => OperationPlace::Header(name),
+        }),
+        parameters: parameters.into_iter().collect(),
+        allow: allow.into_iter().map(rule).collect(),
         addresses: addresses.map_or(Addresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
         headers,
@@ -189,6 +191,17 @@ fn endpoint(endpoint: file::Endpoint) -> Endpoint {
             total: limits.total.map_or(default.total, |it| it.0),
             ..default
         },
+    }
+}
+
+fn rule(rule: file::Rule) -> Rule {
+    let file::Rule { methods, paths, operations, effect, requires } = rule;
+    Rule {
+        methods: methods.into_iter().map(|it| it.0).collect(),
+        paths: paths.into_iter().map(|it| it.0).collect(),
+        operations: operations.into_iter().map(|it| it.0).collect(),
+        effect: effect.map(|it| it.0),
+        requires: requires.into_iter().map(|it| it.0).collect(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cloud_provider::printable;
 use http::StatusCode;
 
 use crate::canonical;
@@ -38,6 +39,8 @@ pub(crate) struct Entry<'a> {
     /// Escaped, and without the query, which may hold what the operator's log should not.
     path: String,
     rule: Option<String>,
+    effect: Option<&'static str>,
+    operation: Option<String>,
     code: Option<&'static str>,
     status: Option<u16>,
     address: Option<SocketAddr>,
@@ -57,6 +60,8 @@ impl<'a> Entry<'a> {
             method: request.method.as_str(),
             path: canonical::encode_path(&request.path).chars().take(PATH_CHARACTERS).collect(),
             rule: None,
+            effect: None,
+            operation: None,
             code: None,
             status: None,
             address: None,
@@ -73,6 +78,8 @@ impl<'a> Entry<'a> {
 
     pub(crate) fn permitted(&mut self, permitted: &Permitted) {
         self.rule = Some(permitted.rule().to_owned());
+        self.effect = Some(permitted.effect().as_str());
+        self.operation = permitted.operation().map(|it| printable(it, NAME_CHARACTERS));
     }
 
     pub(crate) fn denied(&mut self, denied: &Denied) -> SendError {
@@ -134,6 +141,8 @@ impl Drop for Entry<'_> {
             endpoint = self.endpoint.escape_debug().to_string(),
             method = self.method,
             path = self.path,
+            effect = self.effect,
+            operation = self.operation,
             decision,
             rule,
             code = self.code,

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-pub(crate) use self::headers::{headers, is_forbidden_header};
+pub(crate) use self::headers::{cannot_be_operation, headers, is_forbidden_header};
 pub use self::pattern::PathPattern;
 use self::text::PAIRS;
 pub(crate) use self::text::{segment, shown};
@@ -19,6 +19,10 @@ pub(crate) use self::text::{segment, shown};
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const IN_PATH: &AsciiSet = &IN_QUERY.remove(b':');
 
+/// The media type of forms.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+/// The most pairs of a form: a batch of two hundred ids, each with names and values of its own.
+const FORM_PAIRS: usize = 1_000;
 /// The longest path or query, encoded, in bytes.
 const TARGET_BYTES: usize = 8 << 10;
 
@@ -43,49 +47,58 @@ pub(crate) fn encode_path<'a>(segments: impl IntoIterator<Item = &'a String>) ->
 
 /// Checks a query and writes it, without the question mark. The error is a sentence without its full stop.
 pub(crate) fn query(pairs: &[(String, String)]) -> Result<String, String> {
-    if pairs.len() > PAIRS {
-        return Err(format!("the query has more than {PAIRS} pairs"));
-    }
-    let mut query = String::new();
-    for (key, value) in pairs {
-        let shown = shown(key);
-        if key.is_empty() {
-            return Err("the query has an empty key".to_owned());
-        }
-        if key.chars().chain(value.chars()).any(char::is_control) {
-            return Err(format!("the query's {shown} holds a control character"));
-        }
-        if parameters::is_forbidden(key) {
-            return Err(format!(
-                "the query key {shown} could carry a credential or change the request's meaning; the host attaches \
-                 credentials, and no config can allow it"
-            ));
-        }
-        if !query.is_empty() {
-            query.push('&');
-        }
-        query.extend(utf8_percent_encode(key, IN_QUERY));
-        query.push('=');
-        query.extend(utf8_percent_encode(value, IN_QUERY));
-    }
+    let query = encode_pairs("query", pairs, PAIRS)?;
     if query.len() > TARGET_BYTES { Err(format!("the query is longer than {TARGET_BYTES} bytes")) } else { Ok(query) }
 }
 
-/// Checks the body of a form, which is a query in another place. The error is a sentence without its full stop.
-pub(crate) fn form(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
+/// Checks a form and writes it as a body. The error is a sentence without its full stop.
+pub(crate) fn form(pairs: &[(String, String)]) -> Result<String, String> {
+    encode_pairs("form", pairs, FORM_PAIRS)
+}
+
+/// Checks names and values, and writes them one behind the other. `place` is what a guest calls where they stand.
+fn encode_pairs(place: &str, pairs: &[(String, String)], most: usize) -> Result<String, String> {
+    if pairs.len() > most {
+        return Err(format!("the {place} has more than {most} pairs"));
+    }
+    let mut encoded = String::new();
+    for (key, value) in pairs {
+        let shown = shown(key);
+        if key.is_empty() {
+            return Err(format!("the {place} has an empty key"));
+        }
+        if key.chars().chain(value.chars()).any(char::is_control) {
+            return Err(format!("the {place}'s {shown} holds a control character"));
+        }
+        if parameters::is_forbidden(key) {
+            return Err(forbidden(place, key));
+        }
+        if !encoded.is_empty() {
+            encoded.push('&');
+        }
+        encoded.extend(utf8_percent_encode(key, IN_QUERY));
+        encoded.push('=');
+        encoded.extend(utf8_percent_encode(value, IN_QUERY));
+    }
+    Ok(encoded)
+}
+
+/// Checks a body that a guest has written itself, if it is a form. The error is a sentence without its full stop.
+pub(crate) fn check_bytes(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let media_type = content_type.split(|it| *it == b';').next().unwrap_or_default().trim_ascii();
-    if !media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") {
+    if !media_type.eq_ignore_ascii_case(FORM.as_bytes()) {
         return Ok(());
     }
-    match parameters::forbidden_in_form(body) {
-        None => Ok(()),
-        Some(name) => Err(format!(
-            "the form's key {} could carry a credential or change the request's meaning; the host attaches \
-             credentials, and no config can allow it",
-            shown(&name)
-        )),
-    }
+    parameters::forbidden_in_form(body).map_or(Ok(()), |name| Err(forbidden("form", &name)))
+}
+
+fn forbidden(place: &str, key: &str) -> String {
+    format!(
+        "the {place} key {} could carry a credential or change the request's meaning; the host attaches credentials, and \
+         no config can allow it",
+        shown(key)
+    )
 }
 
 #[cfg(test)]
@@ -121,6 +134,22 @@ mod tests {
             assert!(path(&[], &segments(&["v2", odd])).is_err(), "{odd:?}");
         }
         assert!(path(&[], &["a".repeat(9000)]).is_err());
+    }
+
+    #[test]
+    fn adv_114_a_form_is_judged_and_written_as_a_query_is() {
+        let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+        };
+        assert_eq!(form(&[]).as_deref(), Ok(""));
+        let written = form(&pairs(&[("Action", "RunInstances"), ("UserData", "a&b=c d+e%\u{fc}")]));
+        assert_eq!(written.as_deref(), Ok("Action=RunInstances&UserData=a%26b%3Dc%20d%2Be%25%C3%BC"));
+        for key in ["AWSAccessKeyId", "Signature", "SecurityToken", "X-Amz-Signature", "password", "", "a\nb"] {
+            assert!(form(&pairs(&[("Action", "Describe"), (key, "x")])).is_err(), "{key:?}");
+        }
+        assert!(form(&pairs(&[("a", "1\r\n")])).is_err());
+        assert!(form(&vec![("a".to_owned(), String::new()); 1_000]).is_ok());
+        assert!(form(&vec![("a".to_owned(), String::new()); 1_001]).is_err());
     }
 
     #[test]

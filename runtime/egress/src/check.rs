@@ -4,8 +4,11 @@ use crate::address;
 use crate::base_url::Host;
 use crate::canonical;
 use crate::credentials::Credentials;
+use crate::effect::Effect;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
+use crate::operation::OperationPlace;
+use crate::request::Method;
 
 /// Checks what can be checked before anything runs.
 pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result<(), GateError> {
@@ -26,6 +29,7 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
         {
             return Err(GateError::Header { endpoint: name(), header: header.clone() });
         }
+        check_operation(endpoint)?;
         let limits = &endpoint.limits;
         let rate_is_usable = limits.requests_per_second.is_finite() && limits.requests_per_second > 0.0;
         for (limit, is_usable) in [
@@ -45,6 +49,52 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
     Ok(())
 }
 
+/// Checks that rules say what their requests do, where the endpoint's requests are told apart by an operation.
+fn check_operation(endpoint: &Endpoint) -> Result<(), GateError> {
+    let refused = |because: String| Err(GateError::Operation { endpoint: endpoint.name.clone(), because });
+    match &endpoint.operation {
+        Some(OperationPlace::Parameter(name)) if canonical::query(&[(name.clone(), String::new())]).is_err() => {
+            return refused(format!("no request can carry the parameter {name:?} of `operation`; name the API's own"));
+        }
+        Some(OperationPlace::Header(name)) if canonical::cannot_be_operation(&name.to_ascii_lowercase()) => {
+            return refused(format!(
+                "the header {name:?} of `operation` cannot say what a request does; name the API's own"
+            ));
+        }
+        Some(_) | None => {}
+    }
+    let fixed: Vec<_> = endpoint.parameters.to_vec();
+    if let Err(because) = canonical::query(&fixed) {
+        return refused(format!("`parameters` cannot be sent: {because}"));
+    }
+    for (index, rule) in endpoint.allow.iter().enumerate() {
+        let place = format!("allow[{index}]");
+        match (&endpoint.operation, rule.operations.is_empty(), rule.effect) {
+            (Some(it), true, _) => {
+                return refused(format!(
+                    "{place} names no `operations`, and requests say what they do in {it}; name those that it allows, as \
+                     in [Describe*]"
+                ));
+            }
+            (Some(_), false, None) => {
+                return refused(format!("{place} has no `effect`; write effect: read, write or delete"));
+            }
+            (None, false, _) => {
+                return refused(format!(
+                    "{place} names `operations`, and the endpoint has no `operation`; write operation: {{ parameter: … }} \
+                     or {{ header: … }}, or remove them"
+                ));
+            }
+            (Some(_), false, Some(_)) | (None, true, _) => {}
+        }
+        let changes = |it: &&Method| matches!(it, Method::Put | Method::Patch | Method::Delete);
+        if let (Some(Effect::Read), Some(method)) = (rule.effect, rule.methods.iter().find(changes)) {
+            return refused(format!("{place} says that {method} only reads; write effect: write or delete"));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -52,7 +102,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use crate::testing::endpoint;
-    use crate::{EndpointLimits, Gate, GateSettings};
+    use crate::{EndpointLimits, Gate, GateSettings, OperationPattern, Rule};
 
     /// What an operator reads, causes included, who changes the usual endpoint like this.
     fn refusal(change: impl Fn(&mut Endpoint)) -> Option<String> {
@@ -97,6 +147,30 @@ mod tests {
             let expected = format!("endpoint api: `headers` names {header}, which only the host may set; remove it");
             assert_eq!(text, Some(expected));
         }
+    }
+
+    #[test]
+    fn bad_input_rules_must_say_what_operations_do() {
+        let describe = || OperationPattern::parse("Describe*").unwrap();
+        let action = || Some(OperationPlace::Parameter("Action".to_owned()));
+        let check = |change: &dyn Fn(&mut Endpoint), part: &str| {
+            let text = refusal(change).unwrap_or_default();
+            assert!(text.starts_with("endpoint api: ") && text.contains(part), "{text}");
+        };
+        check(&|it| it.operation = action(), "allow[0] names no `operations`");
+        check(
+            &|it| {
+                it.operation = action();
+                it.allow = vec![Rule { operations: vec![describe()], ..it.allow[0].clone() }];
+            },
+            "allow[0] has no `effect`",
+        );
+        check(&|it| it.allow[1].operations = vec![describe()], "the endpoint has no `operation`");
+        check(&|it| it.allow[1].effect = Some(Effect::Read), "says that DELETE only reads");
+        check(&|it| it.operation = Some(OperationPlace::Parameter("Signature".to_owned())), "no request can carry");
+        check(&|it| it.operation = Some(OperationPlace::Header("authorization".to_owned())), "cannot say");
+        check(&|it| it.operation = Some(OperationPlace::Header("accept".to_owned())), "cannot say");
+        check(&|it| it.parameters = vec![("token".to_owned(), "x".to_owned())], "`parameters` cannot be sent");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use ipnet::IpNet;
 
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
+use crate::effect::Effect;
+use crate::operation::{OperationPattern, OperationPlace};
 use crate::request::Method;
 
 /// One of the places that a provider may reach, as the operator wrote it.
@@ -18,6 +20,11 @@ pub struct Endpoint {
     pub base_url: BaseUrl,
     /// The name of the credential that requests carry; without it they carry none.
     pub credential: Option<String>,
+    /// Where a request says what it does, if not in its method and path. Then every rule names operations.
+    pub operation: Option<OperationPlace>,
+    /// What each request carries in its query or form, each name exactly once and with this value: tells apart two APIs
+    /// at one host, as `Version: 2016-11-15` does.
+    pub parameters: Vec<(String, String)>,
     /// What may be sent. Nothing else may.
     pub allow: Vec<Rule>,
     /// Which addresses its host may have.
@@ -30,13 +37,76 @@ pub struct Endpoint {
     pub limits: EndpointLimits,
 }
 
-/// What may be sent: each of the methods on each of the paths.
+impl Endpoint {
+    /// An endpoint at which nothing is allowed yet, without a credential, at public addresses, with the default limits.
+    #[must_use]
+    pub fn new(name: &str, base_url: BaseUrl) -> Self {
+        Self {
+            name: name.to_owned(),
+            base_url,
+            credential: None,
+            operation: None,
+            parameters: Vec::new(),
+            allow: Vec::new(),
+            addresses: Addresses::Public,
+            ca_file: None,
+            headers: Vec::new(),
+            limits: EndpointLimits::default(),
+        }
+    }
+}
+
+/// What may be sent: each of the methods on each of the paths, and where the endpoint has an operation, with one of these.
+///
+/// Of several rules that match a request the most harmful effect counts, and each one's `requires`.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// The methods, each named: GET does not imply HEAD.
     pub methods: Vec<Method>,
     /// Patterns for the path under the base URL.
     pub paths: Vec<PathPattern>,
+    /// Patterns for the operation. Empty exactly where the endpoint has none.
+    pub operations: Vec<OperationPattern>,
+    /// What these requests do; without it, what their method says.
+    pub effect: Option<Effect>,
+    /// What the requests must have beside.
+    pub requires: Vec<Requirement>,
+}
+
+impl Rule {
+    /// A rule whose requests do what their method says.
+    #[must_use]
+    pub fn new(methods: impl Into<Vec<Method>>, paths: impl Into<Vec<PathPattern>>) -> Self {
+        let (methods, paths) = (methods.into(), paths.into());
+        Self { methods, paths, operations: Vec::new(), effect: None, requires: Vec::new() }
+    }
+
+    /// What a request with this method does, by this rule.
+    #[must_use]
+    pub fn effect_of(&self, method: Method) -> Effect {
+        self.effect.unwrap_or_else(|| Effect::of(method))
+    }
+}
+
+/// What a rule asks of its requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Requirement {
+    /// The header `if-match` with the version that was read: a PUT of a whole object must not undo others' changes.
+    IfMatch,
+}
+
+impl Requirement {
+    /// Reads `if-match`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what can be required, for every other word.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "if-match" => Ok(Self::IfMatch),
+            _ => Err(format!("unknown requirement {text:?}: write if-match")),
+        }
+    }
 }
 
 /// Which addresses an endpoint's host may have.

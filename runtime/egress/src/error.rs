@@ -29,6 +29,14 @@ pub enum GateError {
         /// The header.
         header: String,
     },
+    /// Rules that do not say what their requests do, or say it wrongly.
+    #[error("endpoint {endpoint}: {because}")]
+    Operation {
+        /// The endpoint's name.
+        endpoint: String,
+        /// What is wrong, and what to write.
+        because: String,
+    },
     /// A limit with which nothing could be sent.
     #[error("endpoint {endpoint}: `limits.{limit}` must be a number greater than zero")]
     Limit {

@@ -11,15 +11,18 @@ use url::Url;
 
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
-use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
+use crate::effect::Effect;
+use crate::endpoint::{Endpoint, Rule};
+use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::{self, CallState, Mode};
-use crate::request::{GuestRequest, Method};
+use crate::request::{Body, GuestRequest, Method};
 
 /// How long the test runs. `AEROSTAT_FUZZ_SECONDS` in the environment lengthens or shortens it.
 const SECONDS: u64 = 10;
 
-/// A rule as the naive reading has it: methods, and patterns as lists of words.
-type Words = Vec<(Vec<Method>, Vec<Vec<String>>)>;
+/// A rule as the naive reading has it: methods, patterns as lists of words, operations that it names in full, and an
+/// effect.
+type Words = Vec<(Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>)>;
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -30,7 +33,9 @@ struct Case {
     path: Vec<String>,
     query: Vec<(String, String)>,
     headers: Vec<(String, String)>,
-    body: Option<Vec<u8>>,
+    body: Option<Body>,
+    /// Whether the endpoint has an operation, in the parameter `Action`.
+    has_operation: bool,
 }
 
 #[test]
@@ -109,32 +114,39 @@ fn check(case: &Case) -> Result<bool, String> {
     that(uri.path_and_query().is_some_and(|it| it.as_str() == permitted.target()), "http reads another target")?;
     that(uri.authority() == Some(&endpoint.base_url.origin().authority()), "http reads another authority")?;
 
+    that(Some(permitted.effect()) == case.effect(), &format!("the effect {}", permitted.effect()))?;
+    if let Some(Body::Form(form)) = &case.body {
+        let written: Vec<_> = url::form_urlencoded::parse(permitted.body()).into_owned().collect();
+        that(written == *form, &format!("form {written:?}"))?;
+    }
     let (headers, _) = permitted.into_headers_and_body();
     for (name, value) in &headers {
         let name = name.as_str();
         that(["accept", "content-type", "if-match", "prefer", "x-extra"].contains(&name), name)?;
         that(value.as_bytes().iter().all(|it| (0x20..0x7f).contains(it)), "a header's value")?;
     }
-    that(headers.len() == case.headers.len(), "headers are missing")?;
+    let form = matches!(case.body, Some(Body::Form(_)));
+    that(headers.len() == case.headers.len() + usize::from(form), "headers are missing")?;
     Ok(true)
 }
 
 impl Case {
     fn endpoint(&self) -> Endpoint {
         let pattern = |words: &Vec<String>| PathPattern::parse(&format!("/{}", words.join("/"))).expect("a pattern");
+        let rule =
+            |(methods, paths, operations, effect): &(Vec<Method>, Vec<Vec<String>>, Vec<&str>, Option<Effect>)| {
+                let operations = operations.iter().filter(|_| self.has_operation);
+                Rule {
+                    operations: operations.map(|it| OperationPattern::parse(it).expect("a pattern")).collect(),
+                    effect: *effect,
+                    ..Rule::new(methods.clone(), paths.iter().map(pattern).collect::<Vec<_>>())
+                }
+            };
         Endpoint {
-            name: "api".to_owned(),
-            base_url: BaseUrl::parse(self.base_url).expect("a base URL"),
-            credential: None,
-            allow: self
-                .rules
-                .iter()
-                .map(|(methods, paths)| Rule { methods: methods.clone(), paths: paths.iter().map(pattern).collect() })
-                .collect(),
-            addresses: Addresses::Public,
-            ca_file: None,
+            operation: self.has_operation.then(|| OperationPlace::Parameter("Action".to_owned())),
+            allow: self.rules.iter().map(rule).collect(),
             headers: vec!["X-Extra".to_owned()],
-            limits: EndpointLimits::default(),
+            ..Endpoint::new("api", BaseUrl::parse(self.base_url).expect("a base URL"))
         }
     }
 
@@ -149,24 +161,53 @@ impl Case {
         }
     }
 
+    /// All names and values of query and form.
+    fn pairs(&self) -> Vec<&(String, String)> {
+        let form = match &self.body {
+            Some(Body::Form(form)) => form.as_slice(),
+            Some(Body::Bytes(_)) | None => &[],
+        };
+        self.query.iter().chain(form).collect()
+    }
+
+    /// What the request does, by the rules that match; `None` if none does.
+    fn effect(&self) -> Option<Effect> {
+        let operations: Vec<_> =
+            self.pairs().into_iter().filter(|(key, _)| key.eq_ignore_ascii_case("action")).collect();
+        let operation = match operations[..] {
+            _ if !self.has_operation => None,
+            [(key, value)] if key == "Action" => Some(value),
+            _ => return None,
+        };
+        let rules = self.rules.iter().filter(|(methods, patterns, operations, _)| {
+            methods.contains(&self.method)
+                && patterns.iter().any(|it| matches(it, &self.path))
+                && operation.is_none_or(|it| operations.iter().any(|own| own.eq_ignore_ascii_case(it)))
+        });
+        let by_method = match self.method {
+            Method::Get | Method::Head => Effect::Read,
+            Method::Post | Method::Put | Method::Patch => Effect::Write,
+            Method::Delete => Effect::Delete,
+        };
+        rules.map(|(_, _, _, effect)| effect.unwrap_or(by_method)).max()
+    }
+
     /// The policy once more, written as plainly as can be.
     fn is_allowed(&self) -> bool {
-        let reads = matches!(self.method, Method::Get | Method::Head);
+        let Some(effect) = self.effect() else { return false };
+        let reads = effect == Effect::Read;
         let may_send = match self.state.mode {
             Mode::None => false,
             Mode::Read => reads,
             Mode::Write { deletes } => {
-                (reads || self.state.leads) && (self.method != Method::Delete || self.state.deletes < deletes)
+                (reads || self.state.leads) && (effect != Effect::Delete || self.state.deletes < deletes)
             }
         };
         let is_plain = |text: &str| !text.chars().any(char::is_control);
         let path_is_plain = self.path.iter().all(|it| {
             is_plain(it) && !["", ".", ".."].contains(&it.as_str()) && !it.contains('/') && !it.contains('\\')
         });
-        let is_matched = self.rules.iter().any(|(methods, patterns)| {
-            methods.contains(&self.method) && patterns.iter().any(|it| matches(it, &self.path))
-        });
-        let query_is_plain = self.query.iter().all(|(key, value)| {
+        let pairs_are_plain = self.pairs().into_iter().all(|(key, value)| {
             !key.is_empty() && is_plain(key) && is_plain(value) && !KEYS_REFUSED.contains(&key.as_str())
         });
         let mut names: Vec<_> = self.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
@@ -178,13 +219,13 @@ impl Case {
                 .iter()
                 .all(|it| ["accept", "content-type", "if-match", "prefer", "x-extra"].contains(&it.as_str()))
             && self.headers.iter().all(|(_, value)| value.chars().all(|it| (' '..='~').contains(&it)));
-        may_send
-            && path_is_plain
-            && is_matched
-            && query_is_plain
-            && headers_are_plain
-            && self.state.requests < 100
-            && (self.body.is_none() || !reads)
+        let body_fits = match self.body {
+            None => true,
+            Some(_) if matches!(self.method, Method::Get | Method::Head) => false,
+            Some(Body::Bytes(_)) => !self.has_operation,
+            Some(Body::Form(_)) => !names.contains(&"content-type".to_owned()),
+        };
+        may_send && path_is_plain && pairs_are_plain && headers_are_plain && self.state.requests < 100 && body_fits
     }
 }
 
@@ -207,10 +248,17 @@ const KEYS_REFUSED: [&str; 5] = ["token", "API_KEY", "X-Amz-Signature", "auth[pa
 
 fn case() -> impl Strategy<Value = Case> {
     let path = prop::collection::vec(segment(), 0..5);
-    (base_url(), rules(), state(), method(), path, query(), headers(), body()).prop_map(
-        |(base_url, rules, state, method, path, query, headers, body)| {
-            let body = body.filter(|_| method.writes() || path.len() == 4);
-            Case { base_url, rules, state, method, path, query, headers, body }
+    let request = (path, query(), headers(), body(), operation());
+    (base_url(), rules(), state(), method(), request, prop::bool::weighted(0.3)).prop_map(
+        |(base_url, rules, state, method, (path, mut query, headers, body, operation), has_operation)| {
+            let mut body = body.filter(|_| method.has_body() || path.len() == 4);
+            for (place, pair) in operation {
+                match (&mut body, place) {
+                    (Some(Body::Form(form)), true) => form.push(pair),
+                    _ => query.push(pair),
+                }
+            }
+            Case { base_url, rules, state, method, path, query, headers, body, has_operation }
         },
     )
 }
@@ -231,7 +279,26 @@ fn rules() -> impl Strategy<Value = Words> {
         3 => Just("**".to_owned()),
     ];
     let patterns = prop::collection::vec(prop::collection::vec(word, 1..5), 1..4);
-    prop::collection::vec((prop::collection::vec(method(), 1..4), patterns), 1..4)
+    let operations = prop::collection::vec(prop::sample::select(OPERATIONS.to_vec()), 1..4);
+    let effect = prop::option::weighted(0.5, prop::sample::select(Effect::ALL.to_vec()));
+    prop::collection::vec((prop::collection::vec(method(), 1..4), patterns, operations, effect), 1..4)
+}
+
+const OPERATIONS: [&str; 3] = ["List", "Make", "Remove"];
+
+/// What a request says that it does: as a rule once, and whether in the form.
+fn operation() -> impl Strategy<Value = Vec<(bool, (String, String))>> {
+    let name = prop_oneof![12 => Just("Action"), 1 => Just("action"), 1 => Just("ACTION")];
+    let value = prop_oneof![
+        12 => prop::sample::select(OPERATIONS.to_vec()),
+        1 => prop::sample::select(vec!["", "list", "REMOVE", "Remove*", "*"]),
+    ];
+    let pair = (name, value).prop_map(|(name, value)| (name.to_owned(), value.to_owned()));
+    prop_oneof![
+        1 => Just(Vec::new()),
+        8 => prop::collection::vec((any::<bool>(), pair.clone()), 1..2),
+        1 => prop::collection::vec((any::<bool>(), pair), 2..3),
+    ]
 }
 
 fn state() -> impl Strategy<Value = CallState> {
@@ -291,6 +358,10 @@ fn headers() -> impl Strategy<Value = Vec<(String, String)>> {
     prop::collection::vec((name, value), 0..3)
 }
 
-fn body() -> impl Strategy<Value = Option<Vec<u8>>> {
-    prop::option::weighted(0.2, prop::collection::vec(any::<u8>(), 0..8))
+fn body() -> impl Strategy<Value = Option<Body>> {
+    let body = prop_oneof![
+        1 => prop::collection::vec(any::<u8>(), 0..8).prop_map(Body::Bytes),
+        3 => query().prop_map(Body::Form),
+    ];
+    prop::option::weighted(0.3, body)
 }

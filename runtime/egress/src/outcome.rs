@@ -37,9 +37,9 @@ pub(crate) enum Failure {
 }
 
 impl Outcome {
-    /// How many bytes an answer has that says something about a moment later, too. A refusal or a fault may be over; and
-    /// that something is not there is what deletions rest on, so that it has to be said each time again.
-    pub(crate) fn lasting(&self) -> Option<usize> {
+    /// The size of an answer that may serve further equal reads: a success. A refusal or a fault may be over; and a 404 is
+    /// what deletions rest on, so that each one is asked for.
+    pub(crate) fn reusable_bytes(&self) -> Option<usize> {
         let answer = self.answer.as_ref().ok()?;
         answer.status.is_success().then_some(answer.body.len())
     }

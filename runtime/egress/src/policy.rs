@@ -4,12 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_MATCH};
 
 use crate::base_url::Origin;
-use crate::canonical::{self, shown};
-use crate::endpoint::Endpoint;
-use crate::request::{GuestRequest, Method};
+use crate::canonical::{self, PathPattern, shown};
+use crate::effect::Effect;
+use crate::endpoint::{Endpoint, Requirement, Rule};
+use crate::operation::{self, OperationPlace};
+use crate::request::{Body, GuestRequest, Method};
 
 /// Requests of one call, sent and refused ones together.
 pub(crate) const REQUESTS: u32 = 100;
@@ -21,16 +23,16 @@ const BODY_BYTES: usize = 8 << 20;
 pub enum Mode {
     /// Nothing: `describe`.
     None,
-    /// GET and HEAD: `identity`, `get`, `list`.
+    /// What only reads: `identity`, `get`, `list`.
     Read,
-    /// Everything that the rules allow, DELETE so many times: `ensure`, `delete`.
+    /// Everything that the rules allow, deletions so many times: `ensure`, `delete`.
     Write {
-        /// The most DELETEs in one call.
+        /// The most deletions in one call.
         deletes: u32,
     },
 }
 
-/// How things stand when a request is judged.
+/// What is known of a call when its request is judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallState {
     pub(crate) mode: Mode,
@@ -38,7 +40,7 @@ pub(crate) struct CallState {
     pub(crate) leads: bool,
     /// Requests that the call has made before.
     pub(crate) requests: u32,
-    /// DELETEs among them that were permitted.
+    /// Deletions among them that were permitted.
     pub(crate) deletes: u32,
 }
 
@@ -47,6 +49,9 @@ pub(crate) struct CallState {
 pub(crate) struct Permitted {
     endpoint: Arc<Endpoint>,
     rule: String,
+    effect: Effect,
+    /// Where the endpoint has one.
+    operation: Option<String>,
     method: Method,
     /// Path and query, as they go out.
     target: String,
@@ -64,6 +69,16 @@ impl Permitted {
         &self.rule
     }
 
+    /// What it does, as the rule says.
+    pub(crate) fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// What it asks for, where the endpoint has operations: `DescribeInstances`.
+    pub(crate) fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
+    }
+
     pub(crate) fn method(&self) -> Method {
         self.method
     }
@@ -78,6 +93,10 @@ impl Permitted {
 
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.headers
+    }
+
+    pub(crate) fn body(&self) -> &Bytes {
+        &self.body
     }
 
     pub(crate) fn into_headers_and_body(self) -> (HeaderMap, Bytes) {
@@ -115,6 +134,7 @@ pub(crate) enum Code {
     Path,
     Header,
     Query,
+    Operation,
     Budget,
     Writes,
     Ip,
@@ -130,6 +150,7 @@ impl Code {
             Self::Path => "E-EGRESS-PATH",
             Self::Header => "E-EGRESS-HEADER",
             Self::Query => "E-EGRESS-QUERY",
+            Self::Operation => "E-EGRESS-OPERATION",
             Self::Budget => "E-EGRESS-BUDGET",
             Self::Writes => "E-EGRESS-WRITES",
             Self::Ip => "E-EGRESS-IP",
@@ -145,27 +166,63 @@ pub(crate) fn permit(
 ) -> Result<Permitted, Denied> {
     let GuestRequest { endpoint, method, path, query, headers, body } = request;
     let endpoint = named(endpoints, &endpoint)?;
-    may_call_send(state, method)?;
-    let (rule, target) = allowed(endpoint, method, &path, body.is_some())?;
-    let headers = canonical::headers(&headers, &endpoint.headers)
-        .map_err(|because| Denied::new(Code::Header, format!("endpoint {}: {because}", endpoint.name)))?;
-    let query = canonical::query(&query)
-        .and_then(|query| canonical::form(&headers, body.as_deref().unwrap_or_default()).map(|()| query))
-        .map_err(|because| Denied::new(Code::Query, format!("endpoint {}: {because}", endpoint.name)))?;
-    within_budgets(state, method, body.as_deref())?;
-    let target = if query.is_empty() { target } else { format!("{target}?{query}") };
-    let body = body.map_or_else(Bytes::new, Bytes::from);
-    Ok(Permitted { endpoint: endpoint.clone(), rule, method, target, headers, body })
+    // The least that a rule could say of it: what writes by every rule is refused before anything else is read.
+    let rules = endpoint.allow.iter().filter(|it| it.methods.contains(&method));
+    let least = rules.map(|it| it.effect_of(method)).min().unwrap_or(Effect::of(method));
+    may_call_send(state, method, least, None)?;
+    let refused = |code| move |because: String| Denied::new(code, format!("endpoint {}: {because}", endpoint.name));
+    let (matching, target) = allowed(endpoint, method, &path, body.is_some())?;
+    let operation_header = match &endpoint.operation {
+        Some(OperationPlace::Header(name)) => Some(name.as_str()),
+        Some(OperationPlace::Parameter(_)) | None => None,
+    };
+    let mut headers =
+        canonical::headers(&headers, &endpoint.headers, operation_header).map_err(refused(Code::Header))?;
+    let written_query = canonical::query(&query).map_err(refused(Code::Query))?;
+    let mut pairs = query;
+    let body = match body {
+        None => Bytes::new(),
+        Some(Body::Bytes(_)) if endpoint.operation.is_some() => {
+            let because = "a body is a form where the endpoint has an operation; no config can allow another one";
+            return Err(refused(Code::Operation)(because.to_owned()));
+        }
+        Some(Body::Bytes(bytes)) => {
+            canonical::check_bytes(&headers, &bytes).map_err(refused(Code::Query))?;
+            Bytes::from(bytes)
+        }
+        Some(Body::Form(form)) => {
+            let written = canonical::form(&form).map_err(refused(Code::Query))?;
+            if headers.insert(CONTENT_TYPE, HeaderValue::from_static(canonical::FORM)).is_some() {
+                let because = "the header \"content-type\" is the host's to set where the body is a form";
+                return Err(refused(Code::Header)(because.to_owned()));
+            }
+            pairs.extend(form);
+            Bytes::from(written)
+        }
+    };
+    operation::has_fixed(&endpoint.parameters, &pairs).map_err(refused(Code::Operation))?;
+    let operation = match &endpoint.operation {
+        Some(place) => Some(place.of(&pairs, &headers).map_err(refused(Code::Operation))?),
+        None => None,
+    };
+    let judged = judge(endpoint, &matching, method, operation)?;
+    may_call_send(state, method, judged.effect, Some(&judged.rule))?;
+    meets(&judged.requires, &headers).map_err(refused(Code::Header))?;
+    within_budgets(state, judged.effect, &body)?;
+    let operation = operation.map(str::to_owned);
+    let target = if written_query.is_empty() { target } else { format!("{target}?{written_query}") };
+    let Judged { rule, effect, requires: _ } = judged;
+    Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation, method, target, headers, body })
 }
 
 /// Whether this process may write now. Asked again just before a request leaves, which may be a while later.
-pub(crate) fn may_write(leads: bool, method: Method) -> Result<(), Denied> {
-    if leads || !method.writes() {
+pub(crate) fn may_write(leads: bool, effect: Effect) -> Result<(), Denied> {
+    if leads || !effect.writes() {
         return Ok(());
     }
     Err(Denied::new(
         Code::Leader,
-        format!("{method} is a write, and this process no longer leads; the one that holds the Lease does it"),
+        format!("this is a {effect}, and this process no longer leads; the one that holds the Lease does it"),
     ))
 }
 
@@ -183,21 +240,16 @@ fn named<'a>(endpoints: &'a [Arc<Endpoint>], name: &str) -> Result<&'a Arc<Endpo
     })
 }
 
-fn may_call_send(state: CallState, method: Method) -> Result<(), Denied> {
-    match state.mode {
-        Mode::None => {
-            Err(Denied::new(Code::ReadOnly, "this call has no HTTP: `describe` answers without asking the cloud"))
-        }
-        Mode::Read if method.writes() => Err(Denied::new(
-            Code::ReadOnly,
-            format!("{method} is a write, and this call only reads, with GET and HEAD; no config can allow it"),
-        )),
-        Mode::Read | Mode::Write { .. } => may_write(state.leads, method),
-    }
-}
+/// A rule that matches method and path, and where it stands.
+type Matching<'a> = (usize, &'a Rule, &'a PathPattern);
 
-/// The first rule that allows `method` on `path`, and the path as it goes out.
-fn allowed(endpoint: &Endpoint, method: Method, path: &[String], has_body: bool) -> Result<(String, String), Denied> {
+/// The rules that allow `method` on `path`, at least one, and the path as it goes out.
+fn allowed<'a>(
+    endpoint: &'a Endpoint,
+    method: Method,
+    path: &[String],
+    has_body: bool,
+) -> Result<(Vec<Matching<'a>>, String), Denied> {
     let name = &endpoint.name;
     if !endpoint.allow.iter().any(|it| it.methods.contains(&method)) {
         return Err(Denied::new(
@@ -205,46 +257,125 @@ fn allowed(endpoint: &Endpoint, method: Method, path: &[String], has_body: bool)
             format!("endpoint {name} allows {method} nowhere; the operator would have to add it to a rule of `allow`"),
         ));
     }
-    if has_body && !method.writes() {
+    if has_body && !method.has_body() {
         // Servers disagree about where such a request ends.
         return Err(Denied::new(Code::Method, format!("a {method} has no body; no config can allow it")));
     }
     let target = canonical::path(endpoint.base_url.path(), path)
         .map_err(|because| Denied::new(Code::Path, format!("endpoint {name}: the request's path {because}")))?;
-    let found = endpoint
-        .allow
-        .iter()
-        .enumerate()
-        .filter(|(_, rule)| rule.methods.contains(&method))
-        .find_map(|(index, rule)| Some((index, rule.paths.iter().find(|it| it.matches(path))?)));
-    match found {
-        Some((index, pattern)) => Ok((format!("{name}.allow[{index}] {method} {pattern}"), target)),
-        None => {
-            let asked: String = canonical::encode_path(path).chars().take(256).collect();
-            Err(Denied::new(
-                Code::Path,
-                format!(
-                    "endpoint {name} does not allow {method} {asked}; the operator would have to add a rule with \
-                     this method and a path that matches"
-                ),
-            ))
+    let rules = endpoint.allow.iter().enumerate().filter(|(_, rule)| rule.methods.contains(&method));
+    let matching: Vec<_> =
+        rules.filter_map(|(index, rule)| Some((index, rule, rule.paths.iter().find(|it| it.matches(path))?))).collect();
+    if !matching.is_empty() {
+        return Ok((matching, target));
+    }
+    let asked: String = canonical::encode_path(path).chars().take(256).collect();
+    Err(Denied::new(
+        Code::Path,
+        format!(
+            "endpoint {name} does not allow {method} {asked}; the operator would have to add a rule with this method and \
+             a path that matches"
+        ),
+    ))
+}
+
+/// What the rules that match a request say of it.
+struct Judged {
+    /// For the audit line.
+    rule: String,
+    effect: Effect,
+    requires: Vec<Requirement>,
+}
+
+/// Of the rules that match, also by the operation, the most harmful effect counts, and each one's requirements: a wide
+/// rule for reads must not cover what a narrow one calls a deletion.
+fn judge(
+    endpoint: &Endpoint,
+    matching: &[Matching<'_>],
+    method: Method,
+    operation: Option<&str>,
+) -> Result<Judged, Denied> {
+    let name = &endpoint.name;
+    let fits = |rule: &Rule| operation.is_none_or(|it| rule.operations.iter().any(|pattern| pattern.matches(it)));
+    let mut requires = Vec::new();
+    let mut worst: Option<(Effect, String)> = None;
+    for (index, rule, path) in matching.iter().filter(|(_, rule, _)| fits(rule)) {
+        requires.extend(rule.requires.iter().copied());
+        let effect = rule.effect_of(method);
+        if worst.as_ref().is_none_or(|(it, _)| *it < effect) {
+            let pattern = operation.and_then(|it| rule.operations.iter().find(|pattern| pattern.matches(it)));
+            let pattern = pattern.map(|it| format!(" {it}")).unwrap_or_default();
+            worst = Some((effect, format!("{name}.allow[{index}] {method} {path}{pattern}")));
         }
+    }
+    match worst {
+        Some((effect, rule)) => Ok(Judged { rule, effect, requires }),
+        None => Err(Denied::new(
+            Code::Operation,
+            format!(
+                "endpoint {name} does not allow the operation {}; the operator would have to add it to `operations` of a \
+                 rule, with its effect",
+                shown(operation.unwrap_or_default())
+            ),
+        )),
     }
 }
 
-fn within_budgets(state: CallState, method: Method, body: Option<&[u8]>) -> Result<(), Denied> {
+/// Whether a call may send a request that does this, as `rule` says, or whichever rule it is.
+fn may_call_send(state: CallState, method: Method, effect: Effect, rule: Option<&str>) -> Result<(), Denied> {
+    match state.mode {
+        Mode::None => {
+            Err(Denied::new(Code::ReadOnly, "this call has no HTTP: `describe` answers without asking the cloud"))
+        }
+        Mode::Read if effect.writes() => {
+            let what = rule.map_or_else(|| method.to_string(), str::to_owned);
+            let next = match method {
+                Method::Get | Method::Head | Method::Post => {
+                    "if these requests only read, the operator would have to say effect: read in their rule"
+                }
+                Method::Put | Method::Patch | Method::Delete => "no config can allow it",
+            };
+            let because = format!("{what} has the effect {effect} here, and this call only reads; {next}");
+            Err(Denied::new(Code::ReadOnly, because))
+        }
+        Mode::Read | Mode::Write { .. } => may_write(state.leads, effect),
+    }
+}
+
+/// Whether a request has what its rules require. The error is a sentence without its full stop.
+fn meets(requires: &[Requirement], headers: &HeaderMap) -> Result<(), String> {
+    for required in requires {
+        match required {
+            Requirement::IfMatch => {
+                let version = headers.get(IF_MATCH).map(|it| it.as_bytes().trim_ascii()).unwrap_or_default();
+                // A star matches whatever is there.
+                if version.is_empty() || version.contains(&b'*') {
+                    return Err(
+                        "the request needs the header if-match with the version that was read, and no star; the \
+                                operator would have to take if-match out of `requires` of the rule"
+                            .to_owned(),
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn within_budgets(state: CallState, effect: Effect, body: &[u8]) -> Result<(), Denied> {
     let over = |what: String| Err(Denied::new(Code::Budget, format!("{what}; no config can allow it")));
     if state.requests >= REQUESTS {
         return over(format!("one call may make {REQUESTS} requests"));
     }
-    if body.is_some_and(|it| it.len() > BODY_BYTES) {
+    if body.len() > BODY_BYTES {
         return over(format!("a request's body may have {BODY_BYTES} bytes"));
     }
     match state.mode {
-        Mode::Write { deletes } if method == Method::Delete && state.deletes >= deletes => Err(Denied::new(
+        Mode::Write { deletes } if effect == Effect::Delete && state.deletes >= deletes => Err(Denied::new(
             Code::Budget,
             format!(
-                "one call may send {deletes} DELETEs; the operator would have to raise deletesPerEnsure or deletesPerDelete in `provider.limits`"
+                "one call may send {deletes} deletions; the operator would have to raise deletesPerEnsure or \
+                 deletesPerDelete in `provider.limits`"
             ),
         )),
         Mode::None | Mode::Read | Mode::Write { .. } => Ok(()),

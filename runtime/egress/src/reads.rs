@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use http::{HeaderName, HeaderValue};
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::outcome::Outcome;
 use crate::policy::Permitted;
+use crate::request::Method;
 
 /// What the answers that are kept may hold together, at one endpoint.
 const KEPT_BYTES: usize = 4 << 20;
@@ -23,10 +25,13 @@ const KEPT_BYTES: usize = 4 << 20;
 /// What makes two reads equal.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Key {
+    method: Method,
     /// Path and query.
     target: String,
     /// In the order of their names.
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// Of a form that reads.
+    body: Bytes,
     /// Of the credential.
     generation: u64,
 }
@@ -36,7 +41,13 @@ impl Key {
         let headers = permitted.headers().iter().map(|(name, value)| (name.clone(), value.clone()));
         let mut headers: Vec<_> = headers.collect();
         headers.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
-        Self { target: permitted.target().to_owned(), headers, generation }
+        let (method, body) = (permitted.method(), permitted.body().clone());
+        Self { method, target: permitted.target().to_owned(), headers, body, generation }
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.target.len().saturating_add(self.body.len())
     }
 }
 
@@ -136,9 +147,9 @@ impl Reads {
         }
         known.reads.remove(&key);
         known.reads.retain(|_, it| it.serves(now));
-        let kept: usize = known.reads.values().map(Read::bytes).sum();
+        let kept: usize = known.reads.iter().map(|(key, read)| read.bytes(key)).sum();
         let fits = |bytes: usize| kept.saturating_add(bytes) <= KEPT_BYTES;
-        if !self.reuse.is_zero() && answer.lasting().is_some_and(fits) {
+        if !self.reuse.is_zero() && answer.reusable_bytes().is_some_and(|it| fits(it.saturating_add(key.bytes()))) {
             known.reads.insert(key, Read::Answered { answer: answer.clone(), until: now + self.reuse });
         }
     }
@@ -169,10 +180,10 @@ impl Read {
         matches!(self, Self::InFlight { left, .. } if !left.is_marked())
     }
 
-    fn bytes(&self) -> usize {
+    fn bytes(&self, key: &Key) -> usize {
         match self {
             Self::InFlight { .. } => 0,
-            Self::Answered { answer, .. } => answer.lasting().unwrap_or(0),
+            Self::Answered { answer, .. } => answer.reusable_bytes().unwrap_or(0).saturating_add(key.bytes()),
         }
     }
 }
@@ -196,7 +207,7 @@ mod tests {
     use crate::outcome::Answer;
 
     fn key() -> Key {
-        Key { target: "/v2".to_owned(), headers: Vec::new(), generation: 1 }
+        Key { method: Method::Get, target: "/v2".to_owned(), headers: Vec::new(), body: Bytes::new(), generation: 1 }
     }
 
     fn outcome(body: &str) -> Arc<Outcome> {

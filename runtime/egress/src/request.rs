@@ -16,7 +16,28 @@ pub struct GuestRequest {
     /// Header names and values.
     pub headers: Vec<(String, String)>,
     /// The body; GET and HEAD have none.
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Body>,
+}
+
+/// A request's body.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Body {
+    /// As it is.
+    Bytes(Vec<u8>),
+    /// Unescaped names and values, in this order. The host writes them as `application/x-www-form-urlencoded`, and judges
+    /// them as it judges the query.
+    Form(Vec<(String, String)>),
+}
+
+/// A place in a cloud's API, as a guest can name it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Location {
+    /// The endpoint's name.
+    pub endpoint: String,
+    /// Unescaped segments under its base URL.
+    pub path: Vec<String>,
+    /// Unescaped names and values.
+    pub query: Vec<(String, String)>,
 }
 
 /// What a guest gets to see of an answer.
@@ -50,17 +71,17 @@ pub enum SendError {
 /// The methods that a guest can name.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Method {
-    /// Reads.
+    /// `GET`.
     Get,
-    /// Reads without a body.
+    /// `HEAD`.
     Head,
-    /// Writes.
+    /// `POST`.
     Post,
-    /// Writes.
+    /// `PUT`.
     Put,
-    /// Writes.
+    /// `PATCH`.
     Patch,
-    /// Writes, and counts against the deletions of its call.
+    /// `DELETE`.
     Delete,
 }
 
@@ -93,9 +114,9 @@ impl Method {
         }
     }
 
-    /// Whether a request with it may change something in the cloud.
+    /// Whether a request with it can have a body.
     #[must_use]
-    pub fn writes(self) -> bool {
+    pub fn has_body(self) -> bool {
         !matches!(self, Self::Get | Self::Head)
     }
 }

@@ -2,22 +2,16 @@
 
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
-use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Rule};
+use crate::endpoint::{Endpoint, Rule};
 use crate::request::{GuestRequest, Method};
 
 /// The endpoint `api`: GET everywhere, POST and DELETE under `/v2/load_balancers`.
 pub(crate) fn endpoint(base_url: &str) -> Endpoint {
-    let rule =
-        |methods: &[Method], path| Rule { methods: methods.to_vec(), paths: vec![PathPattern::parse(path).unwrap()] };
+    let rule = |methods: &[Method], path| Rule::new(methods, [PathPattern::parse(path).unwrap()]);
     Endpoint {
-        name: "api".to_owned(),
-        base_url: BaseUrl::parse(base_url).unwrap(),
-        credential: None,
         allow: vec![rule(&[Method::Get], "/v2/**"), rule(&[Method::Post, Method::Delete], "/v2/load_balancers/**")],
-        addresses: Addresses::Public,
-        ca_file: None,
         headers: vec!["x-extra".to_owned()],
-        limits: EndpointLimits::default(),
+        ..Endpoint::new("api", BaseUrl::parse(base_url).unwrap())
     }
 }
 

@@ -12,10 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::audit::CallId;
 use crate::credentials::{CredentialKind, CredentialSettings, Credentials};
-use crate::gate::{Gate, GateCall, GateSettings};
+use crate::gate::{Gate, GateCall};
 use crate::metrics::Metrics;
 use crate::policy::Mode;
-use crate::request::{GuestRequest, GuestResponse, Method, SendError};
+use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
+use crate::settings::GateSettings;
 use crate::testing::{endpoint, request};
 use crate::writes::WriteLimits;
 
@@ -94,7 +95,7 @@ fn open(gate: &Gate, mode: Mode) -> GateCall {
 fn post() -> GuestRequest {
     GuestRequest {
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-        body: Some(b"{\"name\":\"a\"}".to_vec()),
+        body: Some(Body::Bytes(b"{\"name\":\"a\"}".to_vec())),
         ..request(Method::Post, &["v2", "load_balancers"])
     }
 }
@@ -172,13 +173,13 @@ async fn after_a_new_credential_writes_wait_until_it_is_approved() {
     gate.approve(gate.version());
     std::fs::write(&file, "new-token").unwrap();
     let mut call = open(&gate, Mode::Write { deletes: 0 });
-    assert!(call.send(post()).await.is_ok(), "its 401 makes the gate look at the file");
+    assert!(call.send(post()).await.is_ok(), "its 401 makes the gate read the file again");
     std::fs::remove_file(&file).unwrap();
     match call.send(post()).await {
         Err(SendError::Unreachable(text)) => assert!(text.contains("account"), "{text}"),
         other => panic!("nothing may be written yet, but {other:?}"),
     }
-    assert!(call.send(request(Method::Get, &["v2"])).await.is_ok(), "reads tell whose it is");
+    assert!(call.send(request(Method::Get, &["v2"])).await.is_ok(), "reads show whose it is");
     gate.approve(gate.version());
     assert!(call.send(post()).await.is_ok());
     assert_eq!(server.requests().iter().filter(|it| it.starts_with("POST")).count(), 2);

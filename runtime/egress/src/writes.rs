@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use cloud_provider::{APPROVAL, Demand};
 use http::StatusCode;
 
+use crate::effect::Effect;
 use crate::policy::{Code, Denied, Permitted};
-use crate::request::Method;
 
 /// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
 const DELETIONS_PER_CHANGE: u32 = 2;
@@ -44,16 +44,16 @@ impl Default for WriteLimits {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Deletion,
-    /// Whatever else writes: nobody knows what a POST, PUT or PATCH makes or changes.
+    /// Whatever else writes: nobody knows what a request makes or changes.
     Creation,
 }
 
-/// What a request does: `None` if it only reads. This is the one place that decides it.
+/// As what a request is counted: `None` if it only reads.
 pub(crate) fn kind_of(permitted: &Permitted) -> Option<Kind> {
-    match permitted.method() {
-        Method::Get | Method::Head => None,
-        Method::Delete => Some(Kind::Deletion),
-        Method::Post | Method::Put | Method::Patch => Some(Kind::Creation),
+    match permitted.effect() {
+        Effect::Read => None,
+        Effect::Write => Some(Kind::Creation),
+        Effect::Delete => Some(Kind::Deletion),
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cloud_provider::Reply;
-use egress::{CallId, Gate, Mode};
+use egress::{CallId, Gate, ListReads, Mode};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::SemaphorePermit;
@@ -164,22 +164,29 @@ impl Calls {
         Permit(self.places.take(function.capability()).await)
     }
 
-    /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store.
+    /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `list` is what the
+    /// earlier pages of the same list have read.
     ///
     /// ProviderEvents count however the call ended.
     pub(crate) async fn run<T: Answer>(
         &self,
         _permit: &Permit<'_>,
         function: Function,
+        list: Option<ListReads>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T, Crash>> {
         let start = Instant::now();
         let id = self.next_id(function);
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
         let meter = Arc::new(Meter::default());
+        let gate = self.gate.open(id.clone(), function.mode(&self.limits));
+        let gate = match list {
+            Some(list) => gate.within(list),
+            None => gate,
+        };
         let state = State::new(
             wasi::context(&log),
-            self.gate.open(id.clone(), function.mode(&self.limits)),
+            gate,
             self.settings.clone(),
             Limiter::new(self.limits.memory),
             log.clone(),

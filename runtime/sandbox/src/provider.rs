@@ -3,6 +3,7 @@
 mod guard;
 mod identity;
 mod instances;
+mod lists;
 mod load;
 mod load_balancers;
 mod loaded;
@@ -51,9 +52,9 @@ impl Provider {
     pub fn cloud(&self) -> Cloud {
         let Loaded { description, provider, instances, load_balancers, .. } = &*self.0;
         let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: self.0.clone() });
-        let instances = instances
-            .clone()
-            .map(|pre| -> Arc<dyn Instances> { Arc::new(instances::Guest { pre, loaded: self.0.clone() }) });
+        let instances = instances.clone().map(|pre| -> Arc<dyn Instances> {
+            Arc::new(instances::Guest { pre, loaded: self.0.clone(), lists: Arc::default() })
+        });
         let load_balancers = load_balancers
             .clone()
             .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: self.0.clone() }) });

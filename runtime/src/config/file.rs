@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egress::{BaseUrl, Method, PathPattern};
+use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, Requirement};
 use ipnet::IpNet;
 use sandbox::Digest;
 use serde::Deserialize;
@@ -116,6 +116,10 @@ pub(super) struct Endpoint {
     pub(super) name: String,
     pub(super) base_url: Text<BaseUrl>,
     pub(super) credential: Option<String>,
+    pub(super) operation: Option<Operation>,
+    /// As text, however it is written: `1.10` stays `1.10`.
+    #[serde(default)]
+    pub(super) parameters: BTreeMap<String, String>,
     pub(super) allow: Vec<Rule>,
     pub(super) addresses: Option<AddressList>,
     pub(super) tls: Option<Tls>,
@@ -129,6 +133,19 @@ pub(super) struct Endpoint {
 pub(super) struct Rule {
     pub(super) methods: Vec<Text<Method>>,
     pub(super) paths: Vec<Text<PathPattern>>,
+    #[serde(default)]
+    pub(super) operations: Vec<Text<OperationPattern>>,
+    pub(super) effect: Option<Text<Effect>>,
+    #[serde(default)]
+    pub(super) requires: Vec<Text<Requirement>>,
+}
+
+/// Where a request says what it does.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) enum Operation {
+    Parameter(String),
+    Header(String),
 }
 
 #[derive(Deserialize)]

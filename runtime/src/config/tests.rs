@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egress::{Addresses, Method};
+use egress::{Addresses, Effect, Method, OperationPattern, OperationPlace, Requirement};
 
 use super::*;
 
@@ -36,6 +36,13 @@ endpoints:
     addresses: [10.0.0.0/8, fd00::/8]
     tls: {{ caFile: /etc/aerostat/ca.crt }}
     headers: [x-project]
+  - name: ec2
+    baseUrl: https://ec2.eu-central-1.amazonaws.com
+    operation: {{ parameter: Action }}
+    parameters: {{ Version: 2016-11-15 }}
+    allow:
+      - {{ methods: [POST], paths: [/], operations: [Describe*], effect: read }}
+      - {{ methods: [POST], paths: [/], operations: [CreateRoute, ReplaceRoute], effect: write, requires: [if-match] }}
 credentials:
   - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9 }} }}
 clusterNetworks: {{ pods: [77.1.0.0/16, 2001:db8:1::/56], nodes: [88.1.2.0/24] }}
@@ -73,7 +80,7 @@ fn the_example_is_read() {
     assert_eq!((limits.deletes_per_ensure, limits.deletes_per_delete), (3, 0));
     assert_eq!(config.provider.writes_annotations, ["kubernetes.digitalocean.com/load-balancer-id"]);
 
-    let [api, private] = config.endpoints.as_slice() else { panic!("two endpoints") };
+    let [api, private, ec2] = config.endpoints.as_slice() else { panic!("three endpoints") };
     assert_eq!((api.name.as_str(), api.credential.as_deref()), ("api", Some("token")));
     assert_eq!(api.base_url.to_string(), "https://api.digitalocean.com");
     assert_eq!(api.allow[1].methods, [Method::Post, Method::Put, Method::Delete]);
@@ -85,6 +92,12 @@ fn the_example_is_read() {
     );
     assert_eq!(private.ca_file, Some(PathBuf::from("/etc/aerostat/ca.crt")));
     assert_eq!(private.limits.requests_per_second, 20.0);
+    assert_eq!(ec2.operation, Some(OperationPlace::Parameter("Action".to_owned())));
+    assert_eq!(ec2.parameters, [("Version".to_owned(), "2016-11-15".to_owned())]);
+    assert_eq!(ec2.allow[0].operations, [OperationPattern::parse("Describe*").unwrap()]);
+    assert_eq!((ec2.allow[0].effect, ec2.allow[1].effect), (Some(Effect::Read), Some(Effect::Write)));
+    assert_eq!((&ec2.allow[0].requires[..], &ec2.allow[1].requires[..]), (&[][..], &[Requirement::IfMatch][..]));
+    assert_eq!((api.allow[0].effect, api.operation.as_ref()), (None, None));
     assert_eq!(config.credentials[0].name, "token");
     assert_eq!(config.cluster_networks.pods, ["77.1.0.0/16".parse().unwrap(), "2001:db8:1::/56".parse().unwrap()]);
     assert_eq!(config.cluster_networks.nodes, ["88.1.2.0/24".parse().unwrap()]);
@@ -159,6 +172,10 @@ fn a_wrong_value_is_named_with_what_to_write() {
     check_refused("addresses: public", "addresses: private", &["private", "public"]);
     check_refused("[10.0.0.0/8, fd00::/8]", "[10.0.0.0/99]", &["10.0.0.0/99"]);
     check_refused("[10.0.0.0/8, fd00::/8]", "[]", &["empty"]);
+    check_refused("effect: read", "effect: reads", &["unknown effect", "one of read, write, delete"]);
+    check_refused("[Describe*]", "['Describe Instances']", &["no pattern for operations", "Describe*"]);
+    check_refused("[if-match]", "[if-none-match]", &["unknown requirement", "write if-match"]);
+    check_refused("operation: { parameter: Action }", "operation: { body: Action }", &["body", "parameter"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
-use egress::{Addresses, BaseUrl, Method, PathPattern};
+use egress::{Addresses, BaseUrl, Effect, Method, OperationPattern, PathPattern, Requirement};
 use ipnet::IpNet;
 use sandbox::Digest;
 use serde::Deserialize;
@@ -113,6 +113,24 @@ impl FromText for Method {
 }
 
 impl FromText for PathPattern {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for OperationPattern {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for Effect {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for Requirement {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)
     }

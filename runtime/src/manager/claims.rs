@@ -185,26 +185,16 @@ fn odd(about: &str, asked: &str, answer: &str) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use egress::{Addresses, BaseUrl, EndpointLimits, Rule};
+    use egress::{BaseUrl, Rule};
 
     use super::*;
 
     fn endpoint(name: &str, allow: &[(Method, &str)]) -> Endpoint {
-        let rule = |(method, path): &(Method, &str)| Rule {
-            methods: vec![*method],
-            paths: vec![PathPattern::parse(path).unwrap()],
-        };
+        let rule = |(method, path): &(Method, &str)| Rule::new([*method], [PathPattern::parse(path).unwrap()]);
         Endpoint {
-            name: name.to_owned(),
-            base_url: BaseUrl::parse("https://api.acme.example").unwrap(),
             credential: Some("token".to_owned()),
             allow: allow.iter().map(rule).collect(),
-            addresses: Addresses::Public,
-            ca_file: None::<PathBuf>,
-            headers: Vec::new(),
-            limits: EndpointLimits::default(),
+            ..Endpoint::new(name, BaseUrl::parse("https://api.acme.example").unwrap())
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Demand, Description};
-use egress::{Addresses, BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings};
+use egress::{BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
@@ -82,16 +82,7 @@ async fn describe() -> Description {
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let requests = egress::Metrics::register(&Registry::new()).unwrap();
-    let api = Endpoint {
-        name: "api".to_owned(),
-        base_url: BaseUrl::parse("https://api.example.com").unwrap(),
-        credential: None,
-        allow: Vec::new(),
-        addresses: Addresses::Public,
-        ca_file: None,
-        headers: Vec::new(),
-        limits: EndpointLimits::default(),
-    };
+    let api = Endpoint::new("api", BaseUrl::parse("https://api.example.com").unwrap());
     let credentials = Credentials::load(Vec::new()).unwrap();
     let settings = GateSettings {
         endpoints: vec![api],

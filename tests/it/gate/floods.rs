@@ -47,7 +47,7 @@ fn http2(answer: Vec<u8>, flood: Vec<u8>) -> Bytes {
 
 async fn lab(server: &Raw, limits: EndpointLimits) -> Lab {
     let folder = Folder::new();
-    let post = Rule { methods: vec![Method::Post], paths: vec![PathPattern::parse("/v2/**").unwrap()] };
+    let post = Rule::new([Method::Post], [PathPattern::parse("/v2/**").unwrap()]);
     let mut api = Endpoint { ca_file: Some(folder.write("ca.pem", server.ca())), ..endpoint(&server.url()) };
     api.allow.push(post);
     api.limits = EndpointLimits { requests_per_second: 10_000.0, reuse: Duration::ZERO, ..limits };

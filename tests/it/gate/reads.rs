@@ -20,7 +20,7 @@ fn reusing(server: &Capture, reuse: Duration) -> Endpoint {
     let mut api = endpoint(&server.url());
     api.limits.reuse = reuse;
     let methods = vec![Method::Post, Method::Put, Method::Patch, Method::Delete];
-    api.allow.push(Rule { methods, paths: vec![PathPattern::parse("/v2/**").unwrap()] });
+    api.allow.push(Rule::new(methods, [PathPattern::parse("/v2/**").unwrap()]));
     api
 }
 

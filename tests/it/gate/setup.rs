@@ -10,8 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cloud_provider::{Demand, Error, Instance, Instances, LoadBalancer, LoadBalancers};
 use egress::{
-    Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Endpoint, EndpointLimits, Gate,
-    GateSettings, Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Endpoint, EndpointLimits, Gate, GateSettings,
+    Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{CallLimits, ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
@@ -124,17 +124,12 @@ impl ConfigMaps for Held {
 
 /// The endpoint `api`, where GET is allowed under `/v2` and HEAD everywhere.
 pub(crate) fn endpoint(base_url: &str) -> Endpoint {
-    let rule = |method, path| Rule { methods: vec![method], paths: vec![PathPattern::parse(path).unwrap()] };
+    let rule = |method, path| Rule::new([method], [PathPattern::parse(path).unwrap()]);
     Endpoint {
-        name: "api".to_owned(),
-        base_url: BaseUrl::parse(base_url).unwrap(),
-        credential: None,
         allow: vec![rule(Method::Get, "/v2/**"), rule(Method::Head, "/**")],
-        addresses: Addresses::Public,
-        ca_file: None,
-        headers: Vec::new(),
         // No test is about these limits unless it says so.
         limits: EndpointLimits { requests_per_second: 10_000.0, reuse: Duration::ZERO, ..EndpointLimits::default() },
+        ..Endpoint::new("api", BaseUrl::parse(base_url).unwrap())
     }
 }
 

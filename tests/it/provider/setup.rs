@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cloud_provider::{Demand, Instance, Instances, LoadBalancers, Reply, Result};
 use egress::{
-    Addresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, Gate, GateSettings,
-    Method, PathPattern, Rule, WriteLimits,
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, Gate, GateSettings, Method,
+    PathPattern, Rule, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
@@ -153,20 +153,15 @@ impl Drop for Token {
 /// Endpoint `api`, where these paths may be read.
 pub(crate) fn endpoint(base_url: &str, allowed: &[&str]) -> Endpoint {
     Endpoint {
-        name: "api".to_owned(),
-        base_url: BaseUrl::parse(base_url).unwrap(),
-        credential: None,
         allow: vec![rule(&[Method::Get], allowed)],
-        addresses: Addresses::Public,
-        ca_file: None,
-        headers: Vec::new(),
         // The clouds of these tests change behind the provider's back from one request to the next.
         limits: EndpointLimits { reuse: Duration::ZERO, ..EndpointLimits::default() },
+        ..Endpoint::new("api", BaseUrl::parse(base_url).unwrap())
     }
 }
 
 fn rule(methods: &[Method], paths: &[&str]) -> Rule {
-    Rule { methods: methods.to_vec(), paths: paths.iter().map(|it| PathPattern::parse(it).unwrap()).collect() }
+    Rule::new(methods, paths.iter().map(|it| PathPattern::parse(it).unwrap()).collect::<Vec<_>>())
 }
 
 /// Loads a module from its file.

@@ -51,7 +51,7 @@ async fn load(server: &Capture) -> Arc<dyn LoadBalancers> {
     let mut guest = Guest::of(std::fs::read(tests::guests::ACME).unwrap());
     let mut api = endpoint("api", server.address());
     let methods = vec![Method::Get, Method::Put, Method::Delete];
-    api.allow = vec![Rule { methods, paths: vec![PathPattern::parse("/balancers/*").unwrap()] }];
+    api.allow = vec![Rule::new(methods, [PathPattern::parse("/balancers/*").unwrap()])];
     // The cloud changes behind the provider's back.
     api.limits.reuse = Duration::ZERO;
     guest.endpoints.push(api);

@@ -232,14 +232,8 @@ pub(crate) fn service(name: &str) -> LoadBalancer {
 
 pub(crate) fn endpoint(name: &str, address: SocketAddr) -> Endpoint {
     Endpoint {
-        name: name.into(),
-        base_url: BaseUrl::parse(&format!("http://{address}")).unwrap(),
-        credential: None,
-        allow: vec![Rule { methods: vec![Method::Get], paths: vec![PathPattern::parse("/**").unwrap()] }],
-        addresses: egress::Addresses::Public,
-        ca_file: None,
-        headers: Vec::new(),
-        limits: egress::EndpointLimits::default(),
+        allow: vec![Rule::new([Method::Get], [PathPattern::parse("/**").unwrap()])],
+        ..Endpoint::new(name, BaseUrl::parse(&format!("http://{address}")).unwrap())
     }
 }
 

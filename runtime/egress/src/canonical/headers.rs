@@ -40,9 +40,14 @@ const FORBIDDEN_HEADERS: [&str; 24] = [
 const FORBIDDEN_HEADER_PREFIXES: [&str; 6] =
     ["proxy-", "sec-", "x-amz-", "x-aws-ec2-metadata-", "x-forwarded-", "x-goog-"];
 
-/// Checks headers against those that guests may set, here and everywhere. Names come back in lower case. The error is
-/// a sentence without its full stop.
-pub(crate) fn headers(given: &[(String, String)], further: &[String]) -> Result<HeaderMap, String> {
+/// Checks headers against those that guests may set, here and everywhere. Names come back in lower case. The header of
+/// an operation may be one that is refused elsewhere for its beginning, such as `x-amz-target`. The error is a sentence
+/// without its full stop.
+pub(crate) fn headers(
+    given: &[(String, String)],
+    further: &[String],
+    operation: Option<&str>,
+) -> Result<HeaderMap, String> {
     if given.len() > PAIRS {
         return Err(format!("there are more than {PAIRS} headers"));
     }
@@ -50,10 +55,12 @@ pub(crate) fn headers(given: &[(String, String)], further: &[String]) -> Result<
     for (name, value) in given {
         let shown = shown(name);
         let lower = name.to_ascii_lowercase();
-        if is_forbidden_header(&lower) {
+        let is_operation = operation.is_some_and(|it| it.eq_ignore_ascii_case(&lower));
+        if is_forbidden_header(&lower) && !is_operation {
             return Err(format!("the header {shown} is the host's to set; no config can allow it"));
         }
-        if !HEADERS.contains(&lower.as_str()) && !further.iter().any(|it| it.eq_ignore_ascii_case(&lower)) {
+        let is_further = is_operation || further.iter().any(|it| it.eq_ignore_ascii_case(&lower));
+        if !HEADERS.contains(&lower.as_str()) && !is_further {
             return Err(format!("the header {shown} is not allowed; the operator would have to name it in `headers`"));
         }
         let name = HeaderName::from_bytes(lower.as_bytes())
@@ -72,6 +79,17 @@ pub(crate) fn headers(given: &[(String, String)], further: &[String]) -> Result<
     Ok(headers)
 }
 
+/// Whether a header, in lower case, cannot say what a request does: guests may set it everywhere, or it is the
+/// credential's or the connection's.
+pub(crate) fn cannot_be_operation(lower: &str) -> bool {
+    const CREDENTIALS: [&str; 4] = ["credential", "security-token", "session", "signature"];
+    HEADERS.contains(&lower)
+        || FORBIDDEN_HEADERS.contains(&lower)
+        || CREDENTIALS.iter().any(|it| lower.contains(it))
+        || ["proxy-", "sec-", "x-aws-ec2-metadata-", "x-forwarded-"].iter().any(|it| lower.starts_with(it))
+        || HeaderName::from_bytes(lower.as_bytes()).is_err()
+}
+
 /// Whether a header, in lower case, is one that no endpoint can open to guests.
 pub(crate) fn is_forbidden_header(lower: &str) -> bool {
     FORBIDDEN_HEADERS.contains(&lower) || FORBIDDEN_HEADER_PREFIXES.iter().any(|it| lower.starts_with(it))
@@ -83,7 +101,8 @@ mod tests {
 
     #[test]
     fn headers_are_those_that_are_allowed() {
-        let header = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())], &["X-Extra".to_owned()]);
+        let header =
+            |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())], &["X-Extra".to_owned()], None);
         for name in ["Accept", "content-type", "If-Match", "x-extra", "X-EXTRA"] {
             assert!(header(name, "a b~").is_ok(), "{name}");
         }
@@ -115,6 +134,20 @@ mod tests {
             assert!(header("accept", value).is_err(), "{value:?}");
         }
         let twice = [("accept".to_owned(), "a".to_owned()), ("Accept".to_owned(), "b".to_owned())];
-        assert!(headers(&twice, &[]).is_err());
+        assert!(headers(&twice, &[], None).is_err());
+    }
+
+    #[test]
+    fn adv_113_only_the_header_of_an_operation_is_opened() {
+        let header = |name: &str, operation| headers(&[(name.to_owned(), "A.B".to_owned())], &[], operation).is_ok();
+        assert!(header("X-Amz-Target", Some("x-amz-target")));
+        assert!(!header("x-amz-target", None));
+        assert!(!header("x-amz-security-token", Some("x-amz-target")));
+        assert!(!cannot_be_operation("x-amz-target") && !cannot_be_operation("x-acs-action"));
+        for name in
+            ["authorization", "host", "x-amz-security-token", "x-forwarded-for", "accept", "content-type", "a b"]
+        {
+            assert!(cannot_be_operation(name), "{name}");
+        }
     }
 }

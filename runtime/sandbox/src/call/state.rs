@@ -1,4 +1,5 @@
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use cloud_provider::{Event, EventKind};
 use egress::GateCall;
@@ -73,10 +74,12 @@ impl http::Host for State {
         answer.map(convert::http::response).map_err(convert::http::error)
     }
 
-    fn throttle(&mut self, _endpoint: String, _milliseconds: u32, _reason: String) {}
+    fn throttle(&mut self, endpoint: String, milliseconds: u32, reason: String) {
+        self.gate.throttle(&endpoint, Duration::from_millis(milliseconds.into()), &reason);
+    }
 
-    fn resolve_url(&mut self, _url: String) -> Option<http::Location> {
-        None
+    fn resolve_url(&mut self, url: String) -> Option<http::Location> {
+        self.gate.resolve_url(&url).map(convert::http::location)
     }
 }
 

@@ -1,4 +1,4 @@
-use egress::{GuestRequest, GuestResponse, Method, SendError};
+use egress::{Body, GuestRequest, GuestResponse, Location, Method, SendError};
 
 use crate::bindings::host::aerostat::cloud::http as wit;
 use crate::bindings::host::aerostat::cloud::types as shared;
@@ -18,18 +18,19 @@ pub(crate) fn request(it: wit::Request) -> GuestRequest {
         query: it.query,
         headers: it.headers,
         body: it.body.map(|it| match it {
-            wit::Body::Bytes(bytes) => bytes,
-            wit::Body::Form(pairs) => form(&pairs),
+            wit::Body::Bytes(bytes) => Body::Bytes(bytes),
+            wit::Body::Form(pairs) => Body::Form(pairs),
         }),
     }
 }
 
-fn form(pairs: &[(String, String)]) -> Vec<u8> {
-    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().into_bytes()
-}
-
 pub(crate) fn response(it: GuestResponse) -> wit::Response {
     wit::Response { status: it.status, headers: it.headers, body: it.body }
+}
+
+pub(crate) fn location(it: Location) -> wit::Location {
+    let Location { endpoint, path, query } = it;
+    wit::Location { endpoint, path, query }
 }
 
 pub(crate) fn error(it: SendError) -> wit::Error {

@@ -4,9 +4,11 @@ use async_trait::async_trait;
 use cloud_provider::{EventList, Instance, Instances, Node, Page, Reply, Result};
 use futures::FutureExt as _;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use wasmtime::Store;
 
 use super::guard::{Stopped, Subject};
+use super::lists::Lists;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
@@ -23,6 +25,7 @@ type Answers = Vec<Result<Option<Instance>>>;
 pub(super) struct Guest {
     pub(super) pre: ProvidesInstancesPre<State>,
     pub(super) loaded: Arc<Loaded>,
+    pub(super) lists: Arc<Lists>,
 }
 
 #[async_trait]
@@ -40,9 +43,10 @@ impl Instances for Guest {
         let description = &self.loaded.description;
         let limit = limit.clamp(1, description.list_page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
+        let list = self.lists.take(cursor.as_deref(), Instant::now());
         let Reply { answer, events } = self
             .loaded
-            .call(Function::List, Subject::Nothing, |store| {
+            .call_page(list.reads.clone(), |store| {
                 async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
             })
             .await;
@@ -50,6 +54,9 @@ impl Instances for Guest {
             convert::instance::page(page, cursor.as_deref(), limit, description)
                 .map_err(|because| self.loaded.unusable(Function::List, &because))
         });
+        if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
+            self.lists.put(list, next);
+        }
         Reply { answer, events }
     }
 }
@@ -107,7 +114,7 @@ impl Guest {
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
         let Reply { answer, events } = self
             .loaded
-            .attempt(Function::Get, subject, |store| {
+            .attempt(Function::Get, subject, None, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_instances().call_get(store, &asked).await

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Description, Error, Event, Reply, Result};
+use egress::ListReads;
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
@@ -35,7 +36,17 @@ impl Loaded {
         subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, events } = self.attempt(function, subject, body).await;
+        let Reply { answer, events } = self.attempt(function, subject, None, body).await;
+        Reply { answer: answer.map_err(|it| it.error), events }
+    }
+
+    /// As [`Loaded::call`], for one page of a list: equal reads are answered by what its earlier pages have read.
+    pub(super) async fn call_page<T: Answer + Texts>(
+        &self,
+        list: ListReads,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T>> {
+        let Reply { answer, events } = self.attempt(Function::List, Subject::Nothing, Some(list), body).await;
         Reply { answer: answer.map_err(|it| it.error), events }
     }
 
@@ -44,13 +55,14 @@ impl Loaded {
         &self,
         function: Function,
         subject: Subject<'_>,
+        list: Option<ListReads>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T, Stopped>> {
         let permit = self.calls.permit(function).await;
         if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
             return Err(Stopped { error, crashed: false }).into();
         }
-        let Reply { answer, events } = self.calls.run(&permit, function, body).await;
+        let Reply { answer, events } = self.calls.run(&permit, function, list, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
         let events = self.about_ours(events);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use cloud_provider::{Demand, Error};
-use egress::{Addresses, BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings};
+use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
 use sandbox::{CallLimits, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use tests::guests;
 
@@ -39,16 +39,8 @@ pub(crate) async fn measure() -> Result<()> {
 
 async fn load() -> Result<Provider> {
     let limits = CallLimits::default();
-    let endpoint = Endpoint {
-        name: "api".to_owned(),
-        base_url: BaseUrl::parse("https://api.digitalocean.com").map_err(anyhow::Error::msg)?,
-        credential: None,
-        allow: Vec::new(),
-        addresses: Addresses::Public,
-        ca_file: None,
-        headers: Vec::new(),
-        limits: EndpointLimits::default(),
-    };
+    let base_url = BaseUrl::parse("https://api.digitalocean.com").map_err(anyhow::Error::msg)?;
+    let endpoint = Endpoint::new("api", base_url);
     let metrics = Metrics::register(&prometheus::Registry::new())?;
     let requests = egress::Metrics::register(&prometheus::Registry::new())?;
     let gate = GateSettings {

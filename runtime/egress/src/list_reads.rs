@@ -1,0 +1,47 @@
+//! The answers that one whole list of machines has seen, however many pages it takes.
+//!
+//! Each page is a call of its own, and a guest keeps nothing between calls: a provider that joins two lists of the cloud
+//! reads the second one again for each page of the first. Here an equal read within one list is answered from memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::outcome::Outcome;
+use crate::reads::Key;
+
+/// What the answers of one list may hold together. Answers that come later are not kept.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// The memory of one list, from its first page to its last. Cloning shares it.
+#[derive(Clone, Default)]
+pub struct ListReads(Arc<Mutex<Known>>);
+
+#[derive(Default)]
+struct Known {
+    /// By the endpoint's number and the read.
+    answers: HashMap<(usize, Key), Arc<Outcome>>,
+    bytes: usize,
+}
+
+impl ListReads {
+    /// What the list was answered before.
+    pub(crate) fn find(&self, endpoint: usize, key: &Key) -> Option<Arc<Outcome>> {
+        self.known().answers.get(&(endpoint, key.clone())).cloned()
+    }
+
+    /// Keeps an answer for the list's further pages, if it is a success and there is room.
+    pub(crate) fn keep(&self, endpoint: usize, key: Key, answer: &Arc<Outcome>) {
+        let mut known = self.known();
+        let Some(bytes) = answer.reusable_bytes().map(|it| it.saturating_add(key.bytes())) else { return };
+        if known.bytes.saturating_add(bytes) <= KEPT_BYTES
+            && known.answers.insert((endpoint, key), answer.clone()).is_none()
+        {
+            known.bytes += bytes;
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // Nothing panics while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

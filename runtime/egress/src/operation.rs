@@ -1,0 +1,237 @@
+//! APIs with one path for everything: where a request says what it does, and which operations a rule means. Pure.
+
+use std::fmt;
+
+use http::HeaderMap;
+
+/// Where a request says what it does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum OperationPlace {
+    /// In this name of the query or of the form: `Action`.
+    Parameter(String),
+    /// In this header: `x-acs-action`.
+    Header(String),
+}
+
+/// Names in which known clouds take an operation. They stand nowhere but in the place that the operator has named: a
+/// cloud that takes it in two places would choose by itself.
+const KNOWN: [&str; 3] = ["action", "xacsaction", "xamztarget"];
+
+impl OperationPlace {
+    /// The operation of a request, by its query and form together and its headers. It stands there exactly once, in one
+    /// place and spelled as the operator wrote it; in another letter case or with other separators it counts as another
+    /// place. The error is a sentence without its full stop.
+    pub(crate) fn of<'a>(&self, pairs: &'a [(String, String)], headers: &'a HeaderMap) -> Result<&'a str, String> {
+        let own = self.name();
+        let is_place = |name: &str| {
+            let plain = plain(name);
+            plain == self::plain(own) || KNOWN.contains(&plain.as_str())
+        };
+        let is_own = |name: &str| match self {
+            Self::Parameter(own) => name == own,
+            Self::Header(own) => name.eq_ignore_ascii_case(own),
+        };
+        let mut values = Vec::new();
+        for (name, value) in pairs.iter().filter(|(name, _)| is_place(name)) {
+            values.push((name.as_str(), value.as_str(), matches!(self, Self::Parameter(_))));
+        }
+        for (name, value) in headers.iter().filter(|(name, _)| is_place(name.as_str())) {
+            values.push((name.as_str(), value.to_str().unwrap_or_default(), matches!(self, Self::Header(_))));
+        }
+        match values[..] {
+            [(name, value, is_there)] if is_there && is_own(name) && !value.is_empty() => Ok(value),
+            [] => Err(format!("the request has no operation; it must stand in {self}")),
+            _ => Err(format!(
+                "the request must say what it does exactly once, in {self}, spelled like this, and in no other place; \
+                 no config can allow it"
+            )),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Parameter(name) | Self::Header(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for OperationPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(name) => write!(f, "the parameter {name}"),
+            Self::Header(name) => write!(f, "the header {name}"),
+        }
+    }
+}
+
+/// Checks that each of the endpoint's fixed parameters stands there exactly once and as the operator wrote it. The error
+/// is a sentence without its full stop.
+pub(crate) fn has_fixed(fixed: &[(String, String)], pairs: &[(String, String)]) -> Result<(), String> {
+    for (name, value) in fixed {
+        let mut found = pairs.iter().filter(|(it, _)| plain(it) == plain(name));
+        match (found.next(), found.next()) {
+            (Some((given, it)), None) if given == name && it == value => {}
+            _ => {
+                return Err(format!(
+                    "each request carries {name}={value} exactly once in its query or form; the operator would have to \
+                     change `parameters`"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A name without what servers may overlook: letter case and separators.
+fn plain(name: &str) -> String {
+    name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// A pattern for operations: `*` stands for any run of characters. Letter case does not count, since clouds differ in it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OperationPattern(String);
+
+impl OperationPattern {
+    /// Reads `Describe*`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write, if it is empty or holds something that no operation holds.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "*._-:/".contains(it);
+        if text.is_empty() || !text.chars().all(is_plain) {
+            return Err(format!(
+                "{text:?} is no pattern for operations; write letters, digits and `. _ - : /`, and `*` for any run of \
+                 characters, as in Describe*"
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Whether the operation is one of those that the pattern stands for.
+    #[must_use]
+    pub fn matches(&self, operation: &str) -> bool {
+        let (pattern, text) = (self.0.to_ascii_lowercase(), operation.to_ascii_lowercase());
+        let mut parts = pattern.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = text.strip_prefix(first) else { return false };
+        let Some(last) = parts.next_back() else { return rest.is_empty() };
+        // The leftmost place is as good as any other: what follows has more room.
+        for part in parts {
+            let Some(at) = rest.find(part) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last)
+    }
+}
+
+impl fmt::Display for OperationPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn operation(place: OperationPlace, pairs: &[(&str, &str)], headers: &[(&str, &str)]) -> Option<String> {
+        let pairs: Vec<_> = pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| {
+                (HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_str(value).unwrap())
+            })
+            .collect();
+        place.of(&pairs, &headers).ok().map(str::to_owned)
+    }
+
+    fn parameter() -> OperationPlace {
+        OperationPlace::Parameter("Action".to_owned())
+    }
+
+    #[test]
+    fn adv_113_an_operation_stands_in_one_place_once() {
+        let describe = ("Action", "DescribeInstances");
+        assert_eq!(operation(parameter(), &[("Version", "1"), describe], &[]).as_deref(), Some("DescribeInstances"));
+        let terminate = "TerminateInstances";
+        for pairs in [
+            &[][..],
+            &[("Action", "")],
+            &[describe, describe],
+            &[describe, ("Action", terminate)],
+            &[describe, ("action", terminate)],
+            &[describe, ("ACTION", terminate)],
+            &[describe, ("Action[]", terminate)],
+            &[describe, (" Action", terminate)],
+            &[describe, ("$Action", terminate)],
+            &[describe, ("x-acs-action", terminate)],
+            &[("action", terminate)],
+        ] {
+            assert_eq!(operation(parameter(), pairs, &[]), None, "{pairs:?}");
+        }
+        for header in ["action", "x-amz-target", "x-acs-action"] {
+            assert_eq!(operation(parameter(), &[describe], &[(header, terminate)]), None, "{header}");
+        }
+    }
+
+    #[test]
+    fn adv_113_an_operation_in_a_header_stands_there_alone() {
+        let place = || OperationPlace::Header("x-acs-action".to_owned());
+        let describe = ("x-acs-action", "DescribeInstances");
+        assert_eq!(operation(place(), &[], &[describe]).as_deref(), Some("DescribeInstances"));
+        assert_eq!(operation(place(), &[], &[]), None);
+        for name in ["Action", "action", "X-Acs-Action", "XAcsAction"] {
+            assert_eq!(operation(place(), &[(name, "DeleteInstance")], &[describe]), None, "{name}");
+            assert_eq!(operation(place(), &[(name, "DeleteInstance")], &[]), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn patterns_stand_for_operations_in_any_letter_case() {
+        for (pattern, operation, expected) in [
+            ("Describe*", "DescribeInstances", true),
+            ("Describe*", "Describe", true),
+            ("Describe*", "describeinstances", true),
+            ("Describe*", "TerminateDescribe", false),
+            ("*Instances", "TerminateInstances", true),
+            ("*Instances", "InstancesX", false),
+            ("Describe*Tables", "DescribeRouteTables", true),
+            ("Describe*Tables", "DescribeTable", false),
+            ("a*a", "a", false),
+            ("a*b*b", "ab", false),
+            ("a*b*b", "abxb", true),
+            ("*", "Anything", true),
+            ("CreateRoute", "CreateRoute", true),
+            ("CreateRoute", "CreateRouteTable", false),
+        ] {
+            assert_eq!(OperationPattern::parse(pattern).unwrap().matches(operation), expected, "{pattern} {operation}");
+        }
+        for wrong in ["", "Describe Instances", "Action=*", "ü*", "a,b", "a\n"] {
+            assert!(OperationPattern::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn adv_113_fixed_parameters_stand_there_exactly_once() {
+        let check = |pairs: &[(&str, &str)]| {
+            let pairs: Vec<_> = pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+            has_fixed(&[("Version".to_owned(), "2015-12-01".to_owned())], &pairs).is_ok()
+        };
+        let own = ("Version", "2015-12-01");
+        assert!(check(&[own]) && check(&[("a", "b"), own]));
+        for pairs in [
+            &[][..],
+            &[("Version", "2012-06-01")],
+            &[own, own],
+            &[own, ("Version", "2012-06-01")],
+            &[own, ("version", "2012-06-01")],
+            &[("version", "2015-12-01")],
+            &[own, ("VERSION ", "x")],
+        ] {
+            assert!(!check(pairs), "{pairs:?}");
+        }
+    }
+}

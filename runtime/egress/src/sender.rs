@@ -1,0 +1,212 @@
+//! Sends what the policy let through: an equal read's answer serves, the endpoint's turn is waited for, the credential is
+//! attached, and a write is counted.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::FutureExt as _;
+
+use crate::address::Networks;
+use crate::audit;
+use crate::budget::{Budget, PAUSE};
+use crate::check;
+use crate::credentials::{Authenticated, Credentials};
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
+use crate::list_reads::ListReads;
+use crate::metrics::Metrics;
+use crate::outcome::{Answer, Failure, Outcome};
+use crate::policy::{self, Denied, Permitted};
+use crate::reads::{Key, Left, Reads};
+use crate::request::Method;
+use crate::resolve::Resolve;
+use crate::response;
+use crate::settings::{Fence, GateSettings};
+use crate::wire::Wire;
+use crate::writes::{self, Kind, Place, WriteLimits, Writes};
+
+/// All endpoints, and what is known of them while the process runs.
+pub(crate) struct Sender {
+    pub(crate) endpoints: Vec<Arc<Endpoint>>,
+    /// In the order of `endpoints`.
+    states: Vec<EndpointState>,
+    pub(crate) credentials: Credentials,
+    pub(crate) fence: Fence,
+    networks: Arc<Mutex<Arc<Networks>>>,
+    pub(crate) metrics: Metrics,
+}
+
+/// What an endpoint has of its own while the process runs.
+struct EndpointState {
+    budget: Arc<Budget>,
+    wire: Wire,
+    reads: Reads,
+    /// Shared by the endpoints with one credential.
+    writes: Arc<Writes>,
+}
+
+impl Sender {
+    pub(crate) fn new(settings: GateSettings, metrics: Metrics, resolver: Arc<dyn Resolve>) -> Result<Self, GateError> {
+        let GateSettings { endpoints, credentials, fence, demands, withheld, route } = settings;
+        check::check(&endpoints, &credentials)?;
+        let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
+        let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
+        let mut writes: HashMap<String, Arc<Writes>> = HashMap::new();
+        let states = endpoints
+            .iter()
+            .map(|endpoint| {
+                let (whose, limits) = match &endpoint.credential {
+                    Some(credential) => (format!("credential {credential}"), credentials.write_limits(credential)),
+                    None => (format!("endpoint {}", endpoint.name), WriteLimits::default()),
+                };
+                let make = || Arc::new(Writes::new(whose.clone(), limits, demands.clone(), withheld.clone()));
+                let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
+                let budget = Arc::new(Budget::new(&endpoint.limits));
+                let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route, budget.clone())?;
+                Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes })
+            })
+            .collect::<Result<_, GateError>>()?;
+        Ok(Self { endpoints, states, credentials, fence, networks, metrics })
+    }
+
+    pub(crate) fn set_networks(&self, networks: Networks) {
+        *self.networks.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(networks);
+    }
+
+    /// Stops an endpoint for a while, an hour at most. Answers for how long; `None` if there is no such endpoint, or it is
+    /// stopped for longer already.
+    pub(crate) fn throttle(&self, endpoint: &str, pause: Duration) -> Option<Duration> {
+        let index = self.endpoints.iter().position(|it| it.name == endpoint)?;
+        let (budget, pause) = (&self.states[index].budget, pause.min(*PAUSE.end()));
+        if pause.is_zero() || budget.paused().is_err_and(|it| it >= pause) {
+            return None;
+        }
+        budget.pause(pause);
+        Some(pause)
+    }
+
+    /// The answer to a request: an equal read's, where there is one. A page of a list finds what earlier pages have read.
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        permitted: Permitted,
+        list: Option<&ListReads>,
+    ) -> (Arc<Outcome>, bool) {
+        let index = self
+            .endpoints
+            .iter()
+            .position(|it| Arc::ptr_eq(it, permitted.endpoint()))
+            .expect("the policy was given these endpoints");
+        let reads = &self.states[index].reads;
+        if permitted.effect().writes() {
+            let _write = reads.write();
+            return (Arc::new(self.send(&self.states[index], permitted, &Left::default()).await), false);
+        }
+        if permitted.method() == Method::Head {
+            return (Arc::new(self.send(&self.states[index], permitted, &Left::default()).await), false);
+        }
+        let key = Key::new(&permitted, self.credentials.generation(&permitted));
+        if let Some(known) = list.and_then(|it| it.find(index, &key)) {
+            return (known, true);
+        }
+        let inner = self.clone();
+        let send = |left| async move { Arc::new(inner.send(&inner.states[index], permitted, &left).await) }.boxed();
+        let (outcome, is_joined) = reads.answer(key.clone(), send).await;
+        if let Some(list) = list {
+            list.keep(index, key, &outcome);
+        }
+        (outcome, is_joined)
+    }
+
+    /// Waits for the endpoint's turn, attaches the credential, and sends.
+    async fn send(&self, own: &EndpointState, permitted: Permitted, left: &Left) -> Outcome {
+        let mut address = None;
+        let answer = self.exchange(own, permitted, left, &mut address).await;
+        if let Ok(answer) = &answer
+            && let Some(pause) = response::pause(answer.status, &answer.headers, SystemTime::now())
+        {
+            own.budget.pause(pause);
+        }
+        Outcome { address, answer }
+    }
+
+    /// Sends; after a 401 it reads the credential again, once, and a read goes out again if the credential has changed.
+    async fn exchange(
+        &self,
+        own: &EndpointState,
+        permitted: Permitted,
+        left: &Left,
+        address: &mut Option<SocketAddr>,
+    ) -> Result<Answer, Failure> {
+        let _turn = own.budget.turn().await.map_err(Failure::Paused)?;
+        left.mark();
+        // The turn may have taken a while, and the Lease may be gone.
+        policy::may_write((self.fence)(), permitted.effect()).map_err(Failure::Denied)?;
+        let writes = permitted.effect().writes();
+        let again = (!writes).then(|| permitted.clone());
+        let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
+        // After the credential was taken: one that came in between has not been approved yet.
+        if writes {
+            self.credentials.check_approval().map_err(Failure::Unreachable)?;
+        }
+        let used = authenticated.used();
+        // The last thing before it leaves: what is refused before takes no place.
+        let kind = writes::kind_of(authenticated.permitted());
+        let place = kind.map(|it| self.place(own, &authenticated, it)).transpose().map_err(Failure::Denied)?;
+        let answer = self.attempt(own, authenticated, address).await;
+        if let Some(place) = place.filter(|_| was_not_carried_out(&answer)) {
+            place.give_back();
+        }
+        let answer = answer?;
+        let Some(used) = used.filter(|_| answer.status == http::StatusCode::UNAUTHORIZED) else { return Ok(answer) };
+        let is_new = self.credentials.refresh(&used, Instant::now()).await;
+        match again {
+            Some(permitted) if is_new => {
+                let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
+                self.attempt(own, authenticated, address).await
+            }
+            Some(_) | None => Ok(answer),
+        }
+    }
+
+    /// Counts a write among those of its credential.
+    fn place<'a>(
+        &self,
+        own: &'a EndpointState,
+        authenticated: &Authenticated,
+        kind: Kind,
+    ) -> Result<Place<'a>, Denied> {
+        let place = own.writes.take(kind, Instant::now());
+        if place.is_err() {
+            let endpoint = authenticated.permitted().endpoint();
+            let credential = endpoint.credential.as_deref().unwrap_or_default();
+            self.metrics.writes_withheld.with_label_values(&[credential, &*endpoint.name, kind.as_str()]).inc();
+        }
+        place
+    }
+
+    async fn attempt(
+        &self,
+        own: &EndpointState,
+        authenticated: Authenticated,
+        address: &mut Option<SocketAddr>,
+    ) -> Result<Answer, Failure> {
+        let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
+        let start = Instant::now();
+        let exchange = own.wire.send(authenticated).await;
+        *address = exchange.address;
+        let status = exchange.result.as_ref().ok().map(|it| it.status);
+        audit::attempted(&self.metrics, &endpoint.name, method, status, start.elapsed());
+        exchange.result
+    }
+}
+
+/// Whether a write has certainly changed nothing: it did not leave, or the cloud has refused it.
+fn was_not_carried_out(answer: &Result<Answer, Failure>) -> bool {
+    match answer {
+        Ok(answer) => writes::was_refused(answer.status),
+        Err(Failure::Denied(_) | Failure::Paused(_) | Failure::Unreachable(_)) => true,
+        Err(Failure::Interrupted(_)) => false,
+    }
+}
