@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, info};
 
 use crate::events::{EventKind, Recorder};
-use crate::inventory::sweep::{CALL, late};
+use crate::inventory::list::{CALL, late};
 use crate::object;
 
 /// The annotation of the Lease that holds the account, as the provider's `identity` gave it.

@@ -5,11 +5,11 @@
 
 mod ahead;
 mod check;
+pub(crate) mod instance_list;
 mod joining;
-pub(crate) mod machines;
+pub(crate) mod list;
+mod list_cache;
 mod page_size;
-pub(crate) mod sweep;
-mod swept;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,10 +32,10 @@ use crate::provider_events::{ProviderEvents, Sample, Strangers};
 
 use self::ahead::Ahead;
 use self::check::refusal;
-use self::machines::{Machines, Match};
+use self::instance_list::{Machines, Match};
+use self::list::{CALL, Sweep, late, sweep};
+use self::list_cache::Swept;
 use self::page_size::PageSize;
-use self::sweep::{CALL, Sweep, late, sweep};
-use self::swept::Swept;
 
 /// From so many nodes on, one list is better than asking about each, if it takes no more calls.
 const MANY: usize = 8;

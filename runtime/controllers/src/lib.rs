@@ -15,11 +15,9 @@
 
 mod account;
 mod budget;
-mod demands;
 mod error;
 mod events;
 mod inventory;
-mod lean;
 mod limits;
 mod liveness;
 mod metrics;
@@ -29,16 +27,18 @@ mod nodes;
 mod object;
 mod provider_events;
 mod queue;
+mod requested_changes;
 pub mod service;
+mod trimmed;
 mod version;
 mod watch;
 mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
-pub use crate::demands::{Demands, LONGEST_WINDOW};
 pub use crate::error::chain;
 pub use crate::events::{EventKind, Recorder, reference};
 pub use crate::inventory::Inventory;
 pub use crate::liveness::{Liveness, STUCK};
 pub use crate::metrics::Metrics;
 pub use crate::nodes::{Confirmed, Nodes};
+pub use crate::requested_changes::{Demands, LONGEST_WINDOW};

@@ -18,13 +18,13 @@ use tracing::warn;
 use crate::error::{self, BackOff, Pause, chain};
 use crate::events::{EventKind, Recorder, reference};
 use crate::inventory::Inventory;
-use crate::lean::Lean;
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
+use crate::trimmed::Lean;
 use crate::worker::{self, Next, Reconcile, random};
 
 use self::plan::Change;

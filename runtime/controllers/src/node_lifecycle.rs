@@ -32,12 +32,12 @@ use crate::budget::Spent;
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
-use crate::inventory::machines::Machines;
-use crate::lean::Lean;
+use crate::inventory::instance_list::Machines;
 use crate::liveness::{Liveness, Pulse};
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
+use crate::trimmed::Lean;
 
 use self::plan::Reason;
 use self::watchlist::Watchlist;

@@ -28,7 +28,7 @@ pub(crate) use self::index::Verdict;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: they come from [`Lean`](crate::lean::Lean).
+/// What no controller reads is left out of the copies: they come from [`Lean`](crate::trimmed::Lean).
 #[derive(Clone)]
 pub struct Nodes {
     store: Store<Node>,

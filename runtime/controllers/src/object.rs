@@ -11,7 +11,7 @@ use kube::core::Status;
 use serde_json::{Map, Value, json, to_value};
 use tracing::debug;
 
-use crate::lean::{Lean, Read};
+use crate::trimmed::{Lean, Read};
 
 /// How long the API server may take for one request.
 pub(crate) const REQUEST: Duration = Duration::from_secs(30);

@@ -9,26 +9,26 @@
 //! Nobody waits for a cloud that is busy: the Service is looked at again later. What the provider asked to keep is on the
 //! Service before it is called again.
 
+mod backends;
 mod burst;
 mod changes;
 mod class;
 mod confirmations;
+mod desired;
 mod error;
-mod hosts;
 mod ingress;
-mod long_wait;
-mod memory;
+mod long_pending;
 mod memos;
+mod orphan;
 mod plan;
 mod removal;
 mod services;
+mod state;
 mod status;
 mod sync;
 #[cfg(test)]
 mod testing;
 mod unknown;
-mod vanished;
-mod wish;
 mod write;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,27 +43,27 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::budget::Spent;
-use crate::demands::Demands;
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{EventKind, Recorder, reference};
 use crate::inventory::Inventory;
-use crate::lean::Lean;
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::provider_events::ProviderEvents;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
+use crate::requested_changes::Demands;
+use crate::trimmed::Lean;
 use crate::watch;
 use crate::worker::{self, Next, Reconcile, random};
 
 use self::changes::{Changes, Noted, Pass};
 use self::confirmations::{Confirmations, Told};
+use self::desired::{Cluster, essence};
 use self::error::Error;
-use self::memory::{Counted, Entry, Memory, News};
 use self::plan::{Plan, is_wanted, plan};
 use self::services::{Services, key};
-use self::wish::{Cluster, essence};
+use self::state::{Counted, Entry, Memory, News};
 
 /// The source of this controller's events.
 pub const COMPONENT: &str = "service-controller";

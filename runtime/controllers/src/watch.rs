@@ -20,8 +20,8 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, info, warn};
 
 use crate::error::BackOff;
-use crate::lean::{Lean, Read};
 use crate::object;
+use crate::trimmed::{Lean, Read};
 use crate::version::Seen;
 use crate::worker::random;
 

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::inventory::joining::FRESH;
-use crate::inventory::sweep::{CALL, late};
+use crate::inventory::list::{CALL, late};
 
 /// Questions that are under way at once: fewer than one provider's calls side by side, so that other controllers have
 /// room.

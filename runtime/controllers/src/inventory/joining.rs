@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use crate::inventory::ahead::Awaited;
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 use crate::inventory::{Inventory, Sight, machine};
 
 /// How old a list or an answer may be that serves a node which joins, if it is younger than the node is known.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::error::chain;
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 use crate::liveness::Pulse;
 use crate::node::{Controller, Options, plan};
 use crate::worker::contained;

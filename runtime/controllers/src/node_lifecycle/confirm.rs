@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::events::{EventKind, reference};
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 use crate::node_lifecycle::Controller;
 use crate::node_lifecycle::plan::{self, Patience, Reason, Sweep};
 use crate::node_lifecycle::watchlist::{Outcome, Taken};

@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::Api;
 
-use crate::lean::Lean;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
+use crate::trimmed::Lean;
 use crate::worker::random;
 
 impl Nodes {

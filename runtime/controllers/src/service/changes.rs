@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::metrics::QueueMetrics;
 use crate::nodes::Nodes;
-use crate::service::hosts::{self, Backend, Change, Hosts};
+use crate::service::backends::{self, Backend, Change, Hosts};
 
 /// How long nodes have to be quiet before a pass.
 const QUIET: Duration = Duration::from_secs(1);
@@ -97,19 +97,19 @@ impl Changes {
 
     /// What a node is to load balancers now.
     pub(super) fn backend(&self, node: &Node) -> Backend {
-        hosts::backend(node, &self.cloud, self.confirms.then(|| self.nodes.evidence(node)))
+        backends::backend(node, &self.cloud, self.confirms.then(|| self.nodes.evidence(node)))
     }
 
     /// Takes note that a node has changed, or what the cloud says of it, or that it is gone.
     pub(super) fn note(&self, name: &str, now: Instant) -> Noted {
         let node = self.nodes.get(name);
-        self.note_eligible(name, node.as_ref().is_some_and(|it| hosts::is_eligible(it)));
+        self.note_eligible(name, node.as_ref().is_some_and(|it| backends::is_eligible(it)));
         let backend = node.map_or(Backend::No, |it| self.backend(&it));
         let noted = self.noted(name, &backend);
         let machine = backend.machine();
         let change = {
             let mut cache = lock(&self.hosts);
-            let change = hosts::change(cache.hosts.get(name), machine.as_ref());
+            let change = backends::change(cache.hosts.get(name), machine.as_ref());
             cache.is_current &= change == Change::Nothing;
             cache.is_pending |= change == Change::Host;
             change

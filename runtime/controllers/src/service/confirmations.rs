@@ -19,9 +19,9 @@ use tracing::{info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::inventory::Inventory;
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 use crate::nodes::{Evidence, Nodes, Record, provider_id};
-use crate::service::hosts::is_eligible;
+use crate::service::backends::is_eligible;
 use crate::worker::contained;
 
 /// How old a list may be that answers for the nodes that were there at the start.

@@ -7,8 +7,8 @@ use cloud_provider::Error as CloudError;
 
 use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, SHOWN, chain};
 use crate::object;
-use crate::service::hosts::{Host, names};
-use crate::service::wish::Invalid;
+use crate::service::backends::{Host, names};
+use crate::service::desired::Invalid;
 
 /// The longest pause between two tries of a deletion, in first pauses: 30 s. Upstream looks at every Service that has to
 /// be cleaned up each 30 s, whatever its back-off.

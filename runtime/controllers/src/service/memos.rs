@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cloud_provider::Error;
 use k8s_openapi::api::core::v1::Service;
 
-use crate::service::memory::Memory;
 use crate::service::services::key;
+use crate::service::state::Memory;
 use crate::service::status;
 
 /// An older Service with the same memo. Two can have it only if somebody has copied the status of one of them.

@@ -3,8 +3,8 @@
 use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::Service;
 
+use crate::service::desired::{Cluster, Invalid, unclaimed, unwanted, wish};
 use crate::service::status::{has_class, is_finalized, is_load_balancer, memo};
-use crate::service::wish::{Cluster, Invalid, unclaimed, unwanted, wish};
 
 /// What is to be done about a Service.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -8,17 +8,17 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use crate::events::{EventKind, reference};
-use crate::inventory::sweep::{CALL, late};
+use crate::inventory::list::{CALL, late};
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
+use crate::service::desired::unclaimed;
 use crate::service::error::Error;
 use crate::service::ingress::usable;
-use crate::service::memory::Then;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
+use crate::service::state::Then;
 use crate::service::status;
 use crate::service::sync::{Step, held};
-use crate::service::wish::unclaimed;
 use crate::service::write::Written;
 use crate::worker::{Next, random};
 

@@ -9,18 +9,18 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::events::EventKind;
-use crate::inventory::sweep::{CALL, late};
+use crate::inventory::list::{CALL, late};
 use crate::limits::too_many_nodes;
 use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
+use crate::service::backends::Hosts;
+use crate::service::desired::essence;
 use crate::service::error::Error;
-use crate::service::hosts::Hosts;
 use crate::service::ingress;
-use crate::service::memory::{Cause, State, Then, Turn, Unwritten};
 use crate::service::memos;
 use crate::service::plan::{Plan, is_wanted, plan};
+use crate::service::state::{Cause, State, Then, Turn, Unwritten};
 use crate::service::status;
-use crate::service::wish::essence;
 use crate::service::write::Written;
 use crate::worker::{Next, random};
 

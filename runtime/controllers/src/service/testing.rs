@@ -6,7 +6,7 @@ use cloud_provider::{Annotation, Description};
 use k8s_openapi::api::core::v1::{Node, Service};
 use serde_json::{Value, json};
 
-use crate::service::wish::Cluster;
+use crate::service::desired::Cluster;
 
 /// An annotation that the provider describes, and writes.
 pub(super) const ID: &str = "example.com/id";

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 use crate::events::EventKind;
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
+use crate::service::desired::essence;
 use crate::service::error::Error;
-use crate::service::memory::{Cause, Then, Unwritten};
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
+use crate::service::state::{Cause, Then, Unwritten};
 use crate::service::status::{self, memo};
-use crate::service::wish::essence;
 use crate::worker::random;
 
 /// What became of a write.

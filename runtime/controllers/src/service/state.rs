@@ -12,15 +12,15 @@ use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::ResourceExt;
 use tokio::time::Instant;
 
-use crate::demands::{Demands, Waiting};
 use crate::events::reference;
+use crate::requested_changes::{Demands, Waiting};
+use crate::service::backends::{Host, have_same_names};
 use crate::service::burst::Burst;
 use crate::service::changes::Pass;
+use crate::service::desired::{asked, essence};
 use crate::service::error::Obstacle;
-use crate::service::hosts::{Host, have_same_names};
-use crate::service::long_wait::LongWait;
+use crate::service::long_pending::LongWait;
 use crate::service::status;
-use crate::service::wish::{asked, essence};
 use crate::version;
 
 pub(super) use self::unwritten::{Then, Unwritten};

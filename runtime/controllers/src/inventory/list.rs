@@ -8,7 +8,7 @@ use cloud_provider::{Error, EventList, Instances, Page, Result};
 use tokio::time::Instant;
 
 use self::content::{Content, Next};
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 
 /// How long the cloud may take for one call. The sandbox's own limit is shorter.
 pub(crate) const CALL: Duration = Duration::from_secs(150);

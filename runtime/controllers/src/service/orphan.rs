@@ -13,14 +13,14 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::budget::Budget;
-use crate::lean::Lean;
 use crate::object;
 use crate::service::Controller;
 use crate::service::error::Error;
-use crate::service::memory::Then;
 use crate::service::memos;
 use crate::service::removal::Deleted;
+use crate::service::state::Then;
 use crate::service::sync::held;
+use crate::trimmed::Lean;
 
 /// Of all load balancers at most so many are deleted because their Services vanished.
 const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::error::{Pause, back_off, pause};
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 
 /// The longest time for which a failed sweep is not tried again, unless the cloud asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);

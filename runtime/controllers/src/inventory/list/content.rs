@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use cloud_provider::{Instance, Page};
 use tokio::time::Instant;
 
-use crate::inventory::machines::Machines;
+use crate::inventory::instance_list::Machines;
 
 /// Machines in one list. A Kubernetes cluster has 5,000 nodes at most by its documentation, and an account that holds
 /// several clusters and much else has tens of thousands.

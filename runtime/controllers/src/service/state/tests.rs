@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::inventory::machine;
-use crate::service::hosts::Hosts;
+use crate::service::backends::Hosts;
+use crate::service::desired::wish;
 use crate::service::testing::{ID, SIZE, cluster, node, service, with_load_balancer};
-use crate::service::wish::wish;
 
 const SECOND: Duration = Duration::from_secs(1);
 
