@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use controllers::{Demands, EventKind, Recorder};
+use controllers::{EventKind, Recorder, RequestedChanges};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -35,17 +35,17 @@ pub(crate) struct Leader {
     leases: Api<Lease>,
     settings: LeaderElection,
     election: Election,
-    tenure: Tenure,
+    leadership: Leadership,
     recorder: Recorder,
     /// Where it is noted that a person has approved more writes.
-    demands: Demands,
+    requested: RequestedChanges,
     status: IntGauge,
     slow_path: IntCounter,
 }
 
 /// What others may know of this process's leadership. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Tenure {
+pub(crate) struct Leadership {
     /// When the last renewal that succeeded was begun; `None` without the Lease.
     renewed: Arc<Mutex<Option<Instant>>>,
     lease_duration: Duration,
@@ -92,7 +92,7 @@ impl Leader {
         settings: LeaderElection,
         host: &str,
         recorder: Recorder,
-        demands: Demands,
+        requested: RequestedChanges,
         metrics: &Metrics,
     ) -> Self {
         let identity = format!("{host}_{}", Uuid::new_v4());
@@ -101,13 +101,13 @@ impl Leader {
         Self {
             leases: Api::namespaced(client, &settings.namespace),
             election: Election::new(identity, settings.lease_duration),
-            tenure: Tenure {
+            leadership: Leadership {
                 renewed: Arc::default(),
                 lease_duration: settings.lease_duration,
                 renew_deadline: settings.renew_deadline,
             },
             recorder,
-            demands,
+            requested,
             status,
             slow_path: metrics.slow_path.with_label_values(&[&settings.name]),
             settings,
@@ -115,8 +115,8 @@ impl Leader {
     }
 
     /// What others may know of this candidate.
-    pub(crate) fn tenure(&self) -> Tenure {
-        self.tenure.clone()
+    pub(crate) fn leadership(&self) -> Leadership {
+        self.leadership.clone()
     }
 
     /// Waits until this process holds the Lease.
@@ -157,7 +157,7 @@ impl Leader {
                 Err(_) => Lost(format!("lease {} could not be renewed for {deadline:?}", self.lock())),
             };
             self.status.set(0);
-            *self.tenure.renewed() = None;
+            *self.leadership.renewed() = None;
             return lost;
         }
     }
@@ -165,7 +165,7 @@ impl Leader {
     /// Gives the Lease back, so that another replica need not wait for it to expire.
     pub(crate) async fn release(mut self) {
         // No write to the cloud may leave any more, whatever becomes of the Lease.
-        *self.tenure.renewed() = None;
+        *self.leadership.renewed() = None;
         self.status.set(0);
         match self.give_back().await {
             Ok(true) => {
@@ -236,9 +236,9 @@ impl Leader {
         // The write has taken the annotation away, and nobody else's can have: it counts once.
         let is_approval = self.election.lease().is_some_and(election::approves_writes);
         self.election.wrote(lease, begin);
-        *self.tenure.renewed() = Some(begin.local);
+        *self.leadership.renewed() = Some(begin.local);
         if is_approval {
-            self.demands.approve(tokio::time::Instant::now());
+            self.requested.approve(tokio::time::Instant::now());
             warn!("{APPROVED}");
             if let Some(about) = self.about() {
                 self.recorder.record(about, EventKind::Normal, "CloudWritesApproved", APPROVED);
@@ -295,7 +295,7 @@ impl Leader {
     }
 }
 
-impl Tenure {
+impl Leadership {
     /// Whether a write to the cloud may leave now: not once the last renewal is older than the renew deadline, because
     /// another replica may be about to lead.
     pub(crate) fn may_write(&self) -> bool {
@@ -342,20 +342,20 @@ mod tests {
 
     #[test]
     fn writes_stop_at_the_renew_deadline() {
-        let tenure = Tenure {
+        let leadership = Leadership {
             renewed: Arc::default(),
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
         };
-        let renewed = |seconds| *tenure.renewed() = Instant::now().checked_sub(Duration::from_secs(seconds));
-        assert!(!tenure.may_write(), "not without the Lease");
-        assert!(!tenure.is_stuck(), "a standby is healthy");
+        let renewed = |seconds| *leadership.renewed() = Instant::now().checked_sub(Duration::from_secs(seconds));
+        assert!(!leadership.may_write(), "not without the Lease");
+        assert!(!leadership.is_stuck(), "a standby is healthy");
         renewed(9);
-        assert!(tenure.may_write());
+        assert!(leadership.may_write());
         renewed(10);
-        assert!(!tenure.may_write());
-        assert!(!tenure.is_stuck());
+        assert!(!leadership.may_write());
+        assert!(!leadership.is_stuck());
         renewed(36);
-        assert!(tenure.is_stuck());
+        assert!(leadership.is_stuck());
     }
 }

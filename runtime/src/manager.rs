@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use cloud_provider::Cloud;
-use controllers::{Account, Demands, EventKind, Inventory, Liveness, Nodes, Recorder, node, node_lifecycle, service};
+use controllers::{
+    Account, EventKind, Inventory, Liveness, Nodes, Recorder, RequestedChanges, node, node_lifecycle, service,
+};
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -48,7 +50,7 @@ struct Process {
     /// `None` without leader election.
     leader: Option<Leader>,
     /// What Services ask for.
-    demands: Demands,
+    requested: RequestedChanges,
     /// What the gate says of writes that are withheld; taken by the task that tells of it.
     withheld: mpsc::UnboundedReceiver<String>,
     /// Each ends with its name, when it should not.
@@ -107,15 +109,15 @@ impl Process {
         // Without them a restart would not help, and another replica may not lack them.
         health.add_to_readiness("permissions", permissions.settled());
 
-        let (mut events, demands) = (JoinSet::new(), Demands::default());
+        let (mut events, requested) = (JoinSet::new(), RequestedChanges::default());
         let leader = settings.leader_election.clone().map(|election| {
             let (recorder, sender) = Recorder::new(unlimited.clone(), "cloud-controller-manager");
             events.spawn(sender);
             let host = uname().nodename().to_string_lossy().into_owned();
-            Leader::new(unlimited.clone(), election, &host, recorder, demands.clone(), &elections)
+            Leader::new(unlimited.clone(), election, &host, recorder, requested.clone(), &elections)
         });
-        if let Some(tenure) = leader.as_ref().map(Leader::tenure) {
-            health.add("leaderElection", move || !tenure.is_stuck());
+        if let Some(leadership) = leader.as_ref().map(Leader::leadership) {
+            health.add("leaderElection", move || !leadership.is_stuck());
         }
         let mut tasks = JoinSet::new();
         if let Some(serving) = &settings.serving {
@@ -125,8 +127,8 @@ impl Process {
             tasks.spawn(async move { match server.run().await {} });
         }
 
-        let tenure = leader.as_ref().map(Leader::tenure);
-        let asked = demands.clone();
+        let leadership = leader.as_ref().map(Leader::leadership);
+        let asked = requested.clone();
         let (tell, withheld) = mpsc::unbounded_channel();
         let (answers, answered) = watch::channel(false);
         let outside = cloud::Outside {
@@ -134,7 +136,7 @@ impl Process {
             route: overrides.route,
             names: overrides.names,
             compiler: overrides.compiler,
-            fence: Arc::new(move || tenure.as_ref().is_none_or(leader::Tenure::may_write)),
+            fence: Arc::new(move || leadership.as_ref().is_none_or(leader::Leadership::may_write)),
             demands: Arc::new(move |window| asked.within(window, Instant::now())),
             // Nobody listens where there is no Lease: the log has it.
             withheld: Arc::new(move |message| drop(tell.send(message.to_owned()))),
@@ -169,7 +171,7 @@ impl Process {
             running,
             metrics,
             leader,
-            demands,
+            requested,
             withheld,
             tasks,
             controllers,
@@ -386,8 +388,9 @@ impl Process {
         };
         let recorder = self.recorder(service::COMPONENT);
         let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
-        let (demands, stopped) = (self.demands.clone(), self.stopped());
-        let run = service::run(client, nodes, inventory, cloud, demands, recorder, metrics, options, liveness, stopped);
+        let (requested, stopped) = (self.requested.clone(), self.stopped());
+        let run =
+            service::run(client, nodes, inventory, cloud, requested, recorder, metrics, options, liveness, stopped);
         self.run(Controller::Service, run);
     }
 

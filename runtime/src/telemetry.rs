@@ -33,7 +33,7 @@ impl Metrics {
         registry.register(Box::new(running.clone()))?;
         registry.register(Box::new(build_info()?))?;
         registry.register(Box::new(process::Process::new()?))?;
-        slis.register(Box::new(process::Beginning(process::Process::new()?)))?;
+        slis.register(Box::new(process::StartTime(process::Process::new()?)))?;
         Ok(Self { running })
     }
 

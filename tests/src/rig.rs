@@ -7,7 +7,7 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{Account, Demands, Inventory, Liveness, Metrics, Nodes, Recorder, node, node_lifecycle, service};
+use controllers::{Account, RequestedChanges, Inventory, Liveness, Metrics, Nodes, Recorder, node, node_lifecycle, service};
 use futures::future::BoxFuture;
 use kube::Client;
 use prometheus::Registry;
@@ -88,7 +88,7 @@ pub struct Rig {
     /// The nodes as the controllers know them.
     pub nodes: Nodes,
     /// What Services ask for, and what a person has approved.
-    pub demands: Demands,
+    pub requested: RequestedChanges,
     running: JoinSet<()>,
     /// The watch of nodes, which never ends, and the sender of events, which ends when nobody can record any more.
     beside: JoinSet<()>,
@@ -148,7 +148,7 @@ impl Rig {
             nodes: nodes.clone(),
             inventory: inventory.map(|it| Arc::new(it.within(account))),
             cloud,
-            demands: Demands::default(),
+            requested: RequestedChanges::default(),
             recorder,
             metrics: Metrics::register(&registry).expect("nothing is registered yet"),
         };
@@ -157,7 +157,7 @@ impl Rig {
         for controller in controllers {
             running.spawn(parts.run(controller, stop.subscribe()));
         }
-        Rig { registry, nodes, demands: parts.demands, running, beside, stop }
+        Rig { registry, nodes, requested: parts.requested, running, beside, stop }
     }
 
     /// Asks the controllers to end.
@@ -181,7 +181,7 @@ struct Parts {
     nodes: Nodes,
     inventory: Option<Arc<Inventory>>,
     cloud: cloud_provider::Cloud,
-    demands: Demands,
+    requested: RequestedChanges,
     recorder: Recorder,
     metrics: Metrics,
 }
@@ -205,9 +205,9 @@ impl Parts {
                 Box::pin(node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown))
             }
             Controller::Service(options) => {
-                let (cloud, demands) = (self.cloud.clone(), self.demands.clone());
+                let (cloud, requested) = (self.cloud.clone(), self.requested.clone());
                 Box::pin(service::run(
-                    client, nodes, inventory, cloud, demands, recorder, metrics, options, liveness, shutdown,
+                    client, nodes, inventory, cloud, requested, recorder, metrics, options, liveness, shutdown,
                 ))
             }
         }

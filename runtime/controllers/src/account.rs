@@ -29,7 +29,7 @@ const WRONG: Duration = Duration::from_secs(10);
 /// How long an error counts, so that not everybody who waits asks for himself.
 const FAILED: Duration = Duration::from_secs(1);
 /// How often another account is told of.
-const TELL: Duration = Duration::from_secs(300);
+const RECORD_PAUSE: Duration = Duration::from_secs(300);
 
 /// The cloud account of the cluster. Clones share what is known of it.
 ///
@@ -43,14 +43,14 @@ pub struct Account {
 
 struct Guard {
     identity: Arc<dyn Identity>,
-    ledger: Option<Ledger>,
+    store: Option<AccountStore>,
     known: Mutex<Known>,
     /// The cluster's account, as far as it is known.
-    told: std::sync::RwLock<Option<Arc<str>>>,
+    known_account: std::sync::RwLock<Option<Arc<str>>>,
 }
 
 /// Where the account is remembered beyond this process, and told of.
-struct Ledger {
+struct AccountStore {
     leases: Api<Lease>,
     lease: ObjectReference,
     recorder: Recorder,
@@ -65,7 +65,7 @@ struct Known {
     /// Whether the account was on that Lease, for as long as nobody has removed it.
     is_written: bool,
     last: Option<Asked>,
-    told: Option<Instant>,
+    known_account: Option<Instant>,
 }
 
 /// What the Lease says.
@@ -94,16 +94,16 @@ impl Account {
     /// another one answers. Without a Lease it is remembered as long as the process lives.
     #[must_use]
     pub fn new(identity: Arc<dyn Identity>, lease: Option<(Client, ObjectReference, Recorder)>) -> Self {
-        let ledger = lease.map(|(client, lease, recorder)| {
+        let store = lease.map(|(client, lease, recorder)| {
             let namespace = lease.namespace.as_deref().unwrap_or_default();
-            Ledger { leases: Api::namespaced(client, namespace), lease, recorder }
+            AccountStore { leases: Api::namespaced(client, namespace), lease, recorder }
         });
         Self {
             guard: Some(Arc::new(Guard {
                 identity,
-                ledger,
+                store,
                 known: Mutex::default(),
-                told: std::sync::RwLock::default(),
+                known_account: std::sync::RwLock::default(),
             })),
         }
     }
@@ -137,9 +137,9 @@ impl Account {
     }
 
     /// The cluster's account, once it has been asked about.
-    pub(crate) fn told(&self) -> Option<Arc<str>> {
-        let told = self.guard.as_ref()?.told.read();
-        told.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    pub(crate) fn known_account(&self) -> Option<Arc<str>> {
+        let known_account = self.guard.as_ref()?.known_account.read();
+        known_account.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 }
 
@@ -147,9 +147,9 @@ impl Guard {
     async fn ask(&self, known: &mut Known) -> Result<()> {
         let asked = tokio::time::timeout(CALL, self.identity.identity()).await.unwrap_or_else(|_| Err(late()));
         let found = asked.map_err(|error| error.during(&checking(known.remembered.as_deref())))?;
-        if let Some(ledger) = &self.ledger {
-            match ledger.read().await {
-                Ok(Some(on_lease)) => known.turn_to(on_lease, found.as_deref()),
+        if let Some(store) = &self.store {
+            match store.read().await {
+                Ok(Some(on_lease)) => known.follow_lease(on_lease, found.as_deref()),
                 // Whoever holds it makes it anew; nothing is forgotten meanwhile.
                 Ok(None) => {}
                 // What is remembered is no less right because the API server does not answer.
@@ -160,8 +160,8 @@ impl Guard {
         let judgement = judge(known.remembered.as_deref(), found.as_deref());
         let account = if judgement == Judgement::First { found.clone() } else { known.remembered.clone() };
         if let Some(account) = account.filter(|_| !known.is_written) {
-            if let Some(ledger) = &self.ledger {
-                ledger.write(&account, known.lease.as_deref()).await?;
+            if let Some(store) = &self.store {
+                store.write(&account, known.lease.as_deref()).await?;
             }
             info!(account, "the cluster's cloud account is remembered from now on");
             known.remembered = Some(account);
@@ -169,21 +169,21 @@ impl Guard {
         }
         if judgement == Judgement::Other {
             let message = self.changed(found.as_deref(), known.remembered.as_deref().unwrap_or_default());
-            if known.told.is_none_or(|it| it.elapsed() >= TELL) {
-                known.told = Some(Instant::now());
-                self.tell(&message, known.lease.clone());
+            if known.known_account.is_none_or(|it| it.elapsed() >= RECORD_PAUSE) {
+                known.known_account = Some(Instant::now());
+                self.record_other_account(&message, known.lease.clone());
             }
             return Err(Error::Denied(message));
         }
-        known.told = None;
-        *self.told.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
+        known.known_account = None;
+        *self.known_account.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
             known.remembered.as_deref().map(Arc::from);
         Ok(())
     }
 
     fn changed(&self, found: Option<&str>, remembered: &str) -> String {
-        let next = match &self.ledger {
-            Some(Ledger { lease, .. }) => format!(
+        let next = match &self.store {
+            Some(AccountStore { lease, .. }) => format!(
                 "remove the annotation {ANNOTATION} from the Lease {}/{}",
                 lease.namespace.as_deref().unwrap_or_default(),
                 lease.name.as_deref().unwrap_or_default(),
@@ -203,16 +203,16 @@ impl Guard {
         )
     }
 
-    fn tell(&self, message: &str, uid: Option<String>) {
+    fn record_other_account(&self, message: &str, uid: Option<String>) {
         error!("{message}");
-        if let Some(Ledger { lease, recorder, .. }) = &self.ledger {
+        if let Some(AccountStore { lease, recorder, .. }) = &self.store {
             let about = ObjectReference { uid: uid.or(lease.uid.clone()), ..lease.clone() };
             recorder.record(about, EventKind::Warning, "CloudAccountChanged", message);
         }
     }
 }
 
-impl Ledger {
+impl AccountStore {
     fn name(&self) -> &str {
         self.lease.name.as_deref().unwrap_or_default()
     }
@@ -246,7 +246,7 @@ impl Ledger {
 
 impl Known {
     /// Takes note of what the Lease says now, when the cloud tells this account.
-    fn turn_to(&mut self, OnLease { uid, account }: OnLease, found: Option<&str>) {
+    fn follow_lease(&mut self, OnLease { uid, account }: OnLease, found: Option<&str>) {
         if self.lease.is_some() && self.lease != uid {
             // A Lease that was made anew knows nothing, or what it was made with. This process has not forgotten.
             self.is_written = account.is_some();

@@ -28,13 +28,13 @@ use crate::events::{EventKind, Recorder, reference};
 use crate::limits::trimmed_node;
 use crate::node::plan;
 use crate::nodes::{Answer, Nodes, Verdict, provider_id};
-use crate::provider_events::{ProviderEvents, Sample, Strangers};
+use crate::provider_events::{ProviderEvents, Sample, UnrelatedEvents};
 
 use self::ahead::Ahead;
 use self::check::refusal;
-use self::instance_list::{Machines, Match};
-use self::list::{CALL, Sweep, late, sweep};
-use self::list_cache::Swept;
+use self::instance_list::{InstanceList, Match};
+use self::list::{CALL, ListResult, late, list_all};
+use self::list_cache::ListCache;
 use self::page_size::PageSize;
 
 /// From so many nodes on, one list is better than asking about each, if it takes no more calls.
@@ -49,7 +49,7 @@ pub struct Inventory {
     nodes: Nodes,
     recorder: Recorder,
     /// Held during a sweep: whoever comes meanwhile waits for its result.
-    swept: tokio::sync::Mutex<Swept>,
+    list_cache: tokio::sync::Mutex<ListCache>,
     /// Few nodes are asked about side by side, however few workers there are.
     ahead: Ahead,
     page_size: PageSize,
@@ -59,12 +59,12 @@ pub struct Inventory {
     /// Our own warnings about nodes. They are remembered apart, so that a provider which says much hides none of them.
     warned: Mutex<ProviderEvents>,
     /// ProviderEvents about machines that are no nodes of this cluster.
-    strangers: Mutex<Strangers>,
+    unrelated: Mutex<UnrelatedEvents>,
 }
 
 /// A sweep, and whether it was made just now.
-struct Sight {
-    machines: Arc<Machines>,
+struct Listed {
+    machines: Arc<InstanceList>,
     new: bool,
 }
 
@@ -79,13 +79,13 @@ impl Inventory {
             account: Account::any(),
             nodes,
             recorder,
-            swept: tokio::sync::Mutex::default(),
+            list_cache: tokio::sync::Mutex::default(),
             ahead: Ahead::default(),
             page_size: PageSize::new(cloud.description.list_page_size),
             doubtful: Mutex::default(),
             events: Mutex::default(),
             warned: Mutex::default(),
-            strangers: Mutex::default(),
+            unrelated: Mutex::default(),
         })
     }
 
@@ -102,7 +102,7 @@ impl Inventory {
 
     /// The cluster's cloud account, once it has been asked about.
     pub(crate) fn account(&self) -> Option<Arc<str>> {
-        self.account.told()
+        self.account.known_account()
     }
 
     /// Another number whenever a credential has changed.
@@ -117,36 +117,36 @@ impl Inventory {
     }
 
     fn contradiction(&self, provider_id: &str) -> Option<String> {
-        Place::of(provider_id).contradiction(&self.account.told()?)
+        Place::of(provider_id).contradiction(&self.account.known_account()?)
     }
 
     /// The machine behind a node that has joined: as a sweep saw it, if there is one and the cloud has not been asked
     /// about the node since, or else asked about alone.
-    pub(crate) async fn standing(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
+    pub(crate) async fn instance_of(&self, node: &Node, list: Option<&InstanceList>) -> Result<Option<Instance>> {
         let machine = self.known(node);
-        if let Some(sweep) = sweep.filter(|it| self.is_newest(node, it))
-            && let Some(instance) = self.look(sweep, &machine)?
+        if let Some(list) = list.filter(|it| self.is_newest(node, it))
+            && let Some(instance) = self.find_in(list, &machine)?
         {
             return Ok(Some(instance));
         }
-        self.get(&machine, node, sweep).await
+        self.get(&machine, node, list).await
     }
 
     /// All machines, as they were at most `age` ago.
-    pub(crate) async fn all(&self, age: Duration) -> Result<Arc<Machines>> {
-        let sight = self.swept(|swept, now| swept.fresh(age, now), std::future::ready(())).await;
-        sight.map(|it| it.machines)
+    pub(crate) async fn all(&self, age: Duration) -> Result<Arc<InstanceList>> {
+        let listed = self.list_unless(|cache, now| cache.fresh(age, now), std::future::ready(())).await;
+        listed.map(|it| it.machines)
     }
 
     /// All machines, as a sweep found them that began at this time or later.
-    pub(crate) async fn since(&self, began: Instant) -> Result<Arc<Machines>> {
-        let sight = self.swept(|swept, _| swept.since(began), std::future::ready(())).await;
-        sight.map(|it| it.machines)
+    pub(crate) async fn since(&self, began: Instant) -> Result<Arc<InstanceList>> {
+        let listed = self.list_unless(|cache, _| cache.since(began), std::future::ready(())).await;
+        listed.map(|it| it.machines)
     }
 
     /// The last sweep, unless one is under way.
-    pub(crate) fn newest(&self) -> Option<Arc<Machines>> {
-        self.swept.try_lock().ok()?.newest()
+    pub(crate) fn newest(&self) -> Option<Arc<InstanceList>> {
+        self.list_cache.try_lock().ok()?.newest()
     }
 
     /// How many calls a sweep is likely to take: as many as the last one, which may have read machines of other clusters
@@ -162,36 +162,36 @@ impl Inventory {
 
     /// Whether a sweep is to tell whether this node has a machine: it has no provider id, and was not found by its name,
     /// or a sweep takes no more than that question would.
-    pub(crate) fn takes_sweep(&self, node: &Node) -> bool {
+    pub(crate) fn takes_list(&self, node: &Node) -> bool {
         provider_id(node).is_none() && (self.pages() <= 1 || self.doubtful().contains(&node.name_any()))
     }
 
     /// Whether a sweep found any machine that stands behind a node of this cluster: if it did not, it may be a look into
     /// another account, or at nothing.
-    pub(crate) fn is_familiar(&self, sweep: &Machines) -> bool {
+    pub(crate) fn is_familiar(&self, list: &InstanceList) -> bool {
         let nodes = self.nodes.store().state();
         nodes.iter().filter(|it| self.covers(it)).any(|node| {
             let (provider_id, name) = (provider_id(node), node.metadata.name.as_deref());
-            provider_id.is_some_and(|it| sweep.knows(it, name.unwrap_or_default()))
+            provider_id.is_some_and(|it| list.knows(it, name.unwrap_or_default()))
         })
     }
 
     /// Whether the cloud has answered no question about this node that began after the sweep.
-    pub(crate) fn is_newest(&self, node: &Node, sweep: &Machines) -> bool {
-        self.nodes.record(node).is_none_or(|it| it.asked <= sweep.began)
+    pub(crate) fn is_newest(&self, node: &Node, list: &InstanceList) -> bool {
+        self.nodes.record(node).is_none_or(|it| it.asked <= list.began)
     }
 
     /// The machine behind a node as a sweep saw it.
-    pub(crate) fn listed(&self, node: &Node, sweep: &Machines) -> Result<Option<Instance>> {
-        self.look(sweep, &machine(node))
+    pub(crate) fn listed(&self, node: &Node, list: &InstanceList) -> Result<Option<Instance>> {
+        self.find_in(list, &machine(node))
     }
 
     /// The machine behind a node, asked about alone now.
     ///
-    /// `Ok(None)`: the cloud is certain that there is none. Without a provider id that takes a complete `sweep` without
+    /// `Ok(None)`: the cloud is certain that there is none. Without a provider id that takes a complete `list` without
     /// it as well.
-    pub(crate) async fn asked(&self, node: &Node, sweep: Option<&Machines>) -> Result<Option<Instance>> {
-        self.get(&self.known(node), node, sweep).await
+    pub(crate) async fn asked(&self, node: &Node, list: Option<&InstanceList>) -> Result<Option<Instance>> {
+        self.get(&self.known(node), node, list).await
     }
 
     /// Asks about one node.
@@ -199,11 +199,11 @@ impl Inventory {
         &self,
         machine: &cloud_provider::Node,
         node: &Node,
-        sweep: Option<&Machines>,
+        list: Option<&InstanceList>,
     ) -> Result<Option<Instance>> {
         let asked = Instant::now();
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
-        self.answered(reply.map_err(|_| late())?, asked, machine, node, sweep)
+        self.answered(reply.map_err(|_| late())?, asked, machine, node, list)
     }
 
     /// What `get` says about one node, asked at `asked`.
@@ -213,18 +213,18 @@ impl Inventory {
         asked: Instant,
         machine: &cloud_provider::Node,
         node: &Node,
-        sweep: Option<&Machines>,
+        list: Option<&InstanceList>,
     ) -> Result<Option<Instance>> {
-        self.tell(reply.events, Some(node));
+        self.record_provider_events(reply.events, Some(node));
         let [answer] = <[_; 1]>::try_from(reply.answer)
             .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;
         if let Err(Error::Crashed { reason, .. }) = &answer {
             self.warn(node, "ProviderCrashed", reason.clone());
         }
         if let (Err(Error::Invalid(why)), Some(provider_id)) = (&answer, &machine.provider_id) {
-            self.nodes.hear(&machine.name, provider_id, Answer::Invalid(why), asked);
+            self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(why), asked);
         }
-        let Some(instance) = answer? else { return self.missing(machine, asked, sweep) };
+        let Some(instance) = answer? else { return self.missing(machine, asked, list) };
         self.doubtful().remove(&machine.name);
         self.checked(machine, instance, asked).map(Some)
     }
@@ -235,7 +235,7 @@ impl Inventory {
         &self,
         machine: &cloud_provider::Node,
         asked: Instant,
-        sweep: Option<&Machines>,
+        list: Option<&InstanceList>,
     ) -> Result<Option<Instance>> {
         if let Some(provider_id) = &machine.provider_id {
             let others = self.nodes.others(provider_id, &machine.name);
@@ -244,15 +244,15 @@ impl Inventory {
                 let others = others.iter().map(String::as_str).collect::<Vec<_>>();
                 return Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))));
             }
-            if sweep.is_some_and(|it| it.incomplete.is_none() && self.is_familiar(it)) {
-                self.nodes.hear(&machine.name, provider_id, Answer::Missing, asked);
+            if list.is_some_and(|it| it.incomplete.is_none() && self.is_familiar(it)) {
+                self.nodes.record_answer(&machine.name, provider_id, Answer::Missing, asked);
             }
             return Ok(None);
         }
         let mut doubtful = self.doubtful();
         doubtful.retain(|it| self.nodes.get(it).is_some());
         doubtful.insert(machine.name.clone());
-        match sweep.map(|it| &it.incomplete) {
+        match list.map(|it| &it.incomplete) {
             Some(None) => Ok(None),
             Some(Some(why)) => Err(Error::Unavailable(format!(
                 "the cloud knows no machine named {}, and its list of machines is incomplete: {why}",
@@ -265,10 +265,10 @@ impl Inventory {
         }
     }
 
-    fn look(&self, sweep: &Machines, machine: &cloud_provider::Node) -> Result<Option<Instance>> {
-        match sweep.find(machine) {
+    fn find_in(&self, list: &InstanceList, machine: &cloud_provider::Node) -> Result<Option<Instance>> {
+        match list.find(machine) {
             Match::Nothing => Ok(None),
-            Match::One(instance) => self.checked(machine, instance.clone(), sweep.began).map(Some),
+            Match::One(instance) => self.checked(machine, instance.clone(), list.began).map(Some),
             Match::Several(one, other) => Err(Error::Invalid(format!(
                 "two machines stand for node {}: {} and {}; rename or remove one of them",
                 machine.name,
@@ -283,7 +283,7 @@ impl Inventory {
         if let Some(refusal) = refusal(&self.description, machine, &instance) {
             let why = format!("the provider's answer is refused: it {refusal}");
             if let Some(provider_id) = &machine.provider_id {
-                self.nodes.hear(&machine.name, provider_id, Answer::Invalid(&why), asked);
+                self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
             }
             return Err(Error::Invalid(why));
         }
@@ -293,7 +293,7 @@ impl Inventory {
         };
         match self.nodes.verdict(provider_id, &machine.name, &instance) {
             Verdict::Its(others) => {
-                self.nodes.hear(&machine.name, provider_id, Answer::Named(&instance), asked);
+                self.nodes.record_answer(&machine.name, provider_id, Answer::Named(&instance), asked);
                 for other in others {
                     self.withhold(
                         &other,
@@ -331,9 +331,9 @@ impl Inventory {
 
     /// A node is not what its provider id says, or nobody can tell: it is left alone, and that is told on it once.
     fn withhold(&self, name: &str, provider_id: &str, asked: Instant, why: &str) {
-        let is_news = self.nodes.hear(name, provider_id, Answer::NotItsOwn(why), asked);
+        let is_new = self.nodes.record_answer(name, provider_id, Answer::NotItsOwn(why), asked);
         // Why a node cannot join is told by who initialises it.
-        let node = self.nodes.get(name).filter(|it| is_news && !plan::is_waiting(it));
+        let node = self.nodes.get(name).filter(|it| is_new && !plan::is_waiting(it));
         if let Some(node) = node {
             let message = format!(
                 "Node {name} is left alone, and is no backend of load balancers: {why}; delete the node that is wrong, or \
@@ -345,24 +345,24 @@ impl Inventory {
     }
 
     /// The last sweep if `serves` takes it, or a new one once `moment` has passed.
-    async fn swept(
+    async fn list_unless(
         &self,
-        serves: impl FnOnce(&Swept, Instant) -> Option<Arc<Machines>>,
+        serves: impl FnOnce(&ListCache, Instant) -> Option<Arc<InstanceList>>,
         moment: impl Future<Output = ()>,
-    ) -> Result<Sight> {
-        let mut swept = self.swept.lock().await;
+    ) -> Result<Listed> {
+        let mut cache = self.list_cache.lock().await;
         let now = Instant::now();
-        if let Some(machines) = serves(&swept, now) {
-            return Ok(Sight { machines, new: false });
+        if let Some(machines) = serves(&cache, now) {
+            return Ok(Listed { machines, new: false });
         }
-        if let Some(error) = swept.refused(now) {
+        if let Some(error) = cache.refused(now) {
             return Err(error);
         }
         moment.await;
         let limit = self.page_size.at(Instant::now());
-        let Sweep { machines, events, limit } = sweep(self.instances.as_ref(), limit).await;
-        let pages = machines.as_ref().ok().filter(|it| it.incomplete.is_none()).map(|it| it.pages);
-        self.page_size.ended(limit, machines.is_ok(), pages, Instant::now());
+        let ListResult { list, events, limit } = list_all(self.instances.as_ref(), limit).await;
+        let pages = list.as_ref().ok().filter(|it| it.incomplete.is_none()).map(|it| it.pages);
+        self.page_size.ended(limit, list.is_ok(), pages, Instant::now());
         if events.dropped() > 0 {
             warn!(
                 dropped = events.dropped(),
@@ -370,33 +370,33 @@ impl Inventory {
                 EventList::MOST
             );
         }
-        self.tell(events.into_vec(), None);
-        let machines = swept.end(machines, Instant::now())?;
+        self.record_provider_events(events.into_vec(), None);
+        let machines = cache.end(list, Instant::now())?;
         debug!(incomplete = machines.incomplete, "all machines were read");
-        Ok(Sight { machines, new: true })
+        Ok(Listed { machines, new: true })
     }
 
     /// Records the events of a provider on the nodes that they are about, and a few of them into log lines if that is no node of
     /// the cluster.
-    fn tell(&self, events: Vec<Event>, asked: Option<&Node>) {
+    fn record_provider_events(&self, events: Vec<Event>, asked: Option<&Node>) {
         for event in events {
             let about = event.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
             let node = about.as_deref().or(asked);
             let Some(node) = node else {
-                self.mention(&event);
+                self.log_unrelated(&event);
                 continue;
             };
-            let mut heard = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-            if heard.is_news(&node.name_any(), &event, Instant::now()) {
+            let mut recorded = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            if recorded.is_new(&node.name_any(), &event, Instant::now()) {
                 self.recorder.record(reference(node), event.kind, &event.reason, &event.message);
             }
         }
     }
 
     /// Logs an event about a machine that is no node of this cluster, unless there were many lately.
-    fn mention(&self, event: &Event) {
-        let sample = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
-        let Sample::Told { left_out } = sample else { return };
+    fn log_unrelated(&self, event: &Event) {
+        let sample = self.unrelated.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
+        let Sample::Logged { left_out } = sample else { return };
         if left_out > 0 {
             info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
         }
@@ -416,7 +416,7 @@ impl Inventory {
     fn warn(&self, node: &Node, reason: &str, message: String) {
         let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        if warned.is_news(&node.name_any(), &event, Instant::now()) {
+        if warned.is_new(&node.name_any(), &event, Instant::now()) {
             self.recorder.record(reference(node), event.kind, reason, &event.message);
         }
     }
@@ -443,7 +443,7 @@ fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
         name: node.name_any(),
         uid: node.metadata.uid.clone(),
         provider_id: provider_id(node).map(str::to_owned),
-        addresses: plan::standing_addresses(node),
+        addresses: plan::current_addresses(node),
         zone: zone.filter(|it| !it.is_empty()).map(str::to_owned),
         region: region.filter(|it| !it.is_empty()).map(str::to_owned),
         labels: labels.collect(),

@@ -41,4 +41,4 @@ pub use crate::inventory::Inventory;
 pub use crate::liveness::{Liveness, STUCK};
 pub use crate::metrics::Metrics;
 pub use crate::nodes::{Confirmed, Nodes};
-pub use crate::requested_changes::{Demands, LONGEST_WINDOW};
+pub use crate::requested_changes::{LONGEST_WINDOW, RequestedChanges};

@@ -82,7 +82,7 @@ pub(crate) fn trimmed_node(mut machine: cloud_provider::Node) -> (cloud_provider
     machine.addresses.truncate(NODE_ADDRESSES);
     machine.labels.truncate(NODE_LABELS);
     let left_out = (addresses - machine.addresses.len(), labels - machine.labels.len());
-    let told = (left_out != (0, 0)).then(|| {
+    let message = (left_out != (0, 0)).then(|| {
         format!(
             "the node has {addresses} addresses and {labels} labels, and a provider is given {NODE_ADDRESSES} addresses of \
              up to {ADDRESS_BYTES} bytes and {NODE_LABELS} labels: {} addresses and {} labels are left out. Look at what \
@@ -90,7 +90,7 @@ pub(crate) fn trimmed_node(mut machine: cloud_provider::Node) -> (cloud_provider
             left_out.0, left_out.1,
         )
     });
-    (machine, told)
+    (machine, message)
 }
 
 fn annotation_bytes(it: &LoadBalancer) -> usize {

@@ -20,13 +20,13 @@ pub struct Metrics {
     /// From a node's creation to the end of its initialisation.
     pub(crate) initial_sync_delay: Histogram,
     /// Load balancers that were asked to send traffic to other nodes.
-    pub(crate) host_updates: IntCounter,
+    pub(crate) backend_updates: IntCounter,
     /// Those of them that failed.
-    pub(crate) host_update_errors: IntCounter,
+    pub(crate) backend_update_errors: IntCounter,
     /// From a change of nodes to the end of its last load balancer's update.
-    pub(crate) host_pass: Histogram,
+    pub(crate) backend_pass: Histogram,
     /// How long one load balancer's update took.
-    pub(crate) host_update: Histogram,
+    pub(crate) backend_update: Histogram,
     /// For how long the load balancer has been pending that has been so longest.
     pub(crate) longest_pending: Gauge,
     /// Load balancers of vanished Services that were not deleted because enough were.
@@ -89,19 +89,19 @@ impl Metrics {
                 "initial_node_sync_delay_seconds",
                 "From a node's creation to the end of its initialisation",
             )?,
-            host_updates: IntCounter::with_opts(service(
+            backend_updates: IntCounter::with_opts(service(
                 "loadbalancer_sync_total",
                 "Load balancers that were asked to send traffic to other nodes",
             ))?,
-            host_update_errors: IntCounter::with_opts(service(
+            backend_update_errors: IntCounter::with_opts(service(
                 "nodesync_error_total",
                 "Load balancers that were asked to send traffic to other nodes, and failed",
             ))?,
-            host_pass: service_latency(
+            backend_pass: service_latency(
                 "nodesync_latency_seconds",
                 "From a change of nodes to the end of its last load balancer's update",
             )?,
-            host_update: service_latency(
+            backend_update: service_latency(
                 "update_loadbalancer_host_latency_seconds",
                 "How long a load balancer took to send traffic to other nodes",
             )?,
@@ -130,10 +130,10 @@ impl Metrics {
         registry.register(Box::new(metrics.retries.clone()))?;
         registry.register(Box::new(metrics.taint_removal_delay.clone()))?;
         registry.register(Box::new(metrics.initial_sync_delay.clone()))?;
-        registry.register(Box::new(metrics.host_updates.clone()))?;
-        registry.register(Box::new(metrics.host_update_errors.clone()))?;
-        registry.register(Box::new(metrics.host_pass.clone()))?;
-        registry.register(Box::new(metrics.host_update.clone()))?;
+        registry.register(Box::new(metrics.backend_updates.clone()))?;
+        registry.register(Box::new(metrics.backend_update_errors.clone()))?;
+        registry.register(Box::new(metrics.backend_pass.clone()))?;
+        registry.register(Box::new(metrics.backend_update.clone()))?;
         registry.register(Box::new(metrics.longest_pending.clone()))?;
         registry.register(Box::new(metrics.load_balancers_withheld.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;

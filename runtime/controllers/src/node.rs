@@ -24,7 +24,7 @@ use crate::nodes::Nodes;
 use crate::object::{self, Part};
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
-use crate::trimmed::Lean;
+use crate::trimmed::Trimmed;
 use crate::worker::{self, Next, Reconcile, random};
 
 use self::plan::Change;
@@ -50,7 +50,7 @@ pub struct Options {
 
 /// What the parts of this controller share.
 struct Controller {
-    api: Api<Lean<Node>>,
+    api: Api<Trimmed<Node>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
     recorder: Recorder,
@@ -82,10 +82,10 @@ pub async fn run(
     let controller = Arc::new(Controller { api: Api::all(client), nodes: nodes.clone(), inventory, recorder, metrics });
 
     // Taken before any worker runs: the first pass is about nodes that were initialised before this process came.
-    let standing = nodes.store().state();
+    let existing = nodes.store().state();
     let mut background = JoinSet::new();
     let pulse = liveness.pulse(options.status_update_frequency);
-    background.spawn(refresh::run(controller.clone(), standing, start, options, pulse));
+    background.spawn(refresh::run(controller.clone(), existing, start, options, pulse));
     let (trying, known) = (queue.clone(), (controller.inventory.clone(), nodes.clone()));
     background.spawn(async move {
         let (inventory, nodes) = known;

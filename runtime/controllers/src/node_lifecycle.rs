@@ -32,12 +32,12 @@ use crate::budget::Spent;
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 use crate::liveness::{Liveness, Pulse};
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
-use crate::trimmed::Lean;
+use crate::trimmed::Trimmed;
 
 use self::plan::Reason;
 use self::watchlist::Watchlist;
@@ -69,7 +69,7 @@ pub struct Options {
 
 /// What the parts of this controller share.
 struct Controller {
-    api: Api<Lean<Node>>,
+    api: Api<Trimmed<Node>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
     recorder: Recorder,
@@ -173,7 +173,7 @@ impl Controller {
             let controller = self.clone();
             rounds.spawn(async move { controller.untaint(tainted).await });
         }
-        let there = self.news();
+        let there = self.newer_list();
         let taken = self.watchlist().take(&not_ready, there.as_ref().map(|it| it.began), Instant::now());
         if !taken.due.is_empty() || !taken.early.is_empty() {
             let controller = self.clone();
@@ -182,12 +182,12 @@ impl Controller {
     }
 
     /// A list that others have asked for since the last pass: it costs nothing to look at nodes by it.
-    fn news(&self) -> Option<Arc<Machines>> {
+    fn newer_list(&self) -> Option<Arc<InstanceList>> {
         let newest = self.inventory.newest()?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = newest.began > *listed;
+        let is_new = newest.began > *listed;
         *listed = newest.began.max(*listed);
-        is_news.then_some(newest)
+        is_new.then_some(newest)
     }
 
     /// Takes the taint of a stopped machine off nodes that are ready.

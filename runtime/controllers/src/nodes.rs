@@ -28,7 +28,7 @@ pub(crate) use self::index::Verdict;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: they come from [`Lean`](crate::trimmed::Lean).
+/// What no controller reads is left out of the copies: they come from [`Trimmed`](crate::trimmed::Lean).
 #[derive(Clone)]
 pub struct Nodes {
     store: Store<Node>,
@@ -175,7 +175,7 @@ impl Nodes {
 
     pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
         let listeners = self.listeners();
-        let tell = |old: Option<&Node>, new: Option<&Node>| listeners.iter().for_each(|it| it(old, new));
+        let notify = |old: Option<&Node>, new: Option<&Node>| listeners.iter().for_each(|it| it(old, new));
         match event {
             Event::Init => writer.apply_watcher_event(&Event::Init),
             Event::InitApply(node) => writer.apply_watcher_event(&Event::InitApply(node)),
@@ -187,10 +187,10 @@ impl Nodes {
                 self.forget_other_instances();
                 let known: HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
                 for node in &after {
-                    tell(known.get(&node.name_any()).map(|it| it.as_ref()), Some(node));
+                    notify(known.get(&node.name_any()).map(|it| it.as_ref()), Some(node));
                 }
                 for node in before.iter().filter(|it| self.get(&it.name_any()).is_none()) {
-                    tell(Some(node), None);
+                    notify(Some(node), None);
                 }
             }
             Event::Apply(node) => {
@@ -200,7 +200,7 @@ impl Nodes {
                 writer.apply_watcher_event(&event);
                 self.doubt_instances(&left);
                 if let Event::Apply(node) = &event {
-                    tell(before.as_deref(), Some(node));
+                    notify(before.as_deref(), Some(node));
                 }
             }
             Event::Delete(node) => {
@@ -210,7 +210,7 @@ impl Nodes {
                 if let Event::Delete(node) = &event {
                     self.forget_instance(&node.name_any());
                     self.doubt_instances(&left);
-                    tell(Some(node), None);
+                    notify(Some(node), None);
                 }
             }
         }
@@ -242,15 +242,15 @@ pub(crate) fn provider_id(node: &Node) -> Option<&str> {
 mod tests {
     use super::*;
 
-    type Heard = Arc<Mutex<Vec<String>>>;
+    type Calls = Arc<Mutex<Vec<String>>>;
 
     /// What a listener hears, as `old > new`, of resourceVersions.
-    fn listener(heard: &Heard) -> impl Fn(Option<&Node>, Option<&Node>) + Send + 'static {
-        let heard = heard.clone();
+    fn listener(calls: &Calls) -> impl Fn(Option<&Node>, Option<&Node>) + Send + 'static {
+        let calls = calls.clone();
         let version = |it: Option<&Node>| it.and_then(Node::resource_version).unwrap_or_else(|| "-".to_owned());
         move |old, new| {
             let name = new.or(old).map(ResourceExt::name_any).unwrap();
-            heard.lock().unwrap().push(format!("{name}: {} > {}", version(old), version(new)));
+            calls.lock().unwrap().push(format!("{name}: {} > {}", version(old), version(new)));
         }
     }
 
@@ -264,17 +264,17 @@ mod tests {
     #[test]
     fn a_listener_hears_what_is_known_and_every_change_once() {
         let (nodes, mut writer) = Nodes::new();
-        let heard = Heard::default();
+        let calls = Calls::default();
         let mut apply = |events: Vec<Event<Node>>| events.into_iter().for_each(|it| nodes.apply(it, &mut writer));
         let list = |listed: Vec<Node>| {
             let listed = listed.into_iter().map(Event::InitApply);
             std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]).collect()
         };
         apply(list(vec![node("a", "1")]));
-        nodes.listen(listener(&heard));
+        nodes.listen(listener(&calls));
         apply(vec![Event::Apply(node("a", "2")), Event::Apply(node("b", "3")), Event::Delete(node("a", "4"))]);
         apply(list(vec![node("c", "6")]));
         let expected = ["a: - > 1", "a: 1 > 2", "b: - > 3", "a: 4 > -", "c: - > 6", "b: 3 > -"];
-        assert_eq!(*heard.lock().unwrap(), expected);
+        assert_eq!(*calls.lock().unwrap(), expected);
     }
 }

@@ -11,7 +11,7 @@ use kube::core::Status;
 use serde_json::{Map, Value, json, to_value};
 use tracing::debug;
 
-use crate::trimmed::{Lean, Read};
+use crate::trimmed::{Read, Trimmed};
 
 /// How long the API server may take for one request.
 pub(crate) const REQUEST: Duration = Duration::from_secs(30);
@@ -94,7 +94,7 @@ pub(crate) enum Part {
 ///
 /// The patch holds what differs, and the resourceVersion of `current`: if the object has changed since, nothing is
 /// written and the error is a conflict.
-pub(crate) async fn update<K>(api: &Api<Lean<K>>, current: &K, desired: &K, part: Part) -> Result<Option<K>, Error>
+pub(crate) async fn update<K>(api: &Api<Trimmed<K>>, current: &K, desired: &K, part: Part) -> Result<Option<K>, Error>
 where
     K: Read,
 {
@@ -106,7 +106,7 @@ where
             Part::Status | Part::StatusAndMetadata => api.patch_status(&name, &params, &patch).await,
         }
     });
-    answer.await.map(|Lean(written)| Some(written))
+    answer.await.map(|Trimmed(written)| Some(written))
 }
 
 /// Makes an object what `plan` makes of it. If others change it meanwhile, `plan` is asked again about the object as
@@ -114,7 +114,7 @@ where
 ///
 /// `jitter` is a number between 0 and 1, another one each time.
 pub(crate) async fn update_latest<K, E>(
-    api: &Api<Lean<K>>,
+    api: &Api<Trimmed<K>>,
     mut object: Arc<K>,
     part: Part,
     mut plan: impl FnMut(&K) -> Result<K, E>,

@@ -87,7 +87,7 @@ impl Queue {
     pub(crate) fn add_after(&mut self, key: &str, delay: Duration, now: Instant) {
         let at = now + delay;
         match self.due.get(key) {
-            Some(&standing) if standing <= at => return,
+            Some(&existing) if existing <= at => return,
             Some(_) => self.cancel(key),
             None => {}
         }

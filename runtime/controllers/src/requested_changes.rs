@@ -14,7 +14,7 @@ const STEP: Duration = Duration::from_secs(1);
 
 /// What Kubernetes asks to have changed in the cloud. Clones share the counts.
 #[derive(Clone, Default)]
-pub struct Demands(Arc<Mutex<Counts>>);
+pub struct RequestedChanges(Arc<Mutex<Counts>>);
 
 #[derive(Default)]
 struct Counts {
@@ -26,9 +26,9 @@ struct Counts {
 }
 
 /// A Service that waits for its first load balancer, until this is dropped.
-pub(crate) struct Waiting(Demands);
+pub(crate) struct Waiting(RequestedChanges);
 
-impl Demands {
+impl RequestedChanges {
     /// What was asked for in the `window` that ends now. The window is at most [`LONGEST_WINDOW`].
     #[must_use]
     pub fn within(&self, window: Duration, now: Instant) -> Demand {
@@ -111,36 +111,36 @@ mod tests {
 
     #[test]
     fn changes_count_for_one_window() {
-        let (demands, start) = (Demands::default(), Instant::now());
+        let (requested, start) = (RequestedChanges::default(), Instant::now());
         for second in 0..700 {
-            demands.add_change(start + second * SECOND);
-            demands.add_change(start + second * SECOND + SECOND / 2);
+            requested.add_change(start + second * SECOND);
+            requested.add_change(start + second * SECOND + SECOND / 2);
         }
         let now = start + 699 * SECOND;
-        assert_eq!(demands.within(WINDOW, now).changes, 1200);
-        assert_eq!(demands.within(10 * SECOND, now).changes, 20);
-        assert_eq!(demands.within(WINDOW, now + WINDOW).changes, 0);
+        assert_eq!(requested.within(WINDOW, now).changes, 1200);
+        assert_eq!(requested.within(10 * SECOND, now).changes, 20);
+        assert_eq!(requested.within(WINDOW, now + WINDOW).changes, 0);
         let far = start + 2 * LONGEST_WINDOW;
-        demands.add_change(far);
-        assert_eq!(demands.counts().changes.0.len(), 1, "what is too old is not kept");
+        requested.add_change(far);
+        assert_eq!(requested.counts().changes.0.len(), 1, "what is too old is not kept");
     }
 
     #[test]
     fn a_service_waits_until_its_guard_is_dropped() {
-        let (demands, now) = (Demands::default(), Instant::now());
-        let waiting = [demands.wait(), demands.wait()];
-        assert_eq!(demands.within(WINDOW, now).waiting, 2);
+        let (requested, now) = (RequestedChanges::default(), Instant::now());
+        let waiting = [requested.wait(), requested.wait()];
+        assert_eq!(requested.within(WINDOW, now).waiting, 2);
         drop(waiting);
-        assert_eq!(demands.within(WINDOW, now), Demand::default());
+        assert_eq!(requested.within(WINDOW, now), Demand::default());
     }
 
     #[test]
     fn an_approval_lasts_one_window() {
-        let (demands, now) = (Demands::default(), Instant::now());
-        assert!(!demands.within(WINDOW, now).is_approved);
-        demands.approve(now);
-        assert!(demands.within(WINDOW, now + WINDOW - SECOND).is_approved);
-        assert!(!demands.within(WINDOW, now + WINDOW).is_approved);
-        assert_eq!(demands.approvals(), 1);
+        let (requested, now) = (RequestedChanges::default(), Instant::now());
+        assert!(!requested.within(WINDOW, now).is_approved);
+        requested.approve(now);
+        assert!(requested.within(WINDOW, now + WINDOW - SECOND).is_approved);
+        assert!(!requested.within(WINDOW, now + WINDOW).is_approved);
+        assert_eq!(requested.approvals(), 1);
     }
 }

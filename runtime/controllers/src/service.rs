@@ -52,18 +52,18 @@ use crate::nodes::Nodes;
 use crate::provider_events::ProviderEvents;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
-use crate::requested_changes::Demands;
-use crate::trimmed::Lean;
+use crate::requested_changes::RequestedChanges;
+use crate::trimmed::Trimmed;
 use crate::watch;
 use crate::worker::{self, Next, Reconcile, random};
 
 use self::changes::{Changes, Noted, Pass};
-use self::confirmations::{Confirmations, Told};
-use self::desired::{Cluster, essence};
+use self::confirmations::{Blocked, Confirmations};
+use self::desired::{Cluster, compared_fields};
 use self::error::Error;
 use self::plan::{Plan, is_wanted, plan};
 use self::services::{Services, key};
-use self::state::{Counted, Entry, Memory, News};
+use self::state::{Counted, EventEffect, ServiceState, ServiceStates};
 
 /// The source of this controller's events.
 pub const COMPONENT: &str = "service-controller";
@@ -95,14 +95,14 @@ struct Controller {
     cluster: Cluster,
     load_balancers: Arc<dyn LoadBalancers>,
     identity: Arc<dyn Identity>,
-    demands: Demands,
+    requested: RequestedChanges,
     recorder: Recorder,
     metrics: Metrics,
     services: Services,
     nodes: Nodes,
     changes: Changes,
     confirmations: Confirmations,
-    memory: Mutex<Memory>,
+    states: Mutex<ServiceStates>,
     /// The deletions for Services that vanished.
     vanished: Mutex<Spent>,
     events: Mutex<ProviderEvents>,
@@ -114,7 +114,7 @@ struct Controller {
 /// the cloud has no load balancers.
 ///
 /// `inventory` is what other controllers ask about instances too; `None` if the cloud cannot be asked. What Services ask
-/// for is counted in `demands`. `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are
+/// for is counted in `requested`. `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are
 /// watched here. `liveness` tells whether it gets anywhere.
 #[expect(
     clippy::too_many_arguments,
@@ -125,7 +125,7 @@ pub async fn run(
     nodes: Nodes,
     inventory: Option<Arc<Inventory>>,
     cloud: Cloud,
-    demands: Demands,
+    requested: RequestedChanges,
     recorder: Recorder,
     metrics: Metrics,
     options: Options,
@@ -139,7 +139,7 @@ pub async fn run(
     let (description, confirms) = (cloud.description.clone(), confirmations.are_possible());
     let changes = Changes::new(nodes.clone(), description, confirms, metrics.queue(NODES));
     let counted = Counted {
-        demands: demands.clone(),
+        requested: requested.clone(),
         provider_writes: cloud.description.writes_annotations.clone().into(),
         node_changes: changes.node_changes(),
     };
@@ -148,14 +148,14 @@ pub async fn run(
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
         identity: cloud.identity,
-        demands,
+        requested,
         recorder,
         changes,
         nodes: nodes.clone(),
         confirmations,
         metrics,
         services: services.clone(),
-        memory: Mutex::new(Memory::new(counted)),
+        states: Mutex::new(ServiceStates::new(counted)),
         vanished: Mutex::default(),
         events: Mutex::default(),
         queue: queue.clone(),
@@ -164,7 +164,8 @@ pub async fn run(
     let mut background = JoinSet::new();
     let watching = controller.clone();
     background.spawn(async move {
-        let apply = |event| watching.services.apply(event, &mut writer, |key, service| watching.heard(key, service));
+        let apply =
+            |event| watching.services.apply(event, &mut writer, |key, service| watching.on_service_event(key, service));
         match watch::follow(Api::all(client), "Services", "the API server", watch::LASTS, apply).await {}
     });
     let mut shutdown = std::pin::pin!(shutdown);
@@ -175,19 +176,19 @@ pub async fn run(
     let listening = Arc::downgrade(&controller);
     nodes.listen(move |before, node| {
         if let (Some(controller), Some(node)) = (listening.upgrade(), node.or(before)) {
-            controller.noticed(&node.name_any());
+            controller.on_node_change(&node.name_any());
         }
     });
     let listening = Arc::downgrade(&controller);
     nodes.listen_for_evidence(move |node| {
         if let Some(controller) = listening.upgrade() {
-            controller.noticed(node);
+            controller.on_node_change(node);
         }
     });
     let confirming = controller.clone();
     background.spawn(async move {
         let release = |key: &str| confirming.queue.add(key);
-        match confirming.confirmations.run(release, |told| confirming.tell_who_waits(&told)).await {}
+        match confirming.confirmations.run(release, |blocked| confirming.record_blocked(&blocked)).await {}
     });
     let passing = controller.clone();
     background.spawn(async move {
@@ -200,9 +201,9 @@ pub async fn run(
     background.spawn(async move {
         loop {
             tokio::time::sleep(CREDENTIALS).await;
-            let allowed = allowing.memory().allowed(allowing.rights());
+            let allowed = allowing.states().allowed(allowing.rights());
             allowed.iter().for_each(|it| allowing.queue.add(it));
-            allowing.tell_of_long_waits(Instant::now());
+            allowing.record_long_pending(Instant::now());
         }
     });
     worker::run(controller, queue, options.syncs, background, &liveness, shutdown).await;
@@ -210,50 +211,50 @@ pub async fn run(
 
 impl Controller {
     /// Takes note of what the watch says about a Service.
-    fn heard(&self, key: &str, service: Option<&Service>) {
-        let mut memory = self.memory();
+    fn on_service_event(&self, key: &str, service: Option<&Service>) {
+        let mut states = self.states();
         let Some(service) = service else {
             // Only whoever works on a key forgets what may have a load balancer.
-            if let Some(news) = memory.get(key).map(|it| it.vanished()) {
-                self.follow_news(key, news);
+            if let Some(effect) = states.get(key).map(|it| it.vanished()) {
+                self.apply_effect(key, effect);
             }
             return;
         };
-        let may_stand = memory.get(key).is_some_and(|it| it.may_stand);
-        let plan = plan(service, may_stand, &self.cluster);
-        let Some(entry) = memory.get(key) else {
+        let may_exist = states.get(key).is_some_and(|it| it.may_exist);
+        let plan = plan(service, may_exist, &self.cluster);
+        let Some(state) = states.get(key) else {
             if plan != Ok(Plan::Ignore) {
                 self.queue.add(key);
             }
             return;
         };
         if is_wanted(service) {
-            self.tell_of_unknown_annotations(entry, service);
+            self.record_unknown_annotations(state, service);
         }
-        let news = match &plan {
-            Ok(Plan::Ensure(wish)) => entry.news(service, Some(&essence(wish.clone())), false),
-            Ok(Plan::Delete(_)) => entry.news(service, None, true),
-            Ok(Plan::Ignore | Plan::Forget) => entry.news(service, None, false),
-            Err(_) => News::Different,
+        let effect = match &plan {
+            Ok(Plan::Ensure(desired)) => state.effect(service, Some(&compared_fields(desired.clone())), false),
+            Ok(Plan::Delete(_)) => state.effect(service, None, true),
+            Ok(Plan::Ignore | Plan::Forget) => state.effect(service, None, false),
+            Err(_) => EventEffect::Add,
         };
-        match news {
-            News::Over => memory.forget(key),
-            news => self.follow_news(key, news),
+        match effect {
+            EventEffect::Forget => states.forget(key),
+            effect => self.apply_effect(key, effect),
         }
     }
 
     /// Puts a Service into the queue, if there is something to do.
-    fn follow_news(&self, key: &str, news: News) {
-        match news {
-            News::None | News::Over => {}
-            News::Same => self.queue.add_if_idle(key),
-            News::Different => self.queue.add(key),
-            News::Unwanted => self.queue.add_despite_pause(key),
+    fn apply_effect(&self, key: &str, effect: EventEffect) {
+        match effect {
+            EventEffect::None | EventEffect::Forget => {}
+            EventEffect::AddIfIdle => self.queue.add_if_idle(key),
+            EventEffect::Add => self.queue.add(key),
+            EventEffect::AddDespitePause => self.queue.add_despite_pause(key),
         }
     }
 
     /// A node has changed, or what the cloud says of it.
-    fn noticed(&self, name: &str) {
+    fn on_node_change(&self, name: &str) {
         let Noted { unknown, left_out } = self.changes.note(name, Instant::now());
         if unknown || !self.confirmations.are_complete() {
             self.confirmations.wake();
@@ -266,25 +267,25 @@ impl Controller {
 
     /// Tells Services what the cloud has been busy with for long. That is no failure, and so no warning: clouds take
     /// their time, and whoever is alarmed by warnings could do nothing about it.
-    fn tell_of_long_waits(&self, now: Instant) {
-        let (told, longest) = self.memory().long_waits(now);
+    fn record_long_pending(&self, now: Instant) {
+        let (blocked, longest) = self.states().long_pending(now);
         self.metrics.longest_pending.set(longest.as_secs_f64());
-        for (about, message) in told {
+        for (about, message) in blocked {
             self.recorder.record(about, EventKind::Normal, "LoadBalancerPending", &message);
         }
     }
 
     /// Tells a Service which of its annotations nobody knows, once for each set of them.
-    fn tell_of_unknown_annotations(&self, entry: &mut Entry, service: &Service) {
+    fn record_unknown_annotations(&self, state: &mut ServiceState, service: &Service) {
         let unknown = unknown::annotations(service, &self.cluster.description);
-        if entry.are_news(&unknown) {
+        if state.are_new(&unknown) {
             let message = unknown::message(&unknown, &self.cluster.description);
             self.recorder.record(reference(service), EventKind::Warning, "UnknownAnnotation", &message);
         }
     }
 
     /// Tells Services why nothing is done about their load balancers.
-    fn tell_who_waits(&self, Told { services, why }: &Told) {
+    fn record_blocked(&self, Blocked { services, why }: &Blocked) {
         let message = format!(
             "Error syncing load balancer: the cloud has not said yet which nodes exist, and until it has, load balancers \
              stay as they are: {why}"
@@ -296,14 +297,14 @@ impl Controller {
 
     /// Goes through all Services once other nodes take traffic.
     fn pass(&self) {
-        let (began, hosts) = (Instant::now(), self.changes.hosts());
-        let pass = Pass::begin(self.metrics.host_pass.clone());
+        let (began, backends) = (Instant::now(), self.changes.backends());
+        let pass = Pass::begin(self.metrics.backend_pass.clone());
         for service in self.services.all().iter().filter(|it| is_wanted(it)) {
             let key = key(service);
-            let mut memory = self.memory();
-            let Some(entry) = memory.get(&key).filter(|it| it.hosts != hosts.essence) else { continue };
-            if entry.lacks(&hosts.essence) {
-                entry.pass = Some(pass.clone());
+            let mut states = self.states();
+            let Some(state) = states.get(&key).filter(|it| it.backends != backends.compared_fields) else { continue };
+            if state.lacks(&backends.compared_fields) {
+                state.pass = Some(pass.clone());
                 self.queue.add(&key);
             } else {
                 // A call in flight has the nodes as they were.
@@ -316,35 +317,35 @@ impl Controller {
     /// The Service under a key, as the watch knows it or as we left it, whichever is newer.
     fn latest(&self, key: &str) -> Option<Arc<Service>> {
         let watched = self.services.get(key)?;
-        Some(match self.memory().get(key) {
-            Some(entry) => entry.newest(watched),
+        Some(match self.states().get(key) {
+            Some(state) => state.newest(watched),
             None => watched,
         })
     }
 
     /// Records a provider's events about a Service on it.
-    fn tell(&self, about: &ObjectReference, events: Vec<Event>) {
+    fn record_provider_events(&self, about: &ObjectReference, events: Vec<Event>) {
         let name = about.uid.as_deref().unwrap_or_default();
         let mut heard = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events.into_iter().take(EVENTS) {
-            if heard.is_news(name, &event, Instant::now()) {
+            if heard.is_new(name, &event, Instant::now()) {
                 self.recorder.record(about.clone(), event.kind, &event.reason, &event.message);
             }
         }
     }
 
-    fn api(&self, service: &Service) -> Api<Lean<Service>> {
+    fn api(&self, service: &Service) -> Api<Trimmed<Service>> {
         Api::namespaced(self.client.clone(), &service.namespace().unwrap_or_default())
     }
 
     /// Another number whenever what was refused may be allowed: a credential has changed, or a person has approved.
     fn rights(&self) -> u64 {
-        self.identity.version().wrapping_add(self.demands.approvals())
+        self.identity.version().wrapping_add(self.requested.approvals())
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn states(&self) -> MutexGuard<'_, ServiceStates> {
         // Its operations do not panic; and if one did, the cloud would be asked once more than needed.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -352,7 +353,7 @@ impl Reconcile for Controller {
     type Error = Error;
 
     async fn sync(&self, key: &str) -> Result<Next, Error> {
-        self.bring(key).await
+        self.reconcile(key).await
     }
 
     // In the log, and on the Service.
@@ -363,8 +364,8 @@ impl Reconcile for Controller {
         }
         let (reason, message) = error.event();
         let about = {
-            let mut memory = self.memory();
-            memory.get(key).and_then(|it| it.shows(&message, error.obstacle()).then(|| it.about.clone()))
+            let mut states = self.states();
+            states.get(key).and_then(|it| it.shows(&message, error.failure_kind()).then(|| it.about.clone()))
         };
         if let Some(about) = about {
             self.recorder.record(about, EventKind::Warning, reason, &message);

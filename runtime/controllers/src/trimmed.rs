@@ -28,7 +28,7 @@ const READY: &str = "Ready";
 
 /// An object as an answer of the API server holds it, without what no controller reads.
 #[derive(Clone, Debug)]
-pub(crate) struct Lean<K>(pub(crate) K);
+pub(crate) struct Trimmed<K>(pub(crate) K);
 
 /// A kind of object that controllers read.
 pub(crate) trait Read: Resource + Clone + Debug + Send + 'static {
@@ -101,13 +101,13 @@ struct Condition {
     last_transition_time: Option<Time>,
 }
 
-impl<'de, K: Read> Deserialize<'de> for Lean<K> {
+impl<'de, K: Read> Deserialize<'de> for Trimmed<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         K::Wire::deserialize(deserializer).map(|it| Self(it.into()))
     }
 }
 
-impl<K: Read> Resource for Lean<K> {
+impl<K: Read> Resource for Trimmed<K> {
     type DynamicType = K::DynamicType;
     type Scope = K::Scope;
 
@@ -210,7 +210,7 @@ mod tests {
 
     /// Checks that reading leaves out what `drop` takes away, and nothing else.
     fn check<K: Read + DeserializeOwned + PartialEq>(sent: Value, drop: fn(&mut K)) {
-        let Lean(read) = serde_json::from_value::<Lean<K>>(sent.clone()).unwrap();
+        let Trimmed(read) = serde_json::from_value::<Trimmed<K>>(sent.clone()).unwrap();
         let mut expected: K = serde_json::from_value(sent).unwrap();
         let metadata = expected.meta_mut();
         (metadata.managed_fields, metadata.generation) = (None, None);
@@ -249,7 +249,7 @@ mod tests {
             json!([condition(READY, json!({}))]),
             json!({}),
         );
-        let Lean(read) = serde_json::from_value::<Lean<Node>>(sent).unwrap();
+        let Trimmed(read) = serde_json::from_value::<Trimmed<Node>>(sent).unwrap();
         let mut expected: Node = serde_json::from_value(kept).unwrap();
         (expected.metadata.finalizers, expected.metadata.managed_fields) = (None, None);
         expected.metadata.generation = None;
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_bare_node_is_read() {
-        let Lean(node) = serde_json::from_value::<Lean<Node>>(json!({ "metadata": { "name": "a" } })).unwrap();
+        let Trimmed(node) = serde_json::from_value::<Trimmed<Node>>(json!({ "metadata": { "name": "a" } })).unwrap();
         assert_eq!(node.metadata.name.as_deref(), Some("a"));
         assert_eq!((node.spec, node.status), (None, None));
     }
@@ -275,6 +275,6 @@ mod tests {
 
     #[test]
     fn what_is_no_object_is_an_error() {
-        serde_json::from_value::<Lean<Node>>(json!({})).unwrap_err();
+        serde_json::from_value::<Trimmed<Node>>(json!({})).unwrap_err();
     }
 }

@@ -21,7 +21,7 @@ use tracing::{debug, info, warn};
 
 use crate::error::BackOff;
 use crate::object;
-use crate::trimmed::{Lean, Read};
+use crate::trimmed::{Read, Trimmed};
 use crate::version::Seen;
 use crate::worker::random;
 
@@ -46,7 +46,7 @@ const LIST_ENDS: &str = "k8s.io/initial-events-end";
 /// `kind` and `api_server` are what the log calls the objects and the API server. Each watch lasts as long as `lasts`, in
 /// whole seconds.
 pub(crate) async fn follow<K: Read>(
-    api: Api<Lean<K>>,
+    api: Api<Trimmed<K>>,
     kind: &str,
     api_server: &str,
     lasts: Duration,
@@ -58,7 +58,7 @@ pub(crate) async fn follow<K: Read>(
 }
 
 struct Watch<'a, K, F> {
-    api: Api<Lean<K>>,
+    api: Api<Trimmed<K>>,
     kind: &'a str,
     api_server: &'a str,
     lasts: Duration,
@@ -175,15 +175,15 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
     }
 
     /// A change since the newest version that was seen.
-    fn change(&mut self, event: WatchEvent<Lean<K>>) -> Result<(), Problem> {
+    fn change(&mut self, event: WatchEvent<Trimmed<K>>) -> Result<(), Problem> {
         let event = match event {
-            WatchEvent::Added(Lean(object)) | WatchEvent::Modified(Lean(object)) => Event::Apply(object),
-            WatchEvent::Deleted(Lean(object)) => Event::Delete(object),
+            WatchEvent::Added(Trimmed(object)) | WatchEvent::Modified(Trimmed(object)) => Event::Apply(object),
+            WatchEvent::Deleted(Trimmed(object)) => Event::Delete(object),
             WatchEvent::Bookmark(bookmark) => {
                 self.seen.change(&bookmark.metadata.resource_version);
                 return Ok(());
             }
-            WatchEvent::Error(status) => return Err(told(&status)),
+            WatchEvent::Error(status) => return Err(refused(&status)),
         };
         if let Event::Apply(object) | Event::Delete(object) = &event {
             let version = object.meta().resource_version.as_deref().unwrap_or_default();
@@ -198,19 +198,19 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
     }
 
     /// A part of a streamed list.
-    fn listed(&mut self, event: WatchEvent<Lean<K>>, deleted: &mut HashMap<Name, K>) -> Result<(), Problem> {
+    fn listed(&mut self, event: WatchEvent<Trimmed<K>>, deleted: &mut HashMap<Name, K>) -> Result<(), Problem> {
         match event {
-            WatchEvent::Added(Lean(object)) | WatchEvent::Modified(Lean(object)) => {
+            WatchEvent::Added(Trimmed(object)) | WatchEvent::Modified(Trimmed(object)) => {
                 deleted.remove(&name(&object));
                 (self.apply)(Event::InitApply(object));
             }
-            WatchEvent::Deleted(Lean(object)) => drop(deleted.insert(name(&object), object)),
+            WatchEvent::Deleted(Trimmed(object)) => drop(deleted.insert(name(&object), object)),
             WatchEvent::Bookmark(bookmark) if bookmark.metadata.annotations.contains_key(LIST_ENDS) => {
                 self.is_complete(&bookmark.metadata.resource_version)?;
                 deleted.drain().for_each(|(_, object)| (self.apply)(Event::Delete(object)));
             }
             WatchEvent::Bookmark(_) => {}
-            WatchEvent::Error(status) => return Err(told(&status)),
+            WatchEvent::Error(status) => return Err(refused(&status)),
         }
         Ok(())
     }
@@ -221,7 +221,7 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
         let mut params = ListParams::default().limit(PAGE);
         loop {
             let page = object::within(self.api.list(&params)).await.map_err(|error| problem(error, false))?;
-            page.items.into_iter().for_each(|Lean(object)| (self.apply)(Event::InitApply(object)));
+            page.items.into_iter().for_each(|Trimmed(object)| (self.apply)(Event::InitApply(object)));
             match page.metadata.continue_.filter(|it| !it.is_empty()) {
                 Some(next) => params = params.continue_token(&next),
                 None => return self.is_complete(&page.metadata.resource_version.unwrap_or_default()),
@@ -265,7 +265,7 @@ fn is_unreadable(error: &kube::Error) -> bool {
 }
 
 /// What it means that a watch ends with an error.
-fn told(status: &Status) -> Problem {
+fn refused(status: &Status) -> Problem {
     if status.code == 410 { Problem::Forgotten } else { Problem::Failed(status.message.clone()) }
 }
 

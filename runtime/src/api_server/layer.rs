@@ -59,15 +59,15 @@ impl Metrics {
 }
 
 /// Puts [`Requests`] around a client's service.
-pub(super) struct RequestLayer(Arc<Surroundings>);
+pub(super) struct RequestLayer(Arc<RequestConfig>);
 
 /// A service with a time-out on every request.
 pub(super) struct Requests<S> {
     inner: S,
-    surroundings: Arc<Surroundings>,
+    config: Arc<RequestConfig>,
 }
 
-struct Surroundings {
+struct RequestConfig {
     host: String,
     /// From a request to the end of its answer; of a watch, to the answer's head.
     patience: Duration,
@@ -80,7 +80,7 @@ impl RequestLayer {
     pub(super) fn new(url: &Uri, patience: Duration, limit: Option<RateLimit>, metrics: Metrics) -> Self {
         let host = url.authority().map(ToString::to_string).unwrap_or_default();
         let bucket = limit.map(|it| Mutex::new(Bucket::new(it, Instant::now())));
-        Self(Arc::new(Surroundings { host, patience, bucket, metrics }))
+        Self(Arc::new(RequestConfig { host, patience, bucket, metrics }))
     }
 }
 
@@ -88,7 +88,7 @@ impl<S> Layer<S> for RequestLayer {
     type Service = Requests<S>;
 
     fn layer(&self, inner: S) -> Requests<S> {
-        Requests { inner, surroundings: self.0.clone() }
+        Requests { inner, config: self.0.clone() }
     }
 }
 
@@ -108,26 +108,26 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let surroundings = self.surroundings.clone();
+        let config = self.config.clone();
         let (method, is_watch) = (request.method().clone(), is_watch(request.uri()));
         let size = request.body().size_hint().exact();
         // Nothing is sent before it is polled.
         let answer = self.inner.call(request);
         async move {
-            surroundings.wait(&method).await;
+            config.wait(&method).await;
             let begin = Instant::now();
-            let patience = surroundings.patience;
+            let patience = config.patience;
             let answer = timeout(patience, read(answer, is_watch))
                 .await
                 .unwrap_or_else(|_| Err(format!("the API server did not answer within {patience:?}").into()));
-            surroundings.count(&method, size, begin.elapsed(), &answer);
+            config.count(&method, size, begin.elapsed(), &answer);
             answer
         }
         .boxed()
     }
 }
 
-impl Surroundings {
+impl RequestConfig {
     async fn wait(&self, method: &Method) {
         let wait = self.bucket.as_ref().map_or(Duration::ZERO, |bucket| {
             // Nothing panics while it is held.

@@ -30,7 +30,7 @@ const MET: Duration = Duration::from_secs(3600);
 
 /// How often the API server is asked on behalf of strangers: whoever reaches the port could otherwise make it a load on
 /// the API server, with a new token or path each time.
-const STRANGERS: RateLimit = RateLimit { per_second: 5.0, burst: 100 };
+const UNKNOWN_CALLERS: RateLimit = RateLimit { per_second: 5.0, burst: 100 };
 
 /// What scrapers ask for. All other pairs of a verb and a path are the caller's invention.
 const VERBS: [&str; 2] = ["get", "head"];
@@ -47,7 +47,7 @@ pub(crate) struct Reviewer {
     rights: Mutex<Answers<(User, String, String), bool>>,
     /// Tokens that were somebody's in the last hour: scrapes go on while strangers use up their limit.
     met: Mutex<Answers<[u8; 32], ()>>,
-    strangers: Mutex<Bucket>,
+    unknown_callers: Mutex<Bucket>,
 }
 
 /// Why the API server's word is not there.
@@ -84,7 +84,7 @@ impl Reviewer {
             users: Mutex::new(Answers::new(FRESH)),
             rights: Mutex::new(Answers::new(FRESH)),
             met: Mutex::new(Answers::new(MET)),
-            strangers: Mutex::new(Bucket::new(STRANGERS, Instant::now())),
+            unknown_callers: Mutex::new(Bucket::new(UNKNOWN_CALLERS, Instant::now())),
         }
     }
 
@@ -95,7 +95,7 @@ impl Reviewer {
             return Ok(user);
         }
         if lock(&self.met).get(&key, Instant::now()).is_none() {
-            self.admit_stranger()?;
+            self.admit_unknown_caller()?;
         }
         let spec = TokenReviewSpec { token: token.to_owned(), audiences: None };
         let review = TokenReview { spec, ..TokenReview::default() };
@@ -118,7 +118,7 @@ impl Reviewer {
         let scrapes = VERBS.contains(&verb) && PATHS.contains(&path);
         // Whoever shows no token is a stranger whatever he asks for: no answer is kept while the API server fails.
         if !scrapes || *user == User::anonymous() {
-            self.admit_stranger()?;
+            self.admit_unknown_caller()?;
         }
         let review = SubjectAccessReview { spec: question(user, verb, path), ..SubjectAccessReview::default() };
         let review = within(self.accesses.create(&PostParams::default(), &review)).await?;
@@ -131,8 +131,8 @@ impl Reviewer {
     }
 
     /// Counts a question on behalf of somebody who is not known.
-    fn admit_stranger(&self) -> Result<(), ReviewError> {
-        lock(&self.strangers).try_take(Instant::now()).map_err(|after| {
+    fn admit_unknown_caller(&self) -> Result<(), ReviewError> {
+        lock(&self.unknown_callers).try_take(Instant::now()).map_err(|after| {
             debug!("the API server was asked too often on behalf of strangers; they may come back in {after:?}");
             ReviewError::TooMany(after)
         })

@@ -84,9 +84,9 @@ impl Collector for Process {
 }
 
 /// Only when the process began.
-pub(super) struct Beginning(pub(super) Process);
+pub(super) struct StartTime(pub(super) Process);
 
-impl Collector for Beginning {
+impl Collector for StartTime {
     fn desc(&self) -> Vec<&Desc> {
         self.0.start_time.desc()
     }

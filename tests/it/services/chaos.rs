@@ -273,7 +273,7 @@ async fn play(seed: u64) {
     let options = Options { retry_base: Duration::from_millis(20), ..workers(3) };
     let controller = Controller::start_as(cluster.faulty(&faults), &model, options);
     // More Services vanish here than may lose their load balancers without a person's word.
-    controller.demands.approve(tokio::time::Instant::now());
+    controller.requested.approve(tokio::time::Instant::now());
     for nth in 0..STEPS {
         step(&cluster, &faults, &mut random).await;
         if nth % 50 == 0 {

@@ -237,6 +237,6 @@ async fn when_many_services_vanish_most_wait_for_approval() {
         assert!(parts.iter().all(|it| event.contains(it)), "{event}");
     }
     assert!(controller.counter("aerostat_load_balancer_deletions_withheld_total") >= 2.0);
-    controller.demands.approve(tokio::time::Instant::now());
+    controller.requested.approve(tokio::time::Instant::now());
     wait::until("all load balancers are deleted", async || (deleted() == names.len()).then_some(())).await;
 }

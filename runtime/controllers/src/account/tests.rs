@@ -60,7 +60,7 @@ fn a_lease_made_anew_does_not_forget_the_account() {
         |uid: &str, account: Option<&str>| OnLease { uid: Some(uid.into()), account: account.map(Into::into) };
     let mut known = Known::default();
     let mut turn = |uid, account, found| {
-        known.turn_to(on_lease(uid, account), Some(found));
+        known.follow_lease(on_lease(uid, account), Some(found));
         (known.remembered.clone(), known.is_written)
     };
     let of = |account: &str| Some(account.to_owned());

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// The machines that one sweep found.
 #[derive(Debug)]
-pub(crate) struct Machines {
+pub(crate) struct InstanceList {
     instances: Vec<Instance>,
     /// When it was begun: what it holds was so then or later.
     pub(crate) began: Instant,
@@ -31,7 +31,7 @@ pub(super) enum Match<'a> {
     Several(&'a Instance, &'a Instance),
 }
 
-impl Machines {
+impl InstanceList {
     pub(super) fn new(instances: Vec<Instance>, incomplete: Option<String>, began: Instant, pages: usize) -> Self {
         let mut by_provider_id: Vec<_> =
             (0..instances.len()).filter(|nth| instances[*nth].provider_id.is_some()).collect();
@@ -119,13 +119,13 @@ mod tests {
     /// Which machine is found for a node: its index, or both.
     #[track_caller]
     fn check(node: (&str, Option<&str>), machines: &[Instance], expected: &[usize]) {
-        let sweep = Machines::new(machines.to_vec(), None, Instant::now(), 1);
+        let list = InstanceList::new(machines.to_vec(), None, Instant::now(), 1);
         let node = cloud_provider::Node {
             name: node.0.to_owned(),
             provider_id: node.1.map(str::to_owned),
             ..cloud_provider::Node::default()
         };
-        let found: Vec<_> = match sweep.find(&node) {
+        let found: Vec<_> = match list.find(&node) {
             Match::Nothing => Vec::new(),
             Match::One(one) => vec![one.clone()],
             Match::Several(one, other) => vec![one.clone(), other.clone()],

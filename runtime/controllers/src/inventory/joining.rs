@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use crate::inventory::ahead::Awaited;
-use crate::inventory::instance_list::Machines;
-use crate::inventory::{Inventory, Sight, machine};
+use crate::inventory::instance_list::InstanceList;
+use crate::inventory::{Inventory, Listed, machine};
 
 /// How old a list or an answer may be that serves a node which joins, if it is younger than the node is known.
 pub(super) const FRESH: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ pub(super) enum Way {
     /// About it alone.
     Get,
     /// Through all machines.
-    Sweep,
+    List,
 }
 
 impl Inventory {
@@ -52,8 +52,8 @@ impl Inventory {
             tokio::time::sleep(GATHER).await;
             (way, fresh) = self.way(&machine, came).await;
         }
-        let mut sight = fresh.map(|machines| Sight { machines, new: false });
-        if way == Way::Get && sight.is_none() {
+        let mut listed = fresh.map(|machines| Listed { machines, new: false });
+        if way == Way::Get && listed.is_none() {
             self.ask_ahead();
             // An answer that never comes is one that was not asked for.
             if let Some(Awaited { answer, since, .. }) = ahead
@@ -62,18 +62,18 @@ impl Inventory {
                 return self.answered(answer?, since, &machine, node, None);
             }
         }
-        if sight.is_none() && way == Way::Sweep {
-            sight = Some(self.swept(|swept, now| swept.fresh_since(FRESH, came, now), self.gathered()).await?);
+        if listed.is_none() && way == Way::List {
+            listed = Some(self.list_unless(|cache, now| cache.fresh_since(FRESH, came, now), self.gathered()).await?);
         }
-        let Some(sight) = sight else { return self.get(&machine, node, None).await };
-        match self.look(&sight.machines, &machine)? {
+        let Some(listed) = listed else { return self.get(&machine, node, None).await };
+        match self.find_in(&listed.machines, &machine)? {
             Some(instance) => {
                 self.doubtful().remove(&machine.name);
                 Ok(Some(instance))
             }
             // `get` has just said so, and now the sweep has too.
-            None if sight.new && sight.machines.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
-            None => self.get(&machine, node, Some(&sight.machines)).await,
+            None if listed.new && listed.machines.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
+            None => self.get(&machine, node, Some(&listed.machines)).await,
         }
     }
 
@@ -97,20 +97,20 @@ impl Inventory {
     }
 
     /// How a node that came at `came` is asked about, and the list that answers for it if there is one.
-    async fn way(&self, machine: &cloud_provider::Node, came: Instant) -> (Way, Option<Arc<Machines>>) {
+    async fn way(&self, machine: &cloud_provider::Node, came: Instant) -> (Way, Option<Arc<InstanceList>>) {
         let way = way(self.nodes.waiting(), self.many(), self.is_doubtful(machine));
-        let swept = match self.swept.try_lock() {
-            Ok(swept) => Some(swept),
+        let cache = match self.list_cache.try_lock() {
+            Ok(cache) => Some(cache),
             // A sweep is under way: it may answer for this node too, unless it is asked about alone.
-            Err(_) if way == Way::Sweep => Some(self.swept.lock().await),
+            Err(_) if way == Way::List => Some(self.list_cache.lock().await),
             Err(_) => None,
         };
-        (way, swept.and_then(|it| it.fresh_since(FRESH, came, Instant::now())))
+        (way, cache.and_then(|it| it.fresh_since(FRESH, came, Instant::now())))
     }
 }
 
 /// How a node that joins is asked about, if there is no fresh sweep: `waiting` nodes join, from `many` on a sweep is
 /// better, and `doubtful` says that `get` did not find this one.
 pub(super) fn way(waiting: usize, many: usize, doubtful: bool) -> Way {
-    if waiting >= many || doubtful { Way::Sweep } else { Way::Get }
+    if waiting >= many || doubtful { Way::List } else { Way::Get }
 }

@@ -8,7 +8,7 @@ use cloud_provider::{Error, EventList, Instances, Page, Result};
 use tokio::time::Instant;
 
 use self::content::{Content, Next};
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 
 /// How long the cloud may take for one call. The sandbox's own limit is shorter.
 pub(crate) const CALL: Duration = Duration::from_secs(150);
@@ -19,8 +19,8 @@ const LIST: Duration = Duration::from_secs(900);
 const HALVINGS: u32 = 3;
 
 /// What a sweep found, the events beside it, and the page size that worked.
-pub(super) struct Sweep {
-    pub(super) machines: Result<Machines>,
+pub(super) struct ListResult {
+    pub(super) list: Result<InstanceList>,
     pub(super) events: EventList,
     pub(super) limit: u32,
 }
@@ -29,7 +29,7 @@ pub(super) struct Sweep {
 /// starts again: a cursor is only good for the page size that it came from.
 ///
 /// A list over one of its limits is incomplete: what was read of it counts, and nothing is concluded from what was not.
-pub(super) async fn sweep(instances: &dyn Instances, limit: u32) -> Sweep {
+pub(super) async fn list_all(instances: &dyn Instances, limit: u32) -> ListResult {
     let until = Instant::now() + LIST;
     let mut events = EventList::default();
     let mut limit = limit.max(1);
@@ -41,12 +41,12 @@ pub(super) async fn sweep(instances: &dyn Instances, limit: u32) -> Sweep {
                 halvings += 1;
                 limit /= 2;
             }
-            machines => return Sweep { machines, events, limit },
+            list => return ListResult { list, events, limit },
         }
     }
 }
 
-async fn pages(instances: &dyn Instances, limit: u32, until: Instant, events: &mut EventList) -> Result<Machines> {
+async fn pages(instances: &dyn Instances, limit: u32, until: Instant, events: &mut EventList) -> Result<InstanceList> {
     let mut content = Content::default();
     let mut cursor = None;
     let began = Instant::now();

@@ -8,38 +8,38 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::error::{Pause, back_off, pause};
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 
 /// The longest time for which a failed sweep is not tried again, unless the cloud asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The last sweep.
 #[derive(Debug, Default)]
-pub(super) struct Swept {
+pub(super) struct ListCache {
     /// What it found.
-    machines: Option<Arc<Machines>>,
+    machines: Option<Arc<InstanceList>>,
     /// Why none was possible, how many times in a row, and when the next may be tried.
     failed: Option<(Error, u32, Instant)>,
 }
 
-impl Swept {
+impl ListCache {
     /// The last sweep, if it is not too old.
-    pub(super) fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<Machines>> {
+    pub(super) fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<InstanceList>> {
         self.machines.clone().filter(|it| now.saturating_duration_since(it.began) < age)
     }
 
     /// The last sweep, if it is not too old and began at this time or later.
-    pub(super) fn fresh_since(&self, age: Duration, began: Instant, now: Instant) -> Option<Arc<Machines>> {
+    pub(super) fn fresh_since(&self, age: Duration, began: Instant, now: Instant) -> Option<Arc<InstanceList>> {
         self.fresh(age, now).filter(|it| it.began >= began)
     }
 
     /// The last sweep.
-    pub(super) fn newest(&self) -> Option<Arc<Machines>> {
+    pub(super) fn newest(&self) -> Option<Arc<InstanceList>> {
         self.machines.clone()
     }
 
     /// The last sweep, if it began at this time or later.
-    pub(super) fn since(&self, began: Instant) -> Option<Arc<Machines>> {
+    pub(super) fn since(&self, began: Instant) -> Option<Arc<InstanceList>> {
         self.machines.clone().filter(|it| it.began >= began)
     }
 
@@ -54,7 +54,7 @@ impl Swept {
     }
 
     /// Remembers a sweep, or that there was none.
-    pub(super) fn end(&mut self, machines: Result<Machines>, now: Instant) -> Result<Arc<Machines>> {
+    pub(super) fn end(&mut self, machines: Result<InstanceList>, now: Instant) -> Result<Arc<InstanceList>> {
         match machines {
             Ok(machines) => {
                 let machines = Arc::new(machines);

@@ -129,8 +129,8 @@ fn inventory_with(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>, recor
 fn seven_are_asked_about_and_eight_are_swept() {
     assert_eq!(way(1, MANY, false), Way::Get);
     assert_eq!(way(7, MANY, false), Way::Get);
-    assert_eq!(way(8, MANY, false), Way::Sweep);
-    assert_eq!(way(1, MANY, true), Way::Sweep, "a node that was not found alone is looked for among all");
+    assert_eq!(way(8, MANY, false), Way::List);
+    assert_eq!(way(1, MANY, true), Way::List, "a node that was not found alone is looked for among all");
 }
 
 #[tokio::test(start_paused = true)]
@@ -325,7 +325,7 @@ async fn a_machine_stands_behind_one_node() {
 }
 
 /// A node with this name and provider id, which does not wait.
-fn standing(name: &str, provider_id: &str) -> Node {
+fn existing(name: &str, provider_id: &str) -> Node {
     let mut node = known(1, provider_id);
     node.metadata.name = Some(name.into());
     node.spec.get_or_insert_default().taints = None;
@@ -336,11 +336,11 @@ fn standing(name: &str, provider_id: &str) -> Node {
 async fn adv_111_the_clouds_words_tell_which_of_two_nodes_is_meant() {
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
-    let (imposter, real) = (standing("a1", "fake://1"), standing("n1", "fake://1"));
+    let (imposter, real) = (existing("a1", "fake://1"), existing("n1", "fake://1"));
     let inventory = inventory_with(&fake, [imposter.clone(), real.clone()], recorder);
     for _ in 0..2 {
-        inventory.standing(&imposter, None).await.unwrap_err();
-        assert_eq!(inventory.standing(&real, None).await, Ok(Some(instance(1))));
+        inventory.instance_of(&imposter, None).await.unwrap_err();
+        assert_eq!(inventory.instance_of(&real, None).await, Ok(Some(instance(1))));
         assert!(inventory.nodes.confirmed(&imposter).is_none() && inventory.nodes.confirmed(&real).is_some());
     }
     let event = events.try_recv().unwrap();
@@ -354,14 +354,14 @@ async fn adv_111_what_nobody_can_prove_is_left_alone_and_told() {
     let machine = Instance { name: "web".into(), ..instance(1) };
     let fake = Arc::new(Fake { machines: vec![machine.clone()], ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
-    let both = [standing("a1", "fake://1"), standing("n1", "fake://1")];
+    let both = [existing("a1", "fake://1"), existing("n1", "fake://1")];
     let (nodes, mut writer) = Nodes::new();
     nodes.apply(kube::runtime::watcher::Event::Apply(both[1].clone()), &mut writer);
     let inventory = Inventory { nodes: nodes.clone(), ..inventory_with(&fake, [], recorder) };
-    assert_eq!(inventory.standing(&both[1], None).await, Ok(Some(machine.clone())), "as long as there is one");
+    assert_eq!(inventory.instance_of(&both[1], None).await, Ok(Some(machine.clone())), "as long as there is one");
     nodes.apply(kube::runtime::watcher::Event::Apply(both[0].clone()), &mut writer);
     for node in &both {
-        let error = inventory.standing(node, None).await.unwrap_err();
+        let error = inventory.instance_of(node, None).await.unwrap_err();
         assert!(matches!(error, Error::Invalid(_)), "{error}");
         assert!(both.iter().all(|it| nodes.confirmed(it).is_none()));
     }
@@ -374,11 +374,11 @@ async fn adv_111_what_nobody_can_prove_is_left_alone_and_told() {
     // That the machine is gone is said of neither: nobody knows whose it was.
     let gone = Inventory { instances: Arc::new(Fake::default()), ..inventory };
     for node in &both {
-        assert!(matches!(gone.standing(node, None).await, Err(Error::Invalid(_))));
+        assert!(matches!(gone.instance_of(node, None).await, Err(Error::Invalid(_))));
     }
     nodes.apply(kube::runtime::watcher::Event::Delete(both[0].clone()), &mut writer);
     let inventory = Inventory { instances: fake, ..gone };
-    assert_eq!(inventory.standing(&both[1], None).await, Ok(Some(machine)), "it is alone again");
+    assert_eq!(inventory.instance_of(&both[1], None).await, Ok(Some(machine)), "it is alone again");
     assert!(nodes.confirmed(&both[1]).is_some());
 }
 
@@ -441,11 +441,11 @@ async fn a_sweep_since_a_time_is_made_once() {
 #[tokio::test(start_paused = true)]
 async fn a_sweep_is_familiar_if_it_has_one_of_the_clusters_machines() {
     let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
-    let sweep = inventory(&fake, []).all(FRESH).await.unwrap();
-    assert!(inventory(&fake, [known(2, "fake://2"), known(3, "fake://3")]).is_familiar(&sweep));
-    assert!(!inventory(&fake, [known(3, "fake://3")]).is_familiar(&sweep));
-    assert!(!inventory(&fake, [node(1)]).is_familiar(&sweep), "a name proves nothing");
-    assert!(!inventory(&fake, [known(1, "aws:///z/fake://1")]).is_familiar(&sweep));
+    let list = inventory(&fake, []).all(FRESH).await.unwrap();
+    assert!(inventory(&fake, [known(2, "fake://2"), known(3, "fake://3")]).is_familiar(&list));
+    assert!(!inventory(&fake, [known(3, "fake://3")]).is_familiar(&list));
+    assert!(!inventory(&fake, [node(1)]).is_familiar(&list), "a name proves nothing");
+    assert!(!inventory(&fake, [known(1, "aws:///z/fake://1")]).is_familiar(&list));
 }
 
 #[tokio::test(start_paused = true)]
@@ -496,7 +496,7 @@ async fn adv_111_a_node_of_another_account_is_left_alone() {
 fn a_talkative_provider_hides_none_of_our_warnings() {
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&Arc::default(), [node(1)], recorder);
-    inventory.tell((0..5_000).map(|nth| event(&nth.to_string())).collect(), Some(&node(1)));
+    inventory.record_provider_events((0..5_000).map(|nth| event(&nth.to_string())).collect(), Some(&node(1)));
     while events.try_recv().is_ok() {}
     (0..2).for_each(|_| inventory.warn(&node(1), "NodeTooLarge", "too large".to_owned()));
     assert_eq!((events.try_recv().unwrap().reason.as_str(), events.try_recv().is_err()), ("NodeTooLarge", true));

@@ -39,9 +39,9 @@ fn with_annotation(value: String) -> LoadBalancer {
 
 /// That `objection` names all of `parts`, and that what is left for a deletion is within the limits.
 fn check(desired: LoadBalancer, parts: &[&str]) {
-    let told = objection(&desired).expect("it is too large");
+    let message = objection(&desired).expect("it is too large");
     for part in parts.iter().chain(&["What exists in the cloud stays"]) {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let unwanted = trimmed(desired.clone());
     assert_eq!(objection(&unwanted), None);
@@ -82,8 +82,8 @@ fn adv_103_a_deletion_keeps_ids_and_switches() {
 fn adv_103_large_clusters_are_not_refused() {
     assert_eq!(too_many_nodes(5_000), None);
     assert_eq!(too_many_nodes(15_000), None);
-    let told = too_many_nodes(15_001).unwrap();
-    assert!(told.contains("15001") && told.contains("exclude-from-external-load-balancers"), "{told}");
+    let message = too_many_nodes(15_001).unwrap();
+    assert!(message.contains("15001") && message.contains("exclude-from-external-load-balancers"), "{message}");
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn adv_103_what_a_kubelet_writes_is_cut_and_told() {
     large.addresses.extend((0..10_000).map(|it| address(format!("10.1.{}.{}", it / 256, it % 256))));
     large.addresses.insert(1, address("x".repeat(1 << 20)));
     large.labels = (0..1_000).map(|it| (format!("l{it}"), String::new())).collect();
-    let (cut, told) = trimmed_node(large);
+    let (cut, message) = trimmed_node(large);
     assert_eq!((cut.addresses.len(), cut.labels.len()), (64, 512));
     assert_eq!(cut.addresses[0], usual.addresses[0], "the first ones stay, in order");
-    let told = told.unwrap();
-    assert!(told.contains("10002 addresses") && told.contains("64") && told.contains("kubelet"), "{told}");
+    let message = message.unwrap();
+    assert!(message.contains("10002 addresses") && message.contains("64") && message.contains("kubelet"), "{message}");
 }

@@ -41,9 +41,9 @@ pub(super) fn preferred(provided: &str, addresses: &[Address]) -> Result<Vec<Add
 }
 
 /// The cloud's addresses and, if it names no host name, those that the node has already.
-pub(super) fn with_hostnames(mut addresses: Vec<Address>, standing: &[Address]) -> Vec<Address> {
+pub(super) fn with_hostnames(mut addresses: Vec<Address>, existing: &[Address]) -> Vec<Address> {
     if addresses.iter().all(|it| it.kind != AddressKind::Hostname) {
-        addresses.extend(standing.iter().filter(|it| it.kind == AddressKind::Hostname).cloned());
+        addresses.extend(existing.iter().filter(|it| it.kind == AddressKind::Hostname).cloned());
     }
     addresses
 }
@@ -232,10 +232,10 @@ mod tests {
 
     #[test]
     fn case_030_the_nodes_own_host_names_stay_where_the_cloud_has_none() {
-        let standing = addresses("Int 10.0.0.9, H kubelet-1, H kubelet-2");
-        let kept = with_hostnames(addresses("Int 10.0.0.1"), &standing);
+        let existing = addresses("Int 10.0.0.9, H kubelet-1, H kubelet-2");
+        let kept = with_hostnames(addresses("Int 10.0.0.1"), &existing);
         assert_eq!(kept, addresses("Int 10.0.0.1, H kubelet-1, H kubelet-2"));
-        let clouds = with_hostnames(addresses("Int 10.0.0.1, H cloud"), &standing);
+        let clouds = with_hostnames(addresses("Int 10.0.0.1, H cloud"), &existing);
         assert_eq!(clouds, addresses("Int 10.0.0.1, H cloud"));
     }
 }

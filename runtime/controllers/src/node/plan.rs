@@ -141,8 +141,8 @@ pub(super) fn addressed(node: &Node, instance: &Instance) -> Result<Node, Error>
     if instance.addresses.is_empty() {
         return Ok(desired);
     }
-    let standing = standing_addresses(node);
-    let mut wanted = with_hostnames(instance.addresses.clone(), &standing);
+    let existing = current_addresses(node);
+    let mut wanted = with_hostnames(instance.addresses.clone(), &existing);
     if let Some(provided) = provided_node_ip(node) {
         wanted = preferred(provided, &wanted)
             .map_err(|source| Error::ProvidedNodeIp { node: node.metadata.name.clone().unwrap_or_default(), source })?;
@@ -165,7 +165,7 @@ pub(super) fn reconciled(node: &Node) -> Node {
 }
 
 /// What the node's status says of its addresses. Kinds that Kubernetes does not know are left out.
-pub(crate) fn standing_addresses(node: &Node) -> Vec<Address> {
+pub(crate) fn current_addresses(node: &Node) -> Vec<Address> {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     let address = |it: &NodeAddress| Some(Address { kind: AddressKind::parse(&it.type_)?, value: it.address.clone() });
     addresses.iter().filter_map(address).collect()

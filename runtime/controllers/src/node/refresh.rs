@@ -10,21 +10,21 @@ use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::error::chain;
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 use crate::liveness::Pulse;
 use crate::node::{Controller, Options, plan};
 use crate::worker::contained;
 
-/// Updates the addresses of all nodes, again and again. The first pass is about `standing`, and began when the controllers
+/// Updates the addresses of all nodes, again and again. The first pass is about `existing`, and began when the controllers
 /// did, at `start`: what another one has asked for since then serves it too. `pulse` beats with each node.
 pub(super) async fn run(
     controller: Arc<Controller>,
-    standing: Vec<Arc<Node>>,
+    existing: Vec<Arc<Node>>,
     start: Instant,
     options: Options,
     pulse: Pulse,
 ) {
-    let mut first = Some((standing, start));
+    let mut first = Some((existing, start));
     sliding(options.status_update_frequency, || {
         let (nodes, began) = first.take().unwrap_or_else(|| (controller.nodes.store().state(), Instant::now()));
         let (controller, pulse) = (&controller, &pulse);
@@ -46,20 +46,20 @@ impl Controller {
     async fn pass(&self, nodes: Vec<Arc<Node>>, began: Instant, parallel: usize, pulse: &Pulse) {
         pulse.beat();
         let nodes: Vec<_> = nodes.into_iter().filter(|it| self.is_due(it)).collect();
-        let sweep = if nodes.len() < self.inventory.many() {
+        let list = if nodes.len() < self.inventory.many() {
             None
         } else {
             match self.inventory.since(began).await {
-                Ok(sweep) => Some(sweep),
+                Ok(list) => Some(list),
                 Err(error) => {
                     warn!(error = error.to_string(), "no node's addresses are updated in this pass");
                     return;
                 }
             }
         };
-        let sweep = sweep.as_deref();
+        let list = list.as_deref();
         let refresh = |node: Arc<Node>| async move {
-            if let Err(panic) = contained(self.refresh(&node, sweep)).await {
+            if let Err(panic) = contained(self.refresh(&node, list)).await {
                 error!(node = node.name_any(), "panic updating the node's addresses: {panic}");
             }
             // A pass over many nodes may take long: the cloud may be slow about each of them.
@@ -73,11 +73,11 @@ impl Controller {
         !plan::is_waiting(node) && self.inventory.covers(node)
     }
 
-    async fn refresh(&self, node: &Node, sweep: Option<&Machines>) {
+    async fn refresh(&self, node: &Node, list: Option<&InstanceList>) {
         let name = node.name_any();
         // A pass may take a while.
         let Some(node) = self.nodes.get(&name).filter(|it| self.is_due(it)) else { return };
-        match self.inventory.standing(&node, sweep).await {
+        match self.inventory.instance_of(&node, list).await {
             Ok(Some(instance)) => {
                 if let Err(error) = self.address(node, &instance).await {
                     error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));

@@ -13,9 +13,9 @@ use tracing::{error, info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::events::{EventKind, reference};
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 use crate::node_lifecycle::Controller;
-use crate::node_lifecycle::plan::{self, Patience, Reason, Sweep};
+use crate::node_lifecycle::plan::{self, ListQuality, Patience, Reason};
 use crate::node_lifecycle::watchlist::{Outcome, Taken};
 use crate::nodes::provider_id;
 use crate::object::{self, Error as ObjectError};
@@ -23,7 +23,7 @@ use crate::worker::contained;
 
 impl Controller {
     /// Makes a round. A panic in it has shown nothing of any node.
-    pub(super) async fn contained_round(&self, taken: Taken, there: Option<Arc<Machines>>) {
+    pub(super) async fn contained_round(&self, taken: Taken, there: Option<Arc<InstanceList>>) {
         let nodes: Vec<_> = taken.due.iter().chain(&taken.early).cloned().collect();
         if let Err(panic) = contained(self.round(taken, there)).await {
             error!(panic, "a look at the nodes panicked");
@@ -34,97 +34,97 @@ impl Controller {
     /// Looks at nodes: with one sweep for all, or, where that is cheaper, at each alone.
     ///
     /// `there` is a list that somebody else has asked for: it answers where nobody's time has come.
-    async fn round(&self, taken: Taken, there: Option<Arc<Machines>>) {
+    async fn round(&self, taken: Taken, there: Option<Arc<InstanceList>>) {
         let began = Instant::now();
-        let by_sweep = self.is_sweep_due(&taken);
+        let by_list = self.is_list_due(&taken);
         let Taken { due, early } = taken;
         if let Err(error) = self.ask(self.inventory.check()).await {
             early.iter().for_each(|it| self.settle(it, Outcome::Early));
             due.iter().for_each(|it| self.refused(it, &error));
             return;
         }
-        let sweep = match (by_sweep, there) {
+        let list = match (by_list, there) {
             (_, Some(there)) if due.is_empty() => Ok(Some(there)),
-            (true, _) => self.sweep(&due, began).await.map(Some),
+            (true, _) => self.list(&due, began).await.map(Some),
             (false, _) => Ok(None),
         };
-        let calls = match &sweep {
+        let calls = match &list {
             // Where nobody's time has come, somebody else has asked.
             Ok(Some(_)) if !due.is_empty() => self.inventory.pages(),
             Ok(_) | Err(_) => due.len(),
         };
-        let sweep = match &sweep {
-            Ok(sweep) => sweep.as_deref(),
+        let list = match &list {
+            Ok(list) => list.as_deref(),
             Err(error) => {
                 early.iter().for_each(|it| self.settle(it, Outcome::Early));
                 for node in &due {
                     if self.watchlist().is_missing(node) {
-                        self.tell(node, &Reason::Incomplete(error.to_string()));
+                        self.record_withheld(node, &Reason::Incomplete(error.to_string()));
                     }
                     self.fail(node, error);
                 }
                 return;
             }
         };
-        let looks = due.into_iter().map(|it| (it, true)).chain(early.into_iter().map(|it| (it, false)));
+        let checks = due.into_iter().map(|it| (it, true)).chain(early.into_iter().map(|it| (it, false)));
         // No bound here: a node about which the cloud is silent must not hold up those that it has spoken of.
-        let look = |(node, due)| async move {
-            if due { self.look(node, sweep, calls).await } else { self.glance(node, sweep, calls).await }
+        let check = |(node, due)| async move {
+            if due { self.check(node, list, calls).await } else { self.check_early(node, list, calls).await }
         };
-        stream::iter(looks).for_each_concurrent(None, look).await;
+        stream::iter(checks).for_each_concurrent(None, check).await;
     }
 
     /// Whether a sweep is cheaper than questions about the nodes alone, or one of them can only be found by a sweep.
-    fn is_sweep_due(&self, taken: &Taken) -> bool {
+    fn is_list_due(&self, taken: &Taken) -> bool {
         let nodes = taken.due.len() + taken.early.len();
         nodes >= self.inventory.pages().max(2)
-            || taken.due.iter().any(|it| self.inventory.takes_sweep(it))
+            || taken.due.iter().any(|it| self.inventory.takes_list(it))
             || taken.due.iter().any(|it| self.watchlist().is_missing(it))
     }
 
     /// All machines as they are now; if all of the nodes' machines are there, as they were two periods ago at most.
-    async fn sweep(&self, nodes: &[Arc<Node>], began: Instant) -> Result<Arc<Machines>> {
+    async fn list(&self, nodes: &[Arc<Node>], began: Instant) -> Result<Arc<InstanceList>> {
         let recently = began.checked_sub(self.options.monitor_period * 2).unwrap_or(began);
-        let sweep = self.ask(self.inventory.since(recently)).await?;
-        let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &sweep), Ok(None));
-        let sweep = if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await? } else { sweep };
+        let list = self.ask(self.inventory.since(recently)).await?;
+        let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &list), Ok(None));
+        let list = if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await? } else { list };
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        *listed = sweep.began.max(*listed);
+        *listed = list.began.max(*listed);
         drop(listed);
-        Ok(sweep)
+        Ok(list)
     }
 
     /// Looks at a node whose time has come.
-    async fn look(&self, node: Arc<Node>, sweep: Option<&Machines>, calls: usize) {
+    async fn check(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize) {
         // Somebody else may have asked about this node after the sweep had begun.
-        let sweep = sweep.filter(|it| self.inventory.is_newest(&node, it));
-        match sweep.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
+        let list = list.filter(|it| self.inventory.is_newest(&node, it));
+        match list.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
             Ok(Some(instance)) => return self.present(node, &instance, calls).await,
             Ok(None) => {}
             Err(error) => return self.fail(&node, &error),
         }
         let answer = {
             let _turn = self.questions.acquire().await;
-            self.ask(self.inventory.asked(&node, sweep)).await
+            self.ask(self.inventory.asked(&node, list)).await
         };
         match answer {
             Ok(Some(instance)) => {
-                let complete = sweep.is_some_and(|it| it.incomplete.is_none());
+                let complete = list.is_some_and(|it| it.incomplete.is_none());
                 // A machine that was made just now may be missing from lists for a while.
                 if complete && plan::young(&node, self.patience()).is_none() {
-                    self.tell(&node, &Reason::Contradiction);
+                    self.record_withheld(&node, &Reason::Contradiction);
                 }
                 self.present(node, &instance, calls).await;
             }
-            Ok(None) => self.absent(node, sweep).await,
+            Ok(None) => self.absent(node, list).await,
             Err(error) => self.fail(&node, &error),
         }
     }
 
     /// Looks at a node whose time has not come, because a sweep has been made anyway.
-    async fn glance(&self, node: Arc<Node>, sweep: Option<&Machines>, calls: usize) {
-        let sweep = sweep.filter(|it| self.inventory.is_newest(&node, it));
-        match sweep.map(|it| self.inventory.listed(&node, it)) {
+    async fn check_early(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize) {
+        let list = list.filter(|it| self.inventory.is_newest(&node, it));
+        match list.map(|it| self.inventory.listed(&node, it)) {
             Some(Ok(Some(instance))) => self.present(node, &instance, calls).await,
             Some(Ok(None) | Err(_)) | None => self.settle(&node, Outcome::Early),
         }
@@ -139,7 +139,7 @@ impl Controller {
     }
 
     /// The machine was found neither by a sweep, if there was one, nor by a question about it alone after that.
-    async fn absent(&self, node: Arc<Node>, sweep: Option<&Machines>) {
+    async fn absent(&self, node: Arc<Node>, list: Option<&InstanceList>) {
         let enough = self.watchlist().miss(&node);
         let current = self.nodes.get(&node.name_any()).filter(|it| {
             it.metadata.uid == node.metadata.uid
@@ -147,15 +147,15 @@ impl Controller {
                 && provider_id(it) == provider_id(&node)
                 && !plan::is_ready(it)
         });
-        let (Some(sweep), Some(current), true) = (sweep, current, enough) else {
+        let (Some(list), Some(current), true) = (list, current, enough) else {
             return self.settle(&node, Outcome::Absent);
         };
         if let Err(error) = self.ask(self.inventory.check()).await {
             return self.refused(&node, &error);
         }
-        let (account, familiar) = (self.inventory.account(), self.inventory.is_familiar(sweep));
-        let worth = Sweep { incomplete: sweep.incomplete.as_deref(), familiar, account: account.as_ref() };
-        if let Some(reason) = plan::objection(&current, worth, self.patience()) {
+        let (account, familiar) = (self.inventory.account(), self.inventory.is_familiar(list));
+        let quality = ListQuality { incomplete: list.incomplete.as_deref(), familiar, account: account.as_ref() };
+        if let Some(reason) = plan::objection(&current, quality, self.patience()) {
             return self.withhold(&node, &reason);
         }
         if *self.ending.borrow() {
@@ -203,13 +203,13 @@ impl Controller {
     }
 
     fn withhold(&self, node: &Node, reason: &Reason) {
-        self.tell(node, reason);
+        self.record_withheld(node, reason);
         self.settle(node, Outcome::Withheld(reason.ends_in()));
     }
 
     /// Tells why a node stays, unless that was told lately.
-    fn tell(&self, node: &Node, reason: &Reason) {
-        if self.watchlist().is_news(node, reason, Instant::now()) {
+    fn record_withheld(&self, node: &Node, reason: &Reason) {
+        if self.watchlist().is_new(node, reason, Instant::now()) {
             let message = reason.message(&node.name_any());
             warn!(reason = reason.label(), "{message}");
             self.metrics.withheld(reason.label()).inc();

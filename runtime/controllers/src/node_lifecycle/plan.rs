@@ -40,7 +40,7 @@ pub(super) enum Reason {
 
 /// What a sweep that lacks a machine is worth.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sweep<'a> {
+pub(super) struct ListQuality<'a> {
     /// Why it lacks machines.
     pub(super) incomplete: Option<&'a str>,
     /// Whether it has any of the cluster's machines.
@@ -175,14 +175,14 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
 ///
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.
-pub(super) fn objection(node: &Node, sweep: Sweep<'_>, patience: Patience) -> Option<Reason> {
-    if let Some(why) = sweep.incomplete {
+pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: Patience) -> Option<Reason> {
+    if let Some(why) = list.incomplete {
         return Some(Reason::Incomplete(why.to_owned()));
     }
     let is_approved = is_approved(node);
-    let proves = sweep.familiar || (is_approved && sweep.account.is_some());
+    let proves = list.familiar || (is_approved && list.account.is_some());
     if !proves {
-        return Some(Reason::Unfamiliar(sweep.account.cloned()));
+        return Some(Reason::Unfamiliar(list.account.cloned()));
     }
     if is_approved {
         return None;

@@ -43,7 +43,7 @@ struct Watched {
     pause: Duration,
     due: Instant,
     /// When the last look ended that has shown something.
-    looked: Option<Instant>,
+    checked: Option<Instant>,
     /// Somebody is looking.
     busy: bool,
     /// How many times in a row its machine was missing.
@@ -51,7 +51,7 @@ struct Watched {
     /// How many times it was missing and then there again.
     returns: u32,
     /// When which reason was told.
-    told: HashMap<&'static str, Instant>,
+    reported: HashMap<&'static str, Instant>,
 }
 
 /// Nodes to look at now. Until they are [settled](Watchlist::settle), nobody else looks at them.
@@ -106,7 +106,7 @@ impl Watchlist {
             }
             if !watched.busy && watched.due <= now {
                 taken.due.push(node.clone());
-            } else if !watched.busy && there.is_none_or(|began| watched.looked < Some(began)) {
+            } else if !watched.busy && there.is_none_or(|began| watched.checked < Some(began)) {
                 taken.early.push(node.clone());
             }
             self.nodes.insert(name, watched);
@@ -146,7 +146,7 @@ impl Watchlist {
         watched.busy = false;
         let was_due = watched.due <= now;
         if !matches!(outcome, Outcome::Early) {
-            watched.looked = Some(now);
+            watched.checked = Some(now);
         }
         let pause = watched.pause;
         watched.due = match outcome {
@@ -178,14 +178,14 @@ impl Watchlist {
     }
 
     /// Whether a reason is to be told: it was not told in the last minutes.
-    pub(super) fn is_news(&mut self, node: &Node, reason: &Reason, now: Instant) -> bool {
+    pub(super) fn is_new(&mut self, node: &Node, reason: &Reason, now: Instant) -> bool {
         let Some(watched) = self.of(node) else { return false };
-        let told = watched.told.get(reason.label());
-        let news = told.is_none_or(|at| now - *at >= QUIET);
-        if news {
-            watched.told.insert(reason.label(), now);
+        let reported = watched.reported.get(reason.label());
+        let is_new = reported.is_none_or(|at| now - *at >= QUIET);
+        if is_new {
+            watched.reported.insert(reason.label(), now);
         }
-        news
+        is_new
     }
 
     fn of(&mut self, node: &Node) -> Option<&mut Watched> {
@@ -200,11 +200,11 @@ impl Watched {
             since: plan::ready_since(node),
             pause: period,
             due: now,
-            looked: None,
+            checked: None,
             busy: false,
             absences: 0,
             returns: 0,
-            told: HashMap::new(),
+            reported: HashMap::new(),
         }
     }
 }

@@ -77,7 +77,7 @@ impl Record {
 
     /// Takes note of an answer to a question that began at `asked`. Returns whether it shows something else than was
     /// known. An answer to an older question than one that was answered already shows nothing.
-    fn hear(&mut self, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
+    fn record_answer(&mut self, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
         if asked < self.asked {
             return false;
         }
@@ -125,7 +125,14 @@ impl Instances {
         (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
     }
 
-    fn hear(&mut self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
+    fn record_answer(
+        &mut self,
+        node: &str,
+        provider_id: &str,
+        answer: Answer<'_>,
+        asked: Instant,
+        now: Instant,
+    ) -> bool {
         let record = match self.by_node.get_mut(node) {
             Some(record) => record,
             None => self.by_node.entry(node.to_owned()).or_insert_with(|| Record::new(provider_id, asked, now)),
@@ -133,7 +140,7 @@ impl Instances {
         if record.provider_id != provider_id {
             *record = Record::new(provider_id, asked, now);
         }
-        record.hear(answer, asked, now)
+        record.record_answer(answer, asked, now)
     }
 
     /// Forgets what speaks against a node. Returns whether anything did.
@@ -175,28 +182,28 @@ impl Nodes {
     /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with this
     /// name, or is about to be. The question began at `asked`. Tells listeners if the answer shows something new.
     /// Returns whether it does.
-    pub(crate) fn hear(&self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant) -> bool {
-        let is_news = {
+    pub(crate) fn record_answer(&self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant) -> bool {
+        let is_new = {
             let mut instances = self.confirmed_instances();
             // Looked up with the lock held: whoever forgets a node does so after it is gone from the store.
-            self.get(node).is_some() && instances.hear(node, provider_id, answer, asked, Instant::now())
+            self.get(node).is_some() && instances.record_answer(node, provider_id, answer, asked, Instant::now())
         };
-        if is_news {
-            self.tell_of_evidence(node);
+        if is_new {
+            self.notify_evidence_listeners(node);
         }
-        is_news
+        is_new
     }
 
     /// What speaks against these nodes may be over: it is forgotten, so that the cloud is asked about them again.
     pub(super) fn doubt_instances(&self, nodes: &[String]) {
         for node in nodes {
             if self.confirmed_instances().doubt(node) {
-                self.tell_of_evidence(node);
+                self.notify_evidence_listeners(node);
             }
         }
     }
 
-    fn tell_of_evidence(&self, node: &str) {
+    fn notify_evidence_listeners(&self, node: &str) {
         let listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.iter().for_each(|it| it(node));
     }
@@ -260,7 +267,7 @@ mod tests {
         let mut seen = Vec::new();
         for answer in answers {
             now += Duration::from_secs(4);
-            record.hear(*answer, now, now);
+            record.record_answer(*answer, now, now);
             seen.push(match &record.evidence {
                 Evidence::Unknown => "?",
                 Evidence::Confirmed(_) => "confirmed",
@@ -290,10 +297,10 @@ mod tests {
         let now = Instant::now();
         let mut record = Record::new("fake://1", now, now);
         for _ in 0..5 {
-            record.hear(Answer::Missing, now, now);
+            record.record_answer(Answer::Missing, now, now);
         }
         assert_eq!(record.evidence, Evidence::Unknown);
-        record.hear(Answer::Missing, now + APART, now + APART);
+        record.record_answer(Answer::Missing, now + APART, now + APART);
         assert!(matches!(record.evidence, Evidence::Refused(_)));
     }
 
@@ -303,17 +310,17 @@ mod tests {
         let second = |it: u64| start + Duration::from_secs(it);
         let mut record = Record::new("fake://1", start, start);
         let (booting, booted) = (instance("10.0.0.1"), instance("10.0.0.2"));
-        assert!(record.hear(Answer::Named(&booted), second(2), second(3)));
-        assert!(!record.hear(Answer::Named(&booting), second(1), second(4)));
-        assert!(!record.hear(Answer::NotItsOwn("no"), second(1), second(4)));
-        assert!(!record.hear(Answer::Named(&booted), second(2), second(5)), "the same question");
-        assert!(record.hear(Answer::Named(&booting), second(5), second(6)));
+        assert!(record.record_answer(Answer::Named(&booted), second(2), second(3)));
+        assert!(!record.record_answer(Answer::Named(&booting), second(1), second(4)));
+        assert!(!record.record_answer(Answer::NotItsOwn("no"), second(1), second(4)));
+        assert!(!record.record_answer(Answer::Named(&booted), second(2), second(5)), "the same question");
+        assert!(record.record_answer(Answer::Named(&booting), second(5), second(6)));
     }
 
     #[test]
     fn what_was_said_of_another_provider_id_does_not_count() {
         let nodes = Nodes::of([node("n1", Some("fake://2"))]);
-        nodes.hear("n1", "fake://1", Answer::Named(&instance("10.0.0.1")), Instant::now());
+        nodes.record_answer("n1", "fake://1", Answer::Named(&instance("10.0.0.1")), Instant::now());
         assert_eq!(nodes.confirmed(&node("n1", Some("fake://2"))), None);
         assert_eq!(nodes.confirmed(&node("n1", None)), None);
         assert!(nodes.confirmed(&node("n1", Some("fake://1"))).is_some(), "as when it is about to be written");
@@ -322,12 +329,12 @@ mod tests {
     #[test]
     fn only_what_is_news_is_told() {
         let nodes = Nodes::of([node("n1", Some("fake://1"))]);
-        let heard = Arc::new(std::sync::Mutex::new(0));
-        let count = heard.clone();
+        let calls = Arc::new(std::sync::Mutex::new(0));
+        let count = calls.clone();
         nodes.listen_for_evidence(move |_| *count.lock().unwrap() += 1);
         for (address, expected) in [("10.0.0.1", 1), ("10.0.0.1", 1), ("10.0.0.2", 2)] {
-            nodes.hear("n1", "fake://1", Answer::Named(&instance(address)), Instant::now());
-            assert_eq!(*heard.lock().unwrap(), expected, "{address}");
+            nodes.record_answer("n1", "fake://1", Answer::Named(&instance(address)), Instant::now());
+            assert_eq!(*calls.lock().unwrap(), expected, "{address}");
         }
     }
 
@@ -336,18 +343,18 @@ mod tests {
         let (nodes, mut writer) = Nodes::new();
         let it = instance("10.0.0.1");
         let remembered = || nodes.confirmed_instances().by_node.len();
-        nodes.hear("n1", "fake://1", Answer::Named(&it), Instant::now());
+        nodes.record_answer("n1", "fake://1", Answer::Named(&it), Instant::now());
         assert_eq!(remembered(), 0);
         let events = |them: Vec<Event<Node>>| them.into_iter();
         let known = node("n1", Some("fake://1"));
         events(vec![Event::Init, Event::InitApply(known.clone()), Event::InitDone])
             .for_each(|it| nodes.apply(it, &mut writer));
-        nodes.hear("n1", "fake://1", Answer::Named(&it), Instant::now());
+        nodes.record_answer("n1", "fake://1", Answer::Named(&it), Instant::now());
         assert_eq!(remembered(), 1);
         nodes.apply(Event::Delete(known.clone()), &mut writer);
         assert_eq!(remembered(), 0);
         nodes.apply(Event::Apply(known), &mut writer);
-        nodes.hear("n1", "fake://1", Answer::Named(&it), Instant::now());
+        nodes.record_answer("n1", "fake://1", Answer::Named(&it), Instant::now());
         events(vec![Event::Init, Event::InitDone]).for_each(|it| nodes.apply(it, &mut writer));
         assert_eq!(remembered(), 0);
     }

@@ -8,14 +8,14 @@ use kube::api::Api;
 
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
-use crate::trimmed::Lean;
+use crate::trimmed::Trimmed;
 use crate::worker::random;
 
 impl Nodes {
     /// As [`object::update_latest`], with the node as the watch knows it.
     pub(crate) async fn write<E>(
         &self,
-        api: &Api<Lean<Node>>,
+        api: &Api<Trimmed<Node>>,
         node: Arc<Node>,
         part: Part,
         plan: impl FnMut(&Node) -> Result<Node, E>,

@@ -19,15 +19,15 @@ const NAMED: usize = 20;
 
 /// The nodes that take traffic, sorted by name.
 #[derive(Debug, Default)]
-pub(super) struct Hosts {
-    pub(super) machines: Vec<cloud_provider::Node>,
+pub(super) struct Backends {
+    pub(super) nodes: Vec<cloud_provider::Node>,
     /// Shared with every load balancer that was built for them.
-    pub(super) essence: Arc<[Host]>,
+    pub(super) compared_fields: Arc<[Backend]>,
 }
 
 /// What makes a node another host: its labels and its place do not.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Host {
+pub(super) struct Backend {
     name: String,
     provider_id: Option<String>,
     addresses: Vec<Address>,
@@ -35,7 +35,7 @@ pub(super) struct Host {
 
 /// What a node is to load balancers.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Backend {
+pub(super) enum BackendStatus {
     /// It takes no traffic, and none is meant for it: it is excluded, about to go, or not initialised.
     No,
     /// It could take traffic, and the cloud has not said yet whether its instance exists.
@@ -46,7 +46,7 @@ pub(super) enum Backend {
     Yes(cloud_provider::Node),
 }
 
-impl Backend {
+impl BackendStatus {
     /// What a provider may know of a node that takes traffic.
     pub(super) fn machine(self) -> Option<cloud_provider::Node> {
         match self {
@@ -60,46 +60,50 @@ impl Backend {
 /// instances: then the node's own word counts.
 ///
 /// Addresses, zone and region are the cloud's. Only where it tells no addresses are they the node's own.
-pub(super) fn backend(node: &Node, cloud: &Description, evidence: Option<Evidence>) -> Backend {
+pub(super) fn status(node: &Node, cloud: &Description, evidence: Option<Evidence>) -> BackendStatus {
     if !is_eligible(node) {
-        return Backend::No;
+        return BackendStatus::No;
     }
     if let Some(other) = provider_id(node).filter(|it| cloud.is_foreign(it)) {
         let prefixes = cloud.provider_id_prefixes.join(", ");
-        return Backend::LeftOut(format!(
+        return BackendStatus::LeftOut(format!(
             "its provider id {other:?} begins with none of those of the provider {}: {prefixes}",
             cloud.name
         ));
     }
     let mut machine = machine(node);
     match evidence {
-        None => Backend::Yes(machine),
-        Some(Evidence::Unknown) => Backend::Unknown,
-        Some(Evidence::Refused(why)) => Backend::LeftOut(why.to_string()),
+        None => BackendStatus::Yes(machine),
+        Some(Evidence::Unknown) => BackendStatus::Unknown,
+        Some(Evidence::Refused(why)) => BackendStatus::LeftOut(why.to_string()),
         Some(Evidence::Confirmed(confirmed)) => {
             if !confirmed.addresses.is_empty() {
                 machine.addresses.clone_from(&confirmed.addresses);
             }
             machine.zone.clone_from(&confirmed.zone);
             machine.region.clone_from(&confirmed.region);
-            Backend::Yes(machine)
+            BackendStatus::Yes(machine)
         }
     }
 }
 
-impl Hosts {
+impl Backends {
     /// The nodes that take traffic. `before` are those of the last time: what is equal is shared with them.
-    pub(super) fn of(mut machines: Vec<cloud_provider::Node>, before: &Hosts) -> Self {
-        machines.sort_by(|a, b| a.name.cmp(&b.name));
-        let essence: Vec<_> = machines.iter().map(Host::of).collect();
-        let essence = if *before.essence == *essence { before.essence.clone() } else { essence.into() };
-        Self { machines, essence }
+    pub(super) fn of(mut nodes: Vec<cloud_provider::Node>, before: &Backends) -> Self {
+        nodes.sort_by(|a, b| a.name.cmp(&b.name));
+        let compared_fields: Vec<_> = nodes.iter().map(Backend::of).collect();
+        let compared_fields = if *before.compared_fields == *compared_fields {
+            before.compared_fields.clone()
+        } else {
+            compared_fields.into()
+        };
+        Self { nodes, compared_fields }
     }
 
     /// The node with this name, if it takes traffic.
     pub(super) fn get(&self, name: &str) -> Option<&cloud_provider::Node> {
-        let place = self.machines.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
-        self.machines.get(place)
+        let place = self.nodes.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
+        self.nodes.get(place)
     }
 }
 
@@ -107,10 +111,10 @@ impl Hosts {
 pub(super) fn change(before: Option<&cloud_provider::Node>, after: Option<&cloud_provider::Node>) -> Change {
     if before == after {
         Change::Nothing
-    } else if before.map(Host::of) == after.map(Host::of) {
+    } else if before.map(Backend::of) == after.map(Backend::of) {
         Change::Detail
     } else {
-        Change::Host
+        Change::Backend
     }
 }
 
@@ -122,10 +126,10 @@ pub(super) enum Change {
     /// The next call about a load balancer says it, and none is made for it.
     Detail,
     /// Other nodes take traffic, or take it elsewhere.
-    Host,
+    Backend,
 }
 
-impl Host {
+impl Backend {
     fn of(machine: &cloud_provider::Node) -> Self {
         Self {
             name: machine.name.clone(),
@@ -136,15 +140,15 @@ impl Host {
 }
 
 /// Whether these are the same nodes, wherever they are reached. Both are sorted by name.
-pub(super) fn have_same_names(one: &[Host], other: &[Host]) -> bool {
+pub(super) fn have_same_names(one: &[Backend], other: &[Backend]) -> bool {
     one.iter().map(|it| &it.name).eq(other.iter().map(|it| &it.name))
 }
 
 /// The first names of hosts, as upstream's messages list them: `[n1 n2 <3 more>]`.
-pub(super) fn names(hosts: &[Host]) -> String {
-    let mut names: Vec<_> = hosts.iter().take(NAMED).map(|it| it.name.clone()).collect();
-    if hosts.len() > NAMED {
-        names.push(format!("<{} more>", hosts.len() - NAMED));
+pub(super) fn names(backends: &[Backend]) -> String {
+    let mut names: Vec<_> = backends.iter().take(NAMED).map(|it| it.name.clone()).collect();
+    if backends.len() > NAMED {
+        names.push(format!("<{} more>", backends.len() - NAMED));
     }
     format!("[{}]", names.join(" "))
 }
@@ -176,10 +180,10 @@ mod tests {
 
     /// What a node is in a cloud that cannot be asked about instances.
     fn machine_of(node: &Node) -> Option<cloud_provider::Node> {
-        backend(node, &Description::default(), None).machine()
+        status(node, &Description::default(), None).machine()
     }
 
-    fn is_host(change: Value) -> bool {
+    fn is_backend(change: Value) -> bool {
         machine_of(&node("n1", change)).is_some()
     }
 
@@ -197,41 +201,44 @@ mod tests {
     }
 
     /// The nodes that take traffic.
-    fn hosts(nodes: &[&Node], before: &Hosts) -> Hosts {
-        Hosts::of(nodes.iter().filter_map(|it| machine_of(it)).collect(), before)
+    fn backends(nodes: &[&Node], before: &Backends) -> Backends {
+        Backends::of(nodes.iter().filter_map(|it| machine_of(it)).collect(), before)
     }
 
     fn triggers(before: Value, after: Value) -> bool {
-        change(before, after) == Change::Host
+        change(before, after) == Change::Backend
     }
 
     #[test]
     fn case_152_which_nodes_take_traffic() {
-        assert!(is_host(json!({})));
+        assert!(is_backend(json!({})));
         for effect in ["NoSchedule", "NoExecute", "PreferNoSchedule"] {
-            assert!(!is_host(tainted(TO_BE_DELETED, effect)), "{effect}");
+            assert!(!is_backend(tainted(TO_BE_DELETED, effect)), "{effect}");
         }
-        assert!(!is_host(json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } })));
-        assert!(is_host(json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } })), "NotReady");
-        assert!(is_host(json!({ "spec": { "unschedulable": true } })), "cordoned");
-        assert!(is_host(tainted("example.com/other", "NoExecute")));
-        assert!(is_host(json!({ "metadata": { "labels": { "node-role.kubernetes.io/control-plane": "" } } })));
+        assert!(!is_backend(json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } })));
+        assert!(
+            is_backend(json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } })),
+            "NotReady"
+        );
+        assert!(is_backend(json!({ "spec": { "unschedulable": true } })), "cordoned");
+        assert!(is_backend(tainted("example.com/other", "NoExecute")));
+        assert!(is_backend(json!({ "metadata": { "labels": { "node-role.kubernetes.io/control-plane": "" } } })));
     }
 
     #[test]
     fn case_173_a_node_takes_traffic_once_it_is_initialised() {
-        assert!(!is_host(tainted("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule")));
-        assert!(!is_host(json!({ "spec": { "providerID": null } })));
-        assert!(!is_host(json!({ "spec": { "providerID": "" } })));
+        assert!(!is_backend(tainted("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule")));
+        assert!(!is_backend(json!({ "spec": { "providerID": null } })));
+        assert!(!is_backend(json!({ "spec": { "providerID": "" } })));
     }
 
     #[test]
     fn the_exclusion_label_is_read_as_go_reads_it() {
         for value in ["1", "t", "T", "TRUE", "true", "True", "", "yes", "fALSE"] {
-            assert!(!is_host(labelled(value)), "{value:?}");
+            assert!(!is_backend(labelled(value)), "{value:?}");
         }
         for value in ["0", "f", "F", "FALSE", "false", "False"] {
-            assert!(is_host(labelled(value)), "{value:?}");
+            assert!(is_backend(labelled(value)), "{value:?}");
         }
     }
 
@@ -290,20 +297,20 @@ mod tests {
         assert_eq!(change(json!({}), json!({ "metadata": { "labels": { "a": "b" } } })), Change::Detail);
         assert_eq!(change(json!({}), json!({ "spec": { "unschedulable": true } })), Change::Nothing);
         let machine = |change| machine_of(&node("n1", change));
-        assert_eq!(super::change(None, machine(json!({})).as_ref()), Change::Host);
-        assert_eq!(super::change(machine(json!({})).as_ref(), None), Change::Host);
+        assert_eq!(super::change(None, machine(json!({})).as_ref()), Change::Backend);
+        assert_eq!(super::change(machine(json!({})).as_ref(), None), Change::Backend);
         assert_eq!(super::change(None, machine(labelled("true")).as_ref()), Change::Nothing);
     }
 
     #[test]
     fn case_160_the_order_of_nodes_is_no_change() {
         let (n1, n2, n3) = (node("n1", json!({})), node("n2", json!({})), node("n3", labelled("true")));
-        let before = hosts(&[&n1, &n2, &n3], &Hosts::default());
-        let after = hosts(&[&n2, &n3, &n1], &before);
-        assert!(Arc::ptr_eq(&before.essence, &after.essence), "what is equal is kept once");
-        assert_eq!(after.machines.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["n1", "n2"]);
+        let before = backends(&[&n1, &n2, &n3], &Backends::default());
+        let after = backends(&[&n2, &n3, &n1], &before);
+        assert!(Arc::ptr_eq(&before.compared_fields, &after.compared_fields), "what is equal is kept once");
+        assert_eq!(after.nodes.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["n1", "n2"]);
         let renamed = node("n1", json!({ "spec": { "providerID": "fake://other" } }));
-        assert_ne!(hosts(&[&renamed, &n2], &before).essence, before.essence);
+        assert_ne!(backends(&[&renamed, &n2], &before).compared_fields, before.compared_fields);
         assert_eq!((after.get("n2").map(|it| it.name.as_str()), after.get("n3")), (Some("n2"), None));
     }
 
@@ -329,7 +336,7 @@ mod tests {
             }),
         );
         let told = |evidence| {
-            let machine = backend(&forged, &cloud, evidence).machine().unwrap();
+            let machine = status(&forged, &cloud, evidence).machine().unwrap();
             let addresses: Vec<_> = machine.addresses.into_iter().map(|it| it.value).collect();
             (addresses.join(" "), machine.zone, machine.region)
         };
@@ -338,24 +345,24 @@ mod tests {
         assert_eq!(told(confirmed(&[])), ("192.0.2.66".to_owned(), None, region("r1")));
         assert_eq!(told(None), ("192.0.2.66".to_owned(), region("forged"), region("forged")));
 
-        assert_eq!(backend(&forged, &cloud, Some(Evidence::Unknown)), Backend::Unknown);
+        assert_eq!(status(&forged, &cloud, Some(Evidence::Unknown)), BackendStatus::Unknown);
         let refused = || Some(Evidence::Refused("no such instance".into()));
-        assert_eq!(backend(&forged, &cloud, refused()), Backend::LeftOut("no such instance".to_owned()));
-        assert_eq!(backend(&node("n1", labelled("true")), &cloud, refused()), Backend::No);
+        assert_eq!(status(&forged, &cloud, refused()), BackendStatus::LeftOut("no such instance".to_owned()));
+        assert_eq!(status(&node("n1", labelled("true")), &cloud, refused()), BackendStatus::No);
         let others = node("n1", json!({ "spec": { "providerID": "aws:///z/i-1" } }));
         for evidence in [None, Some(Evidence::Unknown), confirmed(&["10.0.0.1"])] {
-            let Backend::LeftOut(why) = backend(&others, &cloud, evidence) else { panic!("another cloud's") };
+            let BackendStatus::LeftOut(why) = status(&others, &cloud, evidence) else { panic!("another cloud's") };
             assert!(why.contains("aws:///z/i-1") && why.contains("fake://"), "{why}");
         }
     }
 
     #[test]
     fn the_first_twenty_names_are_listed() {
-        let host = |nth: usize| Host { name: format!("n{nth}"), provider_id: None, addresses: Vec::new() };
-        let hosts: Vec<_> = (1..=23).map(host).collect();
-        assert_eq!(names(&hosts[..3]), "[n1 n2 n3]");
+        let backend = |nth: usize| Backend { name: format!("n{nth}"), provider_id: None, addresses: Vec::new() };
+        let backends: Vec<_> = (1..=23).map(backend).collect();
+        assert_eq!(names(&backends[..3]), "[n1 n2 n3]");
         assert_eq!(names(&[]), "[]");
         let first: Vec<_> = (1..=20).map(|it| format!("n{it}")).collect();
-        assert_eq!(names(&hosts), format!("[{} <3 more>]", first.join(" ")));
+        assert_eq!(names(&backends), format!("[{} <3 more>]", first.join(" ")));
     }
 }

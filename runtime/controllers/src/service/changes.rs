@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::metrics::QueueMetrics;
 use crate::nodes::Nodes;
-use crate::service::backends::{self, Backend, Change, Hosts};
+use crate::service::backends::{self, BackendStatus, Backends, Change};
 
 /// How long nodes have to be quiet before a pass.
 const QUIET: Duration = Duration::from_secs(1);
@@ -26,12 +26,12 @@ pub(super) struct Changes {
     cloud: Arc<Description>,
     /// Whether the cloud can be asked about instances.
     confirms: bool,
-    hosts: Mutex<Cache>,
+    backends: Mutex<Cache>,
     /// The nodes that take traffic by what Kubernetes says, whatever the cloud says of them; and how often they changed.
     eligible: Mutex<HashSet<String>>,
     node_changes: Arc<AtomicU64>,
     /// Why nodes are left out, by name, if that was told.
-    told: Mutex<HashMap<String, String>>,
+    reported: Mutex<HashMap<String, String>>,
     pending: Mutex<Option<Pending>>,
     noted: Notify,
     metrics: QueueMetrics,
@@ -39,9 +39,9 @@ pub(super) struct Changes {
 
 #[derive(Default)]
 struct Cache {
-    hosts: Arc<Hosts>,
+    backends: Arc<Backends>,
     is_current: bool,
-    /// Whether other nodes take traffic than in `hosts`, as far as was noted.
+    /// Whether other nodes take traffic than in `backends`, as far as was noted.
     is_pending: bool,
 }
 
@@ -69,9 +69,20 @@ pub(super) struct Pass {
 
 impl Changes {
     pub(super) fn new(nodes: Nodes, cloud: Arc<Description>, confirms: bool, metrics: QueueMetrics) -> Self {
-        let (hosts, told, pending) = (Mutex::default(), Mutex::default(), Mutex::new(None));
+        let (backends, reported, pending) = (Mutex::default(), Mutex::default(), Mutex::new(None));
         let (eligible, node_changes) = (Mutex::default(), Arc::default());
-        Self { nodes, cloud, confirms, hosts, eligible, node_changes, told, pending, noted: Notify::new(), metrics }
+        Self {
+            nodes,
+            cloud,
+            confirms,
+            backends,
+            eligible,
+            node_changes,
+            reported,
+            pending,
+            noted: Notify::new(),
+            metrics,
+        }
     }
 
     /// How often the set of nodes has changed that take traffic by what Kubernetes says.
@@ -80,41 +91,41 @@ impl Changes {
     }
 
     /// Those that take traffic now.
-    pub(super) fn hosts(&self) -> Arc<Hosts> {
-        let mut cache = lock(&self.hosts);
+    pub(super) fn backends(&self) -> Arc<Backends> {
+        let mut cache = lock(&self.backends);
         if !cache.is_current {
             let nodes = self.nodes.store().state();
-            let machines = nodes.iter().filter_map(|it| self.backend(it).machine()).collect();
-            let hosts = Arc::new(Hosts::of(machines, &cache.hosts));
+            let machines = nodes.iter().filter_map(|it| self.backend_status(it).machine()).collect();
+            let backends = Arc::new(Backends::of(machines, &cache.backends));
             // A change that is seen here before it is noted would be no change any more.
-            if !Arc::ptr_eq(&hosts.essence, &cache.hosts.essence) && !cache.is_pending {
+            if !Arc::ptr_eq(&backends.compared_fields, &cache.backends.compared_fields) && !cache.is_pending {
                 self.wait_for_quiet(Instant::now());
             }
-            *cache = Cache { hosts, is_current: true, is_pending: false };
+            *cache = Cache { backends, is_current: true, is_pending: false };
         }
-        cache.hosts.clone()
+        cache.backends.clone()
     }
 
     /// What a node is to load balancers now.
-    pub(super) fn backend(&self, node: &Node) -> Backend {
-        backends::backend(node, &self.cloud, self.confirms.then(|| self.nodes.evidence(node)))
+    pub(super) fn backend_status(&self, node: &Node) -> BackendStatus {
+        backends::status(node, &self.cloud, self.confirms.then(|| self.nodes.evidence(node)))
     }
 
     /// Takes note that a node has changed, or what the cloud says of it, or that it is gone.
     pub(super) fn note(&self, name: &str, now: Instant) -> Noted {
         let node = self.nodes.get(name);
         self.note_eligible(name, node.as_ref().is_some_and(|it| backends::is_eligible(it)));
-        let backend = node.map_or(Backend::No, |it| self.backend(&it));
+        let backend = node.map_or(BackendStatus::No, |it| self.backend_status(&it));
         let noted = self.noted(name, &backend);
         let machine = backend.machine();
         let change = {
-            let mut cache = lock(&self.hosts);
-            let change = backends::change(cache.hosts.get(name), machine.as_ref());
+            let mut cache = lock(&self.backends);
+            let change = backends::change(cache.backends.get(name), machine.as_ref());
             cache.is_current &= change == Change::Nothing;
-            cache.is_pending |= change == Change::Host;
+            cache.is_pending |= change == Change::Backend;
             change
         };
-        if change == Change::Host {
+        if change == Change::Backend {
             self.wait_for_quiet(now);
         }
         noted
@@ -128,19 +139,19 @@ impl Changes {
         }
     }
 
-    fn noted(&self, name: &str, backend: &Backend) -> Noted {
-        let mut told = lock(&self.told);
+    fn noted(&self, name: &str, backend: &BackendStatus) -> Noted {
+        let mut reported = lock(&self.reported);
         match backend {
-            Backend::Unknown => Noted { unknown: true, left_out: None },
-            Backend::LeftOut(why) if told.get(name) == Some(why) => Noted::default(),
-            Backend::LeftOut(why) => {
-                told.insert(name.to_owned(), why.clone());
+            BackendStatus::Unknown => Noted { unknown: true, left_out: None },
+            BackendStatus::LeftOut(why) if reported.get(name) == Some(why) => Noted::default(),
+            BackendStatus::LeftOut(why) => {
+                reported.insert(name.to_owned(), why.clone());
                 Noted { unknown: false, left_out: Some(why.clone()) }
             }
             // Whoever is excluded for a moment is not told once more.
-            Backend::No if self.nodes.get(name).is_some() => Noted::default(),
-            Backend::No | Backend::Yes(_) => {
-                told.remove(name);
+            BackendStatus::No if self.nodes.get(name).is_some() => Noted::default(),
+            BackendStatus::No | BackendStatus::Yes(_) => {
+                reported.remove(name);
                 Noted::default()
             }
         }
@@ -289,10 +300,10 @@ mod tests {
         let (changes, watched) = &*both;
         join(&both, 1);
         changes.settled().await;
-        changes.hosts();
+        changes.backends();
         watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
         changes.note("n1", Instant::now());
-        changes.hosts();
+        changes.backends();
         assert!(tokio::time::timeout(60 * SECOND, changes.settled()).await.is_err());
     }
 
@@ -301,12 +312,12 @@ mod tests {
         let both = changes();
         let (changes, watched) = &*both;
         join(&both, 1);
-        let first = changes.hosts();
-        assert!(Arc::ptr_eq(&first, &changes.hosts()));
+        let first = changes.backends();
+        assert!(Arc::ptr_eq(&first, &changes.backends()));
         watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
         changes.note("n1", Instant::now());
-        let second = changes.hosts();
-        assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first.essence, &second.essence));
+        let second = changes.backends();
+        assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&first.compared_fields, &second.compared_fields));
     }
 
     #[tokio::test(start_paused = true)]
@@ -315,11 +326,11 @@ mod tests {
         let (changes, watched) = &*both;
         join(&both, 1);
         changes.settled().await;
-        changes.hosts();
+        changes.backends();
         watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
         changes.note("n1", Instant::now());
         watched.apply(node("n2", json!({})));
-        assert_eq!(changes.hosts().machines.len(), 2);
+        assert_eq!(changes.backends().nodes.len(), 2);
         changes.note("n2", Instant::now());
         tokio::time::timeout(60 * SECOND, changes.settled()).await.expect("a pass");
     }
@@ -338,7 +349,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pass_has_ended_when_its_last_service_has() {
-        let latency = Metrics::register(&Registry::new()).unwrap().host_pass;
+        let latency = Metrics::register(&Registry::new()).unwrap().backend_pass;
         let pass = Pass::begin(latency.clone());
         let last = pass.clone();
         drop(pass);

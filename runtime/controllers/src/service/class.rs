@@ -29,8 +29,8 @@ impl Controller {
         match update_latest(&api, service, part, plan, latest, random).await {
             Ok(Some(written)) => {
                 {
-                    let mut memory = self.memory();
-                    let entry = memory.entry(key, &written, Instant::now());
+                    let mut states = self.states();
+                    let entry = states.of(key, &written, Instant::now());
                     entry.end_deletion();
                     entry.wrote(&written);
                 }
@@ -50,7 +50,7 @@ impl Controller {
 
     /// The Service is gone, and its load balancer was not ours to delete any more.
     fn forget_left(&self, key: &str) -> Step<Next> {
-        self.memory().forget(key);
+        self.states().forget(key);
         Step::Made(Next::Done)
     }
 }

@@ -19,7 +19,7 @@ use tracing::{info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::inventory::Inventory;
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 use crate::nodes::{Evidence, Nodes, Record, provider_id};
 use crate::service::backends::is_eligible;
 use crate::worker::contained;
@@ -72,7 +72,7 @@ pub(super) struct Failed {
 }
 
 /// Services to be told why they wait.
-pub(super) struct Told {
+pub(super) struct Blocked {
     pub(super) services: Vec<String>,
     pub(super) why: String,
 }
@@ -112,11 +112,11 @@ impl Confirmations {
         self.wake.notify_one();
     }
 
-    /// Asks, as long as it runs. Services that waited are given to `release`; those to be told why they wait, to `tell`.
+    /// Asks, as long as it runs. Services that waited are given to `release`; those to be told why they wait, to `report`.
     pub(super) async fn run(
         &self,
         release: impl Fn(&str) + Send + Sync,
-        tell: impl Fn(Told) + Send + Sync,
+        report: impl Fn(Blocked) + Send + Sync,
     ) -> Infallible {
         let Some(inventory) = &self.inventory else { return std::future::pending().await };
         let began = Instant::now();
@@ -146,9 +146,9 @@ impl Confirmations {
                 let age = if self.are_complete() { LATER } else { AT_THE_START };
                 let error = self.ask(inventory, due, age, &mut failed).await;
                 if let Some(error) = error.filter(|_| began.elapsed() >= SILENT)
-                    && let Some(told) = self.untold(&error)
+                    && let Some(blocked) = self.unreported(&error)
                 {
-                    tell(told);
+                    report(blocked);
                 }
                 continue;
             }
@@ -234,7 +234,7 @@ impl Confirmations {
     }
 
     /// The Services that wait, and were not told of this error.
-    fn untold(&self, error: &Error) -> Option<Told> {
+    fn unreported(&self, error: &Error) -> Option<Blocked> {
         let mut state = self.state();
         if state.complete {
             return None;
@@ -242,14 +242,14 @@ impl Confirmations {
         let why = error.to_string();
         warn!(error = why, "load balancers stay as they are until the cloud says which nodes exist");
         let waiting = state.waiting.iter_mut();
-        let untold = waiting.filter(|(_, told)| told.as_deref() != Some(why.as_str()));
-        let services: HashSet<_> = untold
-            .map(|(key, told)| {
-                *told = Some(why.clone());
+        let unreported = waiting.filter(|(_, blocked)| blocked.as_deref() != Some(why.as_str()));
+        let services: HashSet<_> = unreported
+            .map(|(key, blocked)| {
+                *blocked = Some(why.clone());
                 key.clone()
             })
             .collect();
-        (!services.is_empty()).then(|| Told { services: services.into_iter().collect(), why })
+        (!services.is_empty()).then(|| Blocked { services: services.into_iter().collect(), why })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -276,7 +276,7 @@ fn is_settled(record: Option<&Record>, failed: Option<&Failed>) -> bool {
 }
 
 /// Why a list that lacks instances proves nothing.
-fn worthless(list: &Machines, proves: bool) -> Option<Error> {
+fn worthless(list: &InstanceList, proves: bool) -> Option<Error> {
     if proves {
         return None;
     }

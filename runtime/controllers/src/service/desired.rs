@@ -38,24 +38,24 @@ pub(super) fn name(uid: &str) -> String {
 }
 
 /// The load balancer that a Service asks for.
-pub(super) fn wish(service: &Service, cluster: &Cluster) -> Result<LoadBalancer, Invalid> {
+pub(super) fn desired(service: &Service, cluster: &Cluster) -> Result<LoadBalancer, Invalid> {
     let spec = service.spec.as_ref();
-    let wish = LoadBalancer {
+    let desired = LoadBalancer {
         ports: spec.and_then(|it| it.ports.as_deref()).map_or(Ok(Vec::new()), ports)?,
         source_ranges: source_ranges(service, &cluster.description)?,
-        ..told(service, cluster)
+        ..described(service, cluster)
     };
-    objection(&wish).map_or(Ok(wish), |it| Err(Invalid(it)))
+    objection(&desired).map_or(Ok(desired), |it| Err(Invalid(it)))
 }
 
 /// The load balancer that a Service does not ask for any more: as much of it as can be told in any case, and never more
 /// than a provider is given.
 pub(super) fn unwanted(service: &Service, cluster: &Cluster) -> LoadBalancer {
-    trimmed(told(service, cluster))
+    trimmed(described(service, cluster))
 }
 
 /// What a Service says of a load balancer. What cannot be read is left out.
-fn told(service: &Service, cluster: &Cluster) -> LoadBalancer {
+fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
     let uid = service.metadata.uid.clone().unwrap_or_default();
     let spec = service.spec.as_ref();
     let text = |it: &Option<String>| it.clone().filter(|it| !it.is_empty());
@@ -89,17 +89,17 @@ pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBa
 }
 
 /// What makes two wishes of one Service different: all but what we write ourselves, and the order of its ports.
-pub(super) fn essence(mut wish: LoadBalancer) -> LoadBalancer {
-    wish.memo = None;
-    wish.current_ingress.clear();
-    wish.nodes.clear();
-    wish.ports.sort_by(|a, b| (a.port, a.protocol, &a.name).cmp(&(b.port, b.protocol, &b.name)));
-    wish
+pub(super) fn compared_fields(mut desired: LoadBalancer) -> LoadBalancer {
+    desired.memo = None;
+    desired.current_ingress.clear();
+    desired.nodes.clear();
+    desired.ports.sort_by(|a, b| (a.port, a.protocol, &a.name).cmp(&(b.port, b.protocol, &b.name)));
+    desired
 }
 
 /// What a Service asks for, without the annotations in which its provider notes something.
-pub(super) fn asked(wish: &LoadBalancer, provider_writes: &[String]) -> LoadBalancer {
-    let mut asked = essence(wish.clone());
+pub(super) fn asked(desired: &LoadBalancer, provider_writes: &[String]) -> LoadBalancer {
+    let mut asked = compared_fields(desired.clone());
     asked.annotations.retain(|(key, _)| !provider_writes.contains(key));
     asked
 }
@@ -186,12 +186,12 @@ mod tests {
     use super::*;
     use crate::service::testing::{ID, SIZE, cluster, service, with_load_balancer};
 
-    fn wished(change: Value) -> LoadBalancer {
-        wish(&service(change), &cluster()).unwrap()
+    fn compared(change: Value) -> LoadBalancer {
+        desired(&service(change), &cluster()).unwrap()
     }
 
     fn differs(before: Value, after: Value) -> bool {
-        essence(wished(before)) != essence(wished(after))
+        compared_fields(compared(before)) != compared_fields(compared(after))
     }
 
     /// Whether a change of the usual Service is a change of its wish.
@@ -260,7 +260,7 @@ mod tests {
             external_traffic_policy: ExternalTrafficPolicy::Local(31000),
             client_ip_affinity_seconds: Some(60),
         };
-        assert_eq!(wished(change), expected);
+        assert_eq!(compared(change), expected);
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
         };
         description.annotations.push(annotation);
         described.description = Arc::new(description);
-        let ranges = |it: &Service, cluster: &Cluster| wish(it, cluster).map(|it| it.source_ranges);
+        let ranges = |it: &Service, cluster: &Cluster| desired(it, cluster).map(|it| it.source_ranges);
         let two = annotated(" 192.168.0.7/16 , 10.0.0.0/8 ", json!([]));
         let list = |ranges: &[&str]| Ok(ranges.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
         assert_eq!(ranges(&two, &described), list(&["10.0.0.0/8", "192.168.0.0/16"]));
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn case_144_traffic_that_stays_on_its_node_has_a_health_check() {
-        let traffic = |spec: Value| wished(json!({ "spec": spec })).external_traffic_policy;
+        let traffic = |spec: Value| compared(json!({ "spec": spec })).external_traffic_policy;
         assert_eq!(
             traffic(json!({ "externalTrafficPolicy": "Local", "healthCheckNodePort": 31000 })),
             ExternalTrafficPolicy::Local(31000)
@@ -394,7 +394,7 @@ mod tests {
     fn what_only_claims_a_load_balancer_can_be_left_out() {
         let mut change = with_load_balancer();
         change["metadata"]["annotations"] = json!({ ID: "lb-1", SIZE: "2" });
-        let unclaimed = unclaimed(wished(change), &cluster());
+        let unclaimed = unclaimed(compared(change), &cluster());
         assert_eq!(
             (unclaimed.current_ingress.len(), unclaimed.annotations),
             (0, vec![(SIZE.to_owned(), "2".to_owned())])
@@ -409,7 +409,7 @@ mod tests {
             (json!({ "ports": [{ "port": 70_000 }] }), "70000 is no port"),
             (json!({ "ports": [{ "port": 80, "protocol": "ICMP" }] }), "unknown protocol \"ICMP\""),
         ] {
-            let error = wish(&bad(spec.clone()), &cluster()).unwrap_err().to_string();
+            let error = desired(&bad(spec.clone()), &cluster()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
             assert_eq!(unwanted(&bad(spec), &cluster()).owner.name, "s1");
         }
@@ -421,7 +421,7 @@ mod tests {
         let mut change = with_load_balancer();
         change["metadata"]["annotations"] = json!({ SIZE: "8".repeat(250_000), ID: "lb-1" });
         change["spec"] = json!({ "ports": ports });
-        let error = wish(&service(change.clone()), &cluster()).unwrap_err().to_string();
+        let error = desired(&service(change.clone()), &cluster()).unwrap_err().to_string();
         assert!(error.starts_with("spec.ports has 45000 ports, and a provider is given 1500 at most"), "{error}");
         let unwanted = unwanted(&service(change), &cluster());
         assert_eq!((unwanted.memo.as_deref(), unwanted.ports.len()), (Some("lb-1"), 1_500));

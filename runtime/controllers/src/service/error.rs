@@ -7,7 +7,7 @@ use cloud_provider::Error as CloudError;
 
 use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, SHOWN, chain};
 use crate::object;
-use crate::service::backends::{Host, names};
+use crate::service::backends::{Backend, names};
 use crate::service::desired::Invalid;
 
 /// The longest pause between two tries of a deletion, in first pauses: 30 s. Upstream looks at every Service that has to
@@ -27,7 +27,7 @@ pub(super) enum Error {
     #[error("failed to ensure load balancer")]
     Update {
         /// Those that should take traffic.
-        hosts: Arc<[Host]>,
+        backends: Arc<[Backend]>,
         /// Why.
         source: CloudError,
     },
@@ -53,21 +53,21 @@ pub(super) enum Error {
 
 /// What stands in the way of a load balancer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Obstacle {
+pub(super) enum FailureKind {
     /// What may pass by itself.
-    Time,
+    Transient,
     /// The wish is wrong: it, or the nodes, have to become others.
-    Wish,
+    InvalidSpec,
     /// The cloud or the policy refuses: the credential, or its rights, have to become others.
-    Right,
+    Denied,
 }
 
-impl Obstacle {
+impl FailureKind {
     /// Whether it stays until a person does something: then it is shown once.
-    pub(super) fn waits_for_a_person(self) -> bool {
+    pub(super) fn needs_a_person(self) -> bool {
         match self {
-            Self::Time => false,
-            Self::Wish | Self::Right => true,
+            Self::Transient => false,
+            Self::InvalidSpec | Self::Denied => true,
         }
     }
 }
@@ -96,13 +96,13 @@ impl Error {
     /// The reason and the text of the event that shows it.
     pub(super) fn event(&self) -> (&'static str, String) {
         match self {
-            Self::Update { hosts, source } => (
+            Self::Update { backends, source } => (
                 "UpdateLoadBalancerFailed",
                 format!(
                     "Error updating load balancer with new hosts {} [node names limited, total number of nodes: {}], \
                      error: {source}",
-                    names(hosts),
-                    hosts.len(),
+                    names(backends),
+                    backends.len(),
                 ),
             ),
             Self::Vanished(source) => ("DeleteLoadBalancerFailed", format!("Error deleting load balancer: {source}")),
@@ -115,18 +115,18 @@ impl Error {
     }
 
     /// What stands in the way.
-    pub(super) fn obstacle(&self) -> Obstacle {
+    pub(super) fn failure_kind(&self) -> FailureKind {
         match self.cloud() {
-            None if matches!(self, Self::Withheld(_)) => Obstacle::Right,
-            Some(CloudError::Invalid(_)) => Obstacle::Wish,
-            Some(CloudError::Denied(_)) => Obstacle::Right,
+            None if matches!(self, Self::Withheld(_)) => FailureKind::Denied,
+            Some(CloudError::Invalid(_)) => FailureKind::InvalidSpec,
+            Some(CloudError::Denied(_)) => FailureKind::Denied,
             Some(CloudError::RetryAfter { .. } | CloudError::Crashed { .. } | CloudError::Unavailable(_)) => {
-                Obstacle::Time
+                FailureKind::Transient
             }
             None => match self {
                 // Another answer of the provider may do, and that may follow from other nodes.
-                Self::Status(error) if error.is_refusal() => Obstacle::Wish,
-                _ => Obstacle::Time,
+                Self::Status(error) if error.is_refusal() => FailureKind::InvalidSpec,
+                _ => FailureKind::Transient,
             },
         }
     }
@@ -215,7 +215,7 @@ mod tests {
             let why = "the API server did not answer within 30 s";
             check(&error, failed, &format!("Error syncing load balancer: {what}: {why}"));
         }
-        let update = Error::Update { hosts: Arc::default(), source: unavailable() };
+        let update = Error::Update { backends: Arc::default(), source: unavailable() };
         let text = "Error updating load balancer with new hosts [] [node names limited, total number of nodes: 0], \
                     error: cloud is down";
         check(&update, "UpdateLoadBalancerFailed", text);
@@ -247,30 +247,30 @@ mod tests {
     fn a_status_that_is_refused_waits_for_another_answer() {
         let refused = |code| {
             let status = kube::core::Status { code, ..kube::core::Status::default() };
-            Error::Status(object::Error::Refused(Box::new(status))).obstacle()
+            Error::Status(object::Error::Refused(Box::new(status))).failure_kind()
         };
-        assert_eq!([400, 403, 413, 422].map(refused), [Obstacle::Wish; 4]);
-        assert_eq!([409, 429, 500, 503].map(refused), [Obstacle::Time; 4]);
+        assert_eq!([400, 403, 413, 422].map(refused), [FailureKind::InvalidSpec; 4]);
+        assert_eq!([409, 429, 500, 503].map(refused), [FailureKind::Transient; 4]);
     }
 
     #[test]
     fn case_146_a_pause_that_the_cloud_asks_for_is_obeyed_in_deletions_too() {
         let after = Duration::from_secs(42);
         let retry = || CloudError::RetryAfter { after, reason: "busy".to_owned() };
-        let update = Error::Update { hosts: Arc::default(), source: retry() };
+        let update = Error::Update { backends: Arc::default(), source: retry() };
         for error in [Error::Ensure(retry()), Error::Delete(retry()), Error::Vanished(retry()), update] {
             assert_eq!(error.pause(BACK_OFF, 7), Pause::Exactly(after));
-            assert_eq!(error.obstacle(), Obstacle::Time);
+            assert_eq!(error.failure_kind(), FailureKind::Transient);
         }
     }
 
     #[test]
     fn what_waits_for_a_person_is_tried_again_every_five_minutes() {
         let (invalid, denied) = (CloudError::Invalid("bad".to_owned()), CloudError::Denied("no".to_owned()));
-        for (error, obstacle) in [(invalid, Obstacle::Wish), (denied, Obstacle::Right)] {
+        for (error, failure_kind) in [(invalid, FailureKind::InvalidSpec), (denied, FailureKind::Denied)] {
             let error = Error::Ensure(error);
-            assert_eq!(error.obstacle(), obstacle);
-            assert!(obstacle.waits_for_a_person());
+            assert_eq!(error.failure_kind(), failure_kind);
+            assert!(failure_kind.needs_a_person());
             assert_eq!(error.pause(BACK_OFF, 0), Pause::AtLeast(Duration::from_secs(300)));
         }
     }

@@ -11,16 +11,16 @@ const AGAIN: Duration = Duration::from_secs(600);
 
 /// That a provider said `pending`, and has said nothing else since.
 #[derive(Clone, Debug)]
-pub(super) struct LongWait {
+pub(super) struct LongPending {
     since: Instant,
-    told: Option<Instant>,
+    reported: Option<Instant>,
     /// What it said last.
     pub(super) because: String,
 }
 
-impl LongWait {
+impl LongPending {
     pub(super) fn new(now: Instant) -> Self {
-        Self { since: now, told: None, because: String::new() }
+        Self { since: now, reported: None, because: String::new() }
     }
 
     pub(super) fn age(&self, now: Instant) -> Duration {
@@ -29,13 +29,13 @@ impl LongWait {
 
     /// What is to be told now: after two minutes, and then every ten. The text stays the same while the reason does, so
     /// that the event is one with a count.
-    pub(super) fn tells(&mut self, now: Instant) -> Option<String> {
-        let is_due = match self.told {
+    pub(super) fn message_due(&mut self, now: Instant) -> Option<String> {
+        let is_due = match self.reported {
             None => self.age(now) >= QUIET,
-            Some(told) => now.saturating_duration_since(told) >= AGAIN,
+            Some(reported) => now.saturating_duration_since(reported) >= AGAIN,
         };
         is_due.then(|| {
-            self.told = Some(now);
+            self.reported = Some(now);
             format!("Still waiting for the cloud, for more than two minutes: {}", self.because)
         })
     }
@@ -48,12 +48,13 @@ mod tests {
     #[test]
     fn a_long_wait_is_told_after_two_minutes_and_rarely_again() {
         let start = Instant::now();
-        let mut wait = LongWait::new(start);
+        let mut wait = LongPending::new(start);
         wait.because = "it is being built".to_owned();
-        let told: Vec<_> = (0..=1_400).filter(|it| wait.tells(start + Duration::from_secs(*it)).is_some()).collect();
-        assert_eq!(told, [120, 720, 1_320]);
+        let reported: Vec<_> =
+            (0..=1_400).filter(|it| wait.message_due(start + Duration::from_secs(*it)).is_some()).collect();
+        assert_eq!(reported, [120, 720, 1_320]);
         wait.because = "it is still being built".to_owned();
-        let message = wait.tells(start + Duration::from_secs(1_920)).unwrap();
+        let message = wait.message_due(start + Duration::from_secs(1_920)).unwrap();
         assert_eq!(message, "Still waiting for the cloud, for more than two minutes: it is still being built");
         assert_eq!(wait.age(start + QUIET), QUIET);
     }

@@ -6,11 +6,11 @@ use cloud_provider::Error;
 use k8s_openapi::api::core::v1::Service;
 
 use crate::service::services::key;
-use crate::service::state::Memory;
+use crate::service::state::ServiceStates;
 use crate::service::status;
 
 /// An older Service with the same memo. Two can have it only if somebody has copied the status of one of them.
-pub(super) fn elder(service: &Service, memo: &str, all: &[Arc<Service>]) -> Option<String> {
+pub(super) fn older_claimant(service: &Service, memo: &str, all: &[Arc<Service>]) -> Option<String> {
     let age = |it: &Service| {
         let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
         (created, it.metadata.uid.clone())
@@ -20,12 +20,12 @@ pub(super) fn elder(service: &Service, memo: &str, all: &[Arc<Service>]) -> Opti
 }
 
 /// Another Service than the one with this UID that has a memo, or is about to have it.
-pub(super) fn holder(uid: &str, memo: &str, memory: &Memory, all: &[Arc<Service>]) -> Option<String> {
-    let mut remembered = memory.iter().filter(|(_, it)| it.uid != uid && it.memo.as_deref() == Some(memo));
+pub(super) fn holder(uid: &str, memo: &str, states: &ServiceStates, all: &[Arc<Service>]) -> Option<String> {
+    let mut remembered = states.iter().filter(|(_, it)| it.uid != uid && it.memo.as_deref() == Some(memo));
     // Of a Service that is remembered, the memory knows more than the watch.
     let is_remembered = |key: &str| {
         let known = all.iter().find(|it| self::key(it) == key);
-        known.zip(memory.peek(key)).is_some_and(|(known, it)| known.metadata.uid.as_deref() == Some(it.uid.as_str()))
+        known.zip(states.peek(key)).is_some_and(|(known, it)| known.metadata.uid.as_deref() == Some(it.uid.as_str()))
     };
     let mut watched = watched(uid, memo, all).filter(|it| !is_remembered(it));
     remembered.next().map(|(key, _)| key.to_owned()).or_else(|| watched.next())
@@ -72,32 +72,32 @@ mod tests {
     fn theft_by_a_copied_status_is_refused_to_the_younger_service() {
         let (owner, thief) = (with_memo("owner", FIRST), with_memo("thief", LATER));
         let all = [thief.clone(), without_memo("other"), owner.clone()];
-        assert_eq!(elder(&thief, "lb-1", &all).as_deref(), Some("default/owner"));
-        assert_eq!(elder(&owner, "lb-1", &all), None);
+        assert_eq!(older_claimant(&thief, "lb-1", &all).as_deref(), Some("default/owner"));
+        assert_eq!(older_claimant(&owner, "lb-1", &all), None);
         let twin = with_memo("twin", FIRST);
         let all = [owner.clone(), twin.clone()];
-        let refused = [&owner, &twin].map(|it| elder(it, "lb-1", &all).is_some());
+        let refused = [&owner, &twin].map(|it| older_claimant(it, "lb-1", &all).is_some());
         assert_eq!(refused, [false, true], "of two of one age, one is the older all the same");
     }
 
     #[test]
     fn a_memo_is_its_first_holders() {
         let all = [with_memo("holder", FIRST), without_memo("other")];
-        let memory = Memory::default();
-        assert_eq!(holder("uid of other", "lb-1", &memory, &all).as_deref(), Some("default/holder"));
-        assert_eq!(holder("uid of other", "lb-2", &memory, &all), None);
-        assert_eq!(holder("uid of holder", "lb-1", &memory, &all), None, "its own");
+        let states = ServiceStates::default();
+        assert_eq!(holder("uid of other", "lb-1", &states, &all).as_deref(), Some("default/holder"));
+        assert_eq!(holder("uid of other", "lb-2", &states, &all), None);
+        assert_eq!(holder("uid of holder", "lb-1", &states, &all), None, "its own");
     }
 
     #[test]
     fn the_memory_knows_more_than_the_watch() {
         let all = [with_memo("holder", FIRST), without_memo("other")];
-        let mut memory = Memory::default();
-        memory.entry("default/holder", &all[0], Instant::now()).memo = Some("lb-2".to_owned());
-        assert_eq!(holder("uid of other", "lb-1", &memory, &all), None, "it has another by now");
-        assert_eq!(holder("uid of other", "lb-2", &memory, &all).as_deref(), Some("default/holder"));
+        let mut states = ServiceStates::default();
+        states.of("default/holder", &all[0], Instant::now()).memo = Some("lb-2".to_owned());
+        assert_eq!(holder("uid of other", "lb-1", &states, &all), None, "it has another by now");
+        assert_eq!(holder("uid of other", "lb-2", &states, &all).as_deref(), Some("default/holder"));
         let earlier = service(json!({ "metadata": { "name": "holder", "uid": "an earlier one" } }));
-        memory.entry("default/holder", &earlier, Instant::now()).memo = None;
-        assert_eq!(holder("uid of other", "lb-1", &memory, &all).as_deref(), Some("default/holder"));
+        states.of("default/holder", &earlier, Instant::now()).memo = None;
+        assert_eq!(holder("uid of other", "lb-1", &states, &all).as_deref(), Some("default/holder"));
     }
 }

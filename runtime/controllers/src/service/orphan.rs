@@ -18,9 +18,9 @@ use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::memos;
 use crate::service::removal::Deleted;
-use crate::service::state::Then;
+use crate::service::state::Outcome;
 use crate::service::sync::held;
-use crate::trimmed::Lean;
+use crate::trimmed::Trimmed;
 
 /// Of all load balancers at most so many are deleted because their Services vanished.
 const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
@@ -32,22 +32,24 @@ const BEHIND: Duration = Duration::from_secs(10);
 impl Controller {
     /// Deletes what a Service had that is not there any more. `service` is what has its name now. Returns when to come back,
     /// if the cloud is busy with it, or if the Service is there after all.
-    pub(super) async fn bury(&self, key: &str, service: Option<&Service>) -> Result<Option<Duration>, Error> {
+    pub(super) async fn delete_orphan(&self, key: &str, service: Option<&Service>) -> Result<Option<Duration>, Error> {
         let now = Instant::now();
         let (about, unwanted, is_gone) = {
-            let mut memory = self.memory();
-            let Some(entry) = memory.get(key) else { return Ok(None) };
-            if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(entry.uid.as_str())) {
+            let mut states = self.states();
+            let Some(state) = states.get(key) else { return Ok(None) };
+            if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(state.uid.as_str())) {
                 return Ok(None);
             }
-            if let Some(pause) = entry.deleting(now) {
+            if let Some(pause) = state.deleting(now) {
                 return Ok(Some(pause));
             }
-            let (may_stand, memo, current_ingress) = (entry.may_stand, entry.memo.clone(), entry.current.clone());
-            match entry.wish.clone().filter(|_| may_stand) {
-                Some(wish) => (entry.about.clone(), LoadBalancer { memo, current_ingress, ..wish }, entry.is_gone),
+            let (may_exist, memo, current_ingress) = (state.may_exist, state.memo.clone(), state.current.clone());
+            match state.desired.clone().filter(|_| may_exist) {
+                Some(desired) => {
+                    (state.about.clone(), LoadBalancer { memo, current_ingress, ..desired }, state.is_gone)
+                }
                 None => {
-                    memory.forget(key);
+                    states.forget(key);
                     return Ok(None);
                 }
             }
@@ -60,33 +62,33 @@ impl Controller {
                 );
                 return Ok(Some(BEHIND));
             }
-            if let Some(entry) = self.memory().get(key) {
-                entry.is_gone = true;
+            if let Some(state) = self.states().get(key) {
+                state.is_gone = true;
             }
         }
-        if let Some(holder) = self.heir(&unwanted) {
+        if let Some(holder) = self.memo_owner(&unwanted) {
             info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
-            self.memory().forget(key);
+            self.states().forget(key);
             return Ok(None);
         }
         self.load_balancers.check().await.map_err(Error::Vanished)?;
         self.spend(key, now)?;
-        if self.memory().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
-            self.tell_of_deletion(&about);
+        if self.states().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
+            self.record_deletion_begun(&about);
         }
         match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
             Deleted::Done { stays } => {
-                self.memory().forget(key);
-                self.tell_of_the_end(&about, stays);
+                self.states().forget(key);
+                self.record_deleted(&about, stays);
                 Ok(None)
             }
             Deleted::Pending(it) => {
                 let after = held(it.after);
-                let mut memory = self.memory();
-                if let Some(entry) = memory.get(key) {
-                    entry.memo = it.status.memo.or(unwanted.memo);
-                    entry.wait(&it.reason, Instant::now());
-                    entry.follow(Then::Deleting(now + after));
+                let mut states = self.states();
+                if let Some(state) = states.get(key) {
+                    state.memo = it.status.memo.or(unwanted.memo);
+                    state.wait(&it.reason, Instant::now());
+                    state.follow(Outcome::Deleting(now + after));
                 }
                 Ok(Some(after))
             }
@@ -97,9 +99,9 @@ impl Controller {
     /// error.
     async fn is_there(&self, about: &ObjectReference) -> Result<bool, object::Error> {
         let (namespace, name) = (about.namespace.as_deref(), about.name.as_deref().unwrap_or_default());
-        let services: Api<Lean<Service>> = Api::namespaced(self.client.clone(), namespace.unwrap_or_default());
+        let services: Api<Trimmed<Service>> = Api::namespaced(self.client.clone(), namespace.unwrap_or_default());
         match object::within(services.get(name)).await {
-            Ok(Lean(found)) => Ok(found.metadata.uid == about.uid),
+            Ok(Trimmed(found)) => Ok(found.metadata.uid == about.uid),
             Err(object::Error::Refused(status)) if denies(&status, name) => Ok(false),
             Err(error) => Err(error),
         }
@@ -107,18 +109,18 @@ impl Controller {
 
     /// Counts the deletion that is about to begin, unless it was asked for or has begun before.
     fn spend(&self, key: &str, now: Instant) -> Result<(), Error> {
-        let standing = {
-            let mut memory = self.memory();
-            if memory.get(key).is_none_or(|it| it.is_deleting()) {
+        let status = {
+            let mut states = self.states();
+            if states.get(key).is_none_or(|it| it.is_deleting()) {
                 return Ok(());
             }
-            memory.iter().filter(|(_, it)| it.may_stand).count()
+            states.iter().filter(|(_, it)| it.may_exist).count()
         };
-        if self.demands.within(BUDGET.window, now).is_approved {
+        if self.requested.within(BUDGET.window, now).is_approved {
             return Ok(());
         }
         let mut vanished = self.vanished.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        vanished.take(&BUDGET, standing, LEAST, now).map_err(|deletions| {
+        vanished.take(&BUDGET, status, LEAST, now).map_err(|deletions| {
             self.metrics.load_balancers_withheld.inc();
             Error::Withheld(format!(
                 "Not deleting the load balancer yet: Service {key} has vanished without waiting for that, and at most \
@@ -130,7 +132,7 @@ impl Controller {
     }
 
     /// Which Service has the memo of one that is gone.
-    fn heir(&self, unwanted: &LoadBalancer) -> Option<String> {
+    fn memo_owner(&self, unwanted: &LoadBalancer) -> Option<String> {
         memos::watched(&unwanted.owner.uid, unwanted.memo.as_deref()?, &self.services.all()).next()
     }
 }

@@ -3,7 +3,7 @@
 use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::Service;
 
-use crate::service::desired::{Cluster, Invalid, unclaimed, unwanted, wish};
+use crate::service::desired::{Cluster, Invalid, desired, unclaimed, unwanted};
 use crate::service::status::{has_class, is_finalized, is_load_balancer, memo};
 
 /// What is to be done about a Service.
@@ -21,13 +21,13 @@ pub(super) enum Plan {
 }
 
 /// What is to be done about a Service, if one of our calls `may` have given it a load balancer in this process's life.
-pub(super) fn plan(service: &Service, may_stand: bool, cluster: &Cluster) -> Result<Plan, Invalid> {
+pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Result<Plan, Invalid> {
     if is_wanted(service) && !is_deleted(service) {
-        return wish(service, cluster).map(Plan::Ensure);
+        return desired(service, cluster).map(Plan::Ensure);
     }
-    let may_stand = may_stand || memo(service).is_some();
+    let may_exist = may_exist || memo(service).is_some();
     let is_another_controllers = is_load_balancer(service) && !is_deleted(service);
-    Ok(match may_stand {
+    Ok(match may_exist {
         true if is_another_controllers => Plan::Forget,
         false if !needs_cleanup(service) => Plan::Ignore,
         // The addresses in its status are the other controller's: they prove nothing.
@@ -65,8 +65,8 @@ mod tests {
         Ensure,
     }
 
-    fn kind(service: &Service, may_stand: bool) -> Kind {
-        match plan(service, may_stand, &cluster()).unwrap() {
+    fn kind(service: &Service, may_exist: bool) -> Kind {
+        match plan(service, may_exist, &cluster()).unwrap() {
             Plan::Ignore => Kind::Ignore,
             Plan::Delete(_) => Kind::Delete,
             Plan::Forget => Kind::Forget,
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn case_108_a_service_that_wants_no_load_balancer_any_more() {
         check(finalized(json!({ "spec": { "type": "NodePort" } })), Kind::Delete);
-        let standing = service(json!({ "spec": { "type": "ClusterIP" } }));
-        assert_eq!(kind(&standing, true), Kind::Delete, "somebody has taken the finalizer off");
-        assert_eq!(kind(&standing, false), Kind::Ignore);
+        let status = service(json!({ "spec": { "type": "ClusterIP" } }));
+        assert_eq!(kind(&status, true), Kind::Delete, "somebody has taken the finalizer off");
+        assert_eq!(kind(&status, false), Kind::Ignore);
     }
 
     #[test]

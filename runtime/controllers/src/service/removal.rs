@@ -16,7 +16,7 @@ use crate::service::error::Error;
 use crate::service::ingress::usable;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
-use crate::service::state::Then;
+use crate::service::state::Outcome;
 use crate::service::status;
 use crate::service::sync::{Step, held};
 use crate::service::write::Written;
@@ -31,16 +31,16 @@ impl Controller {
         mut unwanted: LoadBalancer,
     ) -> Result<Step<Next>, Error> {
         let now = Instant::now();
-        if let Some(pause) = self.memory().entry(key, &service, now).deleting(now) {
+        if let Some(pause) = self.states().of(key, &service, now).deleting(now) {
             return Ok(Step::Made(Next::After(pause)));
         }
         self.load_balancers.check().await.map_err(Error::Delete)?;
         let about = reference(service.as_ref());
-        if self.memory().entry(key, &service, now).begin_deletion(&unwanted, now) {
-            self.tell_of_deletion(&about);
+        if self.states().of(key, &service, now).begin_deletion(&unwanted, now) {
+            self.record_deletion_begun(&about);
         }
-        if let Some((memo, elder)) = self.elder(&service) {
-            self.tell_of_another(&about, &memo, &elder);
+        if let Some((memo, older_claimant)) = self.older_claimant(&service) {
+            self.record_foreign_memo(&about, &memo, &older_claimant);
             unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.cluster) };
         }
         match self.delete(&about, unwanted).await.map_err(Error::Delete)? {
@@ -48,12 +48,12 @@ impl Controller {
             Deleted::Pending(it) => {
                 let after = held(it.after);
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
-                self.memory().entry(key, &service, now).wait(&it.reason, Instant::now());
+                self.states().of(key, &service, now).wait(&it.reason, Instant::now());
                 // What proves whose it is stays until it is gone.
                 let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
                 let ingress = usable(key, it.status.ingress);
-                let standing = LoadBalancerStatus { memo, ingress, ..it.status };
-                self.keep(key, &service, standing, Then::Deleting(now + after))?;
+                let status = LoadBalancerStatus { memo, ingress, ..it.status };
+                self.keep(key, &service, status, Outcome::Deleting(now + after))?;
                 match self.write(key, service).await? {
                     Written::Yes(_) | Written::Gone => Ok(Step::Made(Next::After(after))),
                     Written::Changed => Ok(Step::Changed),
@@ -67,7 +67,7 @@ impl Controller {
     pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Deleted, CloudError> {
         let removal = self.call_delete(about, &unwanted).await?;
         let Some((memo, holder)) = self.foreign(&unwanted, &removal) else { return Ok(removal) };
-        self.tell_of_another(about, &memo, &holder);
+        self.record_foreign_memo(about, &memo, &holder);
         let removal = self.call_delete(about, &unclaimed(unwanted.clone(), &self.cluster)).await?;
         match self.foreign(&unwanted, &removal) {
             None => Ok(removal),
@@ -81,7 +81,7 @@ impl Controller {
             return None;
         };
         let memo = memo.clone().filter(|it| unwanted.memo.as_ref() != Some(it))?;
-        let holder = memos::holder(&unwanted.owner.uid, &memo, &self.memory(), &self.services.all())?;
+        let holder = memos::holder(&unwanted.owner.uid, &memo, &self.states(), &self.services.all())?;
         Some((memo, holder))
     }
 
@@ -90,7 +90,7 @@ impl Controller {
         let reply = call.await.map_err(|_| late())?;
         // A provider that is done and warns has left something: its warning names what.
         let stays = reply.events.iter().any(|it| it.kind == EventKind::Warning);
-        self.tell(about, reply.events);
+        self.record_provider_events(about, reply.events);
         Ok(match reply.answer? {
             Deletion::Done => Deleted::Done { stays },
             Deletion::Pending(it) => Deleted::Pending(it),
@@ -114,39 +114,39 @@ impl Controller {
         let (api, part) = (self.api(&service), Part::StatusAndMetadata);
         match update_latest(&api, service, part, plan, latest, random).await {
             Ok(Some(written)) => {
-                let mut memory = self.memory();
-                let entry = memory.entry(key, &written, Instant::now());
-                entry.end_deletion();
-                entry.wrote(&written);
+                let mut states = self.states();
+                let state = states.of(key, &written, Instant::now());
+                state.end_deletion();
+                state.wrote(&written);
             }
             Ok(None) => self.end(key),
             Err(Refusal::Api(error)) if error.is_gone() => self.end(key),
             Err(Refusal::Api(error)) => return Err(Error::Release(error)),
             Err(Refusal::Plan(())) => return Ok(Step::Changed),
         }
-        self.tell_of_the_end(&about, stays);
+        self.record_deleted(&about, stays);
         Ok(Step::Made(Next::Done))
     }
 
     fn end(&self, key: &str) {
-        if let Some(entry) = self.memory().get(key) {
-            entry.end_deletion();
+        if let Some(state) = self.states().get(key) {
+            state.end_deletion();
         }
     }
 
-    fn tell_of_another(&self, about: &ObjectReference, memo: &str, holder: &str) {
+    fn record_foreign_memo(&self, about: &ObjectReference, memo: &str, holder: &str) {
         let message = format!(
             "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
         );
         self.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &message);
     }
 
-    pub(super) fn tell_of_deletion(&self, about: &ObjectReference) {
+    pub(super) fn record_deletion_begun(&self, about: &ObjectReference) {
         self.recorder.record(about.clone(), EventKind::Normal, "DeletingLoadBalancer", "Deleting load balancer");
     }
 
     /// Nothing is said to be deleted where the provider has warned that something stays.
-    pub(super) fn tell_of_the_end(&self, about: &ObjectReference, stays: bool) {
+    pub(super) fn record_deleted(&self, about: &ObjectReference, stays: bool) {
         if stays {
             return;
         }

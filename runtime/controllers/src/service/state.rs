@@ -13,29 +13,29 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 
 use crate::events::reference;
-use crate::requested_changes::{Demands, Waiting};
-use crate::service::backends::{Host, have_same_names};
+use crate::requested_changes::{RequestedChanges, Waiting};
+use crate::service::backends::{Backend, have_same_names};
 use crate::service::burst::Burst;
 use crate::service::changes::Pass;
-use crate::service::desired::{asked, essence};
-use crate::service::error::Obstacle;
-use crate::service::long_pending::LongWait;
+use crate::service::desired::{asked, compared_fields};
+use crate::service::error::FailureKind;
+use crate::service::long_pending::LongPending;
 use crate::service::status;
 use crate::version;
 
-pub(super) use self::unwritten::{Then, Unwritten};
+pub(super) use self::unwritten::{Outcome, Unwritten};
 
 /// What is remembered of Services, by key.
 #[derive(Default)]
-pub(super) struct Memory {
-    entries: HashMap<String, Entry>,
+pub(super) struct ServiceStates {
+    entries: HashMap<String, ServiceState>,
     counted: Counted,
 }
 
 /// Where it is counted what Kubernetes asks for.
 #[derive(Clone, Default)]
 pub(super) struct Counted {
-    pub(super) demands: Demands,
+    pub(super) requested: RequestedChanges,
     /// The annotations that the provider writes: what it says itself is not asked for.
     pub(super) provider_writes: Arc<[String]>,
     /// How often the set of nodes has changed that take traffic by what Kubernetes says, whatever the provider confirms.
@@ -43,20 +43,20 @@ pub(super) struct Counted {
 }
 
 /// What is remembered of one Service.
-pub(super) struct Entry {
+pub(super) struct ServiceState {
     /// A Service with the same key and another UID is another Service.
     pub(super) uid: String,
     /// What events call it.
     pub(super) about: ObjectReference,
     /// The wish that was worked on last, without what we write ourselves.
-    pub(super) wish: Option<LoadBalancer>,
+    pub(super) desired: Option<LoadBalancer>,
     /// The nodes for which it was worked on.
-    pub(super) hosts: Arc<[Host]>,
-    pub(super) state: State,
+    pub(super) backends: Arc<[Backend]>,
+    pub(super) phase: Phase,
     /// Why it was worked on.
     cause: Cause,
     /// Whether a call may have given it a load balancer.
-    pub(super) may_stand: bool,
+    pub(super) may_exist: bool,
     /// Whether the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
     pub(super) is_gone: bool,
     /// What the provider asked to keep last, written or not.
@@ -77,17 +77,17 @@ pub(super) struct Entry {
     /// There while it waits for its first load balancer.
     waiting: Option<Waiting>,
     /// The changes that other nodes behind it may still make: a node that comes and goes must not cost more than an author.
-    host_burst: Burst,
+    backend_burst: Burst,
     /// Whether the beginning of the present work was told.
-    told: bool,
+    is_announced: bool,
     /// What the cloud is busy with, if it said so.
-    pub(super) pending: Option<LongWait>,
+    pub(super) pending: Option<LongPending>,
     /// The annotations that nobody knows, if that was told.
     unknown: Vec<String>,
     /// The failure that was shown last.
     shown: Option<String>,
     /// What stood in its way.
-    obstacle: Obstacle,
+    failure_kind: FailureKind,
     /// The version of the credentials that it was last worked on with.
     credentials: u64,
     /// The pass over changed nodes that waits for it.
@@ -96,7 +96,7 @@ pub(super) struct Entry {
 
 /// How far a Service is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum State {
+pub(super) enum Phase {
     /// There is something to do.
     Open,
     /// The cloud is busy with it until about then.
@@ -115,61 +115,61 @@ pub(super) enum Cause {
     /// The Service is new, has changed, or failed.
     Service,
     /// Other nodes take traffic.
-    Hosts,
+    Backends,
 }
 
 /// What is to be done for a wish now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Turn {
+pub(super) enum NextStep {
     /// Nothing: it is fulfilled.
-    Rest,
+    Nothing,
     /// Nothing before that has passed.
     Wait(Duration),
     /// To ask the cloud.
-    Ask {
+    Ensure {
         cause: Cause,
         /// Whether the nodes are others than the last time, or were not asked about yet.
-        new_hosts: bool,
+        new_backends: bool,
     },
 }
 
 /// What a change of a Service means to the work queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum News {
+pub(super) enum EventEffect {
     /// Nothing: it was known.
     None,
     /// There is nothing to do any more, and nothing to remember.
-    Over,
+    Forget,
     /// There is something to do, as there was before: a pause stands.
-    Same,
+    AddIfIdle,
     /// There is something else to do than before.
-    Different,
+    Add,
     /// Its load balancer has to go, and nothing was done for that yet: a pause that `ensure` asked for is over.
-    Unwanted,
+    AddDespitePause,
 }
 
-impl Memory {
+impl ServiceStates {
     /// Nothing is remembered yet.
     pub(super) fn new(counted: Counted) -> Self {
         Self { entries: HashMap::new(), counted }
     }
 
     /// What is remembered under a key.
-    pub(super) fn get(&mut self, key: &str) -> Option<&mut Entry> {
+    pub(super) fn get(&mut self, key: &str) -> Option<&mut ServiceState> {
         self.entries.get_mut(key)
     }
 
     /// What is remembered of this Service. Nothing may be remembered of an earlier one with its key.
-    pub(super) fn entry(&mut self, key: &str, service: &Service, now: Instant) -> &mut Entry {
+    pub(super) fn of(&mut self, key: &str, service: &Service, now: Instant) -> &mut ServiceState {
         let uid = service.metadata.uid.as_deref().unwrap_or_default();
         if self.entries.get(key).is_some_and(|it| it.uid != uid) {
             self.entries.remove(key);
         }
-        self.entries.entry(key.to_owned()).or_insert_with(|| Entry::new(service, &self.counted, now))
+        self.entries.entry(key.to_owned()).or_insert_with(|| ServiceState::new(service, &self.counted, now))
     }
 
-    /// As [`Memory::get`], to look at.
-    pub(super) fn peek(&self, key: &str) -> Option<&Entry> {
+    /// As [`ServiceStates::get`], to look at.
+    pub(super) fn peek(&self, key: &str) -> Option<&ServiceState> {
         self.entries.get(key)
     }
 
@@ -181,23 +181,23 @@ impl Memory {
 
     /// What has been pending for long and is to be told, by what events call the Service; and for how long whatever has
     /// been pending longest has been so.
-    pub(super) fn long_waits(&mut self, now: Instant) -> (Vec<(ObjectReference, String)>, Duration) {
-        let (mut told, mut longest) = (Vec::new(), Duration::ZERO);
-        for entry in self.entries.values_mut() {
-            let Some(wait) = &mut entry.pending else { continue };
+    pub(super) fn long_pending(&mut self, now: Instant) -> (Vec<(ObjectReference, String)>, Duration) {
+        let (mut is_announced, mut longest) = (Vec::new(), Duration::ZERO);
+        for state in self.entries.values_mut() {
+            let Some(wait) = &mut state.pending else { continue };
             longest = longest.max(wait.age(now));
             // What failed since then is told by its failure.
-            let is_pending = matches!(entry.state, State::Pending(_) | State::Deleting(Some(_)));
-            if let Some(message) = wait.tells(now).filter(|_| is_pending) {
-                told.push((entry.about.clone(), message));
+            let is_pending = matches!(state.phase, Phase::Pending(_) | Phase::Deleting(Some(_)));
+            if let Some(message) = wait.message_due(now).filter(|_| is_pending) {
+                is_announced.push((state.about.clone(), message));
             }
         }
-        (told, longest)
+        (is_announced, longest)
     }
 
     /// All that is remembered.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.entries.iter().map(|(key, entry)| (key.as_str(), entry))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &ServiceState)> {
+        self.entries.iter().map(|(key, state)| (key.as_str(), state))
     }
 
     pub(super) fn forget(&mut self, key: &str) {
@@ -205,17 +205,17 @@ impl Memory {
     }
 }
 
-impl Entry {
+impl ServiceState {
     fn new(service: &Service, counted: &Counted, now: Instant) -> Self {
         let current = status::current(service);
         Self {
             uid: service.metadata.uid.clone().unwrap_or_default(),
             about: reference(service),
-            wish: None,
-            hosts: Arc::default(),
-            state: State::Open,
+            desired: None,
+            backends: Arc::default(),
+            phase: Phase::Open,
             cause: Cause::Service,
-            may_stand: false,
+            may_exist: false,
             is_gone: false,
             memo: status::memo(service).map(str::to_owned),
             waiting: None,
@@ -226,70 +226,77 @@ impl Entry {
             counted: counted.clone(),
             counted_burst: Burst::new(now),
             counted_nodes: 0,
-            host_burst: Burst::new(now),
-            told: false,
+            backend_burst: Burst::new(now),
+            is_announced: false,
             pending: None,
             unknown: Vec::new(),
             shown: None,
-            obstacle: Obstacle::Time,
+            failure_kind: FailureKind::Transient,
             credentials: 0,
             pass: None,
         }
     }
 
     /// What is to be done for this wish and these nodes. What is to be asked is remembered as asked.
-    pub(super) fn turn(&mut self, wish: &LoadBalancer, hosts: &Arc<[Host]>, now: Instant) -> Turn {
-        let other_hosts = self.hosts != *hosts;
-        if self.wish.as_ref() != Some(wish) {
+    pub(super) fn next_step(&mut self, desired: &LoadBalancer, backends: &Arc<[Backend]>, now: Instant) -> NextStep {
+        let other_backends = self.backends != *backends;
+        if self.desired.as_ref() != Some(desired) {
             if let Err(pause) = self.burst.take(now) {
-                return Turn::Wait(pause);
+                return NextStep::Wait(pause);
             }
-            let new_hosts = self.wish.is_none() || other_hosts;
+            let new_backends = self.desired.is_none() || other_backends;
             self.shown = None;
-            self.told = false;
+            self.is_announced = false;
             self.pending = None;
-            return self.ask(Cause::Service, wish, hosts, new_hosts, now);
+            return self.ask(Cause::Service, desired, backends, new_backends, now);
         }
-        let asks = matches!(self.state, State::Settled | State::Open);
+        let asks = matches!(self.phase, Phase::Settled | Phase::Open);
         if asks
-            && other_hosts
-            && let Err(pause) = self.host_burst.take(now)
+            && other_backends
+            && let Err(pause) = self.backend_burst.take(now)
         {
-            return Turn::Wait(pause);
+            return NextStep::Wait(pause);
         }
-        match self.state {
-            State::Settled if other_hosts => self.ask(Cause::Hosts, wish, hosts, true, now),
-            State::Settled => Turn::Rest,
-            State::Pending(until) if until > now => Turn::Wait(until - now),
-            State::Pending(_) => self.ask(self.cause, wish, hosts, false, now),
-            State::Open | State::Deleting(_) | State::Released => {
-                self.ask(Cause::Service, wish, hosts, other_hosts, now)
+        match self.phase {
+            Phase::Settled if other_backends => self.ask(Cause::Backends, desired, backends, true, now),
+            Phase::Settled => NextStep::Nothing,
+            Phase::Pending(until) if until > now => NextStep::Wait(until - now),
+            Phase::Pending(_) => self.ask(self.cause, desired, backends, false, now),
+            Phase::Open | Phase::Deleting(_) | Phase::Released => {
+                self.ask(Cause::Service, desired, backends, other_backends, now)
             }
         }
     }
 
-    fn ask(&mut self, cause: Cause, wish: &LoadBalancer, hosts: &Arc<[Host]>, new_hosts: bool, now: Instant) -> Turn {
-        self.count(wish, hosts, now);
-        self.wish = Some(wish.clone());
-        self.hosts = hosts.clone();
+    fn ask(
+        &mut self,
+        cause: Cause,
+        desired: &LoadBalancer,
+        backends: &Arc<[Backend]>,
+        new_backends: bool,
+        now: Instant,
+    ) -> NextStep {
+        self.count(desired, backends, now);
+        self.desired = Some(desired.clone());
+        self.backends = backends.clone();
         self.cause = cause;
-        self.state = State::Open;
-        Turn::Ask { cause, new_hosts }
+        self.phase = Phase::Open;
+        NextStep::Ensure { cause, new_backends }
     }
 
     /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
     /// annotations that it writes, the addresses of machines, and which instances exist.
-    fn count(&mut self, wish: &LoadBalancer, hosts: &[Host], now: Instant) {
+    fn count(&mut self, desired: &LoadBalancer, backends: &[Backend], now: Instant) {
         let node_changes = self.counted.node_changes.load(Ordering::Relaxed);
-        let other_nodes = !have_same_names(&self.hosts, hosts) && self.counted_nodes != node_changes;
+        let other_nodes = !have_same_names(&self.backends, backends) && self.counted_nodes != node_changes;
         let written = &self.counted.provider_writes;
-        match &self.wish {
+        match &self.desired {
             None => {
-                self.counted.demands.add_new(now);
-                self.waiting = self.current.is_empty().then(|| self.counted.demands.wait());
+                self.counted.requested.add_new(now);
+                self.waiting = self.current.is_empty().then(|| self.counted.requested.wait());
                 self.counted_nodes = node_changes;
             }
-            Some(before) if asked(before, written) != asked(wish, written) || other_nodes => {
+            Some(before) if asked(before, written) != asked(desired, written) || other_nodes => {
                 self.counted_nodes = node_changes;
                 self.count_change(now);
             }
@@ -299,26 +306,26 @@ impl Entry {
 
     fn count_change(&mut self, now: Instant) {
         if self.counted_burst.take(now).is_ok() {
-            self.counted.demands.add_change(now);
+            self.counted.requested.add_change(now);
         }
     }
 
     /// Whether the work that begins is still to be told of. It is told once for each wish.
-    pub(super) fn tells(&mut self) -> bool {
-        self.cause == Cause::Service && !std::mem::replace(&mut self.told, true)
+    pub(super) fn announces(&mut self) -> bool {
+        self.cause == Cause::Service && !std::mem::replace(&mut self.is_announced, true)
     }
 
     /// How long the cloud is still busy deleting. Afterwards it is to be asked; `None` says so.
     pub(super) fn deleting(&mut self, now: Instant) -> Option<Duration> {
-        match self.state {
-            State::Deleting(Some(until)) if until > now => Some(until - now),
+        match self.phase {
+            Phase::Deleting(Some(until)) if until > now => Some(until - now),
             _ => None,
         }
     }
 
     /// Whether the deletion of its load balancer has begun.
     pub(super) fn is_deleting(&self) -> bool {
-        matches!(self.state, State::Deleting(_))
+        matches!(self.phase, Phase::Deleting(_))
     }
 
     /// Begins or goes on to delete what was wished for. Returns whether it begins.
@@ -327,22 +334,22 @@ impl Entry {
         if begins {
             self.count_change(now);
             self.waiting = None;
-            self.wish = Some(essence(unwanted.clone()));
-            self.may_stand = true;
+            self.desired = Some(compared_fields(unwanted.clone()));
+            self.may_exist = true;
             self.shown = None;
-            self.told = false;
+            self.is_announced = false;
             self.pending = None;
             self.pass = None;
         }
-        self.state = State::Deleting(None);
+        self.phase = Phase::Deleting(None);
         begins
     }
 
     /// The load balancer is gone. The Service may still be there as it was.
     pub(super) fn end_deletion(&mut self) {
-        self.state = State::Released;
-        self.wish = None;
-        self.may_stand = false;
+        self.phase = Phase::Released;
+        self.desired = None;
+        self.may_exist = false;
         self.memo = None;
         self.current.clear();
         self.unwritten = None;
@@ -352,35 +359,35 @@ impl Entry {
     /// An answer is on the Service, `written` if that took a write. Returns why the cloud was asked if it is news that the
     /// load balancer is as wished.
     ///
-    /// `wished` and `wishes` are the wish of the Service before and after: what we write ourselves is no change.
+    /// `compared` and `desired_now` are the wish of the Service before and after: what we write ourselves is no change.
     pub(super) fn end(
         &mut self,
         written: &Arc<Service>,
-        wished: Option<&LoadBalancer>,
-        wishes: Option<LoadBalancer>,
+        compared: Option<&LoadBalancer>,
+        desired_now: Option<LoadBalancer>,
     ) -> Option<Cause> {
         let unwritten = self.unwritten.take()?;
-        if self.wish.is_some() && self.wish.as_ref() == wished {
-            self.wish = wishes;
+        if self.desired.is_some() && self.desired.as_ref() == compared {
+            self.desired = desired_now;
         }
         self.wrote(written);
         self.follow(unwritten.then);
-        (unwritten.then == Then::Served).then_some(self.cause)
+        (unwritten.then == Outcome::Ready).then_some(self.cause)
     }
 
     /// What an answer means has come true.
-    pub(super) fn follow(&mut self, then: Then) {
+    pub(super) fn follow(&mut self, then: Outcome) {
         match then {
-            Then::Served => self.settle(),
-            Then::Pending(until) => self.state = State::Pending(until),
-            Then::Deleting(until) => self.state = State::Deleting(Some(until)),
-            Then::Restored => {}
+            Outcome::Ready => self.settle(),
+            Outcome::Pending(until) => self.phase = Phase::Pending(until),
+            Outcome::Deleting(until) => self.phase = Phase::Deleting(Some(until)),
+            Outcome::MemoOnly => {}
         }
     }
 
     /// There is nothing left to do for the present wish.
     pub(super) fn settle(&mut self) {
-        self.state = State::Settled;
+        self.phase = Phase::Settled;
         self.waiting = None;
         self.shown = None;
         self.pending = None;
@@ -388,16 +395,16 @@ impl Entry {
 
     /// The cloud is busy, and says with what.
     pub(super) fn wait(&mut self, because: &str, now: Instant) {
-        self.pending.get_or_insert_with(|| LongWait::new(now)).because = because.to_owned();
+        self.pending.get_or_insert_with(|| LongPending::new(now)).because = because.to_owned();
     }
 
     /// Whether these annotations, which nobody knows, are others than those that were told last.
-    pub(super) fn are_news(&mut self, unknown: &[&str]) -> bool {
-        let are_news = !unknown.is_empty() && self.unknown != unknown;
+    pub(super) fn are_new(&mut self, unknown: &[&str]) -> bool {
+        let are_new = !unknown.is_empty() && self.unknown != unknown;
         if self.unknown != unknown {
             self.unknown = unknown.iter().map(|it| (*it).to_owned()).collect();
         }
-        are_news
+        are_new
     }
 
     /// The Service is as we left it.
@@ -415,68 +422,68 @@ impl Entry {
         }
     }
 
-    /// What it means that the watch knows this of the Service now: `wish` if it wants a load balancer, and
+    /// What it means that the watch knows this of the Service now: `desired` if it wants a load balancer, and
     /// whether that has to go otherwise.
-    pub(super) fn news(&mut self, watched: &Service, wish: Option<&LoadBalancer>, has_to_go: bool) -> News {
+    pub(super) fn effect(&mut self, watched: &Service, desired: Option<&LoadBalancer>, has_to_go: bool) -> EventEffect {
         if !self.uid_of(watched) {
             return self.vanished();
         }
         if self.written.as_ref().is_some_and(|it| is_newer(it, watched)) {
-            return News::None;
+            return EventEffect::None;
         }
         self.written = None;
         self.about = reference(watched);
         let other_memo = status::memo(watched) != self.memo.as_deref();
-        match (wish, self.state) {
-            (Some(_), State::Deleting(_) | State::Released) => News::Different,
-            (Some(wish), _) if self.wish.as_ref() != Some(wish) => News::Different,
-            (Some(_), _) if other_memo && self.unwritten.is_some() => News::Same,
-            (Some(_), _) if other_memo => News::Different,
-            (Some(_), _) => News::None,
-            (None, State::Deleting(_)) if has_to_go => News::Same,
-            (None, _) if has_to_go => News::Unwanted,
-            (None, State::Released) => News::Over,
-            (None, _) => News::Different,
+        match (desired, self.phase) {
+            (Some(_), Phase::Deleting(_) | Phase::Released) => EventEffect::Add,
+            (Some(desired), _) if self.desired.as_ref() != Some(desired) => EventEffect::Add,
+            (Some(_), _) if other_memo && self.unwritten.is_some() => EventEffect::AddIfIdle,
+            (Some(_), _) if other_memo => EventEffect::Add,
+            (Some(_), _) => EventEffect::None,
+            (None, Phase::Deleting(_)) if has_to_go => EventEffect::AddIfIdle,
+            (None, _) if has_to_go => EventEffect::AddDespitePause,
+            (None, Phase::Released) => EventEffect::Forget,
+            (None, _) => EventEffect::Add,
         }
     }
 
     /// What it means that its Service is gone. A deletion that has begun keeps its own pause.
-    pub(super) fn vanished(&self) -> News {
-        match self.state {
-            State::Deleting(_) => News::Different,
-            State::Open | State::Pending(_) | State::Settled | State::Released => News::Unwanted,
+    pub(super) fn vanished(&self) -> EventEffect {
+        match self.phase {
+            Phase::Deleting(_) => EventEffect::Add,
+            Phase::Open | Phase::Pending(_) | Phase::Settled | Phase::Released => EventEffect::AddDespitePause,
         }
     }
 
     /// Whether it has to be asked about because other nodes take traffic. What failed comes back by itself, unless it had
     /// no nodes, or the wrong ones; so does what is pending. They see the nodes as they are by then.
-    pub(super) fn lacks(&self, hosts: &Arc<[Host]>) -> bool {
-        let waits_for_nodes = match self.state {
-            State::Settled => true,
-            State::Open => self.hosts.is_empty() || self.obstacle == Obstacle::Wish,
-            State::Pending(_) | State::Deleting(_) | State::Released => false,
+    pub(super) fn lacks(&self, backends: &Arc<[Backend]>) -> bool {
+        let waits_for_nodes = match self.phase {
+            Phase::Settled => true,
+            Phase::Open => self.backends.is_empty() || self.failure_kind == FailureKind::InvalidSpec,
+            Phase::Pending(_) | Phase::Deleting(_) | Phase::Released => false,
         };
-        waits_for_nodes && self.hosts != *hosts
+        waits_for_nodes && self.backends != *backends
     }
 
     /// It is worked on with this version of the credentials.
-    pub(super) fn begin(&mut self, credentials: u64) {
+    pub(super) fn start_work(&mut self, credentials: u64) {
         self.credentials = credentials;
-        self.obstacle = Obstacle::Time;
+        self.failure_kind = FailureKind::Transient;
     }
 
     /// Whether it was refused, and another version of the credentials may do. It says so once for each.
     pub(super) fn may_be_allowed(&mut self, credentials: u64) -> bool {
-        let refused = self.obstacle == Obstacle::Right;
+        let refused = self.failure_kind == FailureKind::Denied;
         refused && std::mem::replace(&mut self.credentials, credentials) != credentials
     }
 
     /// Whether a failure is to be shown: where a person has to do something, it is once.
-    pub(super) fn shows(&mut self, message: &str, obstacle: Obstacle) -> bool {
-        self.obstacle = obstacle;
+    pub(super) fn shows(&mut self, message: &str, failure_kind: FailureKind) -> bool {
+        self.failure_kind = failure_kind;
         let known = self.shown.as_deref() == Some(message);
         self.shown = Some(message.to_owned());
-        !(obstacle.waits_for_a_person() && known)
+        !(failure_kind.needs_a_person() && known)
     }
 
     fn uid_of(&self, service: &Service) -> bool {

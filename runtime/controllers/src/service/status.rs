@@ -57,22 +57,22 @@ pub(super) fn finalized(service: &Service) -> Service {
 
 /// The Service with what its provider asked to keep and to show until its load balancer is as wished. Where it is
 /// reached stays as it is, unless the provider knows better.
-pub(super) fn kept(service: &Service, standing: &LoadBalancerStatus, now: Timestamp) -> Service {
+pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, now: Timestamp) -> Service {
     let mut desired = service.clone();
-    for (key, value) in &standing.annotations {
+    for (key, value) in &status.annotations {
         desired.metadata.annotations.get_or_insert_default().insert(key.clone(), value.clone());
     }
-    remember(&mut desired, standing.memo.as_deref(), now);
-    if !standing.ingress.is_empty() {
-        reach(&mut desired, &standing.ingress);
+    remember(&mut desired, status.memo.as_deref(), now);
+    if !status.ingress.is_empty() {
+        reach(&mut desired, &status.ingress);
     }
     desired
 }
 
 /// The Service, reached at its load balancer, and nowhere else.
-pub(super) fn served(service: &Service, standing: &LoadBalancerStatus, now: Timestamp) -> Service {
-    let mut desired = kept(service, standing, now);
-    reach(&mut desired, &standing.ingress);
+pub(super) fn served(service: &Service, status: &LoadBalancerStatus, now: Timestamp) -> Service {
+    let mut desired = kept(service, status, now);
+    reach(&mut desired, &status.ingress);
     desired
 }
 
@@ -104,8 +104,8 @@ fn reach(service: &mut Service, ingress: &[Ingress]) {
     }
     let ingress = Some(ingress.iter().map(self::ingress).collect()).filter(|it: &Vec<_>| !it.is_empty());
     // Nothing and no list are the same to the API server.
-    let standing = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
-    if standing != ingress.as_ref() {
+    let status = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
+    if status != ingress.as_ref() {
         service.status.get_or_insert_default().load_balancer = Some(KubeStatus { ingress });
     }
 }
@@ -160,7 +160,7 @@ mod tests {
         Ingress { ip: Some(ip.to_owned()), hostname: None, ip_mode }
     }
 
-    fn standing(ingress: Vec<Ingress>) -> LoadBalancerStatus {
+    fn status(ingress: Vec<Ingress>) -> LoadBalancerStatus {
         LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations: Vec::new() }
     }
 
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn one_change_has_addresses_memo_and_annotations() {
-        let standing = LoadBalancerStatus {
+        let status = LoadBalancerStatus {
             annotations: vec![(ID.to_owned(), "lb-1".to_owned())],
-            ..standing(vec![ip("192.0.2.1", None)])
+            ..status(vec![ip("192.0.2.1", None)])
         };
-        let served = served(&service(json!({})), &standing, NOW);
+        let served = served(&service(json!({})), &status, NOW);
         let expected = json!({
             "loadBalancer": { "ingress": [{ "ip": "192.0.2.1", "ipMode": "VIP" }] },
             "conditions": [{
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn case_141_the_same_status_is_no_change() {
         let before = service(with_load_balancer());
-        let is_same = |ingress| served(&before, &standing(ingress), NOW) == before;
+        let is_same = |ingress| served(&before, &status(ingress), NOW) == before;
         assert!(is_same(vec![ip("192.0.2.1", None)]), "the API server's default");
         assert!(is_same(vec![ip("192.0.2.1", Some(IpMode::Vip))]));
         assert!(!is_same(vec![ip("192.0.2.1", Some(IpMode::Proxy))]));
@@ -206,7 +206,7 @@ mod tests {
         let mut ports = with_load_balancer();
         ports["status"]["loadBalancer"]["ingress"][0]["ports"] = json!([{ "port": 80, "protocol": "TCP" }]);
         let ports = service(ports);
-        assert_ne!(served(&ports, &standing(vec![ip("192.0.2.1", None)]), NOW), ports);
+        assert_ne!(served(&ports, &status(vec![ip("192.0.2.1", None)]), NOW), ports);
         let empty = service(json!({}));
         assert_eq!(served(&empty, &LoadBalancerStatus::default(), NOW), empty, "empty and empty");
         let bare = service(json!({ "status": null }));
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_name_has_no_mode() {
         let name = Ingress { ip: None, hostname: Some("lb.example.com".to_owned()), ip_mode: None };
-        let served = served(&service(json!({})), &standing(vec![name.clone()]), NOW);
+        let served = served(&service(json!({})), &status(vec![name.clone()]), NOW);
         assert_eq!(status_of(&served)["loadBalancer"], json!({ "ingress": [{ "hostname": "lb.example.com" }] }));
         assert_eq!(current(&served), [name]);
     }
@@ -227,14 +227,14 @@ mod tests {
         let memo_only = LoadBalancerStatus { memo: Some("lb-1 changing".to_owned()), ..LoadBalancerStatus::default() };
         let after = kept(&before, &memo_only, NOW);
         assert_eq!((memo(&after), current(&after)), (Some("lb-1 changing"), current(&before)));
-        let moved = kept(&before, &standing(vec![ip("192.0.2.2", None)]), NOW);
+        let moved = kept(&before, &status(vec![ip("192.0.2.2", None)]), NOW);
         assert_eq!(current(&moved), [ip("192.0.2.2", Some(IpMode::Vip))]);
     }
 
     #[test]
     fn what_is_no_load_balancer_any_more_gets_a_memo_and_no_address() {
         let after =
-            served(&service(json!({ "spec": { "type": "ClusterIP" } })), &standing(vec![ip("192.0.2.1", None)]), NOW);
+            served(&service(json!({ "spec": { "type": "ClusterIP" } })), &status(vec![ip("192.0.2.1", None)]), NOW);
         assert_eq!((memo(&after), current(&after)), (Some("lb-1"), Vec::new()));
     }
 
@@ -243,7 +243,7 @@ mod tests {
         let mut change = with_load_balancer();
         change["spec"] = json!({ "loadBalancerClass": "example.com/other" });
         let before = service(change);
-        let served = served(&before, &standing(vec![ip("192.0.2.2", None)]), NOW);
+        let served = served(&before, &status(vec![ip("192.0.2.2", None)]), NOW);
         assert_eq!(current(&served), current(&before));
         let forgotten = forgotten(&before);
         assert_eq!((memo(&forgotten), current(&forgotten)), (None, current(&before)));

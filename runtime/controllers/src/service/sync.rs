@@ -13,24 +13,24 @@ use crate::inventory::list::{CALL, late};
 use crate::limits::too_many_nodes;
 use crate::object::{self, Part, update_latest};
 use crate::service::Controller;
-use crate::service::backends::Hosts;
-use crate::service::desired::essence;
+use crate::service::backends::Backends;
+use crate::service::desired::compared_fields;
 use crate::service::error::Error;
 use crate::service::ingress;
 use crate::service::memos;
 use crate::service::plan::{Plan, is_wanted, plan};
-use crate::service::state::{Cause, State, Then, Turn, Unwritten};
+use crate::service::state::{Cause, NextStep, Outcome, Phase, Unwritten};
 use crate::service::status;
 use crate::service::write::Written;
 use crate::worker::{Next, random};
 
 /// How often a Service is looked at again at once because somebody has changed it meanwhile.
-const LOOKS: usize = 10;
+const ATTEMPTS: usize = 10;
 /// How soon a cloud that is busy is asked again at least, and at most.
 const SHORTEST_PENDING: Duration = Duration::from_secs(1);
 const LONGEST_PENDING: Duration = Duration::from_secs(300);
 /// The pause before another look.
-const LOOK_PAUSE: Duration = Duration::from_millis(50);
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// How a step ended.
 pub(super) enum Step<T> {
@@ -42,26 +42,26 @@ pub(super) enum Step<T> {
 
 impl Controller {
     /// Does what is to be done about the Service under a key.
-    pub(super) async fn bring(&self, key: &str) -> Result<Next, Error> {
-        for _ in 0..LOOKS {
-            match self.look(key).await? {
+    pub(super) async fn reconcile(&self, key: &str) -> Result<Next, Error> {
+        for _ in 0..ATTEMPTS {
+            match self.reconcile_once(key).await? {
                 Step::Made(next) => return Ok(next),
                 Step::Changed => {
                     debug!(service = key, "the Service has changed meanwhile; looking at it again");
-                    tokio::time::sleep(LOOK_PAUSE.mul_f64(1.0 + random())).await;
+                    tokio::time::sleep(ATTEMPT_PAUSE.mul_f64(1.0 + random())).await;
                 }
             }
         }
         Ok(Next::After(SHORTEST_PENDING))
     }
 
-    async fn look(&self, key: &str) -> Result<Step<Next>, Error> {
+    async fn reconcile_once(&self, key: &str) -> Result<Step<Next>, Error> {
         let service = self.latest(key);
         let credentials = self.rights();
-        if let Some(entry) = self.memory().get(key) {
-            entry.begin(credentials);
+        if let Some(state) = self.states().get(key) {
+            state.start_work(credentials);
         }
-        if let Some(after) = self.bury(key, service.as_deref()).await? {
+        if let Some(after) = self.delete_orphan(key, service.as_deref()).await? {
             return Ok(Step::Made(Next::After(after)));
         }
         let Some(service) = service else {
@@ -73,28 +73,28 @@ impl Controller {
             Step::Made(None) => return Ok(Step::Made(Next::Done)),
             Step::Changed => return Ok(Step::Changed),
         };
-        let may_stand = {
-            let mut memory = self.memory();
-            let entry = memory.entry(key, &service, Instant::now());
-            entry.begin(credentials);
+        let may_exist = {
+            let mut states = self.states();
+            let state = states.of(key, &service, Instant::now());
+            state.start_work(credentials);
             if is_wanted(&service) {
-                self.tell_of_unknown_annotations(entry, &service);
+                self.record_unknown_annotations(state, &service);
             }
-            entry.may_stand
+            state.may_exist
         };
-        match plan(&service, may_stand, &self.cluster)? {
+        match plan(&service, may_exist, &self.cluster)? {
             Plan::Ignore => {
-                self.memory().forget(key);
+                self.states().forget(key);
                 Ok(Step::Made(Next::Done))
             }
             Plan::Delete(unwanted) => self.remove(key, service, unwanted).await,
             Plan::Forget => self.leave(key, service).await,
-            Plan::Ensure(wish) => self.ensure(key, service, wish).await,
+            Plan::Ensure(desired) => self.ensure(key, service, desired).await,
         }
     }
 
     /// Takes one step towards the load balancer that a Service wishes for.
-    async fn ensure(&self, key: &str, service: Arc<Service>, wish: LoadBalancer) -> Result<Step<Next>, Error> {
+    async fn ensure(&self, key: &str, service: Arc<Service>, desired: LoadBalancer) -> Result<Step<Next>, Error> {
         if !self.confirmations.are_complete() {
             // Another account, or a cloud that does not answer at all, is told of as ever.
             self.load_balancers.check().await.map_err(Error::Ensure)?;
@@ -103,46 +103,48 @@ impl Controller {
                 return Ok(Step::Made(Next::Done));
             }
         }
-        let (hosts, wished) = (self.changes.hosts(), essence(wish));
+        let (backends, compared) = (self.changes.backends(), compared_fields(desired));
         let now = Instant::now();
-        let (turn, pass) = {
-            let mut memory = self.memory();
-            let entry = memory.entry(key, &service, now);
-            match entry.turn(&wished, &hosts.essence, now) {
+        let (step, pass) = {
+            let mut states = self.states();
+            let state = states.of(key, &service, now);
+            match state.next_step(&compared, &backends.compared_fields, now) {
                 // The pass has not ended for it.
-                Turn::Wait(pause) => (Turn::Wait(pause), None),
-                turn => (turn, entry.pass.take()),
+                NextStep::Wait(pause) => (NextStep::Wait(pause), None),
+                step => (step, state.pass.take()),
             }
         };
-        let (cause, new_hosts) = match turn {
-            Turn::Rest => return Ok(Step::Made(Next::Done)),
-            Turn::Wait(pause) => return Ok(Step::Made(Next::After(pause))),
-            Turn::Ask { cause, new_hosts } => (cause, new_hosts),
+        let (cause, new_backends) = match step {
+            NextStep::Nothing => return Ok(Step::Made(Next::Done)),
+            NextStep::Wait(pause) => return Ok(Step::Made(Next::After(pause))),
+            NextStep::Ensure { cause, new_backends } => (cause, new_backends),
         };
         // Nothing at all is written for another account, in the cluster neither.
         self.load_balancers.check().await.map_err(Error::Ensure)?;
-        if self.memory().entry(key, &service, now).tells() {
+        if self.states().of(key, &service, now).announces() {
             self.record(&service, EventKind::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
         }
         let Some(service) = self.finalize(&service, key).await? else { return Ok(Step::Changed) };
         // The finalizer may have met a conflict, and the Service may be another one by now.
-        let wish = match plan(&service, true, &self.cluster)? {
-            Plan::Ensure(wish) if essence(wish.clone()) == wished => wish,
+        let desired = match plan(&service, true, &self.cluster)? {
+            Plan::Ensure(desired) if compared_fields(desired.clone()) == compared => desired,
             Plan::Ignore | Plan::Delete(_) | Plan::Forget | Plan::Ensure(_) => return Ok(Step::Changed),
         };
-        if cause == Cause::Service && new_hosts && hosts.machines.is_empty() {
-            self.warn_of_no_hosts(&service);
+        if cause == Cause::Service && new_backends && backends.nodes.is_empty() {
+            self.warn_of_no_backends(&service);
         }
         let asked = Instant::now();
-        let progress = self.ask(key, &service, wish, &hosts).await;
-        if cause == Cause::Hosts {
-            self.metrics.host_updates.inc();
-            self.metrics.host_update.observe(asked.elapsed().as_secs_f64());
-            self.metrics.host_update_errors.inc_by(u64::from(progress.is_err()));
+        let progress = self.ask(key, &service, desired, &backends).await;
+        if cause == Cause::Backends {
+            self.metrics.backend_updates.inc();
+            self.metrics.backend_update.observe(asked.elapsed().as_secs_f64());
+            self.metrics.backend_update_errors.inc_by(u64::from(progress.is_err()));
         }
         let step = match progress {
             Ok(progress) => self.follow(key, service, progress).await,
-            Err(source) if cause == Cause::Hosts => Err(Error::Update { hosts: hosts.essence.clone(), source }),
+            Err(source) if cause == Cause::Backends => {
+                Err(Error::Update { backends: backends.compared_fields.clone(), source })
+            }
             Err(error) => Err(Error::Ensure(error)),
         };
         drop(pass);
@@ -154,34 +156,34 @@ impl Controller {
         &self,
         key: &str,
         service: &Service,
-        mut wish: LoadBalancer,
-        hosts: &Hosts,
+        mut desired: LoadBalancer,
+        backends: &Backends,
     ) -> Result<Progress, CloudError> {
-        if let Some((memo, elder)) = self.elder(service) {
-            return Err(memos::taken(key, &memo, &elder));
+        if let Some((memo, older_claimant)) = self.older_claimant(service) {
+            return Err(memos::taken(key, &memo, &older_claimant));
         }
-        if let Some(too_many) = too_many_nodes(hosts.machines.len()) {
+        if let Some(too_many) = too_many_nodes(backends.nodes.len()) {
             return Err(CloudError::Invalid(too_many));
         }
-        wish.nodes.clone_from(&hosts.machines);
+        desired.nodes.clone_from(&backends.nodes);
         let about = {
-            let mut memory = self.memory();
-            let entry = memory.entry(key, service, Instant::now());
-            entry.may_stand = true;
-            entry.about.clone()
+            let mut states = self.states();
+            let state = states.of(key, service, Instant::now());
+            state.may_exist = true;
+            state.about.clone()
         };
-        let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&wish));
+        let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&desired));
         let reply = call.await.map_err(|_| late())?;
-        self.tell(&about, reply.events);
+        self.record_provider_events(&about, reply.events);
         reply.answer
     }
 
     /// Does what follows from the provider's answer.
     async fn follow(&self, key: &str, service: Arc<Service>, progress: Progress) -> Result<Step<Next>, Error> {
-        let (standing, then, after) = match progress {
+        let (status, then, after) = match progress {
             Progress::NotManaged => {
-                if let Some(entry) = self.memory().get(key) {
-                    entry.settle();
+                if let Some(state) = self.states().get(key) {
+                    state.settle();
                 }
                 return Ok(Step::Made(Next::Done));
             }
@@ -190,27 +192,27 @@ impl Controller {
                 let status = LoadBalancerStatus { ingress, ..status };
                 return self.fail(key, service, status, Error::Ensure(error)).await;
             }
-            Progress::Ready(standing) => {
-                self.tell_of_dropped_memo(key, &service, &standing);
-                if let Some(objection) = ingress::objection(&standing.ingress) {
-                    return self.refuse(key, service, standing, &objection).await;
+            Progress::Ready(status) => {
+                self.record_dropped_memo(key, &service, &status);
+                if let Some(objection) = ingress::objection(&status.ingress) {
+                    return self.refuse(key, service, status, &objection).await;
                 }
-                (standing, Then::Served, None)
+                (status, Outcome::Ready, None)
             }
             Progress::Pending(mut it) => {
-                self.tell_of_dropped_memo(key, &service, &it.status);
+                self.record_dropped_memo(key, &service, &it.status);
                 it.status.ingress = ingress::usable(key, it.status.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
                 let after = if announces { Duration::ZERO } else { held(it.after) };
                 debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
-                if let Some(entry) = self.memory().get(key) {
-                    entry.wait(&it.reason, Instant::now());
+                if let Some(state) = self.states().get(key) {
+                    state.wait(&it.reason, Instant::now());
                 }
-                (it.status, Then::Pending(Instant::now() + after), Some(after))
+                (it.status, Outcome::Pending(Instant::now() + after), Some(after))
             }
         };
-        self.keep(key, &service, standing, then)?;
+        self.keep(key, &service, status, then)?;
         match self.write(key, service).await? {
             Written::Yes(_) | Written::Gone => Ok(Step::Made(after.map_or(Next::Done, Next::After))),
             Written::Changed => Ok(Step::Changed),
@@ -240,7 +242,7 @@ impl Controller {
         status: LoadBalancerStatus,
         error: Error,
     ) -> Result<Step<Next>, Error> {
-        self.keep(key, &service, status, Then::Restored)?;
+        self.keep(key, &service, status, Outcome::MemoOnly)?;
         match self.write(key, service).await? {
             Written::Yes(_) | Written::Gone => Err(error),
             Written::Changed => Ok(Step::Changed),
@@ -250,30 +252,30 @@ impl Controller {
     /// Writes first what is still to be written, so that the next call has the last memo.
     async fn settle(&self, key: &str, service: Arc<Service>) -> Result<Step<Option<Arc<Service>>>, Error> {
         {
-            let mut memory = self.memory();
-            let entry = memory.entry(key, &service, Instant::now());
+            let mut states = self.states();
+            let state = states.of(key, &service, Instant::now());
             if plan(&service, true, &self.cluster) == Ok(Plan::Forget) {
-                entry.unwritten = None;
+                state.unwritten = None;
                 return Ok(Step::Made(Some(service)));
             }
-            if !entry.is_answered(self.wishes(&service).as_ref()) {
-                entry.keep_only_memo();
+            if !state.is_answered(self.desired_now(&service).as_ref()) {
+                state.keep_only_memo();
             }
             let found = status::memo(&service);
-            if entry.unwritten.is_none() {
-                if found == entry.memo.as_deref() {
+            if state.unwritten.is_none() {
+                if found == state.memo.as_deref() {
                     return Ok(Step::Made(Some(service)));
                 }
                 if found.is_some() {
                     info!(service = key, "somebody has written another memo; the cloud is asked with it");
-                    entry.memo = found.map(str::to_owned);
-                    if entry.state == State::Settled {
-                        entry.state = State::Open;
+                    state.memo = found.map(str::to_owned);
+                    if state.phase == Phase::Settled {
+                        state.phase = Phase::Open;
                     }
                     return Ok(Step::Made(Some(service)));
                 }
-                let standing = LoadBalancerStatus { memo: entry.memo.clone(), ..LoadBalancerStatus::default() };
-                entry.unwritten = Some(Unwritten { standing, carried: None, then: Then::Restored });
+                let status = LoadBalancerStatus { memo: state.memo.clone(), ..LoadBalancerStatus::default() };
+                state.unwritten = Some(Unwritten { status, sent_memo: None, then: Outcome::MemoOnly });
             }
         }
         match self.write(key, service).await? {
@@ -299,7 +301,7 @@ impl Controller {
         let written = update_latest(&api, service.clone(), part, plan, latest, random).await;
         match written {
             Ok(Some(written)) => {
-                self.memory().entry(key, &written, Instant::now()).wrote(&written);
+                self.states().of(key, &written, Instant::now()).wrote(&written);
                 Ok(Some(written))
             }
             Ok(None) => Ok(None),
@@ -309,8 +311,8 @@ impl Controller {
     }
 
     /// Whoever writes a provider has to return the memo with each answer: what is not returned is not kept.
-    fn tell_of_dropped_memo(&self, key: &str, service: &Service, standing: &LoadBalancerStatus) {
-        let Some(dropped) = status::memo(service).filter(|_| standing.memo.is_none()) else { return };
+    fn record_dropped_memo(&self, key: &str, service: &Service, status: &LoadBalancerStatus) {
+        let Some(dropped) = status::memo(service).filter(|_| status.memo.is_none()) else { return };
         warn!(
             service = key,
             memo = dropped,
@@ -323,7 +325,7 @@ impl Controller {
         self.record(service, EventKind::Warning, "MemoDropped", &message);
     }
 
-    pub(super) fn warn_of_no_hosts(&self, service: &Service) {
+    pub(super) fn warn_of_no_backends(&self, service: &Service) {
         let message = "There are no available nodes for LoadBalancer";
         self.record(service, EventKind::Warning, "UnAvailableLoadBalancer", message);
     }

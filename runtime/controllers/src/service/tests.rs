@@ -97,13 +97,13 @@ impl Rig {
             cluster: cluster(),
             load_balancers: cloud.clone(),
             identity: cloud.clone(),
-            demands: Demands::default(),
+            requested: RequestedChanges::default(),
             recorder,
             changes: Changes::new(Nodes::of([]), Arc::default(), false, metrics.queue(NODES)),
             nodes: Nodes::of([]),
             confirmations: Confirmations::new(None, Nodes::of([])),
             services: known,
-            memory: Mutex::default(),
+            states: Mutex::default(),
             vanished: Mutex::default(),
             events: Mutex::default(),
             queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
@@ -115,15 +115,15 @@ impl Rig {
 
     /// The cloud was asked about a Service that is not there any more.
     fn remember(&self, service: &Service) {
-        let mut memory = self.controller.memory();
-        let entry = memory.entry(&key(service), service, Instant::now());
-        let Ok(Plan::Ensure(wish)) = plan(service, false, &self.controller.cluster) else { panic!("it wants one") };
-        entry.turn(&essence(wish), &Arc::default(), Instant::now());
-        entry.may_stand = true;
+        let mut states = self.controller.states();
+        let state = states.of(&key(service), service, Instant::now());
+        let Ok(Plan::Ensure(desired)) = plan(service, false, &self.controller.cluster) else { panic!("it wants one") };
+        state.next_step(&compared_fields(desired), &Arc::default(), Instant::now());
+        state.may_exist = true;
     }
 
-    async fn bring(&self, service: &Service) -> Result<Next, Error> {
-        self.controller.bring(&key(service)).await
+    async fn reconcile(&self, service: &Service) -> Result<Next, Error> {
+        self.controller.reconcile(&key(service)).await
     }
 
     /// The memos of the deletions that the cloud was asked for.
@@ -141,12 +141,12 @@ impl Rig {
     }
 
     fn is_forgotten(&self, service: &Service) -> bool {
-        self.controller.memory().get(&key(service)).is_none()
+        self.controller.states().get(&key(service)).is_none()
     }
 }
 
 /// A Service with a load balancer whose memo is this.
-fn standing(name: &str, uid: &str, memo: Option<&str>) -> Service {
+fn status(name: &str, uid: &str, memo: Option<&str>) -> Service {
     let mut change = with_load_balancer();
     change["metadata"]["name"] = json!(name);
     change["metadata"]["uid"] = json!(uid);
@@ -159,22 +159,22 @@ fn standing(name: &str, uid: &str, memo: Option<&str>) -> Service {
 }
 
 fn pending(memo: Option<&str>) -> CloudResult<Deletion> {
-    let standing = LoadBalancerStatus { memo: memo.map(str::to_owned), ..LoadBalancerStatus::default() };
-    Ok(Deletion::Pending(PendingStatus { status: standing, after: 7 * SECOND, reason: "it is locked".to_owned() }))
+    let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ..LoadBalancerStatus::default() };
+    Ok(Deletion::Pending(PendingStatus { status: status, after: 7 * SECOND, reason: "it is locked".to_owned() }))
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_vanished_service_had_is_deleted_step_by_step() {
-    let gone = standing("s1", "u1", Some("lb-1"));
+    let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [pending(None), pending(Some("lb-1 going")), Ok(Deletion::Done)]);
     rig.remember(&gone);
     for _ in 0..2 {
-        assert_eq!(rig.bring(&gone).await.unwrap(), Next::After(7 * SECOND));
+        assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::After(7 * SECOND));
         tokio::time::advance(6 * SECOND).await;
-        assert_eq!(rig.bring(&gone).await.unwrap(), Next::After(SECOND), "the cloud is busy");
+        assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::After(SECOND), "the cloud is busy");
         tokio::time::advance(SECOND).await;
     }
-    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted(), [Some("lb-1"), Some("lb-1"), Some("lb-1 going")].map(|it| it.map(str::to_owned)));
     assert!(rig.is_forgotten(&gone));
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
@@ -182,59 +182,59 @@ async fn what_a_vanished_service_had_is_deleted_step_by_step() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_pending_for_long_is_told_with_its_reason() {
-    let gone = standing("s1", "u1", Some("lb-1"));
+    let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [pending(None), pending(None), Ok(Deletion::Done)]);
     rig.remember(&gone);
     let longest = rig.controller.metrics.longest_pending.clone();
-    rig.bring(&gone).await.unwrap();
+    rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(119 * SECOND).await;
-    rig.controller.tell_of_long_waits(Instant::now());
+    rig.controller.record_long_pending(Instant::now());
     assert_eq!((longest.get(), rig.told()), (119.0, vec!["DeletingLoadBalancer".to_owned()]));
     // Asking again does not make the wait begin anew.
-    rig.bring(&gone).await.unwrap();
+    rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(SECOND).await;
-    rig.controller.tell_of_long_waits(Instant::now());
+    rig.controller.record_long_pending(Instant::now());
     let told = rig.events.try_recv().unwrap();
     assert_eq!((told.kind, told.reason.as_str()), (EventKind::Normal, "LoadBalancerPending"));
     assert!(told.message.ends_with(": it is locked"), "{}", told.message);
-    rig.controller.tell_of_long_waits(Instant::now());
+    rig.controller.record_long_pending(Instant::now());
     assert!(rig.told().is_empty(), "it is told rarely");
 
     tokio::time::advance(6 * SECOND).await;
-    rig.bring(&gone).await.unwrap();
-    rig.controller.tell_of_long_waits(Instant::now());
+    rig.reconcile(&gone).await.unwrap();
+    rig.controller.record_long_pending(Instant::now());
     assert_eq!(longest.get(), 0.0);
 }
 
 #[tokio::test]
 async fn what_the_provider_did_not_delete_is_not_told_as_deleted() {
-    let gone = standing("s1", "u1", None);
+    let gone = status("s1", "u1", None);
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     let kind = cloud_provider::EventKind::Warning;
     let (reason, message) = ("LoadBalancerNotDeleted".to_owned(), "lb-1 stays".to_owned());
     *rig.cloud.events.lock().unwrap() = vec![Event { about: None, kind, reason, message }];
     rig.remember(&gone);
-    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"]);
 }
 
 #[tokio::test]
 async fn what_a_vanished_service_had_is_its_heirs() {
-    let gone = standing("s1", "u1", Some("lb-1"));
-    let mut rig = Rig::new([standing("restored", "u2", Some("lb-1"))], []);
+    let gone = status("s1", "u1", Some("lb-1"));
+    let mut rig = Rig::new([status("restored", "u2", Some("lb-1"))], []);
     rig.remember(&gone);
-    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert!(rig.deleted().is_empty() && rig.is_forgotten(&gone) && rig.told().is_empty());
 }
 
 /// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
-    let gone = standing("s1", "u1", None);
-    let owner = standing("owner", "u2", Some("lb-1"));
+    let gone = status("s1", "u1", None);
+    let owner = status("owner", "u2", Some("lb-1"));
     let mut rig = Rig::new([owner], [pending(Some("lb-1")), Ok(Deletion::Done)]);
     rig.remember(&gone);
-    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted(), [None, None]);
     let claims: Vec<_> = rig.cloud.deleted.lock().unwrap().iter().map(|it| !it.annotations.is_empty()).collect();
     assert_eq!(claims, [true, false], "the second time it says nothing of whose it is");
@@ -244,72 +244,74 @@ async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
 /// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
-    let gone = standing("s1", "u1", None);
-    let owner = standing("owner", "u2", Some("lb-1"));
+    let gone = status("s1", "u1", None);
+    let owner = status("owner", "u2", Some("lb-1"));
     let rig = Rig::new([owner], [pending(Some("lb-1")), pending(Some("lb-1"))]);
     rig.remember(&gone);
-    let Err(Error::Vanished(CloudError::Invalid(message))) = rig.bring(&gone).await else { panic!("it is refused") };
+    let Err(Error::Vanished(CloudError::Invalid(message))) = rig.reconcile(&gone).await else {
+        panic!("it is refused")
+    };
     assert!(message.contains("default/owner") && message.contains("default/s1"), "{message}");
-    assert_eq!(rig.controller.memory().get("default/s1").and_then(|it| it.memo.clone()), None);
+    assert_eq!(rig.controller.states().get("default/s1").and_then(|it| it.memo.clone()), None);
 }
 
 #[tokio::test]
 async fn a_deletion_that_fails_keeps_what_is_remembered() {
-    let gone = standing("s1", "u1", Some("lb-1"));
+    let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Deletion::Done)]);
     rig.remember(&gone);
-    let error = rig.bring(&gone).await.unwrap_err();
+    let error = rig.reconcile(&gone).await.unwrap_err();
     rig.controller.show("default/s1", &error);
     assert!(!rig.is_forgotten(&gone));
-    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeleteLoadBalancerFailed", "DeletedLoadBalancer"]);
 }
 
 #[tokio::test]
 async fn case_134_a_service_that_nobody_knows_is_nothing() {
     let rig = Rig::new([], []);
-    assert_eq!(rig.bring(&standing("s1", "u1", None)).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&status("s1", "u1", None)).await.unwrap(), Next::Done);
 }
 
 #[tokio::test]
 async fn case_116_only_what_may_have_a_load_balancer_is_looked_at_when_it_is_gone() {
     let rig = Rig::new([], []);
     let depth = || rig.controller.metrics.queue(SERVICES).depth.get();
-    rig.controller.heard("default/s1", None);
+    rig.controller.on_service_event("default/s1", None);
     assert_eq!(depth(), 0);
-    rig.remember(&standing("s1", "u1", Some("lb-1")));
-    rig.controller.heard("default/s1", None);
+    rig.remember(&status("s1", "u1", Some("lb-1")));
+    rig.controller.on_service_event("default/s1", None);
     assert_eq!(depth(), 1);
 }
 
 #[tokio::test]
 async fn a_service_that_is_there_keeps_its_load_balancer() {
-    let there = standing("s1", "u1", Some("lb-1"));
+    let there = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
-    assert_eq!(rig.bring(&there).await.unwrap(), Next::After(10 * SECOND));
+    assert_eq!(rig.reconcile(&there).await.unwrap(), Next::After(10 * SECOND));
     assert!(rig.deleted().is_empty() && !rig.is_forgotten(&there) && rig.told().is_empty());
 
-    rig.finds(200, serde_json::to_value(standing("s1", "u2", None)).unwrap());
-    assert_eq!(rig.bring(&there).await.unwrap(), Next::Done);
+    rig.finds(200, serde_json::to_value(status("s1", "u2", None)).unwrap());
+    assert_eq!(rig.reconcile(&there).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted(), [Some("lb-1".to_owned())], "another Service has its name");
 }
 
 #[tokio::test]
 async fn an_older_namesake_takes_nothing_from_a_service() {
-    let (older, there) = (standing("s1", "u0", None), standing("s1", "u1", Some("lb-1")));
+    let (older, there) = (status("s1", "u0", None), status("s1", "u1", Some("lb-1")));
     let rig = Rig::new([older], []);
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
-    assert_eq!(rig.bring(&there).await.unwrap(), Next::After(10 * SECOND));
-    let memo = rig.controller.memory().get("default/s1").and_then(|it| it.memo.clone());
+    assert_eq!(rig.reconcile(&there).await.unwrap(), Next::After(10 * SECOND));
+    let memo = rig.controller.states().get("default/s1").and_then(|it| it.memo.clone());
     assert_eq!(memo.as_deref(), Some("lb-1"), "it is remembered");
 }
 
 #[tokio::test]
 async fn what_is_no_answer_about_a_service_deletes_nothing() {
-    let gone = standing("s1", "u1", Some("lb-1"));
+    let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     rig.remember(&gone);
     let nothing = || Value::Null;
@@ -325,13 +327,13 @@ async fn what_is_no_answer_about_a_service_deletes_nothing() {
         (200, json!("a page")),
     ] {
         rig.finds(code, body.clone());
-        let Err(error @ Error::Unknown(_)) = rig.bring(&gone).await else { panic!("{code} {body} is an answer") };
+        let Err(error @ Error::Unknown(_)) = rig.reconcile(&gone).await else { panic!("{code} {body} is an answer") };
         assert_eq!(error.event().0, "DeleteLoadBalancerFailed");
         assert_eq!(error.pause(rig.controller.back_off, 1), Pause::AtLeast(2 * SECOND));
     }
     assert!(rig.deleted().is_empty() && rig.told().is_empty());
     *rig.found.lock().unwrap() = None;
-    assert_eq!(rig.bring(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted().len(), 1);
 }
 
@@ -339,7 +341,7 @@ async fn what_is_no_answer_about_a_service_deletes_nothing() {
 async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
     let before = rig.deleted().len();
     for service in gone.iter().filter(|it| !rig.is_forgotten(it)) {
-        match rig.bring(service).await {
+        match rig.reconcile(service).await {
             Ok(next) => assert_eq!(next, Next::Done),
             Err(error @ Error::Withheld(_)) => {
                 rig.controller.show(&key(service), &error);
@@ -353,7 +355,7 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
-    let gone: Vec<_> = (0..50).map(|it| standing(&format!("s{it}"), &format!("u{it}"), None)).collect();
+    let gone: Vec<_> = (0..50).map(|it| status(&format!("s{it}"), &format!("u{it}"), None)).collect();
     let mut rig = Rig::new([], (0..50).map(|_| Ok(Deletion::Done)));
     gone.iter().for_each(|it| rig.remember(it));
     assert_eq!(bring_all(&rig, &gone).await, 5, "a tenth");
@@ -363,20 +365,20 @@ async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
     assert_eq!(told, 45, "once for each");
     tokio::time::advance(600 * SECOND).await;
     assert_eq!(bring_all(&rig, &gone).await, 4, "a tenth of those that are left");
-    rig.controller.demands.approve(Instant::now());
-    let waiting = rig.controller.memory().allowed(rig.controller.rights()).len();
+    rig.controller.requested.approve(Instant::now());
+    let waiting = rig.controller.states().allowed(rig.controller.rights()).len();
     assert_eq!(waiting, 41, "whoever waits is looked at again");
     assert_eq!(bring_all(&rig, &gone).await, 41);
 }
 
 #[tokio::test(start_paused = true)]
 async fn three_vanished_services_always_lose_theirs_and_a_retry_is_free() {
-    let gone: Vec<_> = (0..5).map(|it| standing(&format!("s{it}"), &format!("u{it}"), None)).collect();
+    let gone: Vec<_> = (0..5).map(|it| status(&format!("s{it}"), &format!("u{it}"), None)).collect();
     let down = || Err(CloudError::Unavailable("down".to_owned()));
     let rig = Rig::new([], [down(), down(), Ok(Deletion::Done), Ok(Deletion::Done), Ok(Deletion::Done)]);
     gone.iter().for_each(|it| rig.remember(it));
     for _ in 0..2 {
-        assert!(matches!(rig.bring(&gone[0]).await, Err(Error::Vanished(_))));
+        assert!(matches!(rig.reconcile(&gone[0]).await, Err(Error::Vanished(_))));
     }
     assert_eq!(bring_all(&rig, &gone).await, 3);
 }

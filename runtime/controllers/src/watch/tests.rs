@@ -30,18 +30,18 @@ const DEADLINE: Duration = Duration::from_secs(3600);
 
 /// The requests, as the query and when it came; and what was handed on.
 type Log = Vec<(String, Instant)>;
-type Heard = Arc<Mutex<Vec<String>>>;
+type Seen = Arc<Mutex<Vec<String>>>;
 
 struct Rig {
     requests: Receiver<Log>,
-    heard: Heard,
+    seen: Seen,
     _watch: JoinSet<()>,
 }
 
 impl Rig {
     /// Watches nodes of an API server that gives these answers, and then none.
     fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let ((asked, requests), heard) = (channel(Log::default()), Heard::default());
+        let ((asked, requests), seen) = (channel(Log::default()), Seen::default());
         let answers = Arc::new(Mutex::new(answers.into_iter().collect::<Vec<_>>()));
         answers.lock().unwrap().reverse();
         let server = tower::service_fn(move |request: Request<Body>| {
@@ -56,12 +56,12 @@ impl Rig {
             }
         });
         let api = Api::all(Client::new(server, "default"));
-        let (hears, mut watch) = (heard.clone(), JoinSet::new());
+        let (records, mut watch) = (seen.clone(), JoinSet::new());
         watch.spawn(async move {
-            let apply = |event: Event<Node>| hears.lock().unwrap().push(text(&event));
+            let apply = |event: Event<Node>| records.lock().unwrap().push(text(&event));
             match follow(api, "nodes", "the API server", LASTS, apply).await {}
         });
-        Self { requests, heard, _watch: watch }
+        Self { requests, seen, _watch: watch }
     }
 
     /// Waits until so many requests have come. The clock jumps meanwhile.
@@ -71,8 +71,8 @@ impl Rig {
         asked.expect("in time").expect("the API server is there").clone()
     }
 
-    fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+    fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
     }
 }
 
@@ -139,7 +139,7 @@ async fn a_silent_watch_is_given_up_within_45_seconds() {
         "{requests:?}"
     );
     assert!(requests[2].0.ends_with("&resourceVersion=7"), "{requests:?}");
-    assert_eq!(rig.heard(), ["list", "listed n1@3", "complete", "changed n1@7"]);
+    assert_eq!(rig.seen(), ["list", "listed n1@3", "complete", "changed n1@7"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,7 +164,7 @@ async fn where_lists_are_not_streamed_pages_are_listed() {
     let requests = rig.asked(4).await;
     assert!(requests[2].0.contains("continue=more"), "{requests:?}");
     assert!(requests[3].0.contains("watch=true") && requests[3].0.ends_with("&resourceVersion=9"), "{requests:?}");
-    assert_eq!(rig.heard(), ["list", "listed n1@3", "listed n2@3", "complete"]);
+    assert_eq!(rig.seen(), ["list", "listed n1@3", "listed n2@3", "complete"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,7 +178,7 @@ async fn an_older_list_is_discarded_and_asked_for_again() {
     assert!(requests[1..3].iter().all(|it| it.0.contains("sendInitialEvents=true")), "{requests:?}");
     let expected =
         ["list", "listed n1@3", "complete", "changed n1@8", "list", "listed n1@3", "list", "listed n1@8", "complete"];
-    assert_eq!(rig.heard(), expected);
+    assert_eq!(rig.seen(), expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,7 +189,7 @@ async fn an_older_change_never_replaces_a_newer_one() {
     lines.push(event("DELETED", "n1", "8"));
     let rig = Rig::new([Answer::Lines(lines)]);
     rig.asked(2).await;
-    assert_eq!(rig.heard(), ["list", "complete", "changed n1@6", "changed n1@9", "changed n1@10"]);
+    assert_eq!(rig.seen(), ["list", "complete", "changed n1@6", "changed n1@9", "changed n1@10"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,9 +203,9 @@ async fn what_is_deleted_while_it_is_listed_is_gone() {
         complete("9"),
     ])]);
     rig.asked(2).await;
-    let heard = rig.heard();
-    assert_eq!(heard.last().map(String::as_str), Some("deleted n1@6"));
-    assert_eq!(heard.iter().filter(|it| it.starts_with("deleted")).count(), 1, "{heard:?}");
+    let seen = rig.seen();
+    assert_eq!(seen.last().map(String::as_str), Some("deleted n1@6"));
+    assert_eq!(seen.iter().filter(|it| it.starts_with("deleted")).count(), 1, "{seen:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -224,5 +224,5 @@ async fn one_object_that_cannot_be_read_keeps_no_other_away() {
     let unreadable = json!({ "type": "MODIFIED", "object": { "metadata": { "name": 7 } } });
     let rig = Rig::new([Answer::Lines(vec![complete("5"), unreadable, event("MODIFIED", "n1", "7")])]);
     rig.asked(2).await;
-    assert_eq!(rig.heard(), ["list", "complete", "changed n1@7"]);
+    assert_eq!(rig.seen(), ["list", "complete", "changed n1@7"]);
 }

@@ -164,21 +164,21 @@ mod tests {
     fn adv_102_the_connection_to_end_is_chosen() {
         use Stage::{Asked, Authenticated, Connected, Encrypted};
         const KUBELET: &str = "192.0.2.1";
-        const CROWD: &str = "198.51.100.7";
+        const NEIGHBOUR: &str = "198.51.100.7";
         // There is room.
         check(&[], Connected, None);
-        check(&[(CROWD, Connected, 256)], Connected, None);
-        check(&[(CROWD, Connected, 256), (KUBELET, Connected, 1)], Asked, None);
+        check(&[(NEIGHBOUR, Connected, 256)], Connected, None);
+        check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Asked, None);
         // A crowd at one address loses its own, whether the probe came before or after it.
-        check(&[(CROWD, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(0));
-        check(&[(KUBELET, Connected, 1), (CROWD, Connected, 256)], Connected, Some(1));
+        check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(0));
+        check(&[(KUBELET, Connected, 1), (NEIGHBOUR, Connected, 256)], Connected, Some(1));
         // At the probe's own address the longest silent goes, and the probe has come last.
         check(&[(KUBELET, Connected, 257)], Connected, Some(0));
         // Those in other stages are neither counted nor ended.
-        check(&[(CROWD, Encrypted, 64), (CROWD, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(64));
-        check(&[(CROWD, Connected, 256), (KUBELET, Encrypted, 1)], Encrypted, None);
-        check(&[(KUBELET, Asked, 1), (CROWD, Asked, 64), (CROWD, Authenticated, 1)], Asked, Some(1));
-        check(&[(KUBELET, Authenticated, 64), (CROWD, Asked, 65)], Asked, Some(64));
+        check(&[(NEIGHBOUR, Encrypted, 64), (NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(64));
+        check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Encrypted, 1)], Encrypted, None);
+        check(&[(KUBELET, Asked, 1), (NEIGHBOUR, Asked, 64), (NEIGHBOUR, Authenticated, 1)], Asked, Some(1));
+        check(&[(KUBELET, Authenticated, 64), (NEIGHBOUR, Asked, 65)], Asked, Some(64));
         check(&[(KUBELET, Authenticated, 65)], Authenticated, Some(0));
         // One machine with many addresses is one peer.
         check(

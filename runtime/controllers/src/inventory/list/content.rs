@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use cloud_provider::{Instance, Page};
 use tokio::time::Instant;
 
-use crate::inventory::instance_list::Machines;
+use crate::inventory::instance_list::InstanceList;
 
 /// Machines in one list. A Kubernetes cluster has 5,000 nodes at most by its documentation, and an account that holds
 /// several clusters and much else has tens of thousands.
@@ -80,8 +80,8 @@ impl Content {
     }
 
     /// What was read, of a list that began then.
-    pub(super) fn into_machines(self, began: Instant) -> Machines {
-        Machines::new(self.instances, self.incomplete, began, self.pages)
+    pub(super) fn into_machines(self, began: Instant) -> InstanceList {
+        InstanceList::new(self.instances, self.incomplete, began, self.pages)
     }
 }
 

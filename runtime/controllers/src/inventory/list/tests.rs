@@ -34,7 +34,7 @@ impl Instances for Endless {
 #[tokio::test(start_paused = true)]
 async fn adv_107_a_list_ends_after_fifteen_minutes() {
     let began = Instant::now();
-    let Sweep { machines, events, .. } = sweep(&Endless::default(), 100).await;
+    let ListResult { list: machines, events, .. } = list_all(&Endless::default(), 100).await;
     let because = machines.unwrap().incomplete.unwrap();
     assert!(because.ends_with("on 900 pages: it was not read to its end within 900 s"), "{because}");
     assert_eq!(began.elapsed(), LIST);

@@ -44,7 +44,7 @@ async fn a_node_is_served_from_no_list_before_it_came() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_older_than_the_last_get_does_not_answer() {
-    let node = standing("n1", "fake://1");
+    let node = existing("n1", "fake://1");
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
     let inventory = inventory(&fake, [node.clone()]);
     let list = inventory.all(FRESH).await.unwrap();
@@ -54,13 +54,13 @@ async fn a_list_older_than_the_last_get_does_not_answer() {
     tokio::time::advance(second).await;
     let newer = inventory.all(second).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500", "get n1", "list 0 500"]);
-    inventory.standing(&node, Some(&list)).await.unwrap();
+    inventory.instance_of(&node, Some(&list)).await.unwrap();
     assert_eq!(fake.calls(), ["get n1"]);
     tokio::time::advance(second).await;
     let newest = inventory.all(second).await.unwrap();
     assert!(newer.began < newest.began);
     fake.calls();
-    inventory.standing(&node, Some(&newest)).await.unwrap();
+    inventory.instance_of(&node, Some(&newest)).await.unwrap();
     assert_eq!(fake.calls().len(), 0);
 }
 
@@ -119,12 +119,12 @@ async fn notices_about_strangers_keep_none_from_a_node() {
         reason: "Deprecated".into(),
         message,
     };
-    let strangers = (0..10_000).map(|it| event(Some(format!("fake://x{it}")), format!("Stranger {it}.")));
+    let unrelated = (0..10_000).map(|it| event(Some(format!("fake://x{it}")), format!("Stranger {it}.")));
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&fake, [known(1, "fake://1")], recorder);
-    inventory.tell(strangers.collect(), None);
-    inventory.tell(vec![event(Some("fake://1".into()), "This size goes away.".into())], None);
+    inventory.record_provider_events(unrelated.collect(), None);
+    inventory.record_provider_events(vec![event(Some("fake://1".into()), "This size goes away.".into())], None);
     assert_eq!(events.try_recv().unwrap().about.name.as_deref(), Some("n1"));
     assert!(events.try_recv().is_err());
 }

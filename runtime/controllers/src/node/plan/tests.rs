@@ -276,12 +276,12 @@ fn a_label_that_cannot_be_written_is_tried_after_its_pause_or_when_it_changes() 
 
 /// Whether a pass of the address loop changes a node.
 #[track_caller]
-fn check_pass(standing: &[(&str, &str)], cloud: &[(AddressKind, &str)], expected: &[(&str, &str)]) {
-    let node = with_addresses(waiting(), standing);
+fn check_pass(existing: &[(&str, &str)], cloud: &[(AddressKind, &str)], expected: &[(&str, &str)]) {
+    let node = with_addresses(waiting(), existing);
     let cloud = cloud.iter().map(|(kind, value)| address(*kind, value)).collect();
     let once = addressed(&node, &Instance { addresses: cloud, ..instance() }).unwrap();
     assert_eq!(addresses(&once), expected);
-    let addresses = standing_addresses(&once);
+    let addresses = current_addresses(&once);
     assert_eq!(addressed(&once, &Instance { addresses, ..instance() }), Ok(once), "a second pass changes nothing");
 }
 

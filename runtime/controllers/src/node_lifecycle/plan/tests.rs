@@ -62,7 +62,7 @@ fn case_077_a_node_is_ready_only_if_it_says_so() {
     assert!(!is_ready(&Node::default()));
 }
 
-const GOOD: Sweep<'_> = Sweep { incomplete: None, familiar: true, account: None };
+const GOOD: ListQuality<'_> = ListQuality { incomplete: None, familiar: true, account: None };
 
 fn patience(warm_up: u64, grace: u64) -> Patience {
     Patience {
@@ -106,10 +106,10 @@ fn in_the_first_time_of_leadership_nothing_goes() {
 
 #[test]
 fn adv_71_a_sweep_that_is_incomplete_or_of_strangers_proves_nothing() {
-    let incomplete = Sweep { incomplete: Some("zone b is silent"), ..GOOD };
+    let incomplete = ListQuality { incomplete: Some("zone b is silent"), ..GOOD };
     let expected = Some(Reason::Incomplete("zone b is silent".to_owned()));
     assert_eq!(objection(&aged(3600), incomplete, patience(0, 300)), expected);
-    let strange = Sweep { familiar: false, ..GOOD };
+    let strange = ListQuality { familiar: false, ..GOOD };
     assert_eq!(objection(&aged(3600), strange, patience(0, 300)), Some(Reason::Unfamiliar(None)));
 }
 
@@ -120,9 +120,9 @@ fn an_operators_word_overrules_patience_and_never_the_cloud() {
         let objection = objection(&approved(aged(0), word), GOOD, patience(60, 300));
         assert!(matches!(objection, Some(Reason::WarmUp(_))), "{word:?}");
     }
-    let strange = Sweep { familiar: false, ..GOOD };
+    let strange = ListQuality { familiar: false, ..GOOD };
     assert_eq!(objection(&approved(aged(3600), "true"), strange, patience(0, 0)), Some(Reason::Unfamiliar(None)));
-    let incomplete = Sweep { incomplete: Some("it is"), ..GOOD };
+    let incomplete = ListQuality { incomplete: Some("it is"), ..GOOD };
     let objection = objection(&approved(aged(3600), "true"), incomplete, patience(0, 0));
     assert!(matches!(objection, Some(Reason::Incomplete(_))));
 }
@@ -130,13 +130,13 @@ fn an_operators_word_overrules_patience_and_never_the_cloud() {
 #[test]
 fn all_machines_gone_takes_approval_and_the_clusters_account() {
     let account: Arc<str> = "team-1".into();
-    let all_gone = Sweep { familiar: false, account: Some(&account), ..GOOD };
+    let all_gone = ListQuality { familiar: false, account: Some(&account), ..GOOD };
     let expected = Reason::Unfamiliar(Some(account.clone()));
     let message = expected.message("worker-7");
     assert!(message.contains("team-1") && message.contains("aerostat.dev/delete-approved=true"), "{message}");
     assert_eq!(objection(&aged(3600), all_gone, patience(0, 300)), Some(expected));
     assert_eq!(objection(&approved(aged(3600), "true"), all_gone, patience(0, 300)), None);
-    let incomplete = Sweep { incomplete: Some("it is"), ..all_gone };
+    let incomplete = ListQuality { incomplete: Some("it is"), ..all_gone };
     let objection = objection(&approved(aged(3600), "true"), incomplete, patience(0, 0));
     assert!(matches!(objection, Some(Reason::Incomplete(_))));
 }

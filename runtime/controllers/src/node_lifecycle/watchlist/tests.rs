@@ -24,38 +24,38 @@ fn names(nodes: &[Arc<Node>]) -> Vec<String> {
 }
 
 /// Seconds after which one node is looked at, if each look has this outcome.
-fn looks(outcome: Outcome, seconds: u64) -> Vec<u64> {
+fn checks(outcome: Outcome, seconds: u64) -> Vec<u64> {
     let (start, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    let mut looks = Vec::new();
+    let mut checks = Vec::new();
     for second in (0..seconds).step_by(5) {
         let now = start + Duration::from_secs(second);
         for node in watchlist.take(&them, None, now).due {
-            looks.push(second);
+            checks.push(second);
             watchlist.settle(&node, outcome, now);
         }
     }
-    looks
+    checks
 }
 
 #[test]
 fn case_105_looks_at_a_node_that_is_there_become_rare() {
-    let looks = looks(Outcome::Present { calls: 1 }, 3600);
-    assert_eq!(looks[..9], [0, 5, 15, 35, 75, 155, 315, 615, 915]);
-    assert!(looks.len() * 100 < 5 * 1440 / 2, "less than half of 5 % of 1,440: {}", looks.len());
-    assert_eq!(looks.len(), 17);
+    let checks = checks(Outcome::Present { calls: 1 }, 3600);
+    assert_eq!(checks[..9], [0, 5, 15, 35, 75, 155, 315, 615, 915]);
+    assert!(checks.len() * 100 < 5 * 1440 / 2, "less than half of 5 % of 1,440: {}", checks.len());
+    assert_eq!(checks.len(), 17);
 }
 
 #[test]
 fn errors_make_looks_rare_too_and_a_pause_that_was_asked_for_is_kept() {
-    assert_eq!(looks(Outcome::Failed(None), 3600).len(), 17);
-    assert_eq!(looks(Outcome::Failed(Some(Duration::from_secs(120))), 600), [0, 120, 240, 360, 480]);
+    assert_eq!(checks(Outcome::Failed(None), 3600).len(), 17);
+    assert_eq!(checks(Outcome::Failed(Some(Duration::from_secs(120))), 600), [0, 120, 240, 360, 480]);
 }
 
 #[test]
 fn a_node_is_looked_at_when_what_holds_it_back_ends() {
-    assert_eq!(looks(Outcome::Withheld(None), 320), [0, 5, 15, 35, 75, 155, 315]);
-    assert_eq!(looks(Outcome::Withheld(Some(Duration::from_secs(12))), 60), [0, 5, 15, 30, 45]);
+    assert_eq!(checks(Outcome::Withheld(None), 320), [0, 5, 15, 35, 75, 155, 315]);
+    assert_eq!(checks(Outcome::Withheld(Some(Duration::from_secs(12))), 60), [0, 5, 15, 30, 45]);
 }
 
 /// Cases: case 105
@@ -199,16 +199,16 @@ fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
         [Arc::new(node)]
     };
     let mut watchlist = Watchlist::new(PERIOD, APART);
-    let mut looks = Vec::new();
+    let mut checks = Vec::new();
     for second in (0..200).step_by(5) {
         let now = start + Duration::from_secs(second);
         let node = not_ready_since(if second < 100 { 1000 } else { 1100 });
         for node in watchlist.take(&node, None, now).due {
-            looks.push(second);
+            checks.push(second);
             watchlist.settle(&node, Outcome::Present { calls: 1 }, now);
         }
     }
-    assert_eq!(looks, [0, 5, 15, 35, 75, 100, 105, 115, 135, 175]);
+    assert_eq!(checks, [0, 5, 15, 35, 75, 100, 105, 115, 135, 175]);
 }
 
 #[test]
@@ -217,12 +217,12 @@ fn a_reason_is_told_once_in_ten_minutes() {
     let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, None, now);
     let grace = |seconds| Reason::Grace(Duration::from_secs(seconds));
-    assert!(watchlist.is_news(&them[0], &grace(9), now));
-    assert!(!watchlist.is_news(&them[0], &grace(4), now), "only less of it is left");
-    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar(None), now));
-    assert!(!watchlist.is_news(&them[0], &grace(2), now), "another one was told in between");
-    assert!(!watchlist.is_news(&them[0], &Reason::Unfamiliar(None), now + QUIET - PERIOD));
-    assert!(watchlist.is_news(&them[0], &Reason::Unfamiliar(None), now + QUIET));
+    assert!(watchlist.is_new(&them[0], &grace(9), now));
+    assert!(!watchlist.is_new(&them[0], &grace(4), now), "only less of it is left");
+    assert!(watchlist.is_new(&them[0], &Reason::Unfamiliar(None), now));
+    assert!(!watchlist.is_new(&them[0], &grace(2), now), "another one was told in between");
+    assert!(!watchlist.is_new(&them[0], &Reason::Unfamiliar(None), now + QUIET - PERIOD));
+    assert!(watchlist.is_new(&them[0], &Reason::Unfamiliar(None), now + QUIET));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn every_node_is_taken_once() {
 
 #[test]
 fn a_look_that_takes_more_calls_comes_less_often() {
-    let seconds = |calls: usize| looks(Outcome::Present { calls }, 600);
+    let seconds = |calls: usize| checks(Outcome::Present { calls }, 600);
     assert_eq!(seconds(1), [0, 5, 15, 35, 75, 155, 315]);
     assert_eq!(seconds(5), [0, 25, 125, 425]);
     assert_eq!(seconds(50), [0, 250, 550]);

@@ -30,14 +30,14 @@ struct World {
 }
 
 impl Fake {
-    fn told(&self) -> MutexGuard<'_, World> {
+    fn blocked(&self) -> MutexGuard<'_, World> {
         self.0.lock().unwrap()
     }
 
     /// How many lists and single questions there were.
     fn asked(&self) -> (usize, usize) {
-        let told = self.told();
-        (told.lists, told.gets)
+        let blocked = self.blocked();
+        (blocked.lists, blocked.gets)
     }
 }
 
@@ -51,23 +51,23 @@ impl Identity for Fake {
 #[async_trait]
 impl Instances for Fake {
     async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let mut told = self.told();
-        told.gets += nodes.len();
-        let answer = |node: &cloud_provider::Node| match &told.get_fails {
+        let mut blocked = self.blocked();
+        blocked.gets += nodes.len();
+        let answer = |node: &cloud_provider::Node| match &blocked.get_fails {
             Some(error) => Err(error.clone()),
-            None => Ok(told.instances.contains(&node.name).then(|| instance(&node.name))),
+            None => Ok(blocked.instances.contains(&node.name).then(|| instance(&node.name))),
         };
         Reply { answer: nodes.iter().map(answer).collect(), events: Vec::new() }
     }
 
     async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-        let mut told = self.told();
-        told.lists += 1;
-        if let Some(error) = &told.list_fails {
+        let mut blocked = self.blocked();
+        blocked.lists += 1;
+        if let Some(error) = &blocked.list_fails {
             return Err(error.clone()).into();
         }
-        let listed = told.instances.iter().filter(|it| !told.unlisted.contains(it));
-        let gaps = told.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect();
+        let listed = blocked.instances.iter().filter(|it| !blocked.unlisted.contains(it));
+        let gaps = blocked.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect();
         Ok(Page { instances: listed.map(|it| instance(it)).collect(), next: None, gaps }).into()
     }
 }
@@ -99,7 +99,7 @@ struct Rig {
     changes: Changes,
     confirmations: Arc<Confirmations>,
     released: Arc<Mutex<Vec<String>>>,
-    told: Arc<Mutex<Vec<String>>>,
+    blocked: Arc<Mutex<Vec<String>>>,
     _events: tokio::sync::mpsc::Receiver<crate::events::Recorded>,
     run: tokio::task::JoinSet<()>,
 }
@@ -130,7 +130,7 @@ impl Rig {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let changes = Changes::new(nodes.clone(), description, true, metrics.queue("node"));
         let confirmations = Arc::new(Confirmations::new(Some(inventory.clone()), nodes.clone()));
-        let (released, told) = (Arc::default(), Arc::default());
+        let (released, blocked) = (Arc::default(), Arc::default());
         let mut rig = Self {
             cloud,
             nodes,
@@ -139,15 +139,15 @@ impl Rig {
             changes,
             confirmations,
             released,
-            told,
+            blocked,
             _events,
             run: tokio::task::JoinSet::new(),
         };
-        let (running, released, told) = (rig.confirmations.clone(), rig.released.clone(), rig.told.clone());
+        let (running, released, blocked) = (rig.confirmations.clone(), rig.released.clone(), rig.blocked.clone());
         rig.run.spawn(async move {
             let release = move |key: &str| released.lock().unwrap().push(key.to_owned());
-            let tell = move |it: super::Told| told.lock().unwrap().push(it.why);
-            match running.run(release, tell).await {}
+            let report = move |it: super::Blocked| blocked.lock().unwrap().push(it.why);
+            match running.run(release, report).await {}
         });
         rig
     }
@@ -165,7 +165,7 @@ impl Rig {
     fn backends(&self) -> Vec<String> {
         // The cache is for those that hear of changes.
         let nodes = self.nodes.store().state();
-        let mut backends: Vec<_> = nodes.iter().filter_map(|it| self.changes.backend(it).machine()).collect();
+        let mut backends: Vec<_> = nodes.iter().filter_map(|it| self.changes.backend_status(it).machine()).collect();
         backends.sort_by_key(|it| it.name[1..].parse::<usize>().unwrap());
         backends.into_iter().map(|it| it.name).collect()
     }
@@ -243,31 +243,31 @@ async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
         for _ in 0..3 {
             let list = rig.inventory.all(Duration::ZERO).await.ok();
             for node in rig.nodes.store().state() {
-                let _ = rig.inventory.standing(&node, list.as_deref()).await;
+                let _ = rig.inventory.instance_of(&node, list.as_deref()).await;
             }
             tokio::time::sleep(Duration::from_secs(300)).await;
         }
     };
-    rig.cloud.told().list_fails = Some(down());
-    rig.cloud.told().get_fails = Some(down());
+    rig.cloud.blocked().list_fails = Some(down());
+    rig.cloud.blocked().get_fails = Some(down());
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "a list that fails");
-    *rig.cloud.told() = World::default();
+    *rig.cloud.blocked() = World::default();
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "an empty account");
-    *rig.cloud.told() = World { instances: names(1..=10), incomplete: Some("zone b".into()), ..World::default() };
+    *rig.cloud.blocked() = World { instances: names(1..=10), incomplete: Some("zone b".into()), ..World::default() };
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "an incomplete list proves nothing");
-    *rig.cloud.told() = World { instances: names(1..=10), ..World::default() };
+    *rig.cloud.blocked() = World { instances: names(1..=10), ..World::default() };
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=10), "twice neither listed nor found alone");
-    *rig.cloud.told() = World { instances: names(1..=20), ..World::default() };
+    *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "and there again");
 
     rig.leave("n20");
     assert_eq!(rig.backends(), names(1..=19));
-    rig.cloud.told().instances.push("n21".into());
+    rig.cloud.blocked().instances.push("n21".into());
     rig.join("n21");
     rig.join("n66");
     let mut expected = names(1..=19);
@@ -280,11 +280,11 @@ async fn a_service_waits_for_the_cloud_and_is_told_once() {
     let rig = Rig::start(&names(1..=20), World { list_fails: Some(down()), ..World::default() });
     assert!(rig.confirmations.hold("default/s1"));
     rig.after(9).await;
-    assert!(rig.told.lock().unwrap().is_empty(), "a moment is nobody's concern");
+    assert!(rig.blocked.lock().unwrap().is_empty(), "a moment is nobody's concern");
     rig.after(300).await;
-    assert_eq!(*rig.told.lock().unwrap(), ["HTTP 503"]);
+    assert_eq!(*rig.blocked.lock().unwrap(), ["HTTP 503"]);
     assert!(rig.released.lock().unwrap().is_empty());
-    *rig.cloud.told() = World { instances: names(1..=20), ..World::default() };
+    *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
     assert_eq!(rig.after(60).await, Some(names(1..=20)));
     assert_eq!(*rig.released.lock().unwrap(), ["default/s1"]);
     assert!(!rig.confirmations.hold("default/s1"));
@@ -296,7 +296,7 @@ async fn a_service_that_is_gone_does_not_wait_for_the_cloud() {
     assert!(rig.confirmations.hold("default/gone") && rig.confirmations.hold("default/there"));
     rig.confirmations.forget("default/gone");
     assert_eq!(rig.confirmations.state().waiting.len(), 1);
-    *rig.cloud.told() = World { instances: names(1..=20), ..World::default() };
+    *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
     assert!(rig.after(60).await.is_some());
     assert_eq!(*rig.released.lock().unwrap(), ["default/there"]);
 }
@@ -309,7 +309,7 @@ async fn what_is_heard_from_others_is_not_asked_for_again() {
         tokio::time::sleep(Duration::from_secs(300)).await;
         let list = rig.inventory.all(Duration::from_secs(300)).await.unwrap();
         for node in rig.nodes.store().state() {
-            rig.inventory.standing(&node, Some(&list)).await.unwrap();
+            rig.inventory.instance_of(&node, Some(&list)).await.unwrap();
         }
     }
     assert_eq!(rig.cloud.asked(), (1 + 12, 0), "those of the address loop");
@@ -319,5 +319,5 @@ async fn what_is_heard_from_others_is_not_asked_for_again() {
 async fn what_nobody_refreshes_is_asked_for_now_and_then() {
     let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
     rig.after(3601).await;
-    assert_eq!(rig.cloud.told().lists, 1 + 4);
+    assert_eq!(rig.cloud.blocked().lists, 1 + 4);
 }

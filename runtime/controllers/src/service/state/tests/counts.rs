@@ -11,25 +11,25 @@ const WINDOW: Duration = Duration::from_secs(600);
 /// Memory that counts, as the controller makes it for the provider of these tests.
 fn counting() -> Story {
     let provider_writes = cluster().description.writes_annotations.clone().into();
-    let memory = Memory::new(Counted { provider_writes, ..Counted::default() });
-    Story { memory, ..story() }
+    let states = ServiceStates::new(Counted { provider_writes, ..Counted::default() });
+    Story { states, ..story() }
 }
 
 impl Story {
     fn demand(&self) -> Demand {
-        self.memory.counted.demands.within(WINDOW, self.now)
+        self.states.counted.requested.within(WINDOW, self.now)
     }
 
     /// Kubernetes has other nodes that take traffic, and the cloud confirms them.
     fn has_nodes(&mut self, names: &[&str]) {
-        self.memory.counted.node_changes.fetch_add(1, Ordering::Relaxed);
-        self.hosts = hosts(names);
+        self.states.counted.node_changes.fetch_add(1, Ordering::Relaxed);
+        self.backends = backends(names);
     }
 
     /// The Service is worked on, and its load balancer is there.
     fn serve(&mut self, service: &Service) {
-        assert!(matches!(self.turn(service), Turn::Ask { .. }), "{:?}", self.demand());
-        self.answered(service, Then::Served);
+        assert!(matches!(self.next_step(service), NextStep::Ensure { .. }), "{:?}", self.demand());
+        self.answered(service, Outcome::Ready);
     }
 }
 
@@ -37,51 +37,51 @@ fn with_id(id: &str) -> Service {
     service(json!({ "metadata": { "annotations": { ID: id } } }))
 }
 
-fn at(address: &str) -> Arc<[Host]> {
+fn at(address: &str) -> Arc<[Backend]> {
     let node = node("n1", json!({ "status": { "addresses": [{ "type": "InternalIP", "address": address }] } }));
-    Hosts::of(vec![machine(&node)], &Hosts::default()).essence
+    Backends::of(vec![machine(&node)], &Backends::default()).compared_fields
 }
 
 #[test]
 fn adv_104_what_a_provider_does_is_not_counted() {
     let mut story = counting();
-    story.hosts = at("10.1.0.1");
-    story.turn(&with_id(""));
+    story.backends = at("10.1.0.1");
+    story.next_step(&with_id(""));
     // It is never done, says another id each time, and lists another address of the machine each time.
     for round in 2..50 {
         // As often as the wish of one Service may change.
         story.now += 10 * SECOND;
         let until = story.now;
-        story.answered(&service(json!({})), Then::Pending(until));
-        story.entry(&service(json!({}))).memo = Some(format!("memo-{round}"));
-        story.hosts = at(&format!("10.1.0.{round}"));
-        assert!(matches!(story.turn(&with_id(&round.to_string())), Turn::Ask { .. }));
+        story.answered(&service(json!({})), Outcome::Pending(until));
+        story.of(&service(json!({}))).memo = Some(format!("memo-{round}"));
+        story.backends = at(&format!("10.1.0.{round}"));
+        assert!(matches!(story.next_step(&with_id(&round.to_string())), NextStep::Ensure { .. }));
     }
     story.now += 10 * SECOND;
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, changes: 0, is_approved: false });
     // Nor does it count that it fails, or that it takes an address away that was there.
     story.serve(&with_id("served"));
-    story.entry(&service(json!({}))).state = State::Open;
-    story.entry(&service(json!({}))).current.clear();
-    story.turn(&with_id("served"));
+    story.of(&service(json!({}))).phase = Phase::Open;
+    story.of(&service(json!({}))).current.clear();
+    story.next_step(&with_id("served"));
     assert_eq!(story.demand(), Demand { waiting: 0, new: 1, changes: 0, is_approved: false });
 }
 
 #[test]
 fn adv_104_what_services_and_nodes_say_is_counted() {
     let mut story = counting();
-    story.turn(&sized("1"));
+    story.next_step(&sized("1"));
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, ..Demand::default() });
-    story.answered(&sized("1"), Then::Served);
+    story.answered(&sized("1"), Outcome::Ready);
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
     story.serve(&sized("2"));
     assert_eq!(story.demand().changes, 1);
     story.has_nodes(&["n1"]);
     story.serve(&sized("2"));
     assert_eq!(story.demand().changes, 2, "a node has left");
-    let (now, wish) = (story.now, wished(&sized("2")));
-    assert!(story.entry(&sized("2")).begin_deletion(&wish, now));
-    assert!(!story.entry(&sized("2")).begin_deletion(&wish, now));
+    let (now, desired) = (story.now, compared(&sized("2")));
+    assert!(story.of(&sized("2")).begin_deletion(&desired, now));
+    assert!(!story.of(&sized("2")).begin_deletion(&desired, now));
     assert_eq!(story.demand(), Demand { new: 1, changes: 3, ..Demand::default() });
     story.now += WINDOW;
     assert_eq!(story.demand(), Demand::default());
@@ -90,15 +90,15 @@ fn adv_104_what_services_and_nodes_say_is_counted() {
 #[test]
 fn adv_104_a_standing_load_balancer_is_not_waited_for() {
     let (mut story, service) = (counting(), service(with_load_balancer()));
-    story.turn(&service);
+    story.next_step(&service);
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
 }
 
 #[test]
 fn adv_104_a_service_that_is_forgotten_does_not_wait() {
     let (mut story, service) = (counting(), service(json!({})));
-    story.turn(&service);
-    story.memory.forget("default/s1");
+    story.next_step(&service);
+    story.states.forget("default/s1");
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
 }
 
@@ -123,7 +123,7 @@ fn adv_104_instances_that_come_and_go_are_not_counted() {
     for change in 0..20 {
         story.now += 9 * SECOND;
         // Kubernetes has the same nodes all the while: the provider lists one of the instances, and does not.
-        story.hosts = if change % 2 == 0 { hosts(&["n1"]) } else { hosts(&["n1", "n2"]) };
+        story.backends = if change % 2 == 0 { backends(&["n1"]) } else { backends(&["n1", "n2"]) };
         story.serve(&service);
     }
     assert_eq!(story.demand().changes, 0);
@@ -137,8 +137,8 @@ fn adv_104_a_node_that_flaps_is_counted_now_and_then() {
     for change in 0..600 {
         story.now += SECOND;
         story.has_nodes(if change % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
-        if matches!(story.turn(&service), Turn::Ask { .. }) {
-            story.answered(&service, Then::Served);
+        if matches!(story.next_step(&service), NextStep::Ensure { .. }) {
+            story.answered(&service, Outcome::Ready);
         }
     }
     let changes = story.demand().changes;
