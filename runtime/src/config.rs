@@ -102,7 +102,7 @@ impl TryFrom<File> for CloudConfig {
             },
             provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect(),
-            credentials: credentials.into_iter().map(credential).collect(),
+            credentials: credentials.into_iter().map(credential).collect::<Result<_, _>>()?,
             cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
         })
     }
@@ -205,19 +205,32 @@ fn rule(rule: file::Rule) -> Rule {
     }
 }
 
-fn credential(credential: file::Credential) -> CredentialSettings {
-    let file::Credential { name, bearer: file::Bearer { file }, limits } = credential;
+fn credential(credential: file::Credential) -> Result<CredentialSettings, String> {
+    let file::Credential { name, bearer, basic, limits } = credential;
+    let kind = match (bearer, basic) {
+        (Some(file::Bearer { file }), None) => CredentialKind::Bearer { file },
+        (None, Some(file::Basic { user_file, password_file })) => CredentialKind::Basic { user_file, password_file },
+        (Some(_), Some(_)) => {
+            return Err(format!("credential {name} is both bearer and basic; write one of them"));
+        }
+        (None, None) => {
+            return Err(format!(
+                "credential {name} names no secret; write bearer: {{ file: … }} or basic: {{ userFile: …, passwordFile: \
+                 … }}"
+            ));
+        }
+    };
     let limits = limits.unwrap_or_default();
     let default = WriteLimits::default();
-    CredentialSettings {
+    Ok(CredentialSettings {
         name,
-        kind: CredentialKind::Bearer { file },
+        kind,
         limits: WriteLimits {
             window: limits.window.map_or(default.window, |it| it.0.0),
             deletions: limits.deletions.unwrap_or(default.deletions),
             creations: limits.creations.unwrap_or(default.creations),
         },
-    }
+    })
 }
 
 /// The parser's words, with line and column. Without the lines around it: what is misplaced there may be a secret.

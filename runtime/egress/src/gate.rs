@@ -1,12 +1,13 @@
 //! The gate: judges a request, counts it, attaches the credential and sends it.
 //!
-//! [`policy::permit`] is the only maker of `Permitted`, [`Credentials::authenticate`] the only maker of
+//! [`policy::permit`] is the only maker of `Permitted`, the credentials are the only makers of
 //! `Authenticated`, and the wire takes nothing else.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use cloud_provider::printable;
+use tokio::sync::watch;
 
 use crate::address::Networks;
 use crate::audit::{CallId, Entry};
@@ -69,6 +70,12 @@ impl Gate {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.sender.credentials.version()
+    }
+
+    /// Changes whenever a credential has changed, just after that.
+    #[must_use]
+    pub fn versions(&self) -> watch::Receiver<u64> {
+        self.sender.credentials.versions()
     }
 
     /// Lets writes leave under this version of the credentials, and no other.

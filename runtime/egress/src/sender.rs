@@ -12,7 +12,7 @@ use crate::address::Networks;
 use crate::audit;
 use crate::budget::{Budget, PAUSE};
 use crate::check;
-use crate::credentials::{Authenticated, Credentials};
+use crate::credentials::{Authenticated, Credentials, NotAuthorized};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::list_reads::ListReads;
@@ -131,7 +131,7 @@ impl Sender {
         Outcome { address, answer }
     }
 
-    /// Sends; after a 401 it reads the credential again, once, and a read goes out again if the credential has changed.
+    /// Sends; where the cloud refuses the credential it is renewed once, and a read goes out again if it has changed.
     async fn exchange(
         &self,
         own: &EndpointState,
@@ -141,16 +141,16 @@ impl Sender {
     ) -> Result<Answer, Failure> {
         let _turn = own.budget.turn().await.map_err(Failure::Paused)?;
         left.mark();
+        let effect = permitted.effect();
+        let again = (!effect.writes()).then(|| permitted.clone());
+        let authenticated = self.authorize(permitted).await?;
         // The turn may have taken a while, and the Lease may be gone.
-        policy::may_write((self.fence)(), permitted.effect()).map_err(Failure::Denied)?;
-        let writes = permitted.effect().writes();
-        let again = (!writes).then(|| permitted.clone());
-        let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
+        policy::may_write((self.fence)(), effect).map_err(Failure::Denied)?;
         // After the credential was taken: one that came in between has not been approved yet.
-        if writes {
+        if effect.writes() {
             self.credentials.check_approval().map_err(Failure::Unreachable)?;
         }
-        let used = authenticated.used();
+        let (endpoint, used) = (authenticated.permitted().endpoint().clone(), authenticated.generation());
         // The last thing before it leaves: what is refused before takes no place.
         let kind = writes::kind_of(authenticated.permitted());
         let place = kind.map(|it| self.place(own, &authenticated, it)).transpose().map_err(Failure::Denied)?;
@@ -159,15 +159,24 @@ impl Sender {
             place.give_back();
         }
         let answer = answer?;
-        let Some(used) = used.filter(|_| answer.status == http::StatusCode::UNAUTHORIZED) else { return Ok(answer) };
-        let is_new = self.credentials.refresh(&used, Instant::now()).await;
+        if !self.credentials.is_refusal(&endpoint, &answer) {
+            return Ok(answer);
+        }
+        let is_new = self.credentials.renew(&endpoint, used, Instant::now()).await;
         match again {
             Some(permitted) if is_new => {
-                let authenticated = self.credentials.authenticate(permitted).map_err(Failure::Unreachable)?;
+                let authenticated = self.authorize(permitted).await?;
                 self.attempt(own, authenticated, address).await
             }
             Some(_) | None => Ok(answer),
         }
+    }
+
+    async fn authorize(&self, permitted: Permitted) -> Result<Authenticated, Failure> {
+        self.credentials.authorize(permitted, SystemTime::now()).await.map_err(|error| match error {
+            NotAuthorized::Refused(because) => Failure::Unreachable(because),
+            NotAuthorized::Fetching(after) => Failure::Paused(after),
+        })
     }
 
     /// Counts a write among those of its credential.

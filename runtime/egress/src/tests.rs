@@ -11,9 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::audit::CallId;
+use crate::canonical::PathPattern;
 use crate::credentials::{CredentialKind, CredentialSettings, Credentials};
+use crate::effect::Effect;
+use crate::endpoint::{Endpoint, Rule};
 use crate::gate::{Gate, GateCall};
+use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
+use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::settings::GateSettings;
@@ -215,4 +220,131 @@ async fn adv_104_twenty_deletions_leave_over_all_calls() {
 async fn adv_104_refused_deletions_give_their_places_back() {
     assert_eq!(deletions_that_leave("404 Not Found").await, 30);
     assert_eq!(deletions_that_leave("422 Unprocessable Entity").await, 30);
+}
+
+/// The reads of an API with an operation: a form that describes.
+fn describe() -> GuestRequest {
+    let pairs = [("Action", "DescribeInstances"), ("Version", "2016-11-15")];
+    let form = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    GuestRequest { body: Some(Body::Form(form)), ..request(Method::Post, &[]) }
+}
+
+/// A gate to an API with an operation, whose answers serve no further reads unless somebody waits for them.
+fn action_gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static) -> Gate {
+    let rule = |operation: &str, effect| Rule {
+        operations: vec![OperationPattern::parse(operation).unwrap()],
+        effect: Some(effect),
+        ..Rule::new([Method::Get, Method::Post], [PathPattern::parse("/").unwrap()])
+    };
+    let mut api = Endpoint {
+        operation: Some(OperationPlace::Parameter("Action".to_owned())),
+        allow: vec![rule("Describe*", Effect::Read), rule("Terminate*", Effect::Delete)],
+        ..endpoint(&server.url)
+    };
+    api.limits.reuse = std::time::Duration::ZERO;
+    let settings = GateSettings {
+        endpoints: vec![api],
+        credentials: Credentials::default(),
+        fence: Arc::new(fence),
+        demands: Arc::new(|_| Demand::default()),
+        withheld: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn terminate() -> GuestRequest {
+    let query = vec![("Action".to_owned(), "TerminateInstances".to_owned())];
+    GuestRequest { query, ..request(Method::Get, &[]) }
+}
+
+#[tokio::test]
+async fn adv_113_a_get_that_terminates_counts_as_a_deletion() {
+    let server = Server::start("200 OK").await;
+    let gate = action_gate(&server, || true);
+    assert_denied(open(&gate, Mode::Read).send(terminate()).await, "E-EGRESS-READONLY");
+    let mut call = open(&gate, Mode::Write { deletes: 1 });
+    assert!(call.send(terminate()).await.is_ok());
+    assert_denied(call.send(terminate()).await, "E-EGRESS-BUDGET");
+    for _ in 0..19 {
+        assert!(open(&gate, Mode::Write { deletes: 1 }).send(terminate()).await.is_ok());
+    }
+    assert_denied(open(&gate, Mode::Write { deletes: 1 }).send(terminate()).await, "E-EGRESS-WRITES");
+    assert_eq!(server.requests().len(), 20, "no equal one was joined or answered from memory");
+    let follows = action_gate(&server, || false);
+    assert_denied(open(&follows, Mode::Write { deletes: 1 }).send(terminate()).await, "E-EGRESS-LEADER");
+}
+
+#[tokio::test]
+async fn adv_113_a_lost_lease_stops_a_get_that_waits() {
+    let server = Server::start("200 OK").await;
+    let asked = AtomicU32::new(0);
+    let gate = action_gate(&server, move || asked.fetch_add(1, SeqCst) == 0);
+    assert_denied(open(&gate, Mode::Write { deletes: 9 }).send(terminate()).await, "E-EGRESS-LEADER");
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn equal_reads_of_one_list_are_sent_once() {
+    let server = Server::start("200 OK").await;
+    let gate = action_gate(&server, || false);
+    let list = ListReads::default();
+    for _ in 0..5 {
+        let mut page = open(&gate, Mode::Read).within(list.clone());
+        assert_eq!(page.send(describe()).await.map(|it| it.status), Ok(200));
+    }
+    assert_eq!(server.requests().len(), 1);
+    let body = server.requests()[0].split_once("\r\n\r\n").unwrap().1.to_owned();
+    assert_eq!(body, "Action=DescribeInstances&Version=2016-11-15");
+    assert!(open(&gate, Mode::Read).within(ListReads::default()).send(describe()).await.is_ok());
+    assert!(open(&gate, Mode::Read).send(describe()).await.is_ok());
+    assert_eq!(server.requests().len(), 3, "another list and another call ask for themselves");
+    let mut other = describe();
+    other.query = vec![("MaxResults".to_owned(), "5".to_owned())];
+    assert!(open(&gate, Mode::Read).within(list).send(other).await.is_ok());
+    assert_eq!(server.requests().len(), 4, "it is not equal");
+}
+
+#[tokio::test]
+async fn a_list_remembers_no_refusals() {
+    let server = Server::start("404 Not Found").await;
+    let gate = action_gate(&server, || false);
+    let list = ListReads::default();
+    for _ in 0..2 {
+        assert!(open(&gate, Mode::Read).within(list.clone()).send(describe()).await.is_ok());
+    }
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_provider_can_stop_an_endpoint_for_a_while() {
+    let server = Server::start("200 OK").await;
+    let gate = action_gate(&server, || true);
+    let second = std::time::Duration::from_secs(1);
+    let mut none = open(&gate, Mode::None);
+    none.throttle("api", 60 * second, "it has no HTTP");
+    let mut call = open(&gate, Mode::Read);
+    call.throttle("another", 60 * second, "there is none");
+    call.throttle("api", second * 0, "no time");
+    assert!(call.send(describe()).await.is_ok());
+    call.throttle("api", 100_000 * second, "the quota is nearly used up");
+    call.throttle("api", second, "a shorter pause takes nothing back");
+    match open(&gate, Mode::Write { deletes: 1 }).send(terminate()).await {
+        Err(SendError::RetryAfter(after)) => assert!(after > 3_500 * second && after <= 3_600 * second, "{after:?}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn adv_116_throttling_counts_as_a_request() {
+    let server = Server::start("200 OK").await;
+    let gate = action_gate(&server, || true);
+    let mut call = open(&gate, Mode::Read);
+    for _ in 0..200 {
+        call.throttle("nowhere", std::time::Duration::from_secs(1), "flood");
+    }
+    call.throttle("api", std::time::Duration::from_secs(60), "too late");
+    assert_denied(call.send(describe()).await, "E-EGRESS-BUDGET");
+    assert!(open(&gate, Mode::Read).send(describe()).await.is_ok(), "others are not stopped");
 }

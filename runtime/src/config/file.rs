@@ -167,7 +167,8 @@ pub(super) struct EndpointLimits {
 #[serde(deny_unknown_fields)]
 pub(super) struct Credential {
     pub(super) name: String,
-    pub(super) bearer: Bearer,
+    pub(super) bearer: Option<Bearer>,
+    pub(super) basic: Option<Basic>,
     pub(super) limits: Option<WriteLimits>,
 }
 
@@ -184,6 +185,13 @@ pub(super) struct WriteLimits {
 #[serde(deny_unknown_fields)]
 pub(super) struct Bearer {
     pub(super) file: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Basic {
+    pub(super) user_file: PathBuf,
+    pub(super) password_file: PathBuf,
 }
 
 #[derive(Default, Deserialize)]

@@ -148,7 +148,22 @@ fn an_unknown_key_is_named_with_its_line_and_the_known_ones() {
     check_refused("  nodeLabels:", "  nodelabels:", &["nodelabels", "nodeLabels", "line 8"]);
     check_refused("    credential: token", "    credentials: token", &["credentials", "credential", "line 13"]);
     check_refused("memory: 32Mi", "ram: 32Mi", &["ram", "memory", "line 9"]);
-    check_refused("{ name: token, bearer", "{ name: token, basic", &["basic", "bearer"]);
+    check_refused("{ name: token, bearer", "{ name: token, digest", &["digest", "bearer", "basic"]);
+    check_refused("{ name: token, bearer", "{ name: token, basic", &["file", "userFile", "passwordFile"]);
+}
+
+#[test]
+fn a_credential_is_of_one_kind() {
+    let bearer = "bearer: { file: /etc/aerostat/token }";
+    let basic = "basic: { userFile: /etc/aerostat/user, passwordFile: /etc/aerostat/password }";
+    let config = CloudConfig::parse(&example().replacen(bearer, basic, 1)).unwrap();
+    let CredentialKind::Basic { user_file, password_file } = &config.credentials[0].kind else { panic!("not basic") };
+    assert_eq!(
+        (user_file.to_str(), password_file.to_str()),
+        (Some("/etc/aerostat/user"), Some("/etc/aerostat/password"))
+    );
+    check_refused(bearer, &format!("{bearer}, {basic}"), &["credential token is both", "write one of them"]);
+    check_refused(&format!(", {bearer}"), "", &["credential token names no secret", "basic: { userFile:"]);
 }
 
 #[test]

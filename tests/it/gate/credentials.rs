@@ -230,3 +230,74 @@ fn an_endpoint_names_a_credential_that_exists() {
     expect_test::expect!["endpoint api names the credential token, which `credentials` does not define; add it there"]
         .assert_eq(&error);
 }
+
+/// A basic credential `token` in the files `user` and `password`.
+fn basic(folder: &Folder, user: &str, password: &str) -> Credentials {
+    let (user_file, password_file) = (folder.write("user", user), folder.write("password", password));
+    let (name, kind) = ("token".to_owned(), CredentialKind::Basic { user_file, password_file });
+    Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
+}
+
+/// What `authorization: Basic` says for a user and a password.
+fn encoded(user: &str, password: &str) -> String {
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("{user}:{password}"))
+}
+
+#[tokio::test]
+async fn adv_115_a_password_that_changes_is_used_after_a_401() {
+    let folder = Folder::new();
+    let new = format!("Basic {}", encoded("second", "new password"));
+    let server = Capture::http(move |it| match it.header("authorization") {
+        Some(value) if value == new => Step::ok("welcome"),
+        _ => Step::answer("401 Unauthorized", &[], ""),
+    })
+    .await;
+    let lab = lab(&server, basic(&folder, "first\n", "old password\n")).await;
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 401, .. }));
+    folder.write("user", "second");
+    folder.write("password", "new password");
+    assert_eq!(lab.body(&get(&["v2"])).await, "welcome");
+    let old = format!("Basic {}", encoded("first", "old password"));
+    let sent: Vec<_> = server.requests().iter().map(|it| it.header("authorization").unwrap().to_owned()).collect();
+    assert_eq!(sent, [old.clone(), old, format!("Basic {}", encoded("second", "new password"))]);
+}
+
+#[tokio::test]
+async fn adv_115_answers_with_a_password_in_any_form_are_withheld() {
+    let folder = Folder::new();
+    let pair = encoded("operator", "open sesame");
+    let forms = ["open sesame".to_owned(), pair.clone(), "open%20sesame".to_owned(), encoded("", "open sesame")];
+    for form in forms {
+        let echo = form.clone();
+        let server = Capture::http(move |_| Step::ok(&format!("you sent {echo}"))).await;
+        let lab = lab(&server, basic(&folder, "operator", "open sesame")).await;
+        match lab.send(&get(&["v2"])).await {
+            Outcome::Interrupted(text) => {
+                assert!(text.contains("withheld") && !text.contains("sesame") && !text.contains(&pair), "{text}");
+            }
+            other => panic!("{form}: {other:?}"),
+        }
+    }
+    let server =
+        Capture::http(|_| Step::answer("200 OK", &[("x-echo", &encoded("operator", "open sesame"))], "")).await;
+    let lab = lab(&server, basic(&folder, "operator", "open sesame")).await;
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Interrupted(_)));
+}
+
+#[test]
+fn an_unreadable_password_is_an_error_with_its_key() {
+    let folder = Folder::new();
+    let (user_file, gone) = (folder.write("user", "operator"), folder.write("unused", "").with_file_name("gone"));
+    for (user_file, password_file, key) in
+        [(user_file.clone(), gone.clone(), "basic.passwordFile"), (gone.clone(), user_file, "basic.userFile")]
+    {
+        let kind = CredentialKind::Basic { user_file, password_file };
+        let settings = CredentialSettings { name: "token".to_owned(), kind, limits: WriteLimits::default() };
+        let error = Credentials::load(vec![settings]).err().unwrap().to_string();
+        let expected = format!(
+            "credential token: cannot read {}; mount the Secret there, readable for this process, or correct `{key}`",
+            gone.display()
+        );
+        assert_eq!(error, expected);
+    }
+}

@@ -14,17 +14,19 @@ pub enum CredentialError {
     },
     /// A file cannot be read.
     #[error(
-        "credential {credential}: cannot read {file}; mount the Secret there, readable for this process, or correct `bearer.file`"
+        "credential {credential}: cannot read {file}; mount the Secret there, readable for this process, or correct `{key}`"
     )]
     Unreadable {
         /// The credential's name.
         credential: String,
         /// The file.
         file: PathBuf,
+        /// The key of the config that names it.
+        key: &'static str,
         /// Why not.
         source: io::Error,
     },
-    /// A file that is no token, or no list of origins.
+    /// A file that holds no usable secret, or no list of origins.
     #[error("credential {credential}: {file} {because}")]
     Unusable {
         /// The credential's name.

@@ -8,7 +8,7 @@ use super::decoded::Needle;
 const RECOGNISED: usize = 8;
 
 /// A secret. It has no `Debug`, and its memory is overwritten when it goes.
-pub(super) struct Secret {
+pub(crate) struct Secret {
     text: Zeroizing<String>,
     /// `None` if it is too short to be recognised.
     needles: Option<Needles>,
@@ -29,16 +29,12 @@ impl Secret {
         Self { text, needles }
     }
 
-    pub(super) fn expose(&self) -> &str {
-        &self.text
-    }
-
     /// What is not protected because the secret is too short; `None` if it is long enough.
     pub(super) fn weakness(&self) -> Option<String> {
         self.needles.is_none().then(|| {
             format!(
                 "has {} characters, and is recognised from {RECOGNISED} on: an answer of the cloud that repeats it \
-                 reaches the provider; use a longer token",
+                 reaches the provider; use a longer one",
                 self.text.len()
             )
         })

@@ -1,0 +1,92 @@
+//! `authorization: Basic …` (RFC 7617), with a user and a password from files.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
+
+use super::secret::Secret;
+
+/// The header for a user and a password, and what no answer may hold: the password, and both together in base64. Each
+/// error continues the sentence that begins with the file, the user's first.
+pub(super) fn read(user: &[u8], password: &[u8]) -> Result<(Zeroizing<String>, Vec<Secret>), (Part, String)> {
+    let printable = |part, text| printable(text).map_err(|because| (part, because));
+    let (name, word) = (printable(Part::User, user)?, printable(Part::Password, password)?);
+    if name.contains(':') {
+        return Err((Part::User, "holds a colon, which ends a user's name in HTTP; correct the name".to_owned()));
+    }
+    let pair = Zeroizing::new(format!("{}:{}", &*name, &*word));
+    let encoded = Zeroizing::new(STANDARD.encode(pair.as_bytes()));
+    let header = Zeroizing::new(format!("Basic {}", &*encoded));
+    Ok((header, vec![Secret::new(word), Secret::new(encoded)]))
+}
+
+/// Which of the two files.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part {
+    User,
+    Password,
+}
+
+fn printable(text: &[u8]) -> Result<Zeroizing<String>, String> {
+    if text.is_empty() {
+        return Err("is empty; put the text there, on one line".to_owned());
+    }
+    if let Some(index) = text.iter().position(|it| !(b' '..=b'~').contains(it)) {
+        return Err(format!(
+            "holds a character at byte {index} that is not printable ASCII; put the text there, on one line, and nothing \
+             else"
+        ));
+    }
+    Ok(Zeroizing::new(text.iter().copied().map(char::from).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_and_a_password_become_a_header() {
+        // The example of RFC 7617.
+        let (header, secrets) = read(b"Aladdin", b"open sesame").unwrap_or_else(|it| panic!("{it:?}"));
+        assert_eq!(header.as_str(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(secrets.len(), 2);
+    }
+
+    #[test]
+    fn adv_115_both_forms_of_a_password_are_secrets() {
+        let (_, secrets) = read(b"Aladdin", b"open sesame").unwrap_or_else(|it| panic!("{it:?}"));
+        let holds = |text: &str| secrets.iter().any(|it| it.is_in(text.as_bytes()));
+        for text in [
+            "you sent open sesame",
+            "authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+            "QWxhZGRpbjpvcGVuIHNlc2FtZQ",
+            "open%20sesame",
+            "6f70656e20736573616d65",
+            r#"{"password":"open\u0020sesame"}"#,
+        ] {
+            assert!(holds(text), "{text}");
+        }
+        assert!(!holds("Aladdin") && !holds("open the door"));
+        // A password that is too short to be recognised is still found together with its user.
+        let (_, secrets) = read(b"Aladdin", b"open").unwrap_or_else(|it| panic!("{it:?}"));
+        let encoded = STANDARD.encode("Aladdin:open");
+        assert!(secrets.iter().any(|it| it.is_in(encoded.as_bytes())));
+        assert!(secrets[0].weakness().is_some());
+    }
+
+    #[test]
+    fn bad_input_users_and_passwords_are_one_printable_line() {
+        for (user, password, part) in [
+            (&b""[..], &b"secret"[..], Part::User),
+            (b"user", b"", Part::Password),
+            (b"us:er", b"secret", Part::User),
+            (b"us\ner", b"secret", Part::User),
+            (b"user", b"sec\nret", Part::Password),
+            (b"user", "sécret".as_bytes(), Part::Password),
+            (b"us\0er", b"secret", Part::User),
+        ] {
+            assert_eq!(read(user, password).err().map(|it| it.0), Some(part), "{user:?} {password:?}");
+        }
+        assert!(read(b"user", b"a:b c~").is_ok());
+    }
+}

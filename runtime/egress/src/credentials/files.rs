@@ -1,0 +1,271 @@
+//! Credentials whose secrets are in files, which are read again when they change.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use async_trait::async_trait;
+use http::StatusCode;
+use http::header::{AUTHORIZATION, HeaderValue};
+use tokio::sync::watch;
+use zeroize::Zeroizing;
+
+use super::authenticated::Authenticated;
+use super::basic::{self, Part};
+use super::bearer;
+use super::credential::{Credential, NotAuthorized};
+use super::error::CredentialError;
+use super::kind::CredentialKind;
+use super::secret::Secret;
+use crate::base_url::Origin;
+use crate::outcome::Answer;
+use crate::policy::Permitted;
+use crate::writes::WriteLimits;
+
+/// The longest secret or list of origins.
+const FILE_BYTES: u64 = 16 << 10;
+/// So often files are read again that change while they are read.
+const ATTEMPTS: usize = 3;
+
+/// A credential, as its files have it now.
+pub(super) struct FileCredential {
+    files: Arc<Files>,
+    limits: WriteLimits,
+    current: Mutex<Arc<Version>>,
+    /// One reading at a time.
+    readings: tokio::sync::Mutex<Readings>,
+    /// Counts the changes of all credentials.
+    changes: Arc<watch::Sender<u64>>,
+}
+
+struct Files {
+    credential: String,
+    kind: CredentialKind,
+    origins: PathBuf,
+}
+
+#[derive(Default)]
+struct Readings {
+    last: Option<Instant>,
+    /// What the last reading found wrong, to warn of it once.
+    wrong: Option<String>,
+}
+
+/// One version of a credential.
+struct Version {
+    /// The value of `authorization`.
+    header: Zeroizing<String>,
+    secrets: Vec<Arc<Secret>>,
+    /// The only origins that it may go to, if they are limited.
+    origins: Option<Vec<Origin>>,
+    generation: u64,
+}
+
+impl FileCredential {
+    /// Reads the files for the first time.
+    pub(super) fn load(
+        credential: String,
+        kind: CredentialKind,
+        limits: WriteLimits,
+        changes: Arc<watch::Sender<u64>>,
+    ) -> Result<Self, CredentialError> {
+        let origins = bearer::origins_beside(kind.secret_file());
+        let files = Files { credential, kind, origins };
+        let version = files.read(1)?;
+        version.warn(&files.credential);
+        changes.send_modify(|it| *it += 1);
+        let current = Mutex::new(Arc::new(version));
+        Ok(Self { files: Arc::new(files), limits, current, readings: tokio::sync::Mutex::default(), changes })
+    }
+
+    fn current(&self) -> Arc<Version> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn read_once(&self, readings: &mut Readings) {
+        let (files, next) = (self.files.clone(), self.current().generation + 1);
+        let read = tokio::task::spawn_blocking(move || files.read(next)).await;
+        readings.last = Some(Instant::now());
+        match read {
+            Ok(Ok(version)) => {
+                readings.wrong = None;
+                self.take_over(version);
+            }
+            Ok(Err(error)) => {
+                let source = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
+                let wrong = format!("{error}{source}");
+                if readings.wrong.as_ref() != Some(&wrong) {
+                    tracing::warn!(credential = self.name(), "{wrong}; the old one stays in use");
+                    readings.wrong = Some(wrong);
+                }
+            }
+            Err(error) => tracing::warn!(credential = self.name(), "reading the credential failed: {error}"),
+        }
+    }
+
+    fn take_over(&self, version: Version) {
+        {
+            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.is_same(&version) {
+                return;
+            }
+            tracing::info!(credential = self.name(), generation = version.generation, "the credential has changed");
+            version.warn(self.name());
+            *current = Arc::new(version);
+        }
+        self.changes.send_modify(|it| *it += 1);
+    }
+}
+
+#[async_trait]
+impl Credential for FileCredential {
+    fn name(&self) -> &str {
+        &self.files.credential
+    }
+
+    fn write_limits(&self) -> WriteLimits {
+        self.limits
+    }
+
+    fn check(&self, origin: &Origin) -> Result<(), PathBuf> {
+        if self.current().may_go_to(origin) { Ok(()) } else { Err(self.files.origins.clone()) }
+    }
+
+    fn generation(&self) -> u64 {
+        self.current().generation
+    }
+
+    fn secrets(&self) -> Vec<Arc<Secret>> {
+        self.current().secrets.clone()
+    }
+
+    async fn authorize(&self, permitted: Permitted, _: SystemTime) -> Result<Authenticated, NotAuthorized> {
+        let version = self.current();
+        if !version.may_go_to(&permitted.origin()) {
+            return Err(NotAuthorized::Refused(format!(
+                "the credential {} may no longer be sent to {}: {} does not list it",
+                self.name(),
+                permitted.origin(),
+                self.files.origins.display()
+            )));
+        }
+        let value =
+            HeaderValue::from_str(&version.header).expect("secrets are checked to be printable when they are read");
+        let authenticated = Authenticated::new(permitted, version.generation, version.secrets.clone());
+        Ok(authenticated.with_header(AUTHORIZATION, value))
+    }
+
+    fn is_refusal(&self, answer: &Answer) -> bool {
+        answer.status == StatusCode::UNAUTHORIZED
+    }
+
+    async fn renew(&self, used: u64, refused: Instant) -> bool {
+        let mut readings = self.readings.lock().await;
+        if self.generation() == used && readings.last.is_none_or(|it| it < refused) {
+            self.read_once(&mut readings).await;
+        }
+        self.generation() != used
+    }
+
+    async fn keep(&self) {
+        self.read_once(&mut *self.readings.lock().await).await;
+    }
+}
+
+impl Version {
+    fn may_go_to(&self, origin: &Origin) -> bool {
+        self.origins.as_ref().is_none_or(|it| it.contains(origin))
+    }
+
+    /// Says to an operator what is not protected.
+    fn warn(&self, credential: &str) {
+        for weakness in self.secrets.iter().filter_map(|it| it.weakness()) {
+            tracing::warn!(credential, "the secret of credential {credential} {weakness}");
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.header == other.header && self.origins == other.origins
+    }
+}
+
+impl Files {
+    /// Reads all files, twice: they may be replaced one after the other, and parts of two versions are none.
+    fn read(&self, generation: u64) -> Result<Version, CredentialError> {
+        let mut version = self.read_parts(generation)?;
+        for _ in 0..ATTEMPTS {
+            let again = self.read_parts(generation)?;
+            if again.is_same(&version) {
+                return Ok(version);
+            }
+            version = again;
+        }
+        let because = "changes while it is read; it is read again soon".to_owned();
+        Err(self.unusable(self.kind.secret_file(), because))
+    }
+
+    fn read_parts(&self, generation: u64) -> Result<Version, CredentialError> {
+        let (header, secrets) = match &self.kind {
+            CredentialKind::Bearer { file } => {
+                bearer::read(&self.read_line(file)?).map_err(|because| self.unusable(file, because))?
+            }
+            CredentialKind::Basic { user_file, password_file } => {
+                let (user, password) = (self.read_line(user_file)?, self.read_line(password_file)?);
+                basic::read(&user, &password).map_err(|(part, because)| match part {
+                    Part::User => self.unusable(user_file, because),
+                    Part::Password => self.unusable(password_file, because),
+                })?
+            }
+        };
+        let secrets = secrets.into_iter().map(Arc::new).collect();
+        Ok(Version { header, secrets, origins: self.read_origins()?, generation })
+    }
+
+    /// The bytes of a file without the end of its line.
+    fn read_line(&self, file: &Path) -> Result<Zeroizing<Vec<u8>>, CredentialError> {
+        let text = read(file).map_err(|source| self.unreadable(file, source))?;
+        let mut text = text
+            .ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put nothing but the secret there".to_owned()))?;
+        for end in [b'\n', b'\r'] {
+            if text.last() == Some(&end) {
+                text.pop();
+            }
+        }
+        Ok(text)
+    }
+
+    fn read_origins(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
+        let unusable = |because| self.unusable(&self.origins, because);
+        let text = match read(&self.origins) {
+            Ok(text) => text.ok_or_else(|| unusable("is larger than 16 KiB; remove lines".to_owned()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(self.unreadable(&self.origins, source)),
+        };
+        let text =
+            std::str::from_utf8(&text).map_err(|_| unusable("is not UTF-8; write one origin in a line".into()))?;
+        let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+        let origins = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).map(|(number, line)| {
+            Origin::parse(line).map_err(|because| unusable(format!("has no usable origin in line {number}: {because}")))
+        });
+        origins.collect::<Result<_, _>>().map(Some)
+    }
+
+    fn unusable(&self, file: &Path, because: String) -> CredentialError {
+        CredentialError::Unusable { credential: self.credential.clone(), file: file.to_owned(), because }
+    }
+
+    fn unreadable(&self, file: &Path, source: io::Error) -> CredentialError {
+        let (credential, key) = (self.credential.clone(), self.kind.key_of(file));
+        CredentialError::Unreadable { credential, file: file.to_owned(), key, source }
+    }
+}
+
+/// The bytes of a file; `None` if they are too many.
+fn read(file: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    // With all its capacity from the start: a buffer that grows leaves copies of the secret behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES as usize + 1));
+    File::open(file)?.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= FILE_BYTES).then_some(bytes))
+}
