@@ -2,7 +2,7 @@
 //!
 //! A row looks at what a recording says, not at its number, so that it holds for recordings that nobody here has seen.
 
-mod hosts;
+mod backends;
 mod lifecycle;
 mod nodes;
 mod services;
@@ -77,17 +77,17 @@ const TABLE: [Better; 22] = [
     Better {
         reason: "a node that is about to go takes no more traffic at once, and one with another address takes it there; \
                  upstream waits until something else changes",
-        adjust: hosts::follow_every_change,
+        adjust: backends::follow_every_change,
     },
     Better {
         reason: "a node takes traffic once it is initialised, and nothing is updated if nothing has changed; upstream \
                  gives a node to the load balancer before, without a provider id, and once more afterwards",
-        adjust: hosts::follow_nothing_else,
+        adjust: backends::follow_nothing_else,
     },
     Better {
         reason: "a node takes traffic once the cloud has its instance: it is asked one question about a node that comes \
                  without the taint; upstream takes its kubelet's word",
-        adjust: hosts::ask_about_backends,
+        adjust: backends::ask_about_backends,
     },
     Better {
         reason: "an answer that came too late for a Service is not written on another one of its name",
@@ -96,7 +96,7 @@ const TABLE: [Better; 22] = [
     Better {
         reason: "there is no question whether a load balancer exists: when an update fails, it is told and tried again; \
                  upstream asks, and forgets it if there is none",
-        adjust: hosts::tell_every_failed_update,
+        adjust: backends::tell_every_failed_update,
     },
     Better {
         reason: "the load balancer of a Service that vanishes without our finalizer is deleted from memory; upstream \

@@ -6,11 +6,11 @@
 mod ahead;
 mod better;
 mod compare;
+mod desired;
+mod events;
 mod run;
 mod scenario;
 mod state;
-mod told;
-mod wish;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

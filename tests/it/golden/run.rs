@@ -1,7 +1,7 @@
 //! Plays a recording against aerostat on a real control plane, and observes.
 
 mod cloud;
-mod company;
+mod living;
 mod seen;
 mod start;
 
@@ -88,7 +88,7 @@ impl<'a> Play<'a> {
         for (t, item) in before {
             play.apply(item).await.with_context(|| format!("at t={t}"))?;
         }
-        company::join(scenario, &cluster.admin, &play.script).await?;
+        living::join(scenario, &cluster.admin, &play.script).await?;
         play.start().await?;
         play.zero = Instant::now() - play.lasts(start)?;
         for (t, item) in after {

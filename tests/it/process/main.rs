@@ -4,9 +4,9 @@
 
 mod bad_input;
 mod compiler;
+mod connections;
 mod controllers;
 mod crash;
-mod crowds;
 mod election;
 mod events;
 mod flags;

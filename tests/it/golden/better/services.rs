@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::desired::wish;
+use crate::events::{self, Told};
 use crate::scenario::{CloudCall, Event, Scenario};
 use crate::state::{self, Change};
-use crate::told::{self, Told};
-use crate::wish::wish;
 
 const COMPONENT: &str = "service-controller";
 
@@ -18,9 +18,9 @@ const PAUSE: f64 = 10.0;
 
 /// Changes what was told.
 pub(super) fn retell(scenario: &mut Scenario, change: impl FnOnce(&mut Vec<Told>)) {
-    let mut told = told::read(&scenario.observed);
+    let mut told = events::read(&scenario.observed);
     change(&mut told);
-    scenario.observed.events = told::write(told);
+    scenario.observed.events = events::write(told);
 }
 
 /// The recorder's changes of a Service, in order.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::services::{NOTED_LATE, ensures, retell, tell};
+use crate::events::Told;
 use crate::scenario::{CloudCall, Given, Request, Scenario};
 use crate::state::{self, Change, list};
-use crate::told::Told;
 
 const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tests::script::Question;
 use tokio::task::JoinSet;
 
-use super::{Play, company};
+use super::{Play, living};
 use crate::scenario::Event;
 use crate::state::{self, History};
 
@@ -42,9 +42,9 @@ impl Play<'_> {
         let late = self.zero.elapsed().saturating_sub(self.lasts(self.scenario.last())?);
         let last = Timestamp::now() - late;
         let calls = self.script.calls().into_iter().filter(|call| call.time.elapsed() >= late);
-        let about_company = |it: &Question| matches!(it, Question::Get { node, .. } if company::is_company(node));
+        let about_company = |it: &Question| matches!(it, Question::Get { node, .. } if living::is_company(node));
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        history.retain(|name, _| !name.strip_prefix("Node ").is_some_and(company::is_company));
+        history.retain(|name, _| !name.strip_prefix("Node ").is_some_and(living::is_company));
         if let Some(end) = self.aerostat.try_join_next() {
             self.ended = Some(format!("{end:?}"));
         }
@@ -104,7 +104,7 @@ impl Play<'_> {
 /// The same question, as if there was no company.
 fn without_company(mut question: Question) -> Question {
     if let Question::Ensure { nodes, .. } = &mut question {
-        nodes.retain(|node| !company::is_company(node));
+        nodes.retain(|node| !living::is_company(node));
     }
     question
 }

@@ -15,7 +15,7 @@ use crate::comparison::{Comparison, count};
 use crate::contender::{AEROSTAT, BASELINE, Contender};
 use crate::leadership::Leadership;
 use crate::requests::{between, kinds, quiet, sum};
-use crate::{crowd, services};
+use crate::{objects, services};
 
 const SERVICES: usize = 50;
 
@@ -57,18 +57,18 @@ async fn round(contender: Contender) -> Result<Round> {
     let cloud = with_load_balancers(NODES + JOINING, Behaviour::default()).await?;
     let running = contender.start(&control_plane, &cloud).await?;
     Leadership::of(&control_plane).await?.wait_for_another(None).await?;
-    crowd::create(&control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
-    crowd::create(&control_plane, (0..SERVICES).map(services::service).collect(), services::api).await?;
+    objects::create(&control_plane, (0..NODES).map(objects::node).collect(), Api::all).await?;
+    objects::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
+    objects::create(&control_plane, (0..SERVICES).map(services::service).collect(), services::api).await?;
     let all = services::api(control_plane.admin().await?);
-    let built = crowd::wait_for(all, SERVICES, PATIENCE, services::has_address).await?;
+    let built = objects::wait_for(all, SERVICES, PATIENCE, services::has_address).await?;
     built.context("Services have no address")?;
     quiet(&cloud, PAUSE, PATIENCE).await?;
 
     let nodes: Api<Node> = Api::all(control_plane.admin().await?);
     let (since, mut wrong) = (SystemTime::now(), 0);
     for number in NODES..NODES + JOINING {
-        crowd::create(&control_plane, vec![crowd::node(number)], Api::all).await?;
+        objects::create(&control_plane, vec![objects::node(number)], Api::all).await?;
         wrong += settled(&cloud, number + 1).await.with_context(|| format!("{} joins", name(number)))?;
     }
     for number in (NODES..NODES + JOINING).rev() {

@@ -14,8 +14,8 @@ use tests::{kubelet, wait};
 use crate::cloud::{limited, simulator};
 use crate::comparison::{Comparison, count, hundredths, seconds};
 use crate::contender::{AEROSTAT, BASELINE, Contender, FLOOR, Program};
-use crate::crowd;
 use crate::leadership::Leadership;
+use crate::objects;
 use crate::requests::{Kinds, api_requests, between, kinds, refused, sum};
 use crate::usage::Used;
 
@@ -89,8 +89,8 @@ async fn round(contender: Contender, control_plane: &ControlPlane, cloud: Simula
     let admin = control_plane.admin().await?;
     Leadership::of(control_plane).await?.clear().await?;
     let running = contender.start(control_plane, &cloud).await?;
-    crowd::create(control_plane, vec![crowd::node(nodes)], Api::all).await?;
-    crowd::wait_for_nodes(control_plane, 1, PATIENCE).await?;
+    objects::create(control_plane, vec![objects::node(nodes)], Api::all).await?;
+    objects::wait_for_nodes(control_plane, 1, PATIENCE).await?;
 
     let audit = control_plane.audit().from_now()?;
     let (before, since) = (running.usage()?, SystemTime::now());
@@ -101,18 +101,18 @@ async fn round(contender: Contender, control_plane: &ControlPlane, cloud: Simula
     let api = api_requests(&audit, &admin, contender).await?;
     running.stop().await?;
     cloud.stop().await;
-    crowd::clear(control_plane).await?;
+    objects::clear(control_plane).await?;
     Ok(Round { time, created, api, cloud: cloud_calls, used })
 }
 
 /// Creates the nodes, and waits until the last taint is gone.
 async fn join(control_plane: &ControlPlane, admin: &Client, nodes: usize) -> Result<(f64, f64)> {
-    let all = (0..nodes).map(crowd::node).collect();
+    let all = (0..nodes).map(objects::node).collect();
     let initialised = |it: &Node| !kubelet::is_uninitialized(it);
     let start = Instant::now();
-    let create = crowd::create(control_plane, all, Api::all);
+    let create = objects::create(control_plane, all, Api::all);
     // The one that was served before is among them.
-    let wait = crowd::wait_for(Api::all(admin.clone()), nodes + 1, PATIENCE, initialised);
+    let wait = objects::wait_for(Api::all(admin.clone()), nodes + 1, PATIENCE, initialised);
     let (created, last) = tokio::try_join!(create, wait)?;
     let since = |it: Instant| it.duration_since(start).as_secs_f64();
     Ok((last.map_or(f64::INFINITY, since), since(created)))

@@ -10,8 +10,8 @@ use tests::control_plane::{ControlPlane, Options};
 use crate::cloud::simulator;
 use crate::comparison::{Comparison, count};
 use crate::contender::{AEROSTAT, BASELINE, Contender};
-use crate::crowd;
 use crate::leadership::Leadership;
+use crate::objects;
 use crate::requests::{Kinds, api_requests, between, kinds, sum};
 use crate::usage::{Usage, Used};
 
@@ -35,8 +35,8 @@ pub(crate) async fn measure() -> Result<()> {
     let cloud = simulator(NODES).await?;
     let [_, quick] = AEROSTAT;
     let running = quick.start(&control_plane, &cloud).await?;
-    crowd::create(&control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
+    objects::create(&control_plane, (0..NODES).map(objects::node).collect(), Api::all).await?;
+    objects::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
     running.stop().await?;
 
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();

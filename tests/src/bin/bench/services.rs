@@ -14,8 +14,8 @@ use tests::control_plane::{ControlPlane, Options};
 use crate::cloud::with_load_balancers;
 use crate::comparison::{Comparison, count, hundredths, seconds};
 use crate::contender::{AEROSTAT, BASELINE, Contender};
-use crate::crowd;
 use crate::leadership::Leadership;
+use crate::objects;
 use crate::requests::{Kinds, api_requests, between, kinds, quiet, refused, sum};
 use crate::usage::Used;
 
@@ -84,8 +84,8 @@ async fn round(contender: Contender, control_plane: &ControlPlane, services: usi
     let admin = control_plane.admin().await?;
     Leadership::of(control_plane).await?.clear().await?;
     let running = contender.start(control_plane, &cloud).await?;
-    crowd::create(control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(control_plane, NODES, PATIENCE).await?;
+    objects::create(control_plane, (0..NODES).map(objects::node).collect(), Api::all).await?;
+    objects::wait_for_nodes(control_plane, NODES, PATIENCE).await?;
 
     let audit = control_plane.audit().from_now()?;
     let (before, since) = (running.usage()?, SystemTime::now());
@@ -98,7 +98,7 @@ async fn round(contender: Contender, control_plane: &ControlPlane, services: usi
     let api = api_requests(&audit, &admin, contender).await?;
     running.stop().await?;
     cloud.stop().await;
-    crowd::clear(control_plane).await?;
+    objects::clear(control_plane).await?;
     Ok(Round { time, asked, cloud: cloud_calls, api, used })
 }
 
@@ -106,8 +106,8 @@ async fn round(contender: Contender, control_plane: &ControlPlane, services: usi
 async fn build(control_plane: &ControlPlane, admin: &Client, services: usize) -> Result<f64> {
     let all = (0..services).map(service).collect();
     let start = Instant::now();
-    let create = crowd::create(control_plane, all, api);
-    let wait = crowd::wait_for(api(admin.clone()), services, PATIENCE, has_address);
+    let create = objects::create(control_plane, all, api);
+    let wait = objects::wait_for(api(admin.clone()), services, PATIENCE, has_address);
     let (_, last) = tokio::try_join!(create, wait)?;
     Ok(last.map_or(f64::INFINITY, |it| it.duration_since(start).as_secs_f64()))
 }

@@ -12,7 +12,7 @@ use tests::kubelet;
 use crate::cloud::{name, simulator};
 use crate::comparison::{Comparison, HALF, count, megabytes, seconds};
 use crate::contender::{Contender, Flags, aerostat, baseline};
-use crate::crowd;
+use crate::objects;
 use crate::requests::{Kinds, between, kinds, quiet, sum};
 use crate::usage::Used;
 
@@ -51,8 +51,8 @@ async fn round(contender: Contender, not_ready: usize) -> Result<Round> {
     let control_plane = ControlPlane::start(Options::default()).await?;
     let cloud = simulator(NODES).await?;
     let running = contender.start(&control_plane, &cloud).await?;
-    crowd::create(&control_plane, (0..NODES).map(crowd::node).collect(), Api::all).await?;
-    crowd::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
+    objects::create(&control_plane, (0..NODES).map(objects::node).collect(), Api::all).await?;
+    objects::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
     quiet(&cloud, Duration::from_secs(5), PATIENCE).await?;
     let admin = control_plane.admin().await?;
     for number in 0..not_ready {

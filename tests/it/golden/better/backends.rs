@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use tests::kubelet;
 
 use super::services::{retell, tell};
+use crate::desired::{hosts, wish};
+use crate::events::Told;
 use crate::scenario::{CloudCall, Scenario};
 use crate::state;
-use crate::told::Told;
-use crate::wish::{hosts, wish};
 
 /// Upstream follows a change of nodes within so many seconds, or a little before it was written down; we wait for a
 /// second in which nothing changes.
