@@ -9,6 +9,8 @@ mod error;
 mod files;
 mod kind;
 mod secret;
+#[cfg_attr(not(test), expect(dead_code, reason = "kinds that fetch tokens come with their clouds"))]
+mod token_client;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -24,6 +26,7 @@ pub use self::kind::{CredentialKind, CredentialSettings};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::Answer;
+use crate::outside::Outside;
 use crate::policy::Permitted;
 use crate::writes::WriteLimits;
 
@@ -89,6 +92,11 @@ impl Credentials {
             origin: origin.to_string(),
             file,
         })
+    }
+
+    /// Gives each what it needs to fetch tokens.
+    pub(crate) fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+        self.all.iter().try_for_each(|it| it.connect(outside))
     }
 
     /// What may be written with a credential in any case.

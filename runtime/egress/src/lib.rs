@@ -26,6 +26,7 @@ mod location;
 mod metrics;
 mod operation;
 mod outcome;
+mod outside;
 mod policy;
 mod reads;
 mod request;

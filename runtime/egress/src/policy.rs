@@ -44,7 +44,7 @@ pub(crate) struct CallState {
     pub(crate) deletes: u32,
 }
 
-/// A request that the policy let through. Only [`permit`] makes one.
+/// A request that the policy let through. Only [`permit`] makes one of a guest's.
 #[derive(Clone)]
 pub(crate) struct Permitted {
     endpoint: Arc<Endpoint>,
@@ -213,6 +213,23 @@ pub(crate) fn permit(
     let target = if written_query.is_empty() { target } else { format!("{target}?{written_query}") };
     let Judged { rule, effect, requires: _ } = judged;
     Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation, method, target, headers, body })
+}
+
+/// A request of the host itself, for a token. What stands in it is the host's own: it may name what no guest may.
+pub(crate) struct OwnRequest {
+    pub(crate) method: Method,
+    /// Unescaped segments under the endpoint's base URL.
+    pub(crate) path: Vec<String>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Decides about a request of the host itself, at an endpoint of a credential's own.
+pub(crate) fn permit_own(endpoint: &Arc<Endpoint>, request: OwnRequest) -> Result<Permitted, Denied> {
+    let OwnRequest { method, path, headers, body } = request;
+    let (matching, target) = allowed(endpoint, method, &path, !body.is_empty())?;
+    let Judged { rule, effect, .. } = judge(endpoint, &matching, method, None)?;
+    Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation: None, method, target, headers, body })
 }
 
 /// Whether this process may write now. Asked again just before a request leaves, which may be a while later.

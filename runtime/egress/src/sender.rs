@@ -18,6 +18,7 @@ use crate::error::GateError;
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
+use crate::outside::Outside;
 use crate::policy::{self, Denied, Permitted};
 use crate::reads::{Key, Left, Reads};
 use crate::request::Method;
@@ -52,6 +53,8 @@ impl Sender {
         let GateSettings { endpoints, credentials, fence, demands, withheld, route } = settings;
         check::check(&endpoints, &credentials)?;
         let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
+        let outside = Outside { networks: networks.clone(), resolver, route };
+        credentials.connect(&outside)?;
         let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
         let mut writes: HashMap<String, Arc<Writes>> = HashMap::new();
         let states = endpoints
@@ -64,7 +67,7 @@ impl Sender {
                 let make = || Arc::new(Writes::new(whose.clone(), limits, demands.clone(), withheld.clone()));
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(Budget::new(&endpoint.limits));
-                let wire = Wire::new(endpoint.clone(), networks.clone(), resolver.clone(), route, budget.clone())?;
+                let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
                 Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes })
             })
             .collect::<Result<_, GateError>>()?;

@@ -1,14 +1,11 @@
 //! What only calls that write can show, against a real socket. The integration tests have the rest.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 
 use cloud_provider::Demand;
 use prometheus::Registry;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 
 use crate::audit::CallId;
 use crate::canonical::PathPattern;
@@ -22,55 +19,8 @@ use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::settings::GateSettings;
-use crate::testing::{endpoint, request};
+use crate::testing::{Server, endpoint, request};
 use crate::writes::WriteLimits;
-
-/// A server that answers everything with one status.
-struct Server {
-    url: String,
-    requests: Arc<Mutex<Vec<String>>>,
-    _task: JoinSet<()>,
-}
-
-impl Server {
-    async fn start(status: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let (mut task, seen) = (JoinSet::new(), requests.clone());
-        task.spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                serve(stream, status, &seen).await;
-            }
-        });
-        Self { url, requests, _task: task }
-    }
-
-    /// What has arrived.
-    fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-/// Reads one request, writes it down, answers it, closes the connection.
-async fn serve(mut stream: TcpStream, status: &str, seen: &Mutex<Vec<String>>) {
-    let mut bytes = Vec::new();
-    loop {
-        assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "a whole request");
-        let text = String::from_utf8_lossy(&bytes);
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length =
-            head.lines().find_map(|it| it.strip_prefix("content-length: ")).map_or(0, |it| it.parse().unwrap());
-        if body.len() == length {
-            break;
-        }
-    }
-    seen.lock().unwrap().push(String::from_utf8(bytes).unwrap());
-    let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-    stream.write_all(answer.as_bytes()).await.unwrap();
-    stream.shutdown().await.unwrap();
-}
 
 fn gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static, token: Option<&PathBuf>) -> Gate {
     let mut endpoint = endpoint(&server.url);

@@ -28,14 +28,13 @@ use tokio::time::timeout;
 
 use self::dial::{DialError, Dialer};
 use self::usage::Tracked;
-use crate::address::Networks;
 use crate::budget::Budget;
 use crate::credentials::{Authenticated, Secrets};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::{Answer, Failure};
+use crate::outside::Outside;
 use crate::policy::Denied;
-use crate::resolve::Resolve;
 
 /// The most headers of an answer.
 const HEADERS: usize = 100;
@@ -78,15 +77,9 @@ pub(crate) struct Exchange {
 }
 
 impl Wire {
-    pub(crate) fn new(
-        endpoint: Arc<Endpoint>,
-        networks: Arc<Mutex<Arc<Networks>>>,
-        resolver: Arc<dyn Resolve>,
-        route: fn(SocketAddr) -> SocketAddr,
-        budget: Arc<Budget>,
-    ) -> Result<Self, GateError> {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, GateError> {
         let authority = endpoint.base_url.origin().authority();
-        let dialer = Dialer::new(endpoint.clone(), networks, resolver, route, budget)?;
+        let dialer = Dialer::new(endpoint.clone(), outside, budget)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
         Ok(Self { endpoint, authority, dialer, pool })
     }

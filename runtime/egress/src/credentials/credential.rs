@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use super::authenticated::Authenticated;
 use super::secret::Secret;
 use crate::base_url::Origin;
+use crate::error::GateError;
 use crate::outcome::Answer;
+use crate::outside::Outside;
 use crate::policy::Permitted;
 use crate::writes::WriteLimits;
 
@@ -21,6 +23,11 @@ pub(crate) trait Credential: Send + Sync {
 
     /// What may be written with it in any case.
     fn write_limits(&self) -> WriteLimits;
+
+    /// Called once, before any request: with this a kind that fetches tokens makes its own client.
+    fn connect(&self, _: &Outside) -> Result<(), GateError> {
+        Ok(())
+    }
 
     /// Whether it may be sent to an origin. The error is the file that limits it.
     fn check(&self, origin: &Origin) -> Result<(), PathBuf>;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ use tokio_rustls::TlsConnector;
 use super::frames::Metered;
 use super::tls;
 use super::usage::{Dialed, Usage};
-use crate::address::{self, Networks};
+use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
-use crate::resolve::Resolve;
+use crate::outside::Outside;
 
 /// The most addresses of a name that are looked at.
 const ADDRESSES: usize = 16;
@@ -35,9 +35,7 @@ const ADDRESSES: usize = 16;
 #[derive(Clone)]
 pub(super) struct Dialer {
     endpoint: Arc<Endpoint>,
-    networks: Arc<Mutex<Arc<Networks>>>,
-    resolver: Arc<dyn Resolve>,
-    route: fn(SocketAddr) -> SocketAddr,
+    outside: Outside,
     budget: Arc<Budget>,
     /// Absent for `http://`, which is for loopback literals only.
     tls: Option<(TlsConnector, ServerName<'static>)>,
@@ -58,19 +56,13 @@ pub(super) enum DialError {
 }
 
 impl Dialer {
-    pub(super) fn new(
-        endpoint: Arc<Endpoint>,
-        networks: Arc<Mutex<Arc<Networks>>>,
-        resolver: Arc<dyn Resolve>,
-        route: fn(SocketAddr) -> SocketAddr,
-        budget: Arc<Budget>,
-    ) -> Result<Self, GateError> {
+    pub(super) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, GateError> {
         let origin = endpoint.base_url.origin();
         let tls = match origin.scheme() {
             Scheme::Http => None,
             Scheme::Https => Some((tls::connector(&endpoint)?, origin.host().server_name())),
         };
-        Ok(Self { endpoint, networks, resolver, route, budget, tls })
+        Ok(Self { endpoint, outside, budget, tls })
     }
 
     async fn connect(self) -> Result<Stream, DialError> {
@@ -93,7 +85,7 @@ impl Dialer {
             Host::Name(name) => name,
         };
         let limit = self.endpoint.limits.resolve;
-        match timeout(limit, self.resolver.resolve(name)).await {
+        match timeout(limit, self.outside.resolver.resolve(name)).await {
             Ok(Ok(addresses)) if addresses.is_empty() => Err(self.unreachable("has a name without addresses")),
             Ok(Ok(addresses)) => Ok(addresses),
             Ok(Err(error)) => Err(self.unreachable(format_args!("has a name that does not resolve: {error}"))),
@@ -104,7 +96,7 @@ impl Dialer {
     /// Those of the first addresses that may be dialled.
     fn permitted(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<SocketAddr>, DialError> {
         addresses.truncate(ADDRESSES);
-        let networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let networks = self.outside.networks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let origin = self.endpoint.base_url.origin();
         let mut refusals = Vec::new();
         addresses.retain(|ip| {
@@ -125,7 +117,7 @@ impl Dialer {
     async fn dial(&self, address: SocketAddr) -> io::Result<Stream> {
         let limits = &self.endpoint.limits;
         let late = |what: &str, limit| io::Error::new(io::ErrorKind::TimedOut, format!("no {what} within {limit:?}"));
-        let tcp = timeout(limits.connect, TcpStream::connect((self.route)(address)))
+        let tcp = timeout(limits.connect, TcpStream::connect((self.outside.route)(address)))
             .await
             .map_err(|_| late("connection", limits.connect))??;
         tcp.set_nodelay(true)?;

@@ -1,0 +1,227 @@
+//! Requests of the host itself for tokens: through the same dialer and address filter as a guest's, at an endpoint of the
+//! credential's own, which no guest can name.
+
+use std::sync::Arc;
+
+use crate::budget::Budget;
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
+use crate::outcome::{Answer, Failure};
+use crate::outside::Outside;
+use crate::policy::{self, OwnRequest};
+use crate::wire::Wire;
+
+use super::authenticated::Authenticated;
+
+/// The way to where a credential's tokens come from.
+pub(super) struct TokenClient {
+    endpoint: Arc<Endpoint>,
+    budget: Arc<Budget>,
+    wire: Wire,
+}
+
+impl TokenClient {
+    /// `endpoint` is the credential's own: its rules say what may be asked for.
+    pub(super) fn new(endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
+        let (endpoint, budget) = (Arc::new(endpoint.clone()), Arc::new(Budget::new(&endpoint.limits)));
+        let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
+        Ok(Self { endpoint, budget, wire })
+    }
+
+    /// Sends one request once. Its answer, which holds a token, is for the credential alone.
+    pub(super) async fn send(&self, request: OwnRequest) -> Result<Answer, Failure> {
+        let permitted = policy::permit_own(&self.endpoint, request).map_err(Failure::Denied)?;
+        let _turn = self.budget.turn().await.map_err(Failure::Paused)?;
+        self.wire.send(Authenticated::new(permitted, 0, Vec::new())).await.result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    use std::time::{Duration, Instant, SystemTime};
+
+    use async_trait::async_trait;
+    use bytes::Bytes;
+    use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+    use prometheus::Registry;
+    use zeroize::Zeroizing;
+
+    use super::super::credential::{Credential, NotAuthorized};
+    use super::super::secret::Secret;
+    use super::super::{CredentialSettings, Credentials};
+    use super::*;
+    use crate::address::Networks;
+    use crate::audit::CallId;
+    use crate::base_url::{BaseUrl, Origin};
+    use crate::canonical::PathPattern;
+    use crate::endpoint::Rule;
+    use crate::gate::Gate;
+    use crate::metrics::Metrics;
+    use crate::policy::{Mode, Permitted};
+    use crate::request::{GuestResponse, Method, SendError};
+    use crate::settings::GateSettings;
+    use crate::testing::{self, Server};
+    use crate::writes::WriteLimits;
+
+    /// A token that is fetched with a client's secret.
+    struct Fetched {
+        endpoint: Endpoint,
+        client: Mutex<Option<Arc<TokenClient>>>,
+        generation: AtomicU64,
+    }
+
+    impl Fetched {
+        fn new(url: &str) -> Arc<Self> {
+            let allow = vec![Rule::new([Method::Post], [PathPattern::parse("/oauth/token").unwrap()])];
+            let endpoint = Endpoint { allow, ..Endpoint::new("token", BaseUrl::parse(url).unwrap()) };
+            Arc::new(Self { endpoint, client: Mutex::default(), generation: AtomicU64::new(0) })
+        }
+
+        async fn fetch(&self, path: &str) -> Result<Answer, Failure> {
+            let client = self.client.lock().unwrap().clone().expect("it is connected");
+            let body = Bytes::from_static(b"grant_type=client_credentials&client_secret=s3cret");
+            let path = vec!["oauth".to_owned(), path.to_owned()];
+            client.send(OwnRequest { method: Method::Post, path, headers: HeaderMap::new(), body }).await
+        }
+
+        fn token(&self) -> Secret {
+            Secret::new(Zeroizing::new(format!("fetched-{}", self.generation())))
+        }
+    }
+
+    #[async_trait]
+    impl Credential for Fetched {
+        fn name(&self) -> &str {
+            "fetched"
+        }
+
+        fn write_limits(&self) -> WriteLimits {
+            WriteLimits::default()
+        }
+
+        fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+            *self.client.lock().unwrap() = Some(Arc::new(TokenClient::new(self.endpoint.clone(), outside)?));
+            Ok(())
+        }
+
+        fn check(&self, _: &Origin) -> Result<(), std::path::PathBuf> {
+            Ok(())
+        }
+
+        fn generation(&self) -> u64 {
+            self.generation.load(SeqCst)
+        }
+
+        fn secrets(&self) -> Vec<Arc<Secret>> {
+            vec![Arc::new(self.token())]
+        }
+
+        async fn authorize(&self, permitted: Permitted, _: SystemTime) -> Result<Authenticated, NotAuthorized> {
+            let generation = self.generation();
+            if generation == 0 {
+                return Err(NotAuthorized::Fetching(Duration::from_secs(1)));
+            }
+            let value = HeaderValue::from_str(&format!("Bearer fetched-{generation}")).unwrap();
+            Ok(Authenticated::new(permitted, generation, self.secrets()).with_header(AUTHORIZATION, value))
+        }
+
+        fn is_refusal(&self, answer: &Answer) -> bool {
+            answer.status == http::StatusCode::FORBIDDEN
+        }
+
+        async fn renew(&self, used: u64, _: Instant) -> bool {
+            self.keep().await;
+            self.generation() != used
+        }
+
+        async fn keep(&self) {
+            if self.fetch("token").await.is_ok_and(|it| it.status.is_success()) {
+                self.generation.fetch_add(1, SeqCst);
+            }
+        }
+    }
+
+    fn gate(server: &Server, credential: &Arc<Fetched>) -> Gate {
+        let endpoint = Endpoint { credential: Some("fetched".to_owned()), ..testing::endpoint(&server.url) };
+        let settings = GateSettings {
+            endpoints: vec![endpoint],
+            credentials: Credentials::of(vec![credential.clone()]),
+            fence: Arc::new(|| true),
+            demands: Arc::new(|_| cloud_provider::Demand::default()),
+            withheld: Arc::new(|_| ()),
+            route: |it| it,
+        };
+        Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    async fn read(gate: &Gate, endpoint: &str) -> Result<GuestResponse, SendError> {
+        let call = CallId { provider: "test".into(), function: "list", id: 1 };
+        let mut request = testing::request(Method::Get, &["v2"]);
+        endpoint.clone_into(&mut request.endpoint);
+        gate.open(call, Mode::Read).send(request).await
+    }
+
+    #[tokio::test]
+    async fn a_token_is_fetched_before_requests_carry_it() {
+        let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
+        let credential = Fetched::new(&tokens.url);
+        let gate = gate(&cloud, &credential);
+        let later = Err(SendError::RetryAfter(Duration::from_secs(1)));
+        assert_eq!(read(&gate, "api").await, later, "it is being fetched");
+        assert!(cloud.requests().is_empty());
+        credential.keep().await;
+        assert!(read(&gate, "api").await.is_ok());
+        assert!(cloud.requests()[0].contains("authorization: Bearer fetched-1\r\n"));
+        let asked = tokens.requests();
+        assert!(asked[0].starts_with("POST /oauth/token HTTP/1.1\r\n") && asked[0].ends_with("client_secret=s3cret"));
+        assert!(!asked[0].contains("authorization"), "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn the_kind_says_what_a_refusal_is() {
+        let (cloud, tokens) = (Server::start("403 Forbidden").await, Server::start("200 OK").await);
+        let credential = Fetched::new(&tokens.url);
+        let gate = gate(&cloud, &credential);
+        credential.keep().await;
+        assert_eq!(read(&gate, "api").await.map(|it| it.status), Ok(403));
+        let sent: Vec<_> = cloud.requests().iter().map(|it| it.contains("Bearer fetched-2")).collect();
+        assert_eq!(sent, [false, true], "a read is sent once more with the renewed token");
+    }
+
+    #[tokio::test]
+    async fn adv_117_no_guest_can_name_where_tokens_come_from() {
+        let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
+        let credential = Fetched::new(&tokens.url);
+        let gate = gate(&cloud, &credential);
+        for name in ["token", "fetched", tokens.url.as_str()] {
+            match read(&gate, name).await {
+                Err(SendError::Denied(text)) => assert!(text.starts_with("E-EGRESS-ENDPOINT"), "{text}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(gate.endpoints().count(), 1);
+        assert!(tokens.requests().is_empty());
+    }
+
+    #[tokio::test]
+    async fn adv_117_token_requests_keep_their_rules_and_addresses() {
+        let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
+        let credential = Fetched::new(&tokens.url);
+        let _gate = gate(&cloud, &credential);
+        match credential.fetch("introspect").await {
+            Err(Failure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-PATH"),
+            other => panic!("{other:?}"),
+        }
+        let metadata = Fetched::new("https://169.254.169.254");
+        let gate = self::gate(&cloud, &metadata);
+        gate.set_networks(Networks::default());
+        match metadata.fetch("token").await {
+            Err(Failure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-IP"),
+            other => panic!("{other:?}"),
+        }
+        assert!(tokens.requests().is_empty());
+        assert!(Credentials::load(Vec::<CredentialSettings>::new()).is_ok());
+    }
+}
