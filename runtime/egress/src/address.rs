@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cluster_and_private_ranges_are_closed_until_an_operator_names_them() {
+    fn cluster_and_private_ranges_are_closed_until_named() {
         for (ip, net, because) in [
             ("10.0.0.7", "10.0.0.0/24", "a private address"),
             ("10.0.7.1", "10.0.7.1/32", "an address of node worker-1, as the cloud says"),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_on_the_hard_list_are_refused_before_the_cluster_is_known() {
+    fn forbidden_literals_are_refused_before_anything_is_known() {
         for ip in ["169.254.169.254", "0.0.0.0", "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"] {
             permit_literal(ip.parse().unwrap()).expect_err(ip);
         }

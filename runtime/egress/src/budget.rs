@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_then_requests_are_spaced_then_callers_are_sent_away() {
+    fn a_burst_passes_and_then_requests_are_spaced_or_refused() {
         let now = Instant::now();
         let mut bucket = Bucket::new(4.0, now);
         let waits: Vec<_> = (0..9).map(|_| bucket.take(now)).collect();

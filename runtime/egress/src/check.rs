@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_rules_must_say_what_operations_do() {
+    fn rules_must_say_what_operations_do() {
         let describe = || OperationPattern::parse("Describe*").unwrap();
         let action = || Some(OperationPlace::Parameter("Action".to_owned()));
         let check = |change: &dyn Fn(&mut Endpoint), part: &str| {

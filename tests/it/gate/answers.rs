@@ -79,7 +79,7 @@ async fn adv_25_an_answer_shorter_than_its_length_is_cut_off() {
 }
 
 #[tokio::test]
-async fn adv_25_after_an_answer_longer_than_its_length_the_connection_is_not_used_again() {
+async fn adv_25_after_a_too_long_answer_its_connection_is_closed() {
     let (lab, server) = once(vec![Step::raw("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n123456")]).await;
     assert_eq!(lab.body(&get(&["v2", "odd"])).await, "12345");
     assert_eq!(lab.body(&get(&["v2"])).await, "honest");

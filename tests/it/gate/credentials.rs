@@ -92,7 +92,7 @@ async fn a_credential_goes_to_its_endpoint_and_to_no_other() {
 }
 
 #[tokio::test]
-async fn adv_49_what_is_in_flight_keeps_the_old_token_and_what_is_new_has_the_new_one() {
+async fn adv_49_new_requests_have_the_new_token_and_old_ones_the_old() {
     let folder = Folder::new();
     let go = Arc::new(Notify::new());
     let word = go.clone();

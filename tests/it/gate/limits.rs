@@ -155,7 +155,7 @@ async fn no_more_requests_are_in_flight_than_the_endpoint_allows() {
 }
 
 #[tokio::test]
-async fn one_call_makes_a_hundred_requests_and_one_line_says_that_it_wanted_more() {
+async fn one_call_makes_100_requests_and_logs_once_that_more_came() {
     audit::keep();
     let server = Capture::http(|_| Step::ok("")).await;
     let lab = Setup::new([endpoint(&server.url())]).load().await;
@@ -168,7 +168,7 @@ async fn one_call_makes_a_hundred_requests_and_one_line_says_that_it_wanted_more
 }
 
 #[tokio::test]
-async fn a_request_whose_call_is_ended_has_its_line_and_gives_its_turn_back() {
+async fn an_ended_call_has_its_audit_line_and_frees_its_turn() {
     audit::keep();
     let server =
         Capture::http(|it| if it.text().contains("/held") { vec![Step::Hang] } else { Step::ok("free") }).await;
@@ -206,7 +206,7 @@ impl Resolve for FirstWaits {
 }
 
 #[tokio::test]
-async fn a_request_that_is_still_being_connected_when_a_pause_begins_is_not_sent() {
+async fn a_request_that_connects_when_a_pause_begins_is_not_sent() {
     let folder = Folder::new();
     let refusal = Step::answer("429 Too Many Requests", &[("retry-after", "30")], "");
     let server = Capture::https(&["api.example.com"], move |_| refusal.clone()).await;
@@ -230,7 +230,7 @@ async fn a_request_that_is_still_being_connected_when_a_pause_begins_is_not_sent
 }
 
 #[tokio::test]
-async fn at_most_one_request_is_sent_until_a_pause_is_over_and_everyone_soon_after() {
+async fn during_a_pause_at_most_one_request_is_sent() {
     let refusing = Arc::new(AtomicBool::new(true));
     let word = refusing.clone();
     let server = Capture::http(move |_| match word.swap(false, SeqCst) {

@@ -135,7 +135,7 @@ async fn a_write_at_one_endpoint_says_nothing_about_another() {
 }
 
 #[tokio::test]
-async fn a_read_that_was_in_flight_during_a_write_does_not_serve_after_it() {
+async fn a_read_in_flight_during_a_write_does_not_serve_after_it() {
     let go = Arc::new(Notify::new());
     let word = go.clone();
     let server = Capture::http(move |it| match it.text().starts_with("GET") {

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_users_and_passwords_are_one_printable_line() {
+    fn users_and_passwords_are_one_printable_line() {
         for (user, password, part) in [
             (&b""[..], &b"secret"[..], Part::User),
             (b"user", b"", Part::Password),
