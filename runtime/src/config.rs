@@ -21,7 +21,7 @@ pub(crate) struct CloudConfig {
     pub(crate) source: Source,
     /// What the provider may cost to compile.
     pub(crate) compile: CompileLimits,
-    /// What the provider is told, and what a call may use.
+    /// The provider's settings, and what a call may use.
     pub(crate) provider: ProviderSettings,
     /// What the provider's provider ids may begin with; empty if the operator has not said.
     pub(crate) provider_id_prefixes: Vec<String>,

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_101_the_narrower_word_counts_and_a_nodes_is_none() {
+    fn adv_101_the_narrower_network_counts_but_not_a_nodes_own() {
         let named = |net, ip| judge("https://api.example.com", &[net], ip);
         // What a Node alone says.
         for ip in ["10.0.8.1", "10.244.1.7", "10.0.0.7"] {

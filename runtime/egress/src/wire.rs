@@ -106,7 +106,7 @@ impl Wire {
         secrets: &Secrets,
     ) -> Result<Answer, Failure> {
         let limits = &self.endpoint.limits;
-        // Nothing else may wait for what did not come here: whatever ends this early, ends the connection.
+        // A request that ends early ends its connection: no other request may wait on it.
         let mut tracked = Tracked::new(connection.clone());
         let answer = client.request(request);
         tokio::pin!(answer);
@@ -116,7 +116,7 @@ impl Wire {
             answer = &mut answer => Some(answer),
             _ = connection.wait_for_connection_metadata() => None,
         };
-        tracked.look();
+        tracked.register();
         let response = match early {
             Some(answer) => answer,
             None => timeout(limits.first_byte, answer).await.map_err(|_| {

@@ -1,7 +1,7 @@
 //! How much may be written with one credential in a while: as much as Kubernetes asks for, and a little more.
 //!
-//! A module that is hostile is called again as often as it likes. What one call may delete says nothing about all of
-//! them, so that all writes of a credential are counted here, and those beyond the limits do not leave.
+//! A hostile module can make the host call it again and again, so that a limit for one call is not enough. All writes of
+//! a credential are counted here, and those beyond the limits do not leave.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What a module asks for beside what the operator's config allows: decided here, and told as one table at the start.
+//! What a module asks for beside what the operator's config allows: decided here, and logged as one table at the start.
 
 mod prefixes;
 
@@ -9,7 +9,7 @@ use egress::{Endpoint, Method, PathPattern};
 
 pub(super) use self::prefixes::check as check_prefixes;
 
-/// Lines of the table, and kinds of requests that are looked at for one endpoint: a description may hold more than
+/// Lines of the table, and kinds of requests that are compared for one endpoint: a description may hold more than
 /// anybody reads.
 const ROWS: usize = 400;
 /// The widest that a column is made for the sake of one line.
@@ -102,7 +102,7 @@ pub(super) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec
     for endpoint in endpoints {
         let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else { continue };
         let asked: BTreeSet<_> = described.allow.iter().flat_map(requests).take(ROWS).collect();
-        // What is no method or no pattern cannot be allowed: the table tells of it.
+        // What is no method or no pattern cannot be allowed: the table shows it.
         let lacks = |method: &Method, path: &str| {
             PathPattern::parse(path).is_ok() && allowing(endpoint, method.as_str(), path).is_none()
         };

@@ -35,7 +35,7 @@ pub(super) struct Outside {
     pub(super) fence: Fence,
     /// What Kubernetes asks for.
     pub(super) demands: Demands,
-    /// Who tells people of writes that are withheld.
+    /// Informs people of writes that are withheld.
     pub(super) withheld: Withheld,
     pub(super) egress_metrics: egress::Metrics,
     pub(super) metrics: Metrics,

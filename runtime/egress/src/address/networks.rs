@@ -1,4 +1,4 @@
-//! What the gate knows of the cluster, and whose word it is.
+//! What the gate knows of the cluster, and who says so.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -35,16 +35,16 @@ pub enum ApiServer {
 pub struct NodeNetwork {
     /// The network; a single address has the full prefix.
     pub network: IpNet,
-    /// What it is, and whose word that is.
+    /// What it is, and who says so.
     pub kind: NodeNetworkKind,
     /// The Node's name.
     pub node: String,
 }
 
-/// What a network of a node is, and whose word that is.
+/// What a network of a node is, and who says so.
 ///
-/// A Node is written by its kubelet, so its word closes nothing that would be open without it: no public address, and
-/// nothing that `addresses` of an endpoint names.
+/// A kubelet writes its own Node. What the Node says closes no public address, and nothing that `addresses` of an
+/// endpoint names.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum NodeNetworkKind {
     /// An address that the cloud says the node's machine has.
@@ -67,12 +67,12 @@ impl Networks {
     }
 
     /// What of the cluster's pods and nodes is at an address that the operator has named in a network with a prefix of
-    /// this length, if it is in a narrower network. The narrower word counts, as in a routing table.
+    /// this length, if it is in a narrower network. The narrower network counts, as in a routing table.
     pub(super) fn narrower(&self, ip: IpAddr, length: u8) -> Option<String> {
         self.trusted(|it| it.contains(&ip) && it.prefix_len() > length)
     }
 
-    /// The first network that fits, of those that are not a Node's word alone.
+    /// The first network that fits, of those that not a Node alone names.
     fn trusted(&self, fits: impl Fn(&IpNet) -> bool) -> Option<String> {
         if self.pods.iter().any(&fits) {
             return Some("in the cluster's pod network, as `clusterNetworks` says".to_owned());

@@ -146,7 +146,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The first name in a form's body (`application/x-www-form-urlencoded`) that no guest may use. The form's names are read as
-/// lavishly as any server reads them.
+/// leniently as any server reads them.
 pub(super) fn forbidden_in_form(body: &[u8]) -> Option<String> {
     // Some servers take a semicolon for the separator.
     body.split(|it| matches!(it, b'&' | b';')).find_map(|pair| {

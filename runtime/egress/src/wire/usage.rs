@@ -1,7 +1,7 @@
 //! Which requests are on a connection, and its end after one that failed.
 //!
-//! The client's pool only stops using a connection that it is told to: the socket stays open as long as the other end
-//! likes, which then goes on sending. Here it is closed, once nobody waits for anything on it.
+//! The client's pool only stops using a poisoned connection: its socket stays open as long as the other end likes, which
+//! then goes on sending. Here it is closed once no request waits on it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -121,7 +121,7 @@ impl Tracked {
     }
 
     /// To be called as soon as the request may have a connection, and again at will.
-    pub(super) fn look(&mut self) {
+    pub(super) fn register(&mut self) {
         if self.usage.is_none()
             && let Some(Dialed { usage, .. }) = dialed(&self.connection)
         {
@@ -137,7 +137,7 @@ impl Tracked {
 
 impl Drop for Tracked {
     fn drop(&mut self) {
-        self.look();
+        self.register();
         let Some(usage) = &self.usage else { return };
         if self.failed
             && let Some(connected) = &*self.connection.connection_metadata()
