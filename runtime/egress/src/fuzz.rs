@@ -225,7 +225,16 @@ impl Case {
             Some(Body::Bytes(_)) => !self.has_operation,
             Some(Body::Form(_)) => !names.contains(&"content-type".to_owned()),
         };
-        may_send && path_is_plain && pairs_are_plain && headers_are_plain && self.state.requests < 100 && body_fits
+        // A read says nowhere what it does, unless the operator has named the place.
+        let says_nothing =
+            self.has_operation || !reads || !self.pairs().iter().any(|(key, _)| key.eq_ignore_ascii_case("action"));
+        may_send
+            && says_nothing
+            && path_is_plain
+            && pairs_are_plain
+            && headers_are_plain
+            && self.state.requests < 100
+            && body_fits
     }
 }
 

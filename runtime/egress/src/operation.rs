@@ -4,6 +4,8 @@ use std::fmt;
 
 use http::HeaderMap;
 
+use crate::canonical::shown;
+
 /// Where a request says what it does.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum OperationPlace {
@@ -61,6 +63,20 @@ impl fmt::Display for OperationPlace {
             Self::Parameter(name) => write!(f, "the parameter {name}"),
             Self::Header(name) => write!(f, "the header {name}"),
         }
+    }
+}
+
+/// Checks that a read says nowhere what it does, where the operator has named no place for it: what the method calls a
+/// read, a cloud with operations may carry out as anything else. The error is a sentence without its full stop.
+pub(crate) fn has_none(pairs: &[(String, String)], headers: &HeaderMap) -> Result<(), String> {
+    let mut names = pairs.iter().map(|(name, _)| name.as_str()).chain(headers.keys().map(|it| it.as_str()));
+    match names.find(|it| KNOWN.contains(&plain(it).as_str())) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "a read that says what it does in {} may do something else; the operator would have to name that place in \
+             `operation`",
+            shown(name)
+        )),
     }
 }
 

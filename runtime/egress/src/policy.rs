@@ -206,6 +206,9 @@ pub(crate) fn permit(
         None => None,
     };
     let judged = judge(endpoint, &matching, method, operation)?;
+    if endpoint.operation.is_none() && !judged.effect.writes() {
+        operation::has_none(&pairs, &headers).map_err(refused(Code::Operation))?;
+    }
     may_call_send(state, method, judged.effect, Some(&judged.rule))?;
     meets(&judged.requires, &headers).map_err(refused(Code::Header))?;
     within_budgets(state, judged.effect, &body)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Demand, Description};
-use egress::{BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings};
+use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};

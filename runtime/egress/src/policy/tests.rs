@@ -273,6 +273,25 @@ fn adv_113_a_get_that_terminates_is_a_deletion() {
 }
 
 #[test]
+fn adv_113_without_a_named_place_no_read_says_what_it_does() {
+    let mut api = Endpoint { operation: None, parameters: Vec::new(), ..action_endpoint() };
+    for rule in &mut api.allow {
+        (rule.operations, rule.effect) = (Vec::new(), None);
+    }
+    let endpoint = [Arc::new(api)];
+    let code = |method, name: &str| {
+        let asked = GuestRequest { query: pairs(&[(name, "TerminateInstances")]), ..request(method, &[]) };
+        permit(&endpoint, WRITES, asked).map(|_| ()).map_err(|it| it.code)
+    };
+    for name in ["Action", "action", "X-Amz-Target", "Action[]"] {
+        assert!(code(Method::Get, name).is_err(), "{name}");
+    }
+    assert_eq!(code(Method::Get, "Action"), Err(Code::Operation));
+    assert_eq!(code(Method::Post, "Action"), Ok(()), "it counts as a write");
+    assert_eq!(code(Method::Get, "transactions"), Ok(()));
+}
+
+#[test]
 fn adv_113_a_post_that_describes_is_a_read() {
     let describe = [("Action", "DescribeInstances"), VERSION];
     assert_eq!(by_action(READS, Method::Post, &[], Some(&describe)), "read /");
