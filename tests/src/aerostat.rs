@@ -32,7 +32,7 @@ pub struct Aerostat {
 /// Fails if it is not there, and says how to build it.
 pub fn binary() -> Result<PathBuf> {
     let own = std::env::current_exe().context("this program does not know where it lies")?;
-    // A program lies beside it, a test in the folder `deps` next to it.
+    // A program is beside it, a test in the folder `deps` next to it.
     let found = own.ancestors().skip(1).take(2).map(|it| it.join("aerostat")).find(|it| it.is_file());
     found.with_context(|| format!("no aerostat near {}\n  next: cargo build -p aerostat", own.display()))
 }

@@ -54,7 +54,7 @@ pub struct Request {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct User {
-    /// The name, as in `system:serviceaccount:kube-system:cloud-controller-manager`. Empty for somebody whom the API server
+    /// The name, as in `system:serviceaccount:kube-system:cloud-controller-manager`. Empty for a caller that the API server
     /// does not know.
     pub username: String,
 }

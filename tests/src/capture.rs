@@ -1,4 +1,4 @@
-//! Servers that write down what reaches them, byte by byte, and answer as no honest server would.
+//! Servers that record what reaches them, byte by byte, and can answer against all rules.
 
 mod blackhole;
 mod http2;
@@ -77,7 +77,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// An honest answer.
+    /// An ordinary answer.
     #[must_use]
     pub fn ok(body: &str) -> Vec<Self> {
         Self::answer("200 OK", &[], body)

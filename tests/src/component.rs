@@ -6,7 +6,7 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 /// What every provider needs: a memory with a description at 64 and a refusal at 256, and `identity`, which answers
-/// that the cloud does not tell.
+/// that the cloud names no account.
 ///
 /// The description is the tag of `ok`, then pointer and length of the name, of the version and of five empty lists, the
 /// two sizes, and one more empty list. The refusal is the tag of `err`, the tag of `invalid`, and its text.

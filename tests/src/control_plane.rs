@@ -1,7 +1,7 @@
 //! A real control plane on loopback: etcd, kube-apiserver and, if asked, kube-controller-manager.
 //!
 //! Tests that write to the cluster take it with [`cluster`]: one control plane for each test process, one test at a
-//! time, nothing in it at the beginning. The demo, the benchmark and whoever breaks things on purpose start one of
+//! time, empty at the start. The demo, the benchmark and tests that break it on purpose start one of
 //! their own.
 //!
 //! Every server has a guard that ends it when this process ends, however it ends; the folder of the run goes with it.
@@ -39,7 +39,7 @@ pub struct Options {
     /// Whether kube-controller-manager runs as well: it judges nodes by their heartbeats, and collects garbage.
     pub controller_manager: bool,
     /// Whether new nodes get the taint `node.kubernetes.io/not-ready` from the API server, and ServiceAccounts matter
-    /// to Pods, as in a cluster for use. Off, nobody but the test and aerostat writes to a Node.
+    /// to Pods, as in a cluster for use. Without it, only the test and aerostat write Nodes.
     pub full_admission: bool,
     /// The pod network, from which kube-controller-manager gives each node its part: `10.244.0.0/16`.
     pub cluster_cidr: Option<String>,
@@ -65,7 +65,7 @@ struct Ports {
     controller_manager: u16,
 }
 
-/// Where kubectl of the pinned version lies.
+/// The path of kubectl in the pinned version.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Values that tests of several targets begin with.
+//! Values that tests of several targets share.
 
 use cloud_provider::{LoadBalancer, Owner};
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// A provider that does everything a guest must not, in the order a test asks for.
 pub const HOSTILE: &str = env!("GUEST_HOSTILE");
 
-/// A provider that asks a script on loopback what its cloud looks like.
+/// A provider that reads the state of its cloud from a script on loopback.
 pub const SCRIPTED: &str = env!("GUEST_SCRIPTED");
 
 /// The provider for DigitalOcean, as it is shipped.

@@ -1,6 +1,6 @@
-//! The harness: a control plane, guests, simulated clouds, and who did what.
+//! The harness: a control plane, guests, simulated clouds, and records of all requests.
 //!
-//! Test targets lie in `it/`. They and the demo start here.
+//! The test targets are in `it/`. They, the demo and the benchmark use this library.
 
 pub mod aerostat;
 pub mod audit_log;

@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What an operator has: a folder with a cloud configuration and a token, and flags.
 pub struct Setup {
-    /// Where its files lie.
+    /// The folder with its files.
     pub folder: Folder,
     /// The cloud configuration.
     pub config: Value,
@@ -73,7 +73,7 @@ impl Setup {
         Self { folder, config, flags, port }
     }
 
-    /// The DigitalOcean provider, and what its page tells an operator to allow.
+    /// The DigitalOcean provider, and what an operator has to allow by its README.
     pub fn digitalocean(cluster: &Cluster, cloud: &Simulator) -> Self {
         let mut setup = Self::guest(cluster, guests::DIGITALOCEAN);
         let token = setup.folder.write("token", format!("{}\n", cloud.token));
@@ -283,7 +283,7 @@ pub fn says(message: &str, parts: &[&str]) {
     }
 }
 
-/// A port that nobody uses now.
+/// A port that is free now.
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -7,7 +7,9 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{Account, RequestedChanges, Inventory, Liveness, Metrics, Nodes, Recorder, node, node_lifecycle, service};
+use controllers::{
+    Account, Inventory, Liveness, Metrics, Nodes, Recorder, RequestedChanges, node, node_lifecycle, service,
+};
 use futures::future::BoxFuture;
 use kube::Client;
 use prometheus::Registry;
@@ -90,7 +92,7 @@ pub struct Rig {
     /// What Services ask for, and what a person has approved.
     pub requested: RequestedChanges,
     running: JoinSet<()>,
-    /// The watch of nodes, which never ends, and the sender of events, which ends when nobody can record any more.
+    /// The watch of nodes, which never ends, and the sender of events, which ends when all recorders are dropped.
     beside: JoinSet<()>,
     stop: watch::Sender<bool>,
 }

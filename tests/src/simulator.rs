@@ -1,6 +1,6 @@
 //! Simulated clouds: HTTPS on loopback, with requests that are checked, limits, delays and faults.
 //!
-//! This module knows no cloud. A cloud is a [`Cloud`]: its state, and the rules by which it answers. The clouds lie in [`crate::clouds`].
+//! This module knows no cloud. A cloud is a [`Cloud`]: its state, and the rules by which it answers. The clouds are in [`crate::clouds`].
 //!
 //! Every request, and every answer that is not a fault on purpose, is checked against the published description of the cloud's API. What
 //! differs fails the test: at [`Simulator::assert_valid`], and when the simulator is dropped.
@@ -71,7 +71,7 @@ pub trait Cloud: Send + Sync + 'static {
     /// An answer with this status, and with the body that the cloud has for it.
     fn error(status: StatusCode) -> Answer;
 
-    /// The answer to a request for a list, as if nothing were in it.
+    /// The answer to a request for a list, with an empty list.
     fn empty_list(request: &Recorded) -> Answer;
 
     /// Says in an answer how many requests are left.
@@ -108,7 +108,7 @@ impl Default for Options {
 pub enum Owner {
     /// The account that everything belongs to unless a test says otherwise.
     Us,
-    /// The other account: as if somebody had put a wrong token into the Secret.
+    /// The other account, as with a wrong token in the Secret.
     Other,
 }
 
@@ -244,7 +244,7 @@ impl<C: Cloud> Simulator<C> {
             }
         };
         if timeout(PATIENCE, come).await.is_err() {
-            panic!("waited in vain for {what}; the requests were{}", Lines(&self.requests()));
+            panic!("{what}: not in time; the requests were{}", Lines(&self.requests()));
         }
     }
 

@@ -58,7 +58,7 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
             String::from_utf8(bytes.clone()).unwrap().replace("/etc/aerostat", &folder.path("").display().to_string());
         fs::write(folder.path(name), here).unwrap();
     }
-    // It loads everything, and then waits for ever: nothing is asked of the cloud.
+    // It loads everything, and then waits for the Lease: the cloud gets no request.
     hold_lease(&cluster).await;
     let arguments = command_line(&container).into_iter().skip(2).chain([
         format!("--cloud-config={}", folder.path("cloud.yaml").display()),
@@ -82,7 +82,7 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     assert!(wanted + 256 < 1024, "{}: the rest of the process needs room as well", message(&memory));
 }
 
-/// Lets somebody else hold the Lease, for an hour.
+/// Lets another holder have the Lease for an hour.
 async fn hold_lease(cluster: &Cluster) {
     let lease = Lease {
         metadata: ObjectMeta { name: Some("cloud-controller-manager".to_owned()), ..ObjectMeta::default() },

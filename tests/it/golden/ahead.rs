@@ -52,7 +52,7 @@ fn begin(all: &[&'static str], folder: &Path) -> Plays {
         LocalSet::new().block_on(&runtime, async move {
             let (free, mut tasks) = (Arc::new(Semaphore::new(SIDE_BY_SIDE)), JoinSet::new());
             for (path, sender) in to_play {
-                let place = free.clone().acquire_owned().await.expect("nobody closes it");
+                let place = free.clone().acquire_owned().await.expect("it is never closed");
                 tasks.spawn_local(async move {
                     let verdict = play(&path).await;
                     drop(place);

@@ -1,6 +1,6 @@
 //! Where we aim at more than upstream did: each row turns a recording into what is expected of us, and says why.
 //!
-//! A row looks at what a recording says, not at its number, so that it holds for recordings that nobody here has seen.
+//! A row depends on what a recording says, not on its number, so that it holds for recordings that are not in this tree.
 
 mod backends;
 mod lifecycle;
@@ -42,7 +42,7 @@ const TABLE: [Better; 22] = [
     Better {
         reason: "addresses are compared one by one and in order; upstream compared the last of each type, missed \
                  changes, and wrote where there were none",
-        adjust: nodes::notice_every_change_of_addresses,
+        adjust: nodes::follow_every_change_of_addresses,
     },
     Better {
         reason: "a machine that the cloud does not know is gone: its node is deleted; upstream took that answer for an \
@@ -67,7 +67,7 @@ const TABLE: [Better; 22] = [
     Better {
         reason: "which port of a pod is dialled, the order of ports and external addresses are nothing that a load \
                  balancer has; upstream asks its cloud when they change",
-        adjust: services::leave_what_is_not_wished,
+        adjust: services::leave_out_calls_without_a_change,
     },
     Better {
         reason: "a Service that changes all the time has ten changes at once, and then one each ten seconds, so that one \
@@ -94,7 +94,7 @@ const TABLE: [Better; 22] = [
         adjust: writes::leave_namesakes_alone,
     },
     Better {
-        reason: "there is no question whether a load balancer exists: when an update fails, it is told and tried again; \
+        reason: "nothing asks whether a load balancer exists: when an update fails, that is an event, and the update is tried again; \
                  upstream asks, and forgets it if there is none",
         adjust: backends::tell_every_failed_update,
     },
@@ -109,13 +109,13 @@ const TABLE: [Better; 22] = [
         adjust: writes::delete_without_asking,
     },
     Better {
-        reason: "a load balancer is told to be ensured when its address is on the Service, and a conflict on the way is \
-                 settled without the cloud; upstream tells it before, and begins again",
+        reason: "the event that a load balancer is ensured comes when its address is on the Service, and a conflict \
+                 before that is settled without the cloud; upstream records the event before, and starts again",
         adjust: writes::tell_what_is_written,
     },
     Better {
-        reason: "the beginning of the work on a wish, or of a deletion, is told once; upstream tells it at each attempt",
-        adjust: services::tell_each_beginning_once,
+        reason: "the start of the work on a desired load balancer, or of a deletion, is one event; upstream records one at each attempt",
+        adjust: services::report_each_start_once,
     },
     Better {
         reason: "finalizer and addresses go in one write when a load balancer is gone; upstream writes twice",

@@ -174,7 +174,7 @@ fn writes(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {
 /// Passes of the node lifecycle controller are further apart, in seconds, than questions of one pass.
 const BETWEEN_PASSES: f64 = 1.0;
 
-/// No more than recorded, for each node, for each Service, and for nodes in all. A sweep through all machines is one
+/// No more than recorded, for each node, for each Service, and for nodes in all. A list of all machines is one
 /// call; a pass in which a node may have to be deleted may have one more, as proof.
 fn calls(expected: &Scenario, seen: &[Question], differences: &mut Vec<String>) {
     let recorded = &expected.observed.cloud_calls;
@@ -197,11 +197,10 @@ fn calls(expected: &Scenario, seen: &[Question], differences: &mut Vec<String>) 
     exists.sort_by(f64::total_cmp);
     let passes = exists.chunk_by(|one, next| next - one < BETWEEN_PASSES).count();
     let proofs = if about(&["InstanceExists"]).all(|it| it.result == "true") { 0 } else { passes };
-    let sweeps =
-        seen.iter().filter(|question| matches!(question, Question::List { after } if after.is_empty())).count();
-    let (all, allowed) = (gets.values().sum::<usize>() + sweeps, nodes.values().sum::<usize>() + proofs);
+    let lists = seen.iter().filter(|question| matches!(question, Question::List { after } if after.is_empty())).count();
+    let (all, allowed) = (gets.values().sum::<usize>() + lists, nodes.values().sum::<usize>() + proofs);
     if all > allowed {
-        let seen = format!("{all}, {sweeps} of them sweeps");
+        let seen = format!("{all}, {lists} of them lists");
         difference("cloud calls about nodes", &format_args!("at most {allowed}"), &format_args!("{seen}"), differences);
     }
 }

@@ -1,4 +1,4 @@
-//! What a Service wishes of its load balancer, and which nodes take its traffic: what a call to the cloud depends on.
+//! The desired load balancer of a Service, and the nodes that take its traffic: what a call to the cloud depends on.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::state::list;
 const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
 
-/// What a Service wishes; null if it wishes none. The provider of the tests reads every annotation.
+/// The desired load balancer of a Service; null if it needs none. The provider of the tests reads every annotation.
 ///
 /// The pods' own port, the order of ports and external addresses are no concern of the load balancer.
-pub(crate) fn wish(service: &Value) -> Value {
+pub(crate) fn desired(service: &Value) -> Value {
     let (metadata, spec) = (&service["metadata"], &service["spec"]);
     if spec["type"] != "LoadBalancer"
         || spec["loadBalancerClass"].is_string()
@@ -46,12 +46,12 @@ fn port(port: &Value) -> Value {
     })
 }
 
-/// What the cloud is told of the nodes that take traffic, by name.
+/// What a call to the cloud says about the nodes that take traffic, by name.
 pub(crate) fn hosts<'a>(nodes: impl Iterator<Item = &'a Value>) -> BTreeMap<String, Value> {
     let name = |node: &Value| node["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let told =
+    let shown =
         |node: &Value| json!({ "id": node["spec"]["providerID"], "addresses": list(&node["status"]["addresses"]) });
-    nodes.filter(|node| takes_traffic(node)).map(|node| (name(node), told(node))).collect()
+    nodes.filter(|node| takes_traffic(node)).map(|node| (name(node), shown(node))).collect()
 }
 
 /// A node that leaves takes none, and neither does one that was not initialised.
@@ -74,12 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_is_what_the_load_balancer_needs_to_know() {
+    fn only_what_the_load_balancer_depends_on_is_desired() {
         let service = |change: Value| {
             let mut service = json!({ "metadata": {}, "spec": { "type": "LoadBalancer",
                 "ports": [{ "name": "a", "port": 80 }, { "name": "b", "port": 81 }] } });
             crate::state::merge(&mut service, &change);
-            wish(&service)
+            desired(&service)
         };
         let bare = service(json!({}));
         let ports =

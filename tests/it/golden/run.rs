@@ -25,7 +25,7 @@ use crate::scenario::{Action, Answer, CloudChange, CloudNode, CloudService, Give
 use crate::state::History;
 
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
-const NOTICED_AFTER: f64 = 1.43;
+const SEEN_AFTER: f64 = 1.43;
 
 /// What the recorded cloud may lack. Nothing that is played here asks for routes or a cluster id.
 const PARTS: [&str; 4] = ["routes", "clusterid", LOAD_BALANCERS, INSTANCES];
@@ -82,7 +82,7 @@ impl<'a> Play<'a> {
             _watch: seen::watch(&cluster.admin, history.clone()).await?,
             history,
         };
-        let start = scenario.up()? - NOTICED_AFTER;
+        let start = scenario.up()? - SEEN_AFTER;
         let items = items(scenario)?;
         let (before, after): (Vec<_>, Vec<_>) = items.into_iter().partition(|(t, _)| *t < start);
         for (t, item) in before {
@@ -173,7 +173,7 @@ impl<'a> Play<'a> {
             (Ok(_), Some(answer)) => bail!("{kind} {name} was refused once: {answer}"),
             (Err(error), _) => return Err(error).with_context(|| format!("{kind} {name}")),
         }
-        // The API server takes the status of a Service from nobody who creates it.
+        // The API server ignores the status when a Service is created.
         if kind == "Service" && !given.object["status"].is_null() {
             let status = json!({ "status": given.object["status"] });
             api.patch_status(&name, &PatchParams::default(), &Patch::Merge(status)).await?;

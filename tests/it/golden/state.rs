@@ -56,7 +56,7 @@ pub(crate) fn see(history: &mut History, object: &Value) {
     }
 }
 
-/// The states that follow from what a recording says was written, by everybody.
+/// The states that follow from what a recording says was written, by all writers.
 pub(crate) fn recorded(scenario: &Scenario) -> History {
     let mut history = History::new();
     for change in changes(scenario).iter().filter(|it| !it.after.is_null()) {
@@ -69,7 +69,7 @@ pub(crate) fn list(value: &Value) -> Vec<Value> {
     value.as_array().cloned().unwrap_or_default()
 }
 
-/// The API server says `VIP` where nobody says anything.
+/// The API server fills in `VIP`.
 fn with_mode(ingress: &Value) -> Value {
     let mut ingress = ingress.clone();
     if ingress["ip"].is_string() && ingress["ipMode"].is_null() {

@@ -1,4 +1,4 @@
-//! Crowds of clients on the port of `/healthz`: the kubelet's probe is answered all the while.
+//! Hundreds of hostile clients on the port of `/healthz`: the kubelet's probe is answered all the time.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const PROBE: Duration = Duration::from_secs(5);
 /// As many failures in a row end the container, and as many again.
 const PROBES: usize = 6;
 
-/// What each client of a crowd does, over and over.
+/// What each of many clients does, again and again.
 #[derive(Clone, Copy, Debug)]
 enum Client {
     /// Connects, and sends nothing.
@@ -50,7 +50,7 @@ impl Client {
         }
     }
 
-    /// Is bad to a server until that ends the connection.
+    /// Misuses a connection until the server ends it.
     async fn visit(self, from: IpAddr, server: SocketAddr, arrived: &AtomicUsize) -> std::io::Result<()> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((from, 0).into())?;
@@ -154,12 +154,12 @@ async fn encrypt(tcp: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
     TlsConnector::from(Arc::new(config)).connect(ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST)), tcp).await
 }
 
-/// A crowd that comes back whenever it is sent away, until this is dropped.
-struct Crowd(#[expect(dead_code, reason = "its tasks end when it is dropped")] JoinSet<()>);
+/// Many clients, which connect again whenever their connection ends, until this is dropped.
+struct Clients(#[expect(dead_code, reason = "its tasks end when it is dropped")] JoinSet<()>);
 
-impl Crowd {
-    /// Waits until every client has arrived once.
-    async fn gather(client: Client, port: u16, from: impl Fn(usize) -> Ipv4Addr) -> Self {
+impl Clients {
+    /// Waits until every client has connected once.
+    async fn connect(client: Client, port: u16, from: impl Fn(usize) -> Ipv4Addr) -> Self {
         let (arrived, server) = (Arc::new(AtomicUsize::new(0)), SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let mut tasks = JoinSet::new();
         for number in 0..client.count() {
@@ -197,18 +197,20 @@ async fn probe(port: u16) -> Duration {
     slowest
 }
 
-/// A crowd at the probe's own address, and one of whom each has an address of his own.
+/// Probes beside many clients at the probe's own address, and beside as many that have an address each.
 async fn check(client: Client) {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let process = setup.started().await;
-    let crowd = Crowd::gather(client, setup.port, |_| Ipv4Addr::LOCALHOST).await;
+    let clients = Clients::connect(client, setup.port, |_| Ipv4Addr::LOCALHOST).await;
     let beside = probe(setup.port).await;
-    drop(crowd);
+    drop(clients);
     let own = |number: usize| Ipv4Addr::from_bits(0x7f01_0001 + u32::try_from(number).unwrap());
-    let _crowd = Crowd::gather(client, setup.port, own).await;
+    let _clients = Clients::connect(client, setup.port, own).await;
     let among = probe(setup.port).await;
-    eprintln!("{client:?}: the slowest probe took {beside:?} beside a crowd at its address, {among:?} among many");
+    eprintln!(
+        "{client:?}: the slowest probe took {beside:?} beside clients at its address, {among:?} beside clients at many"
+    );
     process.stop().await;
 }
 
@@ -237,11 +239,11 @@ async fn adv_102_busy_clients_do_not_stop_probes() {
     check(Client::KeepAlive).await;
 }
 
-/// As many unknown tokens, and as many paths that nobody serves.
-const STRANGERS: usize = 300;
+/// As many unknown tokens, and as many paths that are not served.
+const UNKNOWN: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn adv_102_strangers_are_no_load_on_the_api_server() {
+async fn adv_102_unknown_callers_are_no_load_on_the_api_server() {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let process = setup.started().await;
@@ -251,7 +253,7 @@ async fn adv_102_strangers_are_no_load_on_the_api_server() {
     let begin = Instant::now();
     let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().unwrap();
     let mut refused = 0;
-    for number in 0..STRANGERS {
+    for number in 0..UNKNOWN {
         let url = |path: &str| format!("https://127.0.0.1:{}{path}", setup.port);
         let unknown = client.get(url("/healthz")).bearer_auth(format!("unknown-{number}"));
         let invented = client.get(url(&format!("/invented/{number}")));
@@ -262,8 +264,8 @@ async fn adv_102_strangers_are_no_load_on_the_api_server() {
             }
         }
     }
-    assert!(refused > 0, "everybody was asked about");
-    // Whoever was known before is served, although strangers have used up their part.
+    assert!(refused > 0, "a review was asked for each caller");
+    // A caller that was known before is served, although unknown callers have used up their part.
     assert_eq!(process.get("/metrics", Some(&admin)).await.code, 200);
     assert_eq!(process.get("/healthz", None).await.code, 200);
 
@@ -272,6 +274,6 @@ async fn adv_102_strangers_are_no_load_on_the_api_server() {
     let reviews = log.everything().unwrap().iter().filter(|it| it.is_aerostats() && it.uri.contains("review")).count();
     // A burst of 100, 5 a second, and what the admin needed.
     assert!((100..=100 + 5 * seconds + 4).contains(&reviews), "{reviews} reviews in {seconds} s");
-    assert!(reviews + refused >= 2 * STRANGERS, "{reviews} reviews, {refused} refusals");
+    assert!(reviews + refused >= 2 * UNKNOWN, "{reviews} reviews, {refused} refusals");
     process.stop().await;
 }

@@ -26,7 +26,7 @@ async fn check(case: &Case) {
     match case.result.as_str() {
         "keeps running" => {
             let mut process = setup.start();
-            // The last controller that is looked at.
+            // The last controller of the list.
             process.says("node-route-controller is ").await;
             let mut checks = process.checks().await;
             checks.sort_unstable();

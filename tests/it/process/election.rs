@@ -51,7 +51,7 @@ async fn case_236_after_a_leader_was_killed_the_other_replica_leads() {
     leader.kill();
     let begin = Instant::now();
     standby.says("started cloud-node-controller").await;
-    assert!(begin.elapsed() < Duration::from_millis(19_400), "15 s, and at most 4.4 s until it looks again");
+    assert!(begin.elapsed() < Duration::from_millis(19_400), "15 s, and at most 4.4 s until it reads the Lease again");
     let lease = lease(&cluster).await;
     assert_ne!(lease.holder_identity.as_deref(), Some(first_holder.as_str()));
     assert_eq!(lease.lease_transitions, Some(1));

@@ -8,7 +8,7 @@ use tests::{guests, kubelet, wait};
 
 use crate::setup::{Setup, says};
 
-/// What becomes of the process once whoever sends events about objects of this namespace has panicked.
+/// How the process ends after the sender of events about objects of this namespace has panicked.
 async fn check_panic(namespace: &str) {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
@@ -16,7 +16,7 @@ async fn check_panic(namespace: &str) {
     faults.set(Fault::new(Method::POST, &format!("/namespaces/{namespace}/events"), Reply::Panic));
     let overrides = Overrides { client: Some(cluster.faulty(&faults)), ..Overrides::default() };
     let settings = Settings::parse(setup.arguments()).unwrap();
-    // It tells of the Lease, in kube-system, and of the node, in default.
+    // One event is about the Lease, in kube-system, and one about the node, in default.
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
     let ended = tokio::time::timeout(wait::DEADLINE, aerostat::run(settings, overrides, std::future::pending())).await;
     let failure = ended.expect("a panic ends the process").unwrap_err();

@@ -6,7 +6,7 @@ use tests::guests;
 use crate::recording::{self, Answer, Reasons, reason};
 use crate::setup::{Setup, admin_token, own_token};
 
-/// What upstream serves and we do not; who may ask is told that it is not there.
+/// What upstream serves and we do not; a caller that may ask gets 404.
 const NOT_THERE: Reasons = &[
     ("/configz", "the configuration is --cloud-config and the flags; both are in the log"),
     ("/debug/*", "there is no profiling"),

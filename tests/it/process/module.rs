@@ -32,8 +32,8 @@ async fn adv_109_a_version_cannot_forge_a_line_of_the_log() {
             break;
         }
     }
-    let told = lines.iter().find(|it| it.contains("provider hostile 1.0"));
-    says(told.expect("the version is told"), &["1.0\\n1999-01-01T00:00:00.000000Z  INFO audit"]);
+    let version = lines.iter().find(|it| it.contains("provider hostile 1.0"));
+    says(version.expect("the version is in the log"), &["1.0\\n1999-01-01T00:00:00.000000Z  INFO audit"]);
     for line in &lines {
         assert!(!line.starts_with("1999-") && line.starts_with("20"), "a forged line: {line:?}");
         assert!(cloud_provider::is_printable(line), "{line:?}");

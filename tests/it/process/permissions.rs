@@ -24,7 +24,7 @@ async fn forbid(cluster: &Cluster, resource: &str) {
     write(&roles, &rules).await;
 }
 
-/// Adds rules to the shipped ClusterRole, as somebody who pastes them does.
+/// Adds rules to the shipped ClusterRole, as a person who pastes them does.
 async fn allow(cluster: &Cluster, pasted: Vec<PolicyRule>) {
     let roles: Api<ClusterRole> = Api::all(cluster.admin.clone());
     let mut rules = roles.get(ROLE).await.unwrap().rules.unwrap();
@@ -51,7 +51,7 @@ async fn holder(cluster: &Cluster) -> Option<String> {
 }
 
 /// Waits for the next message about missing rules.
-async fn told(process: &mut Process) -> String {
+async fn warning(process: &mut Process) -> String {
     message(&process.says(MISSING).await).to_owned()
 }
 
@@ -63,7 +63,7 @@ async fn a_missing_rule_is_told_as_yaml_and_served_once_pasted() {
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let mut process = setup.start();
-    let text = told(&mut process).await;
+    let text = warning(&mut process).await;
     let missing = rules(&text, "the ClusterRole of");
     let expected = PolicyRule {
         api_groups: Some(vec!["networking.k8s.io".to_owned()]),
@@ -74,10 +74,10 @@ async fn a_missing_rule_is_told_as_yaml_and_served_once_pasted() {
     assert_eq!(missing, [expected]);
     says(&text, &["system:serviceaccount:kube-system:cloud-controller-manager"]);
 
-    let told = event(&cluster, ROLE, &[MISSING, "servicecidrs"]).await;
-    assert_eq!(told.reason.as_deref(), Some("PermissionsMissing"));
-    assert_eq!(told.type_.as_deref(), Some("Warning"));
-    assert_eq!(told.involved_object.kind.as_deref(), Some("Lease"));
+    let sent = event(&cluster, ROLE, &[MISSING, "servicecidrs"]).await;
+    assert_eq!(sent.reason.as_deref(), Some("PermissionsMissing"));
+    assert_eq!(sent.type_.as_deref(), Some("Warning"));
+    assert_eq!(sent.involved_object.kind.as_deref(), Some("Lease"));
     assert_eq!(holder(&cluster).await, None, "another replica may have what this one lacks");
     assert_eq!(process.get("/healthz", None).await.code, 200, "a restart would not help");
     let ready = process.get("/readyz", None).await;
@@ -102,7 +102,7 @@ async fn all_missing_rules_are_told_in_one_message() {
     roles.patch(ROLE, &PatchParams::default(), &Patch::Merge(json!({ "rules": [] }))).await.unwrap();
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let mut process = setup.start();
-    let text = told(&mut process).await;
+    let text = warning(&mut process).await;
     let of_the_cluster = rules(&text, "the ClusterRole of");
     let resources: Vec<_> = of_the_cluster.iter().flat_map(|it| it.resources.clone().unwrap()).collect();
     assert_eq!(resources, ["nodes", "events", "nodes/status", "services", "services/status"]);
@@ -110,7 +110,7 @@ async fn all_missing_rules_are_told_in_one_message() {
     assert_eq!(of_the_lease[1].resource_names.as_deref(), Some([ROLE.to_owned()].as_slice()));
     // It is asked again until something else is missing; what is the same is not said twice.
     allow(&cluster, of_the_cluster).await;
-    let again = told(&mut process).await;
+    let again = warning(&mut process).await;
     assert!(!again.contains("the ClusterRole of"), "{again}");
     assert_eq!(rules(&again, "the Role in the namespace kube-system"), of_the_lease);
     process.stop().await;

@@ -17,8 +17,8 @@ async fn a_quarantine_is_an_event_on_the_lease() {
     for nth in 1..=5 {
         kubelet::join(&cluster.admin, &format!("panic.{nth}")).await.unwrap();
     }
-    let told = ["provider hostile is in quarantine", "identity crashed: wasm trap"];
-    let event = event(&cluster, "cloud-controller-manager", &told).await;
+    let expected = ["provider hostile is in quarantine", "identity crashed: wasm trap"];
+    let event = event(&cluster, "cloud-controller-manager", &expected).await;
     assert_eq!((event.reason.as_deref(), event.type_.as_deref()), (Some("ProviderQuarantined"), Some("Warning")));
     assert_eq!(event.involved_object.kind.as_deref(), Some("Lease"));
     assert_waits(&cluster, "panic.1").await;

@@ -25,12 +25,12 @@ use crate::setup::{Setup, admin_token, own_token};
 /// The cloud's token. The second is what it is changed to.
 const TOKENS: [&str; 2] = ["dop_v1_canary_1_7f3a9c5e1b2d4f60", "dop_v1_canary_2_0e8d6c4b2a1f3957"];
 
-/// A token that a caller of `/metrics` shows, and that is nobody's.
+/// A token that a caller of `/metrics` sends, and that no user has.
 const UNKNOWN: &str = "canary_of_a_caller_4b7d1e9f";
 
 const ACCOUNT: &str = r#"{ "account": { "uuid": "u-1", "team": { "uuid": "t-1" } } }"#;
 
-/// Tells whoever asks who he is, and refuses everything else with his own words in every place where a cloud can put them.
+/// Answers questions about the account, and refuses everything else, with the request's own text in every place where a cloud can put it.
 fn echo(request: &Request) -> Vec<Step> {
     let said = request.header("authorization").unwrap_or_default();
     if request.text().starts_with("GET /v2/account ") {
@@ -115,8 +115,8 @@ async fn adv_121_a_token_appears_nowhere() {
     says(&mut process, &mut log, "started cloud-node-controller").await;
     let admin = admin_token(&cluster).await;
     ask_for_something(&cluster).await;
-    for told in ["error syncing 'worker-1'", "answer is withheld", "error syncing 'default/web'"] {
-        says(&mut process, &mut log, told).await;
+    for text in ["error syncing 'worker-1'", "answer is withheld", "error syncing 'default/web'"] {
+        says(&mut process, &mut log, text).await;
     }
     setup.folder.write("token", TOKENS[1]);
     let is_sent = |token: &str| cloud.requests().iter().any(|it| it.text().contains(token));

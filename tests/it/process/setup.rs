@@ -32,7 +32,7 @@ pub(crate) fn own_token(cluster: &Cluster) -> String {
     kubeconfig["users"][0]["user"]["token"].as_str().unwrap().to_owned()
 }
 
-/// The token of somebody who may do everything.
+/// The token of a user who may do everything.
 pub(crate) async fn admin_token(cluster: &Cluster) -> String {
     let name = "process-tests-admin";
     let apply = PatchParams::apply("tests").force();

@@ -16,10 +16,10 @@ use crate::setup::{Setup, admin_token, event};
 
 const LEASE: &str = "cloud-controller-manager";
 const APPROVAL: &str = "aerostat.dev/cloud-writes-approved";
-/// Load balancers of strangers.
+/// Load balancers that are not the cluster's.
 const STANDING: usize = 60;
 
-/// The binary with the hostile guest and a careless operator, and one Service that names the crime.
+/// The binary with the hostile guest and a careless operator, and one Service whose name says what the guest does.
 async fn commit(cluster: &Cluster, cloud: &Simulator, crime: &str) -> Process {
     let setup = Setup::digitalocean(cluster, cloud).module(guests::HOSTILE.as_ref()).edit(|config| {
         config["provider"]["writesAnnotations"] = json!([]);
@@ -59,12 +59,12 @@ async fn adv_104_one_service_deletes_twenty_load_balancers() {
     let cloud = Simulator::start(Options::default()).await.unwrap();
     for id in 0..STANDING {
         let id = format!("892071a0-bb95-49bc-8021-3afd67a2{id:04}");
-        cloud.load_balancers().insert(LoadBalancer::new(&id, &format!("of-a-stranger-{id}")));
+        cloud.load_balancers().insert(LoadBalancer::new(&id, &format!("foreign-{id}")));
     }
     let process = commit(&cluster, &cloud, "deletes-everything").await;
-    let told = ["credential token", "20 deletions", "no more than 20", APPROVAL];
-    let told = event(&cluster, LEASE, &told).await;
-    assert_eq!((told.reason.as_deref(), told.type_.as_deref()), (Some("CloudWritesWithheld"), Some("Warning")));
+    let parts = ["credential token", "20 deletions", "no more than 20", APPROVAL];
+    let warning = event(&cluster, LEASE, &parts).await;
+    assert_eq!((warning.reason.as_deref(), warning.type_.as_deref()), (Some("CloudWritesWithheld"), Some("Warning")));
 
     let metric = r#"aerostat_cloud_writes_withheld_total{credential="token",endpoint="api",kind="deletion"}"#;
     let token = admin_token(&cluster).await;

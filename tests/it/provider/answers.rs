@@ -7,15 +7,15 @@ use tests::clouds::digitalocean::{Droplet, Fault, Options};
 
 use crate::setup::{Rig, Setup, joining, node};
 
-/// What a fault makes of a node with provider id, of one without, and of a sweep.
+/// What a fault makes of a node with provider id, of one without, and of a list.
 async fn errors(fault: impl Fn(&str) -> Fault) -> [Error; 3] {
     let rig = Rig::with([Droplet::new(42, "web-1")]).await;
     rig.cloud.inject(fault("/v2/droplets/*"));
     rig.cloud.inject(fault("/v2/droplets"));
     let by_id = rig.get(node("web-1", "digitalocean://42")).await.expect_err("the cloud did not answer");
     let by_name = rig.get(joining("web-1")).await.expect_err("the cloud did not answer");
-    let swept = rig.instances.list(None, 200).await.answer.expect_err("the cloud did not answer");
-    [by_id, by_name, swept]
+    let listed = rig.instances.list(None, 200).await.answer.expect_err("the cloud did not answer");
+    [by_id, by_name, listed]
 }
 
 /// Checks that all three are of one kind, and say what was asked and what the cloud said.
@@ -127,7 +127,7 @@ async fn no_answer_at_all_backs_off() {
 }
 
 #[tokio::test]
-async fn an_empty_list_is_an_empty_sweep_and_no_absence() {
+async fn an_empty_list_is_an_answer_and_proves_no_absence() {
     let rig = Rig::with([Droplet::new(42, "web-1")]).await;
     rig.cloud.inject(Fault::empty_list("GET", "/v2/droplets"));
     let page = rig.instances.list(None, 200).await.answer.unwrap();

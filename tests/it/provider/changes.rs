@@ -25,9 +25,9 @@ fn since(rig: &Rig, before: &[String]) -> Vec<String> {
 async fn do_26_rules_that_are_gone_are_taken_away() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig).with("allow-rules", "ip:192.0.2.1");
-    service.wish.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    service.desired.source_ranges = vec!["10.0.0.0/8".to_owned()];
     service.served().await;
-    service.wish.source_ranges.clear();
+    service.desired.source_ranges.clear();
     service.remove("allow-rules");
     service.served().await;
     assert_eq!(rig.body("PUT", "/v2/load_balancers/*")["firewall"], json!({}));
@@ -35,7 +35,7 @@ async fn do_26_rules_that_are_gone_are_taken_away() {
 }
 
 #[tokio::test]
-async fn do_33_what_is_as_wished_is_read_once_and_not_written() {
+async fn do_33_what_is_as_desired_is_read_once_and_not_written() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     let before = rig.requests();
@@ -53,14 +53,14 @@ async fn do_34_nodes_that_come_and_go_are_written_alone() {
     rig.cloud.load_balancers().update(&id, |it| "STRONG".clone_into(&mut it.attributes.tls_cipher_policy));
     let before = rig.cloud.load_balancers().get(&id).unwrap().attributes;
 
-    service.wish.nodes.push(worker(2));
+    service.desired.nodes.push(worker(2));
     service.served().await;
     assert_eq!(rig.writes()[1..], [format!("POST /v2/load_balancers/{id}/droplets → 204")]);
     assert_eq!(rig.body("POST", "/v2/load_balancers/*/droplets"), json!({ "droplet_ids": [2] }));
     let mut after = rig.cloud.load_balancers().get(&id).unwrap().attributes;
     assert_eq!(after.droplet_ids, [1, 2]);
 
-    service.wish.nodes.remove(0);
+    service.desired.nodes.remove(0);
     service.served().await;
     assert_eq!(rig.writes()[2..], [format!("DELETE /v2/load_balancers/{id}/droplets → 204")]);
     after = rig.cloud.load_balancers().get(&id).unwrap().attributes;
@@ -80,7 +80,7 @@ async fn do_34_a_replacement_hands_on_what_others_said() {
         it.attributes.size_unit = 4;
     });
     let before = rig.cloud.load_balancers().get(&id).unwrap().attributes;
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     service.served().await;
     let mut after = rig.cloud.load_balancers().get(&id).unwrap().attributes;
     assert_eq!(after.forwarding_rules.len(), 2);
@@ -92,13 +92,13 @@ async fn do_34_a_replacement_hands_on_what_others_said() {
 async fn do_34_without_nodes_the_last_ones_stay() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
-    service.wish.nodes.clear();
+    service.desired.nodes.clear();
     assert!(matches!(service.step().await, Err(Error::Unavailable(_))));
     assert_eq!(rig.writes().len(), 1);
 }
 
 #[tokio::test]
-async fn do_35_an_annotated_load_balancer_that_is_gone_is_built_anew() {
+async fn do_35_a_missing_annotated_load_balancer_is_built_again() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig);
     let gone = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
@@ -111,7 +111,7 @@ async fn do_35_an_annotated_load_balancer_that_is_gone_is_built_anew() {
 }
 
 #[tokio::test]
-async fn do_35_a_known_load_balancer_that_is_gone_is_built_anew() {
+async fn do_35_a_missing_known_load_balancer_is_built_again() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     let gone = rig.only();
@@ -124,11 +124,11 @@ async fn do_35_a_known_load_balancer_that_is_gone_is_built_anew() {
 }
 
 #[tokio::test]
-async fn do_36_a_busy_load_balancer_is_changed_later_and_without_an_error() {
+async fn do_36_a_busy_load_balancer_is_changed_later() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     rig.cloud.load_balancers().behave(|it| it.busy = Duration::from_secs(3_600));
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     for _ in 0..3 {
         let reply = service.ask().await;
         assert_eq!(reply.events, []);
@@ -136,8 +136,8 @@ async fn do_36_a_busy_load_balancer_is_changed_later_and_without_an_error() {
         assert_eq!(pending_status.after, Duration::from_secs(15));
         assert!(pending_status.reason.contains("processes previous actions"), "{}", pending_status.reason);
     }
-    service.wish.ports.pop();
-    service.wish.nodes.push(worker(2));
+    service.desired.ports.pop();
+    service.desired.nodes.push(worker(2));
     assert!(matches!(service.step().await, Ok(Progress::Pending(_))), "targets as well");
     rig.cloud.load_balancers().behave(|it| it.busy = Duration::ZERO);
     service.served().await;
@@ -147,7 +147,7 @@ async fn do_36_a_busy_load_balancer_is_changed_later_and_without_an_error() {
 async fn do_37_a_used_up_limit_is_obeyed() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     let fault = Fault::status("PUT", "/v2/load_balancers/*", 429).header("retry-after", "20");
     rig.cloud.inject(fault);
     let Err(Error::RetryAfter { after, .. }) = service.step().await else { panic!("not paused") };
@@ -164,10 +164,10 @@ async fn do_37_a_used_up_limit_is_obeyed() {
 async fn do_46_a_stack_that_cannot_be_changed_stays() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig);
-    service.wish.nodes = vec![dual(1)];
+    service.desired.nodes = vec![dual(1)];
     service.served().await;
-    service.wish.nodes.push(worker(2));
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.nodes.push(worker(2));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     let (_, events) = service.served_with().await;
     let (reason, message) = warning(&events);
     assert_eq!(reason, "LoadBalancerImmutable");
@@ -214,7 +214,7 @@ async fn nodes_are_followed_although_an_annotation_is_invalid() {
     let mut service = served(&rig).await;
     let id = rig.only();
     service.annotate(&key("size-unit"), "many");
-    service.wish.nodes = vec![worker(2)];
+    service.desired.nodes = vec![worker(2)];
     let why = service.invalid().await;
     assert!(why.contains("do-loadbalancer-size-unit: \"many\" is not"), "{why}");
     let expected = ["POST", "DELETE"].map(|it| format!("{it} /v2/load_balancers/{id}/droplets → 204"));
@@ -230,7 +230,7 @@ async fn nodes_are_followed_although_the_cloud_refuses_the_size() {
     let mut service = served(&rig).await;
     let id = rig.only();
     service.annotate(&key("size-unit"), "3");
-    service.wish.nodes.push(worker(2));
+    service.desired.nodes.push(worker(2));
     let why = service.invalid().await;
     assert!(why.contains("422 a load balancer can be resized once an hour"), "{why}");
     let expected =
@@ -244,10 +244,10 @@ async fn nodes_are_followed_although_the_name_is_taken() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     let id = rig.only();
-    let stranger = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
-    rig.cloud.load_balancers().insert(LoadBalancer::new(stranger, "stranger"));
-    service.annotate(&key("name"), "stranger");
-    service.wish.nodes.push(worker(2));
+    let foreign = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    rig.cloud.load_balancers().insert(LoadBalancer::new(foreign, "foreign"));
+    service.annotate(&key("name"), "foreign");
+    service.desired.nodes.push(worker(2));
     assert!(service.invalid().await.contains("is the name of load balancer"));
     assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().attributes.droplet_ids, [1, 2]);
 }
@@ -258,11 +258,11 @@ async fn an_errored_load_balancer_is_changed_and_then_judged() {
     let mut service = served(&rig).await;
     let id = rig.only();
     rig.cloud.load_balancers().update(&id, |it| it.status = LoadBalancerStatus::Errored);
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     let Err(Error::Unavailable(why)) = service.step().await else { panic!("not errored") };
     assert!(why.contains("is errored"), "{why}");
     assert_eq!(rig.writes()[1..], [format!("PUT /v2/load_balancers/{id} → 200")]);
-    service.wish.nodes.push(worker(2));
+    service.desired.nodes.push(worker(2));
     assert!(service.step().await.is_err());
     assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().attributes.droplet_ids, [1, 2]);
     rig.cloud.load_balancers().update(&id, |it| it.status = LoadBalancerStatus::Active);
@@ -287,7 +287,7 @@ async fn a_chosen_name_can_be_changed_and_given_back() {
 async fn a_change_whose_answer_is_lost_is_found_done() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     rig.cloud.inject(Fault::status("PUT", "/v2/load_balancers/*", 500).done().times(1));
     assert!(matches!(service.step().await, Err(Error::Unavailable(_))));
     service.served().await;

@@ -8,7 +8,7 @@ use tests::clouds::digitalocean::{Creation, LoadBalancerStatus, Vpc};
 
 use crate::services::{ID, NAME, Service, TYPE, dual, port, private, rig, worker};
 
-/// What is sent for a Service, of which nobody has to be warned.
+/// What is sent for a Service, without a warning.
 async fn sent(settings: &[(&str, &str)], change: impl FnOnce(&mut Service<'_>)) -> Value {
     let rig = rig(settings).await;
     let mut service = Service::new(&rig);
@@ -24,7 +24,7 @@ async fn invalid(change: impl FnOnce(&mut Service<'_>)) -> String {
     change(&mut service);
     let why = service.invalid().await;
     assert_eq!(rig.requests(), [""; 0]);
-    assert_eq!(service.wish.memo, None);
+    assert_eq!(service.desired.memo, None);
     why
 }
 
@@ -67,7 +67,7 @@ async fn do_13_a_plain_service_gets_a_network_load_balancer() {
         })
     );
 
-    // It is looked at again, and not before a while; nothing is written.
+    // It is polled again after a pause; nothing is written.
     let polled = service.pending().await;
     assert!(polled.after >= Duration::from_secs(15), "{:?}", polled.after);
     assert_eq!(rig.writes().len(), 1);
@@ -82,7 +82,7 @@ async fn do_14_an_active_load_balancer_gives_its_address() {
     let ip = live.ip.unwrap().to_string();
     assert_eq!(standing.ingress, [Ingress { ip: Some(ip), hostname: None, ip_mode: Some(IpMode::Vip) }]);
     assert_eq!(standing.memo, Some(live.id));
-    assert_eq!(rig.requests().len(), 3, "list, creation, one look");
+    assert_eq!(rig.requests().len(), 3, "list, creation, one poll");
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn do_21_tls_needs_a_certificate_or_passthrough() {
 #[tokio::test]
 async fn do_23_an_overridden_check_needs_a_tcp_port() {
     let udp = |service: &mut Service<'_>| {
-        service.wish.ports = vec![port(Protocol::Udp, 53)];
+        service.desired.ports = vec![port(Protocol::Udp, 53)];
         annotate(service, &[("type", "REGIONAL")]);
     };
     let why = invalid(|it| {
@@ -136,7 +136,7 @@ async fn do_23_an_overridden_check_needs_a_tcp_port() {
 #[tokio::test]
 async fn do_24_local_traffic_has_its_own_check() {
     let check =
-        sent(&[], |it| it.wish.external_traffic_policy = ExternalTrafficPolicy::Local(31_000)).await["health_check"]
+        sent(&[], |it| it.desired.external_traffic_policy = ExternalTrafficPolicy::Local(31_000)).await["health_check"]
             .clone();
     assert_eq!((&check["port"], &check["path"]), (&json!(31_000), &json!("/healthz")));
 }
@@ -144,7 +144,7 @@ async fn do_24_local_traffic_has_its_own_check() {
 #[tokio::test]
 async fn do_25_source_ranges_come_before_allow_rules() {
     let body = sent(&[], |it| {
-        it.wish.source_ranges = vec!["10.0.0.0/8".to_owned()];
+        it.desired.source_ranges = vec!["10.0.0.0/8".to_owned()];
         annotate(it, &[("allow-rules", "ip:192.0.2.1")]);
     });
     assert_eq!(body.await["firewall"], json!({ "allow": ["cidr:10.0.0.0/8"] }));
@@ -160,17 +160,17 @@ async fn do_27_an_internal_load_balancer_is_not_dual_stack() {
 #[tokio::test]
 async fn do_27_dual_stack_needs_nodes_that_have_both() {
     let why = invalid(|it| {
-        it.wish.nodes = vec![dual(1), worker(2)];
+        it.desired.nodes = vec![dual(1), worker(2)];
         annotate(it, &[("network-stack", "DUALSTACK")]);
     });
     assert!(why.await.contains("is not possible while a node lacks a public IPv6 address"));
-    let body = sent(&[], |it| it.wish.nodes = vec![dual(1), dual(2)]).await;
+    let body = sent(&[], |it| it.desired.nodes = vec![dual(1), dual(2)]).await;
     assert_eq!(body["network_stack"], json!("DUALSTACK"));
 }
 
 #[tokio::test]
-async fn do_28_private_nodes_are_not_reached_by_a_network_load_balancer() {
-    let why = invalid(|it| it.wish.nodes = vec![private(1), private(2)]).await;
+async fn do_28_a_network_load_balancer_takes_no_private_nodes() {
+    let why = invalid(|it| it.desired.nodes = vec![private(1), private(2)]).await;
     let expected =
         "an external REGIONAL_NETWORK load balancer needs nodes with a public IPv4 address, and web-1, web-2 have none";
     assert!(why.starts_with(expected), "{why}");
@@ -180,11 +180,11 @@ async fn do_28_private_nodes_are_not_reached_by_a_network_load_balancer() {
 async fn do_29_without_nodes_it_is_tried_again() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig);
-    service.wish.nodes.clear();
+    service.desired.nodes.clear();
     let none = Error::Unavailable("no ready nodes available for load balancer".to_owned());
     assert_eq!(service.step().await, Err(none));
     assert_eq!(rig.requests(), [""; 0]);
-    service.wish.nodes = vec![worker(1)];
+    service.desired.nodes = vec![worker(1)];
     service.served().await;
 }
 
@@ -282,7 +282,7 @@ async fn do_39_a_disowned_service_is_left_alone() {
     for value in ["true", "1", "T"] {
         service.annotate("service.kubernetes.io/do-loadbalancer-disown", value);
         assert_eq!(service.step().await, Ok(Progress::NotManaged));
-        service.wish.ports.push(port(Protocol::Tcp, 443));
+        service.desired.ports.push(port(Protocol::Tcp, 443));
         assert_eq!(service.step().await, Ok(Progress::NotManaged));
         service.gone().await;
     }

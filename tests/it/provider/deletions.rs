@@ -1,11 +1,11 @@
-//! Load balancers that nobody wants any more: DO cases 41 and 42.
+//! Load balancers that are to be deleted: DO cases 41 and 42.
 
 use cloud_provider::{Deletion, Error};
 use tests::clouds::digitalocean::{Fault, LoadBalancer};
 
 use crate::services::{NAME, Service, rig};
 
-const STRANGER: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+const FOREIGN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 
 #[tokio::test]
 async fn a_known_load_balancer_is_deleted_by_its_id() {
@@ -33,15 +33,15 @@ async fn do_41_what_is_gone_already_is_deleted() {
 #[tokio::test]
 async fn do_42_what_was_never_there_is_deleted() {
     let rig = rig(&[]).await;
-    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
     assert_eq!(Service::new(&rig).delete().await, Ok(Deletion::Done));
     assert_eq!(rig.requests(), ["GET /v2/load_balancers?page=1&per_page=200 → 200"]);
 }
 
 #[tokio::test]
-async fn what_has_the_services_name_is_deleted_though_nothing_is_remembered() {
+async fn a_load_balancer_of_its_name_is_deleted_without_a_memo() {
     let rig = rig(&[]).await;
-    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, NAME));
+    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, NAME));
     assert_eq!(Service::new(&rig).delete().await, Ok(Deletion::Done));
     assert!(rig.cloud.load_balancers().all().is_empty());
 }

@@ -11,8 +11,8 @@ async fn adv_103_45000_ports_in_annotations_take_little_cpu() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig).with("type", "REGIONAL").with("http-ports", "");
     let port = |number| Port { port: number, node_port: Some(number), ..port(Protocol::Tcp, 80) };
-    service.wish.ports = (1..=45_000).map(port).collect();
-    // All but one exist: whatever looks for the missing one looks at all.
+    service.desired.ports = (1..=45_000).map(port).collect();
+    // All but one exist: a search for the missing one reads all.
     let listed: Vec<_> = (2..=45_001_u16).map(|it| it.to_string()).collect();
     service.annotate(&key("http-ports"), &listed.join(","));
     service.pending().await;
@@ -26,8 +26,8 @@ async fn adv_103_ports_in_two_annotations_are_told_in_short() {
     let mut service = Service::new(&rig).with("type", "REGIONAL");
     service.annotate(&key("http-ports"), &listed);
     service.annotate(&key("http2-ports"), &listed);
-    let Err(Error::Invalid(told)) = service.step().await else { panic!("a port cannot speak two protocols") };
-    assert!(told.contains("both list 1,2,3") && told.len() < 400, "{told}");
+    let Err(Error::Invalid(why)) = service.step().await else { panic!("a port cannot speak two protocols") };
+    assert!(why.contains("both list 1,2,3") && why.len() < 400, "{why}");
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn adv_103_15000_nodes_take_little_cpu() {
     let rig = Rig::start(Setup::default(), [Droplet::new(1, "web-1")]).await;
     let mut service = Service::new(&rig);
     let id = |nth: u32| format!("digitalocean://{nth}");
-    service.wish.nodes = (1..=15_000)
+    service.desired.nodes = (1..=15_000)
         .map(|nth| cloud_provider::Node { name: format!("n{nth}"), provider_id: Some(id(nth)), ..worker(1) })
         .collect();
     service.pending().await;

@@ -50,15 +50,15 @@ async fn do_04_an_error_of_the_cloud_is_not_absence() {
 }
 
 #[tokio::test]
-async fn do_05_what_a_sweep_lacks_may_exist_all_the_same() {
+async fn do_05_a_droplet_that_no_list_shows_may_exist() {
     let rig = Rig::with([web().unlisted()]).await;
-    assert_eq!(rig.sweep(200).await, []);
+    assert_eq!(rig.list_all(200).await, []);
     let found = rig.get(node("web-1", "digitalocean://42")).await.unwrap().expect("there is a droplet");
     assert_eq!(found.provider_id.as_deref(), Some("digitalocean://42"));
 }
 
 #[tokio::test]
-async fn do_06_a_provider_id_of_another_cloud_is_an_error_and_asks_nothing() {
+async fn do_06_a_foreign_provider_id_is_an_error_without_a_request() {
     let rig = Rig::with([web()]).await;
     let foreign = "provider id \"aws:///x/i-1\" does not begin with digitalocean://";
     assert_eq!(rig.get(node("web-1", "aws:///x/i-1")).await, Err(Error::Invalid(foreign.to_owned())));
@@ -102,12 +102,12 @@ async fn do_07_a_machine_with_gpus_is_found_by_name() {
 }
 
 #[tokio::test]
-async fn do_08_a_node_that_is_called_by_its_address_is_found_by_a_sweep() {
+async fn do_08_a_node_named_by_its_address_is_found_in_the_list() {
     let rig = Rig::with([web().private_v4([Ipv4Addr::new(10, 1, 2, 3)]), Droplet::new(43, "web-2")]).await;
     // The cloud's filter knows names only.
     assert_eq!(rig.get(joining("10.1.2.3")).await, Ok(None));
-    let swept = rig.sweep(200).await;
-    let matching: Vec<_> = swept.iter().filter(|it| it.addresses.iter().any(|it| it.value == "10.1.2.3")).collect();
-    let [found] = matching[..] else { panic!("{swept:?}") };
+    let listed = rig.list_all(200).await;
+    let matching: Vec<_> = listed.iter().filter(|it| it.addresses.iter().any(|it| it.value == "10.1.2.3")).collect();
+    let [found] = matching[..] else { panic!("{listed:?}") };
     assert_eq!(found.provider_id.as_deref(), Some("digitalocean://42"));
 }

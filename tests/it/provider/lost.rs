@@ -50,7 +50,7 @@ async fn a_creation_that_was_carried_out_is_found_in_a_late_list() {
         assert_eq!(reason, "LoadBalancerCreationUnclear");
         let expected = format!("load balancer {NAME} may have been created or not: POST");
         assert!(message.starts_with(&expected), "{message}");
-        let memo = service.wish.memo.clone().unwrap();
+        let memo = service.desired.memo.clone().unwrap();
         assert!(memo.starts_with(&format!("lost {NAME} since ")), "{memo}");
         for _ in 0..3 {
             let pending_status = service.pending().await;
@@ -58,13 +58,13 @@ async fn a_creation_that_was_carried_out_is_found_in_a_late_list() {
         }
         list(&rig);
         service.served().await;
-        assert_eq!(service.wish.memo, Some(rig.only()));
+        assert_eq!(service.desired.memo, Some(rig.only()));
         assert_eq!(creations(&rig), 1);
     }
 }
 
 #[tokio::test]
-async fn a_creation_that_was_not_carried_out_is_repeated_after_a_while() {
+async fn a_creation_that_did_not_happen_is_repeated_later() {
     let fault = Fault::status("POST", CREATE, 503).undone();
     let rig = forgetful(fault, &[("createAgainAfter", "3s"), ("pollInterval", "1s")]).await;
     let mut service = Service::new(&rig);
@@ -81,7 +81,7 @@ async fn a_creation_that_was_not_carried_out_is_repeated_after_a_while() {
     assert!(lost.elapsed() >= Duration::from_secs(2), "{:?}", lost.elapsed());
     list(&rig);
     service.served().await;
-    assert_eq!((service.wish.memo.clone(), creations(&rig)), (Some(rig.only()), 2));
+    assert_eq!((service.desired.memo.clone(), creations(&rig)), (Some(rig.only()), 2));
 }
 
 #[tokio::test]
@@ -117,14 +117,14 @@ async fn a_deletion_ends_when_nothing_appears() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_also_when_nobody_knows_whether_the_creation_was_sent() {
+async fn a_deletion_waits_when_the_creation_may_have_been_sent() {
     let rig = forgetful(Fault::nothing("POST", CREATE), &[]).await;
     let mut service = Service::new(&rig);
     service.pending().await;
     // The process dies after the creation and before the memo: what it said is not kept.
-    let memo = service.wish.memo.clone();
+    let memo = service.desired.memo.clone();
     service.pending().await;
-    service.wish.memo = memo;
+    service.desired.memo = memo;
     assert!(matches!(service.delete().await, Ok(Deletion::Pending(_))));
     list(&rig);
     assert_eq!(service.delete().await, Ok(Deletion::Done));
@@ -132,21 +132,21 @@ async fn a_deletion_waits_also_when_nobody_knows_whether_the_creation_was_sent()
 }
 
 #[tokio::test]
-async fn a_second_creation_under_a_unique_name_is_refused_and_the_first_is_found() {
+async fn a_repeated_creation_is_refused_and_the_first_is_found() {
     let rig = rig(&[]).await;
     rig.cloud.load_balancers().behave(|it| it.lists_late_by = FOR_EVER);
     let mut service = Service::new(&rig);
     service.pending().await;
-    let memo = service.wish.memo.clone();
+    let memo = service.desired.memo.clone();
     service.pending().await;
     // The process dies after the creation and before the memo: what it said is not kept.
-    service.wish.memo = memo;
+    service.desired.memo = memo;
     let reply = service.ask().await;
     let (_, message) = warning(&reply.events);
     assert!(message.contains("There is already a load balancer with that name"), "{message}");
     list(&rig);
     service.served().await;
-    assert_eq!(service.wish.memo, Some(rig.only()));
+    assert_eq!(service.desired.memo, Some(rig.only()));
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn what_was_not_sent_is_no_lost_creation() {
     service.pending().await;
     rig.cloud.inject(Fault::status("GET", CREATE, 500).times(1));
     assert!(service.step().await.is_err());
-    assert!(service.wish.memo.as_ref().unwrap().starts_with("creating "));
+    assert!(service.desired.memo.as_ref().unwrap().starts_with("creating "));
     service.served().await;
     assert_eq!(creations(&rig), 1);
 }

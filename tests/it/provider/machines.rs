@@ -12,7 +12,7 @@ const PRIVATE: Ipv4Addr = Ipv4Addr::new(10, 1, 2, 3);
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 5);
 const PUBLIC_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// The addresses of a droplet's node, and what the provider says about it; the same alone and in a sweep.
+/// The addresses of a droplet's node, and what the provider says about it; the same alone and in a list.
 async fn check(droplet: Droplet, expected: &[(AddressKind, &str)], events: &[Event]) {
     let rig = Rig::with([droplet]).await;
     let reply = rig.ask(node("web-1", "digitalocean://42")).await;
@@ -21,9 +21,9 @@ async fn check(droplet: Droplet, expected: &[(AddressKind, &str)], events: &[Eve
     assert_eq!(found.addresses, expected.iter().map(address).collect::<Vec<_>>());
     assert_eq!(reply.events, events);
 
-    let swept = rig.instances.list(None, 200).await;
-    assert_eq!(swept.answer.unwrap().instances, [found]);
-    assert_eq!(swept.events, events);
+    let listed = rig.instances.list(None, 200).await;
+    assert_eq!(listed.answer.unwrap().instances, [found]);
+    assert_eq!(listed.events, events);
 }
 
 fn web() -> Droplet {

@@ -1,4 +1,4 @@
-//! Many Services at once, as ten workers of the host bring them forward: how much of the cloud's quota each costs.
+//! Many Services at once, with ten workers of the host: how much of the cloud's quota each costs.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ impl<'a> Queue<'a> {
         waiting.remove(place).map(|(_, service)| service)
     }
 
-    /// Brings one after the other forward, until nobody waits.
+    /// Makes one step after the other, until all Services are served.
     async fn work(&self, served: &Mutex<usize>) {
         let deadline = Instant::now() + PATIENCE;
         while *served.lock().unwrap() < SERVICES {
@@ -52,7 +52,7 @@ impl<'a> Queue<'a> {
 
 #[tokio::test]
 async fn many_services_share_lists_of_load_balancers() {
-    // As fast again as the cloud's usual half minute, with as many looks at each load balancer.
+    // Faster than the cloud's usual half minute, with as many reads of each load balancer.
     let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(8)), ..Behaviour::default() };
     let setup = Setup {
         cloud: Options { load_balancers: behaviour, ..Options::default() },

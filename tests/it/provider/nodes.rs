@@ -92,7 +92,7 @@ async fn do_07_a_node_is_initialised_from_the_droplet_with_its_name() {
 }
 
 #[tokio::test]
-async fn do_08_a_node_that_is_called_by_its_address_is_initialised() {
+async fn do_08_a_node_named_by_its_address_is_initialised() {
     let droplet = Droplet::new(42, "web-1").private_v4([Ipv4Addr::new(10, 1, 2, 3)]);
     let rig = Rig::with([droplet, Droplet::new(43, "web-2")]).await;
     let node = House::of(&rig).await.joined("10.1.2.3").await;
@@ -101,7 +101,7 @@ async fn do_08_a_node_that_is_called_by_its_address_is_initialised() {
 }
 
 #[tokio::test]
-async fn do_11_the_warning_about_a_missing_private_address_is_an_event_on_the_node() {
+async fn do_11_a_missing_private_address_is_an_event_on_the_node() {
     let droplet = Droplet::new(42, "web-1").private_v4([]).public_v4([Ipv4Addr::new(203, 0, 113, 5)]);
     let rig = Rig::with([droplet]).await;
     let house = House::of(&rig).await;

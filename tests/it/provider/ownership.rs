@@ -1,4 +1,4 @@
-//! Theft: annotations that name what is somebody else's. Nothing is written, and everything is said.
+//! Theft: annotations that name a load balancer of others. Nothing is written, and the answer says why.
 
 use cloud_provider::{Deletion, Ingress};
 use tests::clouds::digitalocean::{Attributes, Droplet, ForwardingRule, LoadBalancer};
@@ -6,17 +6,17 @@ use tests::clouds::digitalocean::{Attributes, Droplet, ForwardingRule, LoadBalan
 use crate::services::{ID, NAME, Service, key, rig, warning};
 use crate::setup::Rig;
 
-const STRANGER: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+const FOREIGN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 
-/// A stranger's load balancer in the account.
-async fn with_stranger(settings: &[(&str, &str)]) -> Rig {
+/// An account with a load balancer that is not the cluster's.
+async fn with_foreign(settings: &[(&str, &str)]) -> Rig {
     let rig = rig(settings).await;
-    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
     rig
 }
 
 fn address(rig: &Rig) -> String {
-    rig.cloud.load_balancers().get(STRANGER).unwrap().ip.unwrap().to_string()
+    rig.cloud.load_balancers().get(FOREIGN).unwrap().ip.unwrap().to_string()
 }
 
 fn shows(ip: &str) -> Vec<Ingress> {
@@ -26,59 +26,59 @@ fn shows(ip: &str) -> Vec<Ingress> {
 /// Cases: theft-by-id
 #[tokio::test]
 async fn theft_by_id_annotation_is_refused() {
-    let rig = with_stranger(&[]).await;
+    let rig = with_foreign(&[]).await;
     let mut service = Service::new(&rig);
-    service.annotate(ID, STRANGER);
+    service.annotate(ID, FOREIGN);
     let why = service.invalid().await;
-    assert!(why.starts_with(&format!("annotation {ID} names load balancer {STRANGER} (stranger)")), "{why}");
+    assert!(why.starts_with(&format!("annotation {ID} names load balancer {FOREIGN} (foreign)")), "{why}");
     assert!(why.contains("To adopt it, let the operator set adoptById: \"true\""), "{why}");
     // Changed, and with another address in its status.
-    service.wish.ports[0].port = 81;
-    service.wish.current_ingress = shows("192.0.2.77");
+    service.desired.ports[0].port = 81;
+    service.desired.current_ingress = shows("192.0.2.77");
     assert_eq!(service.invalid().await, why);
-    service.gone_without(STRANGER).await;
+    service.gone_without(FOREIGN).await;
     assert_eq!(rig.writes(), [""; 0]);
-    assert_eq!(rig.only(), STRANGER);
+    assert_eq!(rig.only(), FOREIGN);
 }
 
 /// Cases: theft-by-id
 #[tokio::test]
-async fn theft_by_id_annotation_on_a_service_that_has_its_own_is_ignored() {
+async fn theft_by_id_annotation_on_a_served_service_is_ignored() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig);
     service.served().await;
     let own = rig.only();
-    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
-    service.annotate(ID, STRANGER);
+    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
+    service.annotate(ID, FOREIGN);
     let (standing, events) = service.served_with().await;
     let (reason, message) = warning(&events);
     assert_eq!(reason, "LoadBalancerIdIgnored");
-    assert!(message.contains(STRANGER) && message.contains(&own), "{message}");
+    assert!(message.contains(FOREIGN) && message.contains(&own), "{message}");
     assert_eq!(standing.memo.as_ref(), Some(&own));
     assert_eq!(service.annotation(ID), Some(&*own), "it is put right");
-    service.annotate(ID, STRANGER);
+    service.annotate(ID, FOREIGN);
     service.gone().await;
-    assert_eq!(rig.only(), STRANGER);
+    assert_eq!(rig.only(), FOREIGN);
 }
 
 /// Cases: theft-by-name
 #[tokio::test]
 async fn theft_by_name_annotation_is_refused() {
-    let rig = with_stranger(&[]).await;
-    let mut service = Service::new(&rig).with("name", "stranger");
+    let rig = with_foreign(&[]).await;
+    let mut service = Service::new(&rig).with("name", "foreign");
     let why = service.invalid().await;
-    let expected = format!("is the name of load balancer {STRANGER}, which is not this Service's: choose another");
+    let expected = format!("is the name of load balancer {FOREIGN}, which is not this Service's: choose another");
     assert!(why.ends_with(&expected), "{why}");
     assert_eq!(rig.writes(), [""; 0]);
     // Nor does a Service with a load balancer of its own get it.
     service.remove("name");
     service.served().await;
     let writes = rig.writes();
-    service.annotate(&key("name"), "stranger");
+    service.annotate(&key("name"), "foreign");
     assert_eq!(service.invalid().await, why);
     assert_eq!(rig.writes(), writes);
     service.gone().await;
-    assert_eq!(rig.only(), STRANGER);
+    assert_eq!(rig.only(), FOREIGN);
 }
 
 /// Cases: theft-by-name
@@ -96,7 +96,7 @@ async fn theft_of_the_name_that_another_service_will_need_is_refused() {
 
 /// Cases: theft-by-id
 #[tokio::test]
-async fn theft_of_what_another_service_has_is_refused_though_its_name_is_known() {
+async fn theft_of_another_services_load_balancer_is_refused() {
     let rig = rig(&[]).await;
     let mut victim = Service::new(&rig);
     victim.served().await;
@@ -111,9 +111,9 @@ async fn theft_of_what_another_service_has_is_refused_though_its_name_is_known()
 
 #[tokio::test]
 async fn a_memo_that_names_another_services_creation_is_refused() {
-    let rig = with_stranger(&[]).await;
+    let rig = with_foreign(&[]).await;
     let mut service = Service::new(&rig).named("thief", "11111111-2222-3333-4444-555555555555");
-    service.wish.memo = Some(format!("creating {NAME} since 7"));
+    service.desired.memo = Some(format!("creating {NAME} since 7"));
     assert!(service.invalid().await.contains("is not one of this provider"));
     assert!(service.delete().await.is_err());
     assert_eq!(rig.requests(), [""; 0]);
@@ -121,22 +121,22 @@ async fn a_memo_that_names_another_services_creation_is_refused() {
 
 #[tokio::test]
 async fn an_id_and_an_address_in_the_status_are_proof() {
-    let rig = with_stranger(&[]).await;
+    let rig = with_foreign(&[]).await;
     let mut service = Service::new(&rig);
-    service.annotate(ID, STRANGER);
-    service.wish.current_ingress = shows(&address(&rig));
+    service.annotate(ID, FOREIGN);
+    service.desired.current_ingress = shows(&address(&rig));
     // Two steps: it is remembered first, so that the host can refuse what another Service has.
-    let pending_status = service.pending().await;
-    assert_eq!(pending_status.status.memo.as_deref(), Some(STRANGER));
+    let unfinished = service.pending().await;
+    assert_eq!(unfinished.status.memo.as_deref(), Some(FOREIGN));
     assert_eq!(rig.writes(), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_id_and_an_address_in_the_status_are_proof_for_a_deletion() {
-    let rig = with_stranger(&[]).await;
+    let rig = with_foreign(&[]).await;
     let mut service = Service::new(&rig);
-    service.annotate(ID, STRANGER);
-    service.wish.current_ingress = shows(&address(&rig));
+    service.annotate(ID, FOREIGN);
+    service.desired.current_ingress = shows(&address(&rig));
     assert!(matches!(service.delete().await, Ok(Deletion::Pending(_))));
     assert_eq!(rig.writes(), [""; 0]);
     assert_eq!(service.delete().await, Ok(Deletion::Done));
@@ -146,8 +146,8 @@ async fn an_id_and_an_address_in_the_status_are_proof_for_a_deletion() {
 /// A load balancer to steal: type, target port and droplets.
 fn prey(kind: &str, target_port: u32, droplet_ids: Vec<u64>) -> LoadBalancer {
     let rules = vec![ForwardingRule::new("tcp", 80, "tcp", target_port)];
-    let attributes = Attributes { kind: kind.to_owned(), droplet_ids, ..Attributes::new("stranger", "fra1", rules) };
-    LoadBalancer { attributes, ..LoadBalancer::new(STRANGER, "stranger") }
+    let attributes = Attributes { kind: kind.to_owned(), droplet_ids, ..Attributes::new("foreign", "fra1", rules) };
+    LoadBalancer { attributes, ..LoadBalancer::new(FOREIGN, "foreign") }
 }
 
 /// Why the Service of port 80 on node port 30080, before droplet 1, does not get a load balancer by its id.
@@ -155,9 +155,9 @@ async fn not_proven(prey: LoadBalancer) {
     let rig = rig(&[]).await;
     rig.cloud.load_balancers().insert(prey);
     let mut thief = Service::new(&rig);
-    thief.annotate(ID, STRANGER);
+    thief.annotate(ID, FOREIGN);
     assert!(thief.invalid().await.contains("cannot be proven to be this Service's"));
-    thief.gone_without(STRANGER).await;
+    thief.gone_without(FOREIGN).await;
     assert_eq!(rig.writes(), [""; 0]);
 }
 
@@ -167,9 +167,9 @@ async fn own_node_ports_and_own_droplets_are_proof() {
     let rig = rig(&[]).await;
     rig.cloud.load_balancers().insert(prey("REGIONAL", 30_080, vec![1]));
     let mut service = Service::new(&rig);
-    service.annotate(ID, STRANGER);
-    let pending_status = service.pending().await;
-    assert_eq!(pending_status.status.memo.as_deref(), Some(STRANGER));
+    service.annotate(ID, FOREIGN);
+    let unfinished = service.pending().await;
+    assert_eq!(unfinished.status.memo.as_deref(), Some(FOREIGN));
     assert_eq!(rig.writes(), [""; 0]);
 }
 
@@ -204,8 +204,8 @@ async fn the_clusters_droplets_are_proof_for_a_deletion() {
     rig.cloud.load_balancers().insert(prey("REGIONAL", 30_080, vec![1, 2]));
     rig.cloud.droplets().insert(Droplet::new(1, "web-1").tag("k8s:c-1"));
     let mut service = Service::new(&rig);
-    service.annotate(ID, STRANGER);
-    service.gone_without(STRANGER).await;
+    service.annotate(ID, FOREIGN);
+    service.gone_without(FOREIGN).await;
     rig.cloud.droplets().insert(Droplet::new(2, "web-2").tag("k8s:c-1"));
     service.gone().await;
     assert!(rig.cloud.load_balancers().all().is_empty());
@@ -213,29 +213,29 @@ async fn the_clusters_droplets_are_proof_for_a_deletion() {
 
 #[tokio::test]
 async fn an_address_alone_is_no_proof() {
-    let rig = with_stranger(&[]).await;
+    let rig = with_foreign(&[]).await;
     let mut service = Service::new(&rig);
-    service.wish.current_ingress = shows(&address(&rig));
+    service.desired.current_ingress = shows(&address(&rig));
     assert_eq!(service.delete().await, Ok(Deletion::Done));
-    assert_eq!(rig.only(), STRANGER);
+    assert_eq!(rig.only(), FOREIGN);
 }
 
 #[tokio::test]
 async fn an_operator_may_let_an_id_be_enough() {
-    let rig = with_stranger(&[("adoptById", "true")]).await;
+    let rig = with_foreign(&[("adoptById", "true")]).await;
     let mut service = Service::new(&rig);
-    service.annotate(ID, &STRANGER.to_uppercase());
-    let pending_status = service.pending().await;
-    assert_eq!(pending_status.status.memo.as_deref(), Some(STRANGER), "in the form that all Services share");
+    service.annotate(ID, &FOREIGN.to_uppercase());
+    let unfinished = service.pending().await;
+    assert_eq!(unfinished.status.memo.as_deref(), Some(FOREIGN), "in the form that all Services share");
     assert_eq!(rig.writes(), [""; 0]);
     service.served().await;
-    assert_eq!(rig.cloud.load_balancers().get(STRANGER).unwrap().name(), NAME);
+    assert_eq!(rig.cloud.load_balancers().get(FOREIGN).unwrap().name(), NAME);
 }
 
 #[tokio::test]
 async fn an_id_that_is_none_is_refused_and_not_asked_for() {
-    let rig = with_stranger(&[]).await;
-    for id in ["stranger", "../droplets/1", "4de7ac8b-495b-4884-9a69-1050c6793cd6/droplets", "*"] {
+    let rig = with_foreign(&[]).await;
+    for id in ["foreign", "../droplets/1", "4de7ac8b-495b-4884-9a69-1050c6793cd6/droplets", "*"] {
         let mut service = Service::new(&rig);
         service.annotate(ID, id);
         assert_eq!(service.invalid().await, format!("annotation {ID}: {id:?} is not the UUID of a load balancer"));

@@ -1,4 +1,4 @@
-//! Bad input, one test a row: the message says what is wrong, and nothing is written.
+//! Bad input, one test for each: the message says what is wrong, and nothing is written.
 
 use cloud_provider::{Error, Protocol};
 use egress::Credentials;
@@ -25,14 +25,14 @@ async fn refused(name: &str, value: &str, allowed: &str) {
     service.annotate(&key("sticky-sessions-cookie-ttl"), "300");
     service.annotate(&key(name), value);
     assert_eq!(service.invalid().await, format!("annotation {}: {value:?} is not {allowed}", key(name)));
-    assert_eq!(service.wish.memo, None);
+    assert_eq!(service.desired.memo, None);
 }
 
 /// One for all of these tests: it is compiled once.
 static PROVIDER: OnceCell<Provider> = OnceCell::const_new();
 
 async fn without_cloud() -> Provider {
-    // The port of nobody: a request would be an error of another kind.
+    // Nothing listens on this port: a request would be an error of another kind.
     load(guests::DIGITALOCEAN, Vec::new(), endpoint("http://127.0.0.1:9", &[]), Credentials::default()).await
 }
 
@@ -102,7 +102,7 @@ async fn bad_input_load_balancer_id() {
 /// Cases: bad-port
 #[tokio::test]
 async fn bad_input_sctp() {
-    let why = invalid(|it| it.wish.ports.push(port(Protocol::Sctp, 5_000))).await;
+    let why = invalid(|it| it.desired.ports.push(port(Protocol::Sctp, 5_000))).await;
     assert_eq!(why, "only TCP or UDP protocol is supported: port 5000 is SCTP");
 }
 
@@ -111,14 +111,14 @@ async fn bad_input_sctp() {
 async fn bad_input_reserved_port() {
     let mut reserved = port(Protocol::Tcp, 80);
     reserved.port = 50_053;
-    let why = invalid(|it| it.wish.ports.push(reserved)).await;
+    let why = invalid(|it| it.desired.ports.push(reserved)).await;
     assert_eq!(why, "port 50053 cannot be used: 50053 to 50055 are reserved by the cloud");
 }
 
 /// Cases: bad-place
 #[tokio::test]
 async fn bad_input_region_that_nobody_says() {
-    let why = invalid(|it| it.wish.nodes[0].region = None).await;
+    let why = invalid(|it| it.desired.nodes[0].region = None).await;
     assert!(why.starts_with("the region is not known"), "{why}");
 }
 
@@ -127,7 +127,7 @@ async fn refused_by_the_cloud(rig: &crate::setup::Rig) -> String {
     let mut service = Service::new(rig);
     let why = service.invalid().await;
     assert!(rig.cloud.load_balancers().all().is_empty());
-    assert!(service.wish.memo.unwrap().starts_with("creating "));
+    assert!(service.desired.memo.unwrap().starts_with("creating "));
     why
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn port(protocol: Protocol, port: u16) -> Port {
 /// A Service of TCP port 80 and one node.
 pub(crate) struct Service<'a> {
     load_balancers: &'a dyn LoadBalancers,
-    pub(crate) wish: LoadBalancer,
+    pub(crate) desired: LoadBalancer,
 }
 
 impl<'a> Service<'a> {
@@ -78,8 +78,8 @@ impl<'a> Service<'a> {
     /// Of a provider without a rig.
     pub(crate) fn of(load_balancers: &'a dyn LoadBalancers) -> Self {
         let (ports, nodes) = (vec![port(Protocol::Tcp, 80)], vec![worker(1)]);
-        let wish = LoadBalancer { ports, nodes, ..fixtures::load_balancer("web", UID) };
-        Self { load_balancers, wish }
+        let desired = LoadBalancer { ports, nodes, ..fixtures::load_balancer("web", UID) };
+        Self { load_balancers, desired }
     }
 
     /// With an annotation of the vendor, by the end of its key.
@@ -90,33 +90,33 @@ impl<'a> Service<'a> {
 
     /// Another Service, with another UID.
     pub(crate) fn named(mut self, name: &str, uid: &str) -> Self {
-        self.wish.name = fixtures::load_balancer_name(uid);
-        name.clone_into(&mut self.wish.owner.name);
-        uid.clone_into(&mut self.wish.owner.uid);
+        self.desired.name = fixtures::load_balancer_name(uid);
+        name.clone_into(&mut self.desired.owner.name);
+        uid.clone_into(&mut self.desired.owner.uid);
         self
     }
 
     pub(crate) fn annotate(&mut self, key: &str, value: &str) {
-        self.wish.annotations.retain(|(it, _)| it != key);
-        self.wish.annotations.push((key.to_owned(), value.to_owned()));
-        self.wish.annotations.sort();
+        self.desired.annotations.retain(|(it, _)| it != key);
+        self.desired.annotations.push((key.to_owned(), value.to_owned()));
+        self.desired.annotations.sort();
     }
 
     pub(crate) fn remove(&mut self, name: &str) {
-        self.wish.annotations.retain(|(it, _)| *it != key(name));
+        self.desired.annotations.retain(|(it, _)| *it != key(name));
     }
 
     pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
-        self.wish.annotations.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
+        self.desired.annotations.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
     }
 
     /// One step, with what the provider has to say; what it wants to be kept is kept.
     pub(crate) async fn ask(&mut self) -> Reply<Result<Progress>> {
-        let reply = self.load_balancers.ensure(&self.wish).await;
+        let reply = self.load_balancers.ensure(&self.desired).await;
         match &reply.answer {
             Ok(Progress::Ready(standing)) => {
                 self.keep(standing);
-                self.wish.current_ingress.clone_from(&standing.ingress);
+                self.desired.current_ingress.clone_from(&standing.ingress);
             }
             Ok(Progress::Pending(PendingStatus { status, .. }) | Progress::Failed(status, _)) => self.keep(status),
             Ok(Progress::NotManaged) | Err(_) => {}
@@ -125,7 +125,7 @@ impl<'a> Service<'a> {
     }
 
     fn keep(&mut self, standing: &LoadBalancerStatus) {
-        self.wish.memo.clone_from(&standing.memo);
+        self.desired.memo.clone_from(&standing.memo);
         for (key, value) in &standing.annotations {
             self.annotate(key, value);
         }
@@ -150,7 +150,7 @@ impl<'a> Service<'a> {
                 other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),
             }
         }
-        panic!("{PATIENCE} steps are not enough: {:?}", self.wish.memo);
+        panic!("{PATIENCE} steps are not enough: {:?}", self.desired.memo);
     }
 
     /// As many steps as it takes, about which the provider has nothing further to say.
@@ -197,10 +197,10 @@ impl<'a> Service<'a> {
 
     /// One step of its deletion, with what the provider has to say.
     pub(crate) async fn ask_to_delete(&mut self) -> Reply<Result<Deletion>> {
-        self.wish.nodes.clear();
-        let reply = self.load_balancers.delete(&self.wish).await;
-        if let Ok(Deletion::Pending(pending_status)) = &reply.answer {
-            self.keep(&pending_status.status);
+        self.desired.nodes.clear();
+        let reply = self.load_balancers.delete(&self.desired).await;
+        if let Ok(Deletion::Pending(pending)) = &reply.answer {
+            self.keep(&pending.status);
         }
         reply
     }
@@ -222,7 +222,7 @@ impl<'a> Service<'a> {
                 return;
             }
         }
-        panic!("{PATIENCE} steps are not enough: {:?}", self.wish.memo);
+        panic!("{PATIENCE} steps are not enough: {:?}", self.desired.memo);
     }
 }
 

@@ -18,7 +18,7 @@ use tests::guests;
 /// One engine for the process, as in the binary.
 static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made"));
 
-/// What the provider's README tells an operator to allow.
+/// What an operator has to allow by the provider's README.
 const ALLOWED: [(&[Method], &[&str]); 8] = [
     (&[Method::Get], &["/v2/droplets", "/v2/droplets/*"]),
     (&[Method::Get], &["/v2/account"]),
@@ -48,7 +48,7 @@ pub(crate) struct Rig {
 pub(crate) struct Setup {
     pub(crate) cloud: Options,
     pub(crate) settings: Vec<(String, String)>,
-    /// The only paths that may be read, and nothing else, in the place of what the README tells to allow.
+    /// The only paths that may be read, and nothing else, in the place of what the README allows.
     pub(crate) allowed: Option<Vec<&'static str>>,
     /// Whether the gate's limits are an operator's defaults: 20 requests a second, and answers that serve several.
     pub(crate) usual_limits: bool,
@@ -105,8 +105,8 @@ impl Rig {
         reply.answer
     }
 
-    /// Every machine that a sweep finds, with pages of this size.
-    pub(crate) async fn sweep(&self, limit: u32) -> Vec<Instance> {
+    /// All machines of the list, read in pages of this size.
+    pub(crate) async fn list_all(&self, limit: u32) -> Vec<Instance> {
         let mut all = Vec::new();
         let mut cursor = None;
         loop {

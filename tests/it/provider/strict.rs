@@ -36,7 +36,7 @@ async fn http3_without_tls_on_its_port_is_invalid() {
     rig.cloud.certificates().insert(Certificate::new(CERTIFICATE, "web"));
     let mut service =
         proxied(&rig).with("certificate-id", CERTIFICATE).with("tls-ports", "8443").with("http3-port", "443");
-    service.wish.ports = vec![port(Protocol::Tcp, 443), port(Protocol::Tcp, 8443)];
+    service.desired.ports = vec![port(Protocol::Tcp, 443), port(Protocol::Tcp, 8443)];
     assert_invalid(&rig, service, "http3").await;
 }
 
@@ -67,11 +67,11 @@ async fn more_nodes_than_the_account_allows_are_refused() {
     (3..=11).for_each(|id| rig.cloud.droplets().insert(Droplet::new(id, &format!("web-{id}"))));
     rig.cloud.load_balancers().behave(|it| it.targets = Some(10));
     let mut service = Service::new(&rig);
-    service.wish.nodes = (1..=11).map(worker).collect();
+    service.desired.nodes = (1..=11).map(worker).collect();
     assert!(service.invalid().await.contains("at most 10 droplets"));
-    service.wish.nodes.pop();
+    service.desired.nodes.pop();
     service.served().await;
-    service.wish.nodes.push(worker(11));
+    service.desired.nodes.push(worker(11));
     assert!(service.invalid().await.contains("at most 10 droplets"));
     let attributes = rig.cloud.load_balancers().get(&rig.only()).unwrap().attributes;
     assert_eq!(attributes.droplet_ids, Vec::from_iter(1..=10));
@@ -87,7 +87,7 @@ async fn defaults_that_are_left_out_are_no_difference() {
     assert_eq!(rig.writes(), ["POST /v2/load_balancers → 202"]);
 
     let before = rig.cloud.load_balancers().get(&rig.only()).unwrap().attributes;
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     assert_eq!(service.served().await, standing);
     let mut after = rig.cloud.load_balancers().get(&rig.only()).unwrap().attributes;
     assert_eq!(after.forwarding_rules.len(), 2);
@@ -101,7 +101,7 @@ async fn a_replaced_load_balancer_that_is_new_is_waited_for() {
     let mut service = Service::new(&rig);
     let standing = service.served().await;
     rig.cloud.load_balancers().behave(|it| (it.replacements_are_new, it.creation) = (true, Creation::Reads(1)));
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     for _ in 0..2 {
         let pending_status = service.pending().await;
         assert!(!pending_status.after.is_zero());
@@ -158,5 +158,5 @@ async fn an_account_that_the_token_may_not_read_is_unknown() {
     let rig = rig(&[]).await;
     rig.cloud.set_scopes(Scopes::Custom(vec!["droplet:read", "load_balancer:read"]));
     assert_eq!(rig.provider.cloud().identity.identity().await, Ok(None));
-    assert_eq!(rig.sweep(200).await.len(), 2);
+    assert_eq!(rig.list_all(200).await.len(), 2);
 }

@@ -41,7 +41,7 @@ fn built(rig: &Rig, service: &mut Service<'_>, attributes: Attributes) {
     rig.cloud.load_balancers().insert(load_balancer);
     service.annotate(ID, BUILT);
     service.annotate(TYPE, &kind);
-    service.wish.current_ingress = vec![Ingress { ip, hostname: None, ip_mode: None }];
+    service.desired.current_ingress = vec![Ingress { ip, hostname: None, ip_mode: None }];
 }
 
 /// Takes over, and checks that nothing is written, then or later, and that the Service stays as it is.
@@ -51,13 +51,13 @@ async fn taken_over(rig: &Rig, service: Service<'_>) {
 
 /// Takes over with these writes alone.
 async fn taken_over_with(rig: &Rig, mut service: Service<'_>, writes: &[&str]) {
-    let annotations = service.wish.annotations.clone();
+    let annotations = service.desired.annotations.clone();
     let addresses = |it: &[Ingress]| it.iter().map(|it| (it.ip.clone(), it.hostname.clone())).collect::<Vec<_>>();
-    let before = addresses(&service.wish.current_ingress);
+    let before = addresses(&service.desired.current_ingress);
     let standing = service.served().await;
     assert_eq!(standing.memo.as_deref(), Some(BUILT));
     assert_eq!(addresses(&standing.ingress), before);
-    assert_eq!(service.wish.annotations, annotations, "the vendor's controller finds what it needs");
+    assert_eq!(service.desired.annotations, annotations, "the vendor's controller finds what it needs");
     service.served().await;
     assert_eq!(rig.writes(), writes);
     assert_eq!(rig.only(), BUILT);
@@ -90,7 +90,7 @@ fn hosted(rig: &Rig) -> Service<'_> {
     };
     built(rig, &mut service, attributes);
     let hostname = Some("lb.example.com".to_owned());
-    service.wish.current_ingress = vec![Ingress { ip: None, hostname, ip_mode: None }];
+    service.desired.current_ingress = vec![Ingress { ip: None, hostname, ip_mode: None }];
     service
 }
 
@@ -134,11 +134,11 @@ async fn a_load_balancer_with_everything_is_taken_over() {
         .with("healthcheck-response-timeout-seconds", "6")
         .with("healthcheck-unhealthy-threshold", "4")
         .with("healthcheck-healthy-threshold", "6");
-    service.wish.ports.push(port(Protocol::Tcp, 443));
-    service.wish.ports.push(port(Protocol::Udp, 53));
-    service.wish.nodes.push(worker(2));
-    service.wish.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
-    service.wish.source_ranges = vec!["10.0.0.0/8".to_owned(), "172.16.0.0/12".to_owned()];
+    service.desired.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Udp, 53));
+    service.desired.nodes.push(worker(2));
+    service.desired.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    service.desired.source_ranges = vec!["10.0.0.0/8".to_owned(), "172.16.0.0/12".to_owned()];
     let secured =
         ForwardingRule { certificate_id: CERTIFICATE.to_owned(), ..ForwardingRule::new("http2", 443, "http", 30_443) };
     let attributes = Attributes {
@@ -202,11 +202,11 @@ async fn an_overridden_check_is_taken_over() {
 }
 
 #[tokio::test]
-async fn a_load_balancer_without_annotations_is_taken_over_by_its_name() {
+async fn a_load_balancer_without_annotations_is_adopted_by_name() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig);
     built(&rig, &mut service, plain());
-    service.wish.annotations.clear();
+    service.desired.annotations.clear();
     service.served().await;
     assert_eq!(rig.writes(), [""; 0]);
     assert_eq!((service.annotation(ID), service.annotation(TYPE)), (Some(BUILT), Some("REGIONAL_NETWORK")));

@@ -13,7 +13,7 @@ const NEW: &str = "ba9b9c18-6c59-46c2-99df-70da170a42ba";
 /// A Service of type REGIONAL with ports 80 and 443.
 fn proxied(rig: &Rig) -> Service<'_> {
     let mut service = Service::new(rig).with("type", "REGIONAL");
-    service.wish.ports.push(port(Protocol::Tcp, 443));
+    service.desired.ports.push(port(Protocol::Tcp, 443));
     service
 }
 

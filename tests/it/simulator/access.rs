@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::clouds::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes};
 
 use crate::client::{Answer, delete, get, get_with, read, send, simulator};
-use crate::creation::{create, wish};
+use crate::creation::{create, desired};
 
 #[tokio::test]
 async fn only_the_token_of_now_is_accepted() {
@@ -16,8 +16,8 @@ async fn only_the_token_of_now_is_accepted() {
 
     let anonymous = read(client.get(&url).send().await.unwrap()).await.unwrap();
     assert_eq!((anonymous.status, &anonymous.body["id"]), (401, &json!("unauthorized")));
-    let stranger = read(client.get(&url).bearer_auth("stolen").send().await.unwrap()).await.unwrap();
-    assert_eq!(stranger.status, 401);
+    let foreign = read(client.get(&url).bearer_auth("stolen").send().await.unwrap()).await.unwrap();
+    assert_eq!(foreign.status, 401);
     assert_eq!(get(&simulator, "/v2/droplets/1").await.unwrap().status, 200);
 
     simulator.set_token("rotated");
@@ -57,8 +57,8 @@ async fn a_token_that_may_only_read_changes_nothing() {
     let targets = (format!("{one}/droplets"), json!({ "droplet_ids": [1] }));
     let resources = json!({ "resources": [{ "resource_id": id, "resource_type": "load_balancer" }] });
     for (method, path, body) in [
-        ("POST", all, &wish("other")),
-        ("PUT", &one, &wish("renamed")),
+        ("POST", all, &desired("other")),
+        ("PUT", &one, &desired("renamed")),
         ("POST", &targets.0, &targets.1),
         ("DELETE", &targets.0, &targets.1),
         ("POST", "/v2/tags", &json!({ "name": "k8s" })),
@@ -75,7 +75,7 @@ async fn a_token_that_may_only_read_changes_nothing() {
 async fn a_token_does_what_its_scopes_say() {
     let simulator = simulator(Options::default(), 1, 2).await;
     simulator.set_scopes(Scopes::Custom(vec!["load_balancer:create", "droplet:read"]));
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().status, 200);
     for path in ["/v2/account", "/v2/load_balancers", &format!("/v2/load_balancers/{}", id.as_str().unwrap())] {
         assert_not_permitted(&get(&simulator, path).await.unwrap());

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Certificate, Options, Vpc};
 
 use crate::client::{get, send, simulator};
-use crate::creation::{create, wish};
+use crate::creation::{create, desired};
 
 const A: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
 const B: &str = "ba9b9c18-6c59-46c2-99df-70da170a42ba";
@@ -33,7 +33,7 @@ async fn certificates_are_found_by_their_exact_name_or_their_id() {
 #[tokio::test]
 async fn a_tag_is_made_before_it_is_put_on_something() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     let resource = json!({ "resource_id": id, "resource_type": "load_balancer" });
     let droplet = json!({ "resource_id": "2", "resource_type": "droplet" });
     let both = json!({ "resources": [resource, droplet] });
@@ -60,7 +60,7 @@ async fn a_tag_is_made_before_it_is_put_on_something() {
 #[tokio::test]
 async fn tags_are_said_at_creation_and_not_shown() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let mut tagged = wish("web");
+    let mut tagged = desired("web");
     tagged["tags"] = json!(["k8s:c"]);
     let made = create(&simulator, &tagged).await;
     assert_eq!(made["tags"], Value::Null);
@@ -83,7 +83,7 @@ async fn every_region_has_a_private_network() {
     assert_eq!(get(&simulator, &format!("/v2/vpcs/{own}")).await.unwrap().body["vpc"]["region"], "nyc3");
     assert_eq!(get(&simulator, &format!("/v2/vpcs/{A}")).await.unwrap().status, 404);
 
-    let mut inside = wish("web");
+    let mut inside = desired("web");
     inside["droplet_ids"] = json!([]);
     inside["vpc_uuid"] = json!(own);
     let wrong = send(&simulator, "POST", "/v2/load_balancers", &inside).await.unwrap();

@@ -8,14 +8,14 @@ use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, LoadBalance
 use crate::client::{get, send, simulator};
 
 /// The least that a request can say.
-pub(crate) fn wish(name: &str) -> Value {
+pub(crate) fn desired(name: &str) -> Value {
     let rule = json!({ "entry_protocol": "tcp", "entry_port": 80, "target_protocol": "tcp", "target_port": 30080 });
     json!({ "name": name, "region": "fra1", "droplet_ids": [1, 2], "forwarding_rules": [rule] })
 }
 
 /// Asks for a load balancer, which the service accepts, and returns it as it was shown.
-pub(crate) async fn create(simulator: &Simulator, wish: &Value) -> Value {
-    let answer = send(simulator, "POST", "/v2/load_balancers", wish).await.unwrap();
+pub(crate) async fn create(simulator: &Simulator, desired: &Value) -> Value {
+    let answer = send(simulator, "POST", "/v2/load_balancers", desired).await.unwrap();
     assert_eq!(answer.status, 202, "{}", answer.body);
     answer.body["load_balancer"].clone()
 }
@@ -32,9 +32,9 @@ fn behaving(load_balancers: Behaviour) -> Options {
 }
 
 #[tokio::test]
-async fn what_is_not_said_is_as_published() {
+async fn attributes_that_are_left_out_have_published_defaults() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let mut made = create(&simulator, &wish("web")).await;
+    let mut made = create(&simulator, &desired("web")).await;
     let (id, created_at) = (made["id"].take(), made["created_at"].take());
     assert_eq!((id.as_str().unwrap().len(), created_at.as_str().unwrap().len()), (36, "2026-08-20T09:30:12Z".len()));
     assert_eq!(made["region"].take()["slug"], "fra1");
@@ -87,9 +87,9 @@ async fn what_is_not_said_is_as_published() {
 }
 
 #[tokio::test]
-async fn everything_that_is_said_is_kept() {
+async fn all_attributes_of_a_request_are_kept() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let mut wish = wish("web.example-1");
+    let mut desired = desired("web.example-1");
     let said = json!({
         "type": "REGIONAL_NETWORK",
         "network_stack": "DUALSTACK",
@@ -109,8 +109,8 @@ async fn everything_that_is_said_is_kept() {
         "subnet_uuid": "0b7ee1b3-3d2b-44b1-9a1b-4b6f6f4f0c11",
         "vpc_uuid": "760e09ef-dc84-11e8-981e-3cfdfeaae000",
     });
-    wish.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
-    let made = create(&simulator, &wish).await;
+    desired.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
+    let made = create(&simulator, &desired).await;
     for (name, value) in said.as_object().unwrap() {
         match value.as_object() {
             None => assert_eq!(&made[name], value, "{name}"),
@@ -123,9 +123,9 @@ async fn everything_that_is_said_is_kept() {
 #[tokio::test]
 async fn a_new_load_balancer_becomes_active_with_its_addresses() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let mut dual = wish("dual");
+    let mut dual = desired("dual");
     dual["network_stack"] = json!("DUALSTACK");
-    let (single, dual) = (create(&simulator, &wish("single")).await, create(&simulator, &dual).await);
+    let (single, dual) = (create(&simulator, &desired("single")).await, create(&simulator, &dual).await);
     assert_eq!((&single["status"], &single["ip"], &dual["ipv6"]), (&json!("new"), &json!(""), &Value::Null));
 
     let (single, dual) = (show(&simulator, &single["id"]).await, show(&simulator, &dual["id"]).await);
@@ -139,18 +139,18 @@ async fn a_new_load_balancer_becomes_active_with_its_addresses() {
 #[tokio::test]
 async fn an_internal_load_balancer_has_a_private_address() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let mut wish = wish("inside");
-    wish["network"] = json!("INTERNAL");
-    let made = create(&simulator, &wish).await;
+    let mut desired = desired("inside");
+    desired["network"] = json!("INTERNAL");
+    let made = create(&simulator, &desired).await;
     let made = show(&simulator, &made["id"]).await;
     assert!(made["ip"].as_str().unwrap().starts_with("10."), "{made}");
 }
 
 #[tokio::test]
-async fn creation_lasts_as_many_looks_as_a_test_wants() {
+async fn creation_lasts_as_many_reads_as_a_test_says() {
     let creation = Creation::Reads(2);
     let simulator = simulator(behaving(Behaviour { creation, ..Behaviour::default() }), 1, 2).await;
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     let mut seen = Vec::new();
     for _ in 0..4 {
         seen.push(show(&simulator, &id).await["status"].clone());
@@ -159,10 +159,10 @@ async fn creation_lasts_as_many_looks_as_a_test_wants() {
 }
 
 #[tokio::test]
-async fn creation_lasts_as_long_as_a_test_wants() {
+async fn creation_lasts_as_long_as_a_test_says() {
     let creation = Creation::Takes(Duration::from_hours(1));
     let simulator = simulator(behaving(Behaviour { creation, ..Behaviour::default() }), 1, 2).await;
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     assert_eq!(show(&simulator, &id).await["status"], "new");
     simulator.load_balancers().update(id.as_str().unwrap(), |it| it.created_at -= Duration::from_hours(1));
     assert_eq!(show(&simulator, &id).await["status"], "active");
@@ -172,7 +172,7 @@ async fn creation_lasts_as_long_as_a_test_wants() {
 async fn creation_may_fail_or_never_end() {
     let simulator = simulator(Options::default(), 1, 2).await;
     simulator.load_balancers().behave(|it| it.creation = Creation::Stuck);
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     assert_eq!(show(&simulator, &id).await["status"], "new");
     simulator.load_balancers().behave(|it| (it.creation, it.creations_fail) = (Creation::Takes(Duration::ZERO), true));
     let failed = show(&simulator, &id).await;
@@ -182,15 +182,15 @@ async fn creation_may_fail_or_never_end() {
 }
 
 #[tokio::test]
-async fn a_name_can_be_had_once_unless_names_are_not_unique() {
+async fn a_name_is_given_once_if_names_are_unique() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    create(&simulator, &wish("web")).await;
-    let second = send(&simulator, "POST", "/v2/load_balancers", &wish("web")).await.unwrap();
+    create(&simulator, &desired("web")).await;
+    let second = send(&simulator, "POST", "/v2/load_balancers", &desired("web")).await.unwrap();
     assert_eq!(second.refusal(), (422, "There is already a load balancer with that name"));
     assert_eq!(simulator.load_balancers().all().len(), 1);
 
     simulator.load_balancers().behave(|it| it.names_are_unique = false);
-    create(&simulator, &wish("web")).await;
+    create(&simulator, &desired("web")).await;
     let names: Vec<_> = simulator.load_balancers().all().iter().map(|it| it.name().to_owned()).collect();
     assert_eq!(names, ["web", "web"]);
 }
@@ -199,7 +199,7 @@ async fn a_name_can_be_had_once_unless_names_are_not_unique() {
 async fn a_late_list_shows_a_new_load_balancer_when_its_time_has_come() {
     let lists_late_by = Duration::from_secs(20);
     let simulator = simulator(behaving(Behaviour { lists_late_by, ..Behaviour::default() }), 1, 2).await;
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     let list = get(&simulator, "/v2/load_balancers").await.unwrap();
     assert_eq!((&list.body["load_balancers"], &list.body["meta"]["total"]), (&json!([]), &json!(0)));
     assert_eq!(show(&simulator, &id).await["id"], id);
@@ -231,9 +231,9 @@ async fn load_balancers_are_listed_in_pages() {
 async fn the_account_has_a_limit() {
     let load_balancers = Behaviour { limit: Some(1), targets: Some(1), ..Behaviour::default() };
     let simulator = simulator(behaving(load_balancers), 1, 2).await;
-    let many = send(&simulator, "POST", "/v2/load_balancers", &wish("web")).await.unwrap();
+    let many = send(&simulator, "POST", "/v2/load_balancers", &desired("web")).await.unwrap();
     assert_eq!(many.refusal(), (422, "a load balancer can have at most 1 droplets"));
-    let mut small = wish("web");
+    let mut small = desired("web");
     small["droplet_ids"] = json!([2]);
     create(&simulator, &small).await;
     small["name"] = json!("another");
@@ -242,9 +242,9 @@ async fn the_account_has_a_limit() {
 }
 
 #[tokio::test]
-async fn an_address_of_ones_own_is_brought_along_at_creation() {
+async fn an_own_address_is_taken_at_creation() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let mut own = wish("own");
+    let mut own = desired("own");
     own["ip"] = json!("198.51.100.7");
     let made = create(&simulator, &own).await;
     assert_eq!((&made["ip"], &show(&simulator, &made["id"]).await["ip"]), (&json!(""), &json!("198.51.100.7")));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Behaviour, Certificate, Creation, Droplet, Options, Simulator};
 
 use crate::client::{get, send, simulator};
-use crate::creation::{create, show, wish};
+use crate::creation::{create, desired, show};
 
 /// An example of the description, by its name there.
 fn example(name: &str) -> Value {
@@ -47,7 +47,7 @@ async fn an_answer_may_leave_out_what_an_example_leaves_out() {
 #[tokio::test]
 async fn what_is_not_as_by_default_is_never_left_out() {
     let simulator = behaving(Behaviour { defaults_left_out: true, ..Behaviour::default() }).await;
-    let mut rich = wish("web");
+    let mut rich = desired("web");
     let said = json!({
         "type": "REGIONAL_NETWORK",
         "network_stack": "DUALSTACK",
@@ -62,7 +62,7 @@ async fn what_is_not_as_by_default_is_never_left_out() {
     for (name, value) in said.as_object().unwrap() {
         assert_eq!(&made[name], value, "{name}");
     }
-    let mut inside = wish("inside");
+    let mut inside = desired("inside");
     inside["network"] = json!("INTERNAL");
     assert_eq!(create(&simulator, &inside).await["network"], "INTERNAL");
 }
@@ -72,17 +72,17 @@ async fn a_replaced_load_balancer_may_be_new_again() {
     assert_eq!(example("load_balancer_update_response")["load_balancer"]["status"], "new");
 
     let simulator = behaving(Behaviour { replacements_are_new: true, ..Behaviour::default() }).await;
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     let before = show(&simulator, &id).await;
     simulator.load_balancers().behave(|it| it.creation = Creation::Reads(1));
     let path = format!("/v2/load_balancers/{}", id.as_str().unwrap());
-    let put = send(&simulator, "PUT", &path, &wish("web")).await.unwrap();
+    let put = send(&simulator, "PUT", &path, &desired("web")).await.unwrap();
     let answer = &put.body["load_balancer"];
     assert_eq!((put.status, &answer["status"], &answer["ip"]), (200, &json!("new"), &before["ip"]));
     assert_eq!(show(&simulator, &id).await["status"], "new");
     assert_eq!(show(&simulator, &id).await, before);
 
     simulator.load_balancers().behave(|it| it.creation = Creation::Takes(Duration::ZERO));
-    send(&simulator, "PUT", &path, &wish("web")).await.unwrap();
+    send(&simulator, "PUT", &path, &desired("web")).await.unwrap();
     assert_eq!(show(&simulator, &id).await, before);
 }

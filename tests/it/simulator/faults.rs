@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::client::{get, get_with, simulator};
 
 #[tokio::test]
-async fn a_status_comes_with_the_body_of_the_service_and_ends_after_its_count() {
+async fn a_status_fault_has_the_services_body_and_a_count() {
     let simulator = simulator(Options::default(), 1, 1).await;
     for (status, id) in [
         (401, "unauthorized"),

@@ -7,7 +7,7 @@ use tests::clouds::digitalocean::{Chaos, Fault, Options, Recorded, Side, Simulat
 use tokio::time::timeout;
 
 use crate::client::{get, get_with, send, simulator};
-use crate::creation::wish;
+use crate::creation::desired;
 
 fn is_write(request: &Recorded) -> bool {
     request.method != http::Method::GET
@@ -15,7 +15,7 @@ fn is_write(request: &Recorded) -> bool {
 
 /// Creates a load balancer with this name, through a client of its own.
 async fn create(simulator: &Simulator, name: &str) -> std::io::Result<u16> {
-    Ok(send(simulator, "POST", "/v2/load_balancers", &wish(name)).await?.status)
+    Ok(send(simulator, "POST", "/v2/load_balancers", &desired(name)).await?.status)
 }
 
 /// Checks how many load balancers there are when the cloud has stopped at the second creation, and after it was let go.
@@ -58,7 +58,7 @@ async fn what_was_stopped_can_go_on() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_while_the_cloud_is_stopped_leaves_nothing_behind() {
+async fn a_client_that_leaves_during_a_hold_leaves_nothing_behind() {
     for protocol in ["h2", "http/1.1"] {
         let simulator = simulator(Options::default(), 1, 2).await;
         let hold = simulator.hold(1, Side::Before, is_write);
@@ -67,7 +67,7 @@ async fn a_client_that_goes_away_while_the_cloud_is_stopped_leaves_nothing_behin
             .post(format!("{}/v2/load_balancers", simulator.base_url()))
             .bearer_auth(&simulator.token)
             .header("content-type", "application/json")
-            .body(wish("web").to_string());
+            .body(desired("web").to_string());
         tokio::select! {
             answer = request.send() => panic!("answered while the cloud is stopped: {answer:?}"),
             _ = hold.reached() => {}
@@ -78,7 +78,7 @@ async fn a_client_that_goes_away_while_the_cloud_is_stopped_leaves_nothing_behin
 }
 
 #[tokio::test]
-async fn a_place_that_is_never_reached_stops_nobody() {
+async fn a_hold_that_no_request_reaches_stops_nobody() {
     let simulator = simulator(Options::default(), 1, 2).await;
     let hold = simulator.hold(2, Side::Before, is_write);
     assert_eq!(create(&simulator, "first").await.unwrap(), 202);
@@ -90,7 +90,7 @@ async fn a_place_that_is_never_reached_stops_nobody() {
 }
 
 #[tokio::test]
-async fn a_fault_comes_before_or_after_what_was_asked_for() {
+async fn a_fault_comes_before_or_after_the_change() {
     let simulator = simulator(Options::default(), 1, 2).await;
     let path = "/v2/load_balancers";
     let count = || simulator.load_balancers().all().len();
@@ -110,7 +110,7 @@ async fn a_fault_comes_before_or_after_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_is_waited_for_in_vain() {
+async fn a_hanging_answer_never_comes() {
     let simulator = simulator(Options::default(), 1, 2).await;
     simulator.inject(Fault::hang("POST", "/v2/load_balancers").times(1));
     let mut news = simulator.observe();
@@ -123,7 +123,7 @@ async fn an_answer_that_never_comes_is_waited_for_in_vain() {
 }
 
 #[tokio::test]
-async fn an_error_on_purpose_names_the_request_and_an_empty_list_its_kind() {
+async fn a_fault_names_the_request_and_an_empty_list_its_kind() {
     let simulator = simulator(Options::default(), 1, 2).await;
     assert_eq!(create(&simulator, "web").await.unwrap(), 202);
     simulator.inject(Fault::status("GET", "/v2/load_balancers", 422).times(1));

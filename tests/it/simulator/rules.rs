@@ -4,16 +4,16 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Certificate, Options, Simulator};
 
 use crate::client::{send, simulator};
-use crate::creation::{create, wish};
+use crate::creation::{create, desired};
 
 const CERTIFICATE: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
 
 /// Checks that a load balancer with these attributes is refused, each for its reason.
 async fn check(simulator: &Simulator, refused: &[(Value, &str)]) {
     for (attributes, message) in refused {
-        let mut wish = wish("web");
-        wish.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
-        let answer = send(simulator, "POST", "/v2/load_balancers", &wish).await.unwrap();
+        let mut desired = desired("web");
+        desired.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
+        let answer = send(simulator, "POST", "/v2/load_balancers", &desired).await.unwrap();
         assert_eq!(answer.refusal(), (422, *message));
     }
     assert_eq!(simulator.load_balancers().all().len(), 0);
@@ -101,7 +101,7 @@ async fn attributes_have_limits() {
 }
 
 #[tokio::test]
-async fn forwarding_rules_have_rules() {
+async fn forwarding_rules_are_checked() {
     let simulator = simulator(Options::default(), 1, 2).await;
     simulator.certificates().insert(Certificate::new(CERTIFICATE, "web"));
     let unknown = "ba9b9c18-6c59-46c2-99df-70da170a42ba";
@@ -156,14 +156,14 @@ async fn forwarding_rules_have_rules() {
 }
 
 #[tokio::test]
-async fn what_shares_a_port_number_need_not_share_a_port() {
+async fn tcp_and_udp_may_share_a_port_number() {
     let simulator = simulator(Options::default(), 1, 2).await;
     simulator.certificates().insert(Certificate::new(CERTIFICATE, "web"));
     let terminated = |entry: &str| with(rule(entry, 443, "http"), "certificate_id", json!(CERTIFICATE));
-    let mut wish = wish("web");
-    wish["forwarding_rules"] =
+    let mut desired = desired("web");
+    desired["forwarding_rules"] =
         json!([terminated("https"), terminated("http3"), rule("tcp", 53, "tcp"), rule("udp", 53, "udp")]);
-    let made = create(&simulator, &wish).await;
+    let made = create(&simulator, &desired).await;
     assert_eq!(made["forwarding_rules"][1]["certificate_id"], CERTIFICATE);
 }
 
@@ -178,9 +178,9 @@ async fn a_redirect_and_http3_are_taken_beside_tls() {
             .into_iter()
             .enumerate()
     {
-        let mut wish = with(wish(&format!("web-{index}")), "redirect_http_to_https", json!(true));
-        wish["forwarding_rules"] = json!(rules);
-        assert_eq!(create(&simulator, &wish).await["redirect_http_to_https"], true);
+        let mut desired = with(desired(&format!("web-{index}")), "redirect_http_to_https", json!(true));
+        desired["forwarding_rules"] = json!(rules);
+        assert_eq!(create(&simulator, &desired).await["redirect_http_to_https"], true);
     }
 }
 
@@ -188,17 +188,22 @@ async fn a_redirect_and_http3_are_taken_beside_tls() {
 async fn names_of_cookies_have_2_to_40_characters() {
     let simulator = simulator(Options::default(), 1, 2).await;
     for characters in [2, 40] {
-        let wish =
-            with(wish(&format!("web-{characters}")), "sticky_sessions", cookie(characters)["sticky_sessions"].clone());
-        let name = create(&simulator, &wish).await["sticky_sessions"]["cookie_name"].clone();
+        let desired = with(
+            desired(&format!("web-{characters}")),
+            "sticky_sessions",
+            cookie(characters)["sticky_sessions"].clone(),
+        );
+        let name = create(&simulator, &desired).await["sticky_sessions"]["cookie_name"].clone();
         assert_eq!(name.as_str().unwrap().len(), characters);
     }
 }
 
 #[tokio::test]
-async fn what_is_no_load_balancer_at_all_is_a_bad_request() {
+async fn a_body_that_is_no_load_balancer_is_a_bad_request() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    for body in [json!([]), with(wish("web"), "droplet_ids", json!(["one"])), with(wish("web"), "ip", json!("here"))] {
+    for body in
+        [json!([]), with(desired("web"), "droplet_ids", json!(["one"])), with(desired("web"), "ip", json!("here"))]
+    {
         let answer = send(&simulator, "POST", "/v2/load_balancers", &body).await.unwrap();
         assert_eq!((answer.status, &answer.body["id"]), (400, &json!("bad_request")));
     }

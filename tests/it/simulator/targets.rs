@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Droplet, LoadBalancer, Options, Simulator};
 
 use crate::client::{Answer, send, simulator};
-use crate::creation::{create, show, wish};
+use crate::creation::{create, desired, show};
 
 async fn change(simulator: &Simulator, method: &str, id: &Value, droplets: &[u64]) -> Answer {
     let path = format!("/v2/load_balancers/{}/droplets", id.as_str().unwrap());
@@ -14,7 +14,7 @@ async fn change(simulator: &Simulator, method: &str, id: &Value, droplets: &[u64
 #[tokio::test]
 async fn targets_come_and_go_and_nothing_else_changes() {
     let simulator = simulator(Options::default(), 1, 4).await;
-    let mut rich = wish("web");
+    let mut rich = desired("web");
     rich["tls_cipher_policy"] = json!("STRONG");
     let id = create(&simulator, &rich).await["id"].clone();
     let before = show(&simulator, &id).await;
@@ -31,7 +31,7 @@ async fn targets_are_droplets_of_the_same_network() {
     let simulator = simulator(Options::default(), 1, 2).await;
     simulator.droplets().insert(Droplet::new(3, "far").region("nyc3"));
     simulator.droplets().insert(Droplet::new(4, "apart").vpc("e0fe0f4d-596a-465e-a902-571ce57b79fa"));
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     let vpc = "760e09ef-dc84-11e8-981e-3cfdfeaae000";
     for (droplet, message) in [
         (3, format!("droplet 3 is not in the VPC {vpc} of the load balancer")),
@@ -58,7 +58,7 @@ async fn targets_by_id_are_limited_and_can_be_taken_away() {
     assert_eq!(change(&simulator, "POST", &id, &[12]).await.refusal(), refusal);
     assert_eq!(change(&simulator, "DELETE", &id, &[10]).await.status, 204);
     assert_eq!(change(&simulator, "POST", &id, &[12]).await.status, 204);
-    let mut many = wish("many");
+    let mut many = desired("many");
     many["droplet_ids"] = json!(Vec::from_iter(1..=11));
     assert_eq!(send(&simulator, "POST", "/v2/load_balancers", &many).await.unwrap().refusal(), refusal);
 }
@@ -66,7 +66,7 @@ async fn targets_by_id_are_limited_and_can_be_taken_away() {
 #[tokio::test]
 async fn a_droplet_that_is_gone_is_nobodys_target() {
     let simulator = simulator(Options::default(), 1, 2).await;
-    let id = create(&simulator, &wish("web")).await["id"].clone();
+    let id = create(&simulator, &desired("web")).await["id"].clone();
     simulator.droplets().remove(1);
     assert_eq!(show(&simulator, &id).await["droplet_ids"], json!([2]));
     assert_eq!(simulator.load_balancers().get(id.as_str().unwrap()).unwrap().attributes.droplet_ids, [2]);
@@ -77,7 +77,7 @@ async fn a_droplet_that_is_gone_is_nobodys_target() {
 async fn a_tag_chooses_droplets_in_the_place_of_ids() {
     let simulator = simulator(Options::default(), 1, 3).await;
     simulator.droplets().update(3, |it| it.tags.push("web".to_owned()));
-    let mut tagged = wish("web");
+    let mut tagged = desired("web");
     tagged["tag"] = json!("web");
     tagged.as_object_mut().unwrap().remove("droplet_ids");
     let made = create(&simulator, &tagged).await;

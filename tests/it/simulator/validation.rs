@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Droplet, Fault, LoadBalancer, Options, Simulator};
 
 use crate::client::{get, send, simulator};
-use crate::creation::wish;
+use crate::creation::desired;
 
 /// Sends GET, and checks what is found wrong with it and its answer.
 async fn check(simulator: &Simulator, path: &str, violations: &[&str]) {
@@ -87,9 +87,9 @@ async fn check_attribute(simulator: &Simulator, method: &str, name: &str, value:
         "POST" => "/v2/load_balancers",
         _ => "/v2/load_balancers/4de7ac8b-495b-4884-9a69-1050c6793cd6",
     };
-    let mut wish = wish("web");
-    wish[name] = value;
-    send(simulator, method, path, &wish).await.unwrap();
+    let mut desired = desired("web");
+    desired[name] = value;
+    send(simulator, method, path, &desired).await.unwrap();
     let expected: Vec<String> =
         violations.iter().map(|it| format!("{method} {path}: the request's body at {it}")).collect();
     assert_eq!(simulator.take_violations(), expected);
@@ -119,9 +119,9 @@ async fn a_body_says_what_is_declared_and_nothing_else() {
 
 /// Checks that an attribute is noticed as wrong, with a reason among others that contains this.
 async fn check_wrong(simulator: &Simulator, name: &str, value: Value, reason: &str) {
-    let mut wish = wish("web");
-    wish[name] = value;
-    send(simulator, "POST", "/v2/load_balancers", &wish).await.unwrap();
+    let mut desired = desired("web");
+    desired[name] = value;
+    send(simulator, "POST", "/v2/load_balancers", &desired).await.unwrap();
     let violations = simulator.take_violations();
     assert!(violations.iter().any(|it| it.contains(reason)), "{violations:#?}");
 }
@@ -205,7 +205,7 @@ async fn nothing_is_checked_where_that_is_switched_off() {
 }
 
 #[tokio::test]
-async fn no_test_can_forget_to_look() {
+async fn a_test_fails_even_if_it_does_not_check() {
     let simulator = simulator(Options::default(), 1, 1).await;
     get(&simulator, "/v2/droplets?colour=red").await.unwrap();
     let file = simulator.ca_file();

@@ -12,11 +12,11 @@ use tests::{kubelet, wait};
 use crate::setup::{FINALIZER, Rig, addresses, is_write, service, worker};
 
 const LEASE: &str = "cloud-controller-manager";
-const STRANGERS: &str = "token-of-strangers";
+const OTHERS: &str = "token-of-another-account";
 
 /// Cases: theft-by-account
 #[tokio::test]
-async fn theft_of_the_account_stops_every_write_until_the_token_is_right_again() {
+async fn theft_of_the_account_stops_writes_until_the_token_is_right() {
     let rig = Rig::new(Options::default()).await.flags(&[
         "--node-monitor-period=1s",
         "--node-deletion-warm-up=1s",
@@ -34,10 +34,10 @@ async fn theft_of_the_account_stops_every_write_until_the_token_is_right_again()
     assert!(account.is_some(), "the account is remembered: {lease:?}");
 
     let token = rig.cloud.token.clone();
-    rig.cloud.set_token(STRANGERS);
+    rig.cloud.set_token(OTHERS);
     rig.cloud.set_owner(Owner::Other);
-    rig.cloud.other_account().droplets().insert(Droplet::new(9_001, "stranger"));
-    rig.setup.folder.write("token", STRANGERS);
+    rig.cloud.other_account().droplets().insert(Droplet::new(9_001, "foreign"));
+    rig.setup.folder.write("token", OTHERS);
     let asked = rig.cloud.requests().len();
     for id in 1..=5 {
         kubelet::post_ready(&rig.cluster.admin, &worker(id), false).await.unwrap();

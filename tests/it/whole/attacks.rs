@@ -66,7 +66,7 @@ fn encoded(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn adv_73_what_a_service_says_stays_where_it_belongs_in_a_request() {
+async fn adv_73_text_of_a_service_stays_in_its_part_of_a_request() {
     let odd = [
         "../../droplets/1",
         "web?page=2&per_page=1",

@@ -25,8 +25,8 @@ fn with_protocol(protocol: &str) -> Service {
 }
 
 /// Checks that the Service `web` is refused with one event that says `parts`, and that it goes when it is deleted.
-async fn refused(rig: &Rig, wish: &Service, parts: &[&str]) {
-    rig.create(wish).await;
+async fn refused(rig: &Rig, desired: &Service, parts: &[&str]) {
+    rig.create(desired).await;
     rig.warned("web", FAILED, parts).await;
     rig.never(Duration::from_secs(3), async || {
         let events = rig.events("web").await;
@@ -38,9 +38,9 @@ async fn refused(rig: &Rig, wish: &Service, parts: &[&str]) {
 }
 
 /// As [`refused`], and the cloud was not asked for any change.
-async fn refused_here(wish: &Service, parts: &[&str]) {
+async fn refused_here(desired: &Service, parts: &[&str]) {
     let (rig, process) = ready(Options::default()).await;
-    refused(&rig, wish, parts).await;
+    refused(&rig, desired, parts).await;
     rig.delete("web").await;
     rig.gone("web").await;
     assert_eq!(rig.writes(), [""; 0]);
@@ -48,8 +48,8 @@ async fn refused_here(wish: &Service, parts: &[&str]) {
 }
 
 /// As [`refused`], by the cloud: it was asked once.
-async fn refused_there(rig: Rig, process: Process, wish: &Service, parts: &[&str]) {
-    refused(&rig, wish, parts).await;
+async fn refused_there(rig: Rig, process: Process, desired: &Service, parts: &[&str]) {
+    refused(&rig, desired, parts).await;
     assert_eq!(rig.writes(), ["POST /v2/load_balancers → 422"]);
     rig.delete("web").await;
     rig.gone("web").await;
@@ -65,7 +65,7 @@ async fn bad_input_sctp_on_a_service() {
 
 /// Cases: misspelt-annotation
 #[tokio::test]
-async fn bad_input_misspelt_annotation_is_told_with_the_nearest() {
+async fn bad_input_misspelt_annotation_is_reported_with_the_nearest() {
     let (rig, process) = ready(Options::default()).await;
     rig.create(&service("web", &[80], &[(&key("nmae"), "x"), (&key("type"), "REGIONAL_NETWORK")])).await;
     rig.warned("web", "UnknownAnnotation", &[&key("nmae"), &format!("did you mean {:?}", key("name"))]).await;
@@ -80,8 +80,8 @@ async fn bad_input_misspelt_annotation_is_told_with_the_nearest() {
 #[tokio::test]
 async fn bad_input_annotation_on_a_service() {
     let type_ = key("type");
-    let wish = service("web", &[80], &[(&type_, "GLOBAL")]);
-    refused_here(&wish, &[&type_, "\"GLOBAL\"", "REGIONAL or REGIONAL_NETWORK"]).await;
+    let desired = service("web", &[80], &[(&type_, "GLOBAL")]);
+    refused_here(&desired, &[&type_, "\"GLOBAL\"", "REGIONAL or REGIONAL_NETWORK"]).await;
 }
 
 /// Cases: no-nodes
@@ -121,14 +121,14 @@ async fn bad_input_quota_on_a_service() {
 #[tokio::test]
 async fn bad_input_name_taken_on_a_service() {
     let (rig, process) = ready(Options::default()).await;
-    let stranger = LoadBalancer::new("4de7ac8b-495b-4884-9a69-1050c6793cd6", "web.example.com");
-    rig.cloud.load_balancers().insert(stranger.clone());
-    let wish = service("web", &[80], &[(&key("name"), "web.example.com")]);
-    refused(&rig, &wish, &["is the name of load balancer", &stranger.id, "choose another"]).await;
+    let foreign = LoadBalancer::new("4de7ac8b-495b-4884-9a69-1050c6793cd6", "web.example.com");
+    rig.cloud.load_balancers().insert(foreign.clone());
+    let desired = service("web", &[80], &[(&key("name"), "web.example.com")]);
+    refused(&rig, &desired, &["is the name of load balancer", &foreign.id, "choose another"]).await;
     rig.delete("web").await;
     rig.gone("web").await;
     assert_eq!(rig.writes(), [""; 0]);
-    assert_eq!(rig.only().id, stranger.id);
+    assert_eq!(rig.only().id, foreign.id);
     process.stop().await;
 }
 

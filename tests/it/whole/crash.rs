@@ -22,11 +22,11 @@ const POINTS: usize = 110;
 async fn kill_9_leaves_one_load_balancer_for_each_service() {
     let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(1)), ..Behaviour::default() };
     let options = Options { load_balancers: behaviour, ..Options::default() };
-    Story::begin(options, None).await.tell(POINTS).await;
+    Story::begin(options, None).await.play(POINTS).await;
 }
 
 #[tokio::test]
-async fn kill_9_in_a_cloud_that_fails_and_forgets_leaves_one_load_balancer_for_each_service() {
+async fn kill_9_in_a_failing_cloud_leaves_one_load_balancer_each() {
     let behaviour = Behaviour {
         creation: Creation::Reads(2),
         names_are_unique: false,
@@ -35,5 +35,5 @@ async fn kill_9_in_a_cloud_that_fails_and_forgets_leaves_one_load_balancer_for_e
     };
     let options = Options { load_balancers: behaviour, ..Options::default() };
     let chaos = |seed| Chaos { seed, one_in: 12, hangs: true };
-    Story::begin(options, Some(chaos)).await.tell(POINTS).await;
+    Story::begin(options, Some(chaos)).await.play(POINTS).await;
 }

@@ -40,7 +40,7 @@ async fn after_sigterm_another_replica_leads_within_five_seconds() {
 }
 
 #[tokio::test]
-async fn after_a_restart_a_thousand_nodes_cost_ten_requests_and_no_write() {
+async fn a_restart_with_1000_nodes_costs_ten_requests_and_no_write() {
     let rig = Rig::new(Options::default()).await.flags(&["--concurrent-node-syncs=20"]);
     let process = rig.start().await;
     rig.join(1_000).await;
@@ -54,7 +54,7 @@ async fn after_a_restart_a_thousand_nodes_cost_ten_requests_and_no_write() {
 
     let (asked, audit) = (rig.cloud.requests().len(), rig.cluster.audit().from_now().unwrap());
     let process = rig.start().await;
-    rig.cloud.wait_for("the first look at all nodes", |requests| requests.len() >= asked + 5).await;
+    rig.cloud.wait_for("the first list of all nodes", |requests| requests.len() >= asked + 5).await;
     let requests = || rig.cloud.requests().split_off(asked);
     rig.never(Duration::from_secs(15), async || (requests().len() > 10).then(|| format!("{:?}", requests()))).await;
     process.stop().await;

@@ -60,8 +60,8 @@ async fn adv_105_a_kubelets_words_do_not_change_load_balancers() {
     rig.served("web").await;
     let built = rig.only();
     assert_eq!((built.attributes.region.as_str(), droplets(&built)), ("fra1", vec![1, 2]));
-    let told = event(&rig.cluster, "rogue", &["is no backend of load balancers", "no instance"]).await;
-    assert_eq!(told.count.unwrap_or(1), 1);
+    let warning = event(&rig.cluster, "rogue", &["is no backend of load balancers", "no instance"]).await;
+    assert_eq!(warning.count.unwrap_or(1), 1);
 
     let asked = || rig.cloud.requests().iter().filter(|it| is_about_load_balancers(it)).count();
     let before = asked();
@@ -100,7 +100,7 @@ async fn adv_105_a_restart_takes_no_standing_backend_away() {
     let changed = wait::within(Duration::from_secs(60), async || {
         (rig.only().attributes.forwarding_rules.len() == 2).then_some(())
     });
-    assert!(changed.await.is_some(), "the Service is looked at once the list is there: {:?}", written());
+    assert!(changed.await.is_some(), "the Service is reconciled once the list is there: {:?}", written());
     assert_eq!(droplets(&rig.only()), (1..=9).collect::<Vec<_>>());
     process.stop().await;
 }

@@ -1,4 +1,4 @@
-//! A cloud that asks for a pause gets it, and not a moment more.
+//! A cloud that asks for a pause gets exactly this pause.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ async fn forgetful() -> Rig {
 }
 
 #[tokio::test]
-async fn a_creation_that_answers_500_and_was_done_makes_one_load_balancer() {
+async fn a_creation_done_despite_a_500_makes_one_load_balancer() {
     let rig = forgetful().await;
     let process = rig.start().await;
     rig.workers(2).await;
@@ -39,7 +39,7 @@ async fn a_creation_that_answers_500_and_was_done_makes_one_load_balancer() {
 }
 
 #[tokio::test]
-async fn a_creation_that_answers_500_and_was_done_is_deleted_with_its_service() {
+async fn a_creation_done_despite_a_500_is_deleted_with_its_service() {
     let rig = forgetful().await;
     let process = rig.start().await;
     rig.workers(2).await;

@@ -60,7 +60,7 @@ fn half(rig: &Rig) {
 
 fn foreign(rig: &Rig) {
     for id in 1..=NODES {
-        rig.cloud.other_account().droplets().insert(Droplet::new(9_000 + id, &format!("stranger-{id}")));
+        rig.cloud.other_account().droplets().insert(Droplet::new(9_000 + id, &format!("foreign-{id}")));
     }
     rig.cloud.set_owner(Owner::Other);
 }
@@ -92,7 +92,7 @@ async fn nobody_loses_a_node() {
         let before = rig.cloud.requests().len();
         begins(&rig);
         post_ready(&rig, false).await;
-        // For a foreign account, nobody is asked but whose it is, and that every ten seconds.
+        // In another account, only the account is asked about, every ten seconds.
         let what = format!("two questions although there is {name}");
         rig.cloud.wait_for(&what, |requests| requests.len() >= before + 2).await;
         rig.never(WINDOW, async || {
@@ -118,6 +118,6 @@ async fn nobody_loses_a_node() {
         let events = rig.all_events().await;
         events.into_iter().find(|it| it.reason.as_deref() == Some("NodeDeletionWithheld"))
     });
-    assert!(withheld.await.is_some(), "what is withheld is told");
+    assert!(withheld.await.is_some(), "a withheld deletion is recorded");
     process.stop().await;
 }

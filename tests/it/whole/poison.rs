@@ -1,4 +1,4 @@
-//! Services and nodes that make a provider crash, or would: nobody else notices.
+//! Services and nodes over which a provider crashes, or would: others are not affected.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ async fn adv_103_six_huge_services_stop_no_joining_node() {
     rig.create(&service("healthy", &[80], &[])).await;
     rig.served("healthy").await;
     for (nth, name) in names.iter().enumerate() {
-        let told = if nth % 2 == 0 { "2000 ports, and a provider is given 1500" } else { "given 65536 at most" };
-        rig.warned(name, "SyncLoadBalancerFailed", &[told, "What exists in the cloud stays"]).await;
+        let expected = if nth % 2 == 0 { "2000 ports, and a provider is given 1500" } else { "given 65536 at most" };
+        rig.warned(name, "SyncLoadBalancerFailed", &[expected, "What exists in the cloud stays"]).await;
     }
     rig.assert_nobody_else_noticed(&names).await;
     rig.delete(names[0]).await;
@@ -91,9 +91,9 @@ async fn adv_103_crashing_services_and_nodes_stop_no_other() {
         rig.create(&service(name, &[80], &[])).await;
     }
     for name in CRIMES {
-        let told =
+        let expected =
             ["provider hostile: ensure", "Only Service default/", name, "set aside", "Next step: change the Service"];
-        rig.warned(name, "SyncLoadBalancerFailed", &told).await;
+        rig.warned(name, "SyncLoadBalancerFailed", &expected).await;
     }
     kubelet::join(&rig.cluster.admin, "spin").await.unwrap();
     rig.warned("spin", "ProviderCrashed", &["get was stopped after 500ms of CPU time", "Only node spin", "Next step"])

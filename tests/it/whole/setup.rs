@@ -83,7 +83,7 @@ impl Rig {
     /// Starts the binary and waits until its controllers run.
     pub(crate) async fn start(&self) -> Process {
         let mut process = self.setup.start();
-        // The last controller that is looked at: all others run.
+        // The last controller of the list: all others run.
         process.says("node-route-controller is ").await;
         process
     }
@@ -144,7 +144,7 @@ impl Rig {
         });
         match found.await {
             Some(service) => service,
-            None => panic!("{what}: not in time; {}", self.told().await),
+            None => panic!("{what}: not in time; {}", self.describe().await),
         }
     }
 
@@ -153,7 +153,7 @@ impl Rig {
         let found =
             wait::within(wait::DEADLINE, async || self.services().get_opt(name).await.unwrap().is_none().then_some(()));
         if found.await.is_none() {
-            panic!("{name} is not gone in time; {}", self.told().await);
+            panic!("{name} is not gone in time; {}", self.describe().await);
         }
     }
 
@@ -167,7 +167,7 @@ impl Rig {
         });
         match found.await {
             Some(event) => event,
-            None => panic!("no {reason} about {name} says {parts:?}; {}", self.told().await),
+            None => panic!("no {reason} about {name} says {parts:?}; {}", self.describe().await),
         }
     }
 
@@ -183,7 +183,7 @@ impl Rig {
     }
 
     /// What was said and asked so far, for a test that fails.
-    async fn told(&self) -> String {
+    async fn describe(&self) -> String {
         let mut lines = vec!["events:".to_owned()];
         for event in self.all_events().await {
             let about = event.involved_object.name.unwrap_or_default();
@@ -211,7 +211,7 @@ impl Rig {
     /// Waits for what must not happen. The time is all that proves it.
     pub(crate) async fn never<T: std::fmt::Debug>(&self, time: Duration, what: impl AsyncFnMut() -> Option<T>) {
         if let Some(seen) = wait::within(time, what).await {
-            panic!("{seen:?}; {}", self.told().await);
+            panic!("{seen:?}; {}", self.describe().await);
         }
     }
 }

@@ -81,7 +81,7 @@ async fn seen(rig: &Rig, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_cluster_is_taken_over_without_a_write_to_the_cloud_and_can_go_back() {
+async fn a_cluster_is_taken_over_without_writes_and_can_go_back() {
     let rig = Rig::new(Options::default()).await;
     let process = rig.start().await;
     rig.workers(2).await;
@@ -114,7 +114,7 @@ async fn a_cluster_is_taken_over_without_a_write_to_the_cloud_and_can_go_back() 
     assert_eq!(rig.writes(), [format!("PUT /v2/load_balancers/{NAMED} → 200")]);
     process.stop().await;
 
-    // And back: what ours built carries everything that the vendor's controller looks for.
+    // And back: what ours built has everything that the vendor's controller needs.
     let process = rig.start().await;
     rig.create(&service("ours", &[80], &[])).await;
     let ours = rig.served("ours").await;
@@ -144,7 +144,7 @@ async fn what_the_vendor_left_behind_is_deleted_with_its_service() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_proven_stays_and_is_not_told_as_deleted() {
+async fn what_cannot_be_proven_stays_and_is_not_reported_deleted() {
     let rig = Rig::new(Options::default()).await;
     let process = rig.start().await;
     rig.workers(2).await;
@@ -152,7 +152,7 @@ async fn what_cannot_be_proven_stays_and_is_not_told_as_deleted() {
     let [(name, chosen), (hostname, host)] = hosting();
     let service = rig.create(&service("hosted", &[80], &[(&name, chosen), (&hostname, host)])).await;
     left_behind_at(&rig, "hosted", hosted(&service), json!({ "hostname": host })).await;
-    // Whoever deletes is told of no nodes, and without clusterId nothing else says whose droplets they are.
+    // A deletion has no nodes, and without clusterId nothing else says whose droplets they are.
     rig.delete("hosted").await;
     let process = rig.start().await;
     rig.warned("hosted", "LoadBalancerNotDeleted", &[HOSTED, "delete it in the cloud"]).await;

@@ -8,9 +8,9 @@ use tests::operator::Process;
 
 use crate::setup::{ID, Rig, key, memo, service};
 
-const STRANGER: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+const FOREIGN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 
-/// A stranger's load balancer, and a Service with one of its own.
+/// A load balancer that is not the cluster's, and a Service with one of its own.
 async fn victims() -> (Rig, Process, LoadBalancer) {
     let rig = Rig::new(Options::default()).await;
     let process = rig.start().await;
@@ -18,7 +18,7 @@ async fn victims() -> (Rig, Process, LoadBalancer) {
     rig.create(&service("victim", &[80], &[])).await;
     rig.served("victim").await;
     let owned = rig.only();
-    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
     (rig, process, owned)
 }
 
@@ -35,7 +35,7 @@ async fn caught(rig: &Rig, owned: &LoadBalancer, writes: &[String]) {
 fn untouched(rig: &Rig, owned: &LoadBalancer) {
     let all = rig.cloud.load_balancers().all();
     let names: Vec<_> = all.iter().map(LoadBalancer::name).collect();
-    assert_eq!(names, [owned.name(), "stranger"]);
+    assert_eq!(names, [owned.name(), "foreign"]);
     assert_eq!(all[0].attributes.forwarding_rules.len(), 1);
 }
 
@@ -44,7 +44,7 @@ fn untouched(rig: &Rig, owned: &LoadBalancer) {
 async fn theft_by_id_annotation_through_the_api_server() {
     let (rig, process, owned) = victims().await;
     let writes = rig.writes();
-    for id in [STRANGER, &owned.id] {
+    for id in [FOREIGN, &owned.id] {
         rig.create(&service("thief", &[80], &[(ID, id)])).await;
         rig.warned("thief", "SyncLoadBalancerFailed", &[id, "cannot be proven to be this Service's"]).await;
         caught(&rig, &owned, &writes).await;
@@ -57,7 +57,7 @@ async fn theft_by_id_annotation_through_the_api_server() {
 async fn theft_by_name_annotation_through_the_api_server() {
     let (rig, process, owned) = victims().await;
     let writes = rig.writes();
-    for name in ["stranger", owned.name()] {
+    for name in ["foreign", owned.name()] {
         rig.create(&service("thief", &[80], &[(&key("name"), name)])).await;
         rig.warned("thief", "SyncLoadBalancerFailed", &[name]).await;
         caught(&rig, &owned, &writes).await;
@@ -87,11 +87,11 @@ async fn theft_by_a_copied_memo_through_the_api_server() {
 #[tokio::test]
 async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
     let (rig, process, owned) = victims().await;
-    rig.annotate("victim", ID, Some(STRANGER)).await;
-    rig.warned("victim", "LoadBalancerIdIgnored", &[STRANGER, &owned.id]).await;
+    rig.annotate("victim", ID, Some(FOREIGN)).await;
+    rig.warned("victim", "LoadBalancerIdIgnored", &[FOREIGN, &owned.id]).await;
     rig.delete("victim").await;
     rig.gone("victim").await;
-    assert_eq!(rig.only().id, STRANGER);
+    assert_eq!(rig.only().id, FOREIGN);
     process.stop().await;
 }
 
@@ -99,14 +99,14 @@ async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
 #[tokio::test]
 async fn theft_of_one_id_by_two_services_is_refused_to_the_second() {
     let rig = Rig::new(Options::default()).await.settings(&[("adoptById", "true")]);
-    rig.cloud.load_balancers().insert(LoadBalancer::new(STRANGER, "stranger"));
+    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
     let process = rig.start().await;
     rig.workers(2).await;
-    rig.create(&service("first", &[80], &[(ID, STRANGER)])).await;
+    rig.create(&service("first", &[80], &[(ID, FOREIGN)])).await;
     let first = rig.served("first").await;
-    assert_eq!(memo(&first), Some(STRANGER));
+    assert_eq!(memo(&first), Some(FOREIGN));
     let writes = rig.writes();
-    rig.create(&service("thief", &[81], &[(ID, STRANGER)])).await;
+    rig.create(&service("thief", &[81], &[(ID, FOREIGN)])).await;
     rig.warned("thief", "SyncLoadBalancerFailed", &["default/first"]).await;
     rig.ports("thief", &[82]).await;
     rig.delete("thief").await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// A port on loopback where a SYN gets no answer: its queue is full, and nobody accepts.
+/// A port on loopback where a SYN gets no answer: its queue is full, and no connection is accepted.
 pub struct Blackhole {
     listener: TcpListener,
     _waiting: Vec<TcpStream>,

@@ -53,7 +53,7 @@ pub async fn apply_rbac(admin: &Client) -> Result<()> {
 
 /// Two crypto libraries may be compiled in, and rustls does not choose for us.
 pub(super) fn install_crypto() {
-    // An error means that somebody has installed it before.
+    // An error means that another test has installed it before.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

@@ -1,4 +1,4 @@
-//! Where the binaries of the control plane lie.
+//! The paths of the control plane's binaries.
 
 use std::path::{Path, PathBuf};
 

@@ -70,7 +70,7 @@ impl Drop for Cluster {
         }
         let read = |requests: anyhow::Result<Vec<Request>>| requests.expect("the API server keeps an audit log");
         let (ended, begun) = (read(self.audit.everything()), read(self.audit.started()));
-        // One that has only just started refuses everybody, until it has read who may do what.
+        // An API server that has only just started refuses all requests, until it has read the roles.
         let what = |it: &Request| (it.verb.clone(), it.resource(), it.object.namespace.clone(), it.object.name.clone());
         let allowed =
             ended.iter().chain(&begun).filter(|it| it.is_aerostats() && (200..300).contains(&it.response.code));

@@ -1,11 +1,11 @@
-//! Ports for servers that want to be told one.
+//! Ports for servers that take theirs from a flag.
 
 use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Result, bail};
 
-/// Ports that the kernel gives to nobody on its own: outgoing connections of other tests cannot take one between our
-/// look and the server's start.
+/// Ports that the kernel does not assign by itself: no outgoing connection of another test can take one between our
+/// check and the start of the server.
 const RANGE: std::ops::Range<u16> = 12_000..30_000;
 
 /// So many ports of loopback that are free now, all different.

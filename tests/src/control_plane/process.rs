@@ -20,7 +20,7 @@ const TAIL: usize = 3_000;
 pub(super) struct Server<'a> {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
-    /// The folder of the run: logs and process ids lie there.
+    /// The folder of the run, with logs and process ids.
     pub(super) folder: &'a Path,
     /// Servers of the same run that must end before this one.
     pub(super) after: &'a [&'a str],

@@ -13,7 +13,7 @@ pub fn nodes(cluster: &Cluster) -> Api<Node> {
     Api::all(cluster.admin.clone())
 }
 
-/// Creates a node in one request, status included: nobody but the controller writes to it afterwards.
+/// Creates a node in one request, status included: only the controller writes it afterwards.
 ///
 /// # Panics
 ///

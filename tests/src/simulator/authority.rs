@@ -64,7 +64,7 @@ impl Authority {
 
 impl Drop for Authority {
     fn drop(&mut self) {
-        // Nothing to be done about a folder that stays: it lies under target/.
+        // A folder that cannot be removed does no harm under target/.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -309,7 +309,7 @@ fn check_body(what: &str, validator: &Validator, headers: &HeaderMap, body: &[u8
 
 /// Says what an error of a body means.
 fn describe(what: &str, error: &ValidationError<'_>, wrong: &mut Vec<String>) {
-    // That no alternative fits helps nobody. What keeps the nearest one from it does.
+    // That no alternative matches is of little help. What is wrong with the nearest one is.
     if let ValidationErrorKind::OneOfNotValid { context } = error.kind()
         && let Some(nearest) = context.iter().min_by_key(|it| it.len())
     {

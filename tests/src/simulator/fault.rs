@@ -34,7 +34,7 @@ pub(super) enum Effect {
     Kept,
     /// This status, with the service's own body for it or with another.
     Status(StatusCode, Option<Vec<u8>>),
-    /// A page with nothing on it, as if the account had nothing.
+    /// An empty page, as if the account were empty.
     EmptyList,
     /// Status 200, and a body that says it is JSON and is not.
     Nonsense,
@@ -181,7 +181,7 @@ impl Fault {
         self.delay
     }
 
-    /// What it does to a request, for whoever reads what happened.
+    /// What it does to a request, in a few words for logs and tests.
     pub(super) fn name(&self) -> &'static str {
         match (&self.effect, self.done) {
             (Effect::Kept, _) => "late",

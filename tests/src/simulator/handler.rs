@@ -27,9 +27,9 @@ pub(super) struct Handler<C> {
     /// Absent: nothing is checked.
     description: Option<&'static Description>,
     state: Mutex<State>,
-    /// Finished requests, for whoever looks on.
+    /// Finished requests, for observers.
     finished: broadcast::Sender<Recorded>,
-    /// Counts what becomes known of requests, so that tests can wait for more.
+    /// Counts arrivals and answers of requests, so that tests can wait for more.
     news: watch::Sender<u64>,
 }
 
@@ -73,7 +73,7 @@ impl<C: Cloud> Handler<C> {
         }
     }
 
-    /// Answers a request, and keeps it.
+    /// Answers a request, and records it.
     pub(super) async fn answer(&self, mut request: Recorded, life: &Life) -> Outcome {
         let arrived = Instant::now();
         let (index, latency, fault) = self.arrive(&mut request);
@@ -103,16 +103,16 @@ impl<C: Cloud> Handler<C> {
         }
         self.lock().requests[index] = request.clone();
         self.news.send_modify(|count| *count += 1);
-        // Without a receiver nobody looks on.
+        // An error means that there is no observer.
         let _ = self.finished.send(request);
         if let Some(Effect::Hang) = fault.as_ref().map(Fault::effect) {
-            // Until the client goes away, or the simulator.
+            // Until the client closes the connection, or the simulator is dropped.
             std::future::pending::<()>().await;
         }
         outcome
     }
 
-    /// Keeps a request that has arrived, and returns its place, and how late and how wrong its answer is to be.
+    /// Records a request that has arrived. Returns its place in the record, the latency of its answer, and its fault.
     fn arrive(&self, request: &mut Recorded) -> (usize, Duration, Option<Fault>) {
         let (index, latency, fault) = {
             let mut state = self.lock();
@@ -196,12 +196,12 @@ impl<C: Cloud> Handler<C> {
         self.news.subscribe()
     }
 
-    /// Keeps something that must not happen in any test.
+    /// Records what must not happen in any test.
     pub(super) fn violation(&self, violation: String) {
         self.lock().violations.push(violation);
     }
 
-    /// What happened and must not, so far.
+    /// Takes what happened so far and must not.
     pub(super) fn take_violations(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().violations)
     }

@@ -47,15 +47,15 @@ impl Hold {
         }
     }
 
-    /// Lets everything go on from where it is.
+    /// Lets all requests go on.
     pub fn resume(self) {
         drop(self);
     }
 
-    /// Ends all connections, and every request that has come over them without an answer. What was not done by now never will be, so that
-    /// nothing is left of a client that is gone.
+    /// Ends all connections, and every request that has come over them without an answer. What was not done by now is never done, so that
+    /// a client that has ended has no effect later.
     pub fn cut(self) {
-        // First, so that none of them takes the end of the hold for leave to go on.
+        // First, so that no request takes the end of the hold for permission to go on.
         self.cuts.send_modify(|count| *count += 1);
         self.phase.send_replace(Phase::Cut);
     }
@@ -86,7 +86,7 @@ pub(super) struct Turnstile {
     cuts: watch::Sender<u64>,
 }
 
-/// The time of a connection, until all connections are ended.
+/// The lifetime of a connection: until all connections are ended.
 #[derive(Clone)]
 pub(super) struct Life {
     born: u64,
@@ -101,7 +101,7 @@ struct Armed {
     phase: watch::Sender<Phase>,
 }
 
-/// How a request fares.
+/// What becomes of a request.
 enum Passage {
     /// Its connection has ended.
     Dead,
@@ -117,11 +117,11 @@ impl Default for Turnstile {
 }
 
 impl Life {
-    /// Waits for the end.
+    /// Waits until the connection has to end.
     pub(super) async fn end(&mut self) {
         let born = self.born;
         if self.cuts.wait_for(|it| *it > born).await.is_err() {
-            // The simulator goes, and everything of it.
+            // The simulator is dropped, and its connections with it.
             std::future::pending::<()>().await;
         }
     }
@@ -132,7 +132,7 @@ impl Life {
 }
 
 impl Turnstile {
-    /// The time of a connection that begins now.
+    /// The lifetime of a connection that begins now.
     pub(super) fn live(&self) -> Life {
         let cuts = self.cuts.subscribe();
         let born = *cuts.borrow();
@@ -167,7 +167,7 @@ impl Turnstile {
                 Passage::Through(answer) => return Some(answer),
                 Passage::Stopped(answer, phase) => (answer, phase),
             };
-            // The sender goes only after it has let everybody go.
+            // The sender is dropped only after all requests may go on.
             let _ = phase.wait_for(|it| matches!(it, Phase::Resumed | Phase::Cut)).await;
             if answer.is_some() && !life.has_ended() {
                 return answer;
@@ -201,7 +201,7 @@ impl Turnstile {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Armed>> {
-        // What panics under this lock is the simulator or the test's own closure: either fails the test.
+        // Only the simulator or the test's own closure can panic under this lock, and both fail the test.
         self.armed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

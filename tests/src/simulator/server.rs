@@ -50,7 +50,7 @@ async fn connection<C: Cloud>(stream: TcpStream, tls: TlsAcceptor, handler: Arc<
     let _ = stream.set_nodelay(true);
     let life = handler.turnstile.live();
     let mut until = life.clone();
-    // A client that does not trust the certificate, or goes away, is the client's affair: it has an error to show.
+    // A client that does not trust the certificate, or breaks off, reports the error itself.
     let Ok(stream) = tls.accept(stream).await else { return };
     let streams = Streams { tasks: Arc::default(), handler: Arc::clone(&handler) };
     let service = service_fn(|request| respond(request, Arc::clone(&handler), life.clone()));
@@ -172,7 +172,7 @@ impl<C: Cloud, F: Future<Output: Send> + Send + 'static> hyper::rt::Executor<F> 
     }
 }
 
-/// A simulator that panicked has not answered, and the test must not take that for an outage.
+/// Records a panic of the simulator: the test must not take the missing answer for an outage of the cloud.
 fn note_panic<C: Cloud>(handler: &Handler<C>, ended: Result<(), JoinError>) {
     if let Err(error) = ended
         && error.is_panic()

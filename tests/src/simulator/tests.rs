@@ -1,4 +1,4 @@
-//! The simulator with the smallest possible cloud: what a cloud has to bring, and what it gets.
+//! The simulator with the smallest possible cloud: what a cloud has to implement, and what the simulator does for it.
 
 use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, SystemTime};

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use tests::kubelet;
 
-use super::services::{retell, tell};
-use crate::desired::{hosts, wish};
-use crate::events::Told;
+use super::services::{change_occurrences, record_event};
+use crate::desired::{desired, hosts};
+use crate::events::Occurrence;
 use crate::scenario::{CloudCall, Scenario};
 use crate::state;
 
@@ -32,19 +32,19 @@ struct Moment {
     first: f64,
     last: f64,
     hosts: BTreeMap<String, Value>,
-    /// The Services that wished for a load balancer by then.
-    wishing: BTreeSet<String>,
+    /// The Services that had type LoadBalancer by then.
+    wanting: BTreeSet<String>,
 }
 
 /// Every time that other nodes take traffic.
 fn moments(scenario: &Scenario) -> Vec<Moment> {
-    let (mut nodes, mut wishing) = (BTreeMap::new(), BTreeSet::new());
+    let (mut nodes, mut wanting) = (BTreeMap::new(), BTreeSet::new());
     let mut moments: Vec<Moment> = Vec::new();
     for change in state::changes(scenario) {
         if change.name.starts_with("Service ") {
-            wishing.remove(&change.name);
-            if !wish(&change.after).is_null() {
-                wishing.insert(change.name);
+            wanting.remove(&change.name);
+            if !desired(&change.after).is_null() {
+                wanting.insert(change.name);
             }
             continue;
         }
@@ -56,7 +56,7 @@ fn moments(scenario: &Scenario) -> Vec<Moment> {
         let close = moments.pop_if(|it| change.t - it.last < QUIET);
         if moments.last().is_none_or(|it| it.hosts != hosts) {
             let first = close.map_or(change.t, |it| it.first);
-            moments.push(Moment { first, last: change.t, hosts, wishing: wishing.clone() });
+            moments.push(Moment { first, last: change.t, hosts, wanting: wanting.clone() });
         }
     }
     moments
@@ -85,8 +85,8 @@ fn follower(scenario: &Scenario, moments: &[Moment], index: usize, object: &str)
 pub(super) fn follow_every_change(scenario: &mut Scenario) -> BTreeSet<String> {
     let mut calls = Vec::new();
     let moments = moments(scenario);
-    for (index, Moment { last, hosts, wishing, .. }) in moments.iter().enumerate() {
-        for object in wishing.iter().filter(|object| follower(scenario, &moments, index, object).is_none()) {
+    for (index, Moment { last, hosts, wanting, .. }) in moments.iter().enumerate() {
+        for object in wanting.iter().filter(|object| follower(scenario, &moments, index, object).is_none()) {
             let service = object.strip_prefix("Service ").unwrap_or(object);
             let nodes: Vec<&String> = hosts.keys().collect();
             let args = json!({ "cluster": "kubernetes", "service": format!("default/{service}"), "nodes": nodes });
@@ -96,9 +96,9 @@ pub(super) fn follow_every_change(scenario: &mut Scenario) -> BTreeSet<String> {
         }
     }
     let objects = calls.iter().map(CloudCall::object).collect();
-    retell(scenario, |told| {
+    change_occurrences(scenario, |occurrences| {
         for call in &calls {
-            tell(told, call.t, &call.object(), if call.hosts().is_empty() { NO_NODES } else { UPDATED });
+            record_event(occurrences, call.t, &call.object(), if call.hosts().is_empty() { NO_NODES } else { UPDATED });
         }
     });
     let observed = &mut scenario.observed.cloud_calls;
@@ -111,7 +111,7 @@ pub(super) fn follow_nothing_else(scenario: &mut Scenario) -> BTreeSet<String> {
     let moments = moments(scenario);
     let is_ours = |position: usize, call: &CloudCall| {
         let ours = |index: usize| follower(scenario, &moments, index, &call.object()) == Some(position);
-        // What was added for a moment comes a second later.
+        // What was added for a short time comes a second later.
         let added = |it: &Moment| call.t == it.last + QUIET;
         (0..moments.len()).any(ours) || moments.iter().any(added)
     };
@@ -119,14 +119,14 @@ pub(super) fn follow_nothing_else(scenario: &mut Scenario) -> BTreeSet<String> {
     let updates = calls.filter(|(_, call)| call.function == "UpdateLoadBalancer" && call.result == "ok");
     let idle: Vec<CloudCall> =
         updates.filter(|(index, call)| !is_ours(*index, call)).map(|(_, it)| it.clone()).collect();
-    retell(scenario, |told| {
-        let is_idle = |it: &Told| {
-            let tells = |call: &CloudCall| {
-                (it.is(&call.object(), UPDATED.1) || it.is(&call.object(), NO_NODES.1)) && it.tells_about(call.t)
+    change_occurrences(scenario, |occurrences| {
+        let is_idle = |it: &Occurrence| {
+            let is_about = |call: &CloudCall| {
+                (it.is(&call.object(), UPDATED.1) || it.is(&call.object(), NO_NODES.1)) && it.is_near(call.t)
             };
-            idle.iter().any(tells)
+            idle.iter().any(is_about)
         };
-        told.retain(|it| !is_idle(it));
+        occurrences.retain(|it| !is_idle(it));
     });
     let is_idle = |it: &CloudCall| idle.iter().any(|call| call.t == it.t && call.object() == it.object());
     scenario.observed.cloud_calls.retain(|it| !is_idle(it));
@@ -182,7 +182,7 @@ pub(super) fn tell_every_failed_update(scenario: &mut Scenario) -> BTreeSet<Stri
     };
     let forgotten: Vec<CloudCall> = calls.iter().filter(forgotten).cloned().collect();
     let objects = forgotten.iter().map(CloudCall::object).collect();
-    retell(scenario, |told| {
+    change_occurrences(scenario, |occurrences| {
         for call in &forgotten {
             let (mut names, count) = (call.hosts(), call.hosts().len());
             names.truncate(NAMED);
@@ -193,9 +193,9 @@ pub(super) fn tell_every_failed_update(scenario: &mut Scenario) -> BTreeSet<Stri
                 "Error updating load balancer with new hosts [{names}] [node names limited, total number of nodes: \
                  {count}], error: {error}"
             );
-            tell(told, call.t, &call.object(), ("Warning", "UpdateLoadBalancerFailed", &message));
+            record_event(occurrences, call.t, &call.object(), ("Warning", "UpdateLoadBalancerFailed", &message));
             let ensured = ("Normal", "EnsuredLoadBalancer", "Ensured load balancer");
-            tell(told, call.t + FIRST_PAUSE, &call.object(), ensured);
+            record_event(occurrences, call.t + FIRST_PAUSE, &call.object(), ensured);
         }
     });
     for call in forgotten {

@@ -29,9 +29,9 @@ pub(super) fn delete_what_is_not_found(scenario: &mut Scenario) -> BTreeSet<Stri
         observed.requests.push(Request { verb: "delete".to_owned(), ..deletion });
         observed.events.retain(|it| it.object() != call.object() || it.t < call.t);
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
-        let mut told = Event::told(call.t, ("Node", name), COMPONENT, ("Normal", "DeletingNode", message));
-        told.involved_object.as_object_mut().map(|it| it.remove("resourceVersion"));
-        observed.events.push(told);
+        let mut event = Event::new(call.t, ("Node", name), COMPONENT, ("Normal", "DeletingNode", message));
+        event.involved_object.as_object_mut().map(|it| it.remove("resourceVersion"));
+        observed.events.push(event);
         observed.end.insert(call.object(), Value::Null);
     }
     gone

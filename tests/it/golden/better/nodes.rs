@@ -62,8 +62,8 @@ pub(super) fn refuse_other_machines(scenario: &mut Scenario) -> BTreeSet<String>
             "failed to get instance metadata for node {name}: the provider's answer is refused: it answers with \
              machine {other:?}, although the node's provider id is {own:?}"
         );
-        let told = ("Warning", "InstanceMetadataInvalid", message);
-        scenario.observed.events.push(Event::told(0.0, ("Node", name), "cloud-node-controller", told));
+        let text = ("Warning", "InstanceMetadataInvalid", message);
+        scenario.observed.events.push(Event::new(0.0, ("Node", name), "cloud-node-controller", text));
     }
     nodes
 }
@@ -93,7 +93,7 @@ fn leave_alone(scenario: &mut Scenario, nodes: &BTreeSet<String>) {
     }
 }
 
-pub(super) fn notice_every_change_of_addresses(scenario: &mut Scenario) -> BTreeSet<String> {
+pub(super) fn follow_every_change_of_addresses(scenario: &mut Scenario) -> BTreeSet<String> {
     let mut nodes = BTreeSet::new();
     for (index, call) in scenario.observed.cloud_calls.clone().iter().enumerate() {
         let name = call.node();

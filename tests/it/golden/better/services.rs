@@ -1,9 +1,9 @@
-//! What Services wish for, and what is done about it.
+//! Calls and events about load balancers that ours makes differently, or not at all.
 
 use std::collections::BTreeSet;
 
-use crate::desired::wish;
-use crate::events::{self, Told};
+use crate::desired::desired;
+use crate::events::{self, Occurrence};
 use crate::scenario::{CloudCall, Event, Scenario};
 use crate::state::{self, Change};
 
@@ -16,11 +16,11 @@ pub(super) const NOTED_LATE: f64 = 0.05;
 const BURST: f64 = 10.0;
 const PAUSE: f64 = 10.0;
 
-/// Changes what was told.
-pub(super) fn retell(scenario: &mut Scenario, change: impl FnOnce(&mut Vec<Told>)) {
-    let mut told = events::read(&scenario.observed);
-    change(&mut told);
-    scenario.observed.events = events::write(told);
+/// Changes the occurrences of events.
+pub(super) fn change_occurrences(scenario: &mut Scenario, change: impl FnOnce(&mut Vec<Occurrence>)) {
+    let mut occurrences = events::read(&scenario.observed);
+    change(&mut occurrences);
+    scenario.observed.events = events::write(occurrences);
 }
 
 /// The recorder's changes of a Service, in order.
@@ -33,14 +33,14 @@ fn cause(changes: &[Change], t: f64) -> Option<&Change> {
     changes.iter().rfind(|it| it.t <= t + NOTED_LATE)
 }
 
-/// Whether a Service wishes for something else afterwards, or is another one.
-fn wishes_anew(change: &Change) -> bool {
-    change.before.is_null() || wish(&change.before) != wish(&change.after)
+/// Whether a change alters the desired load balancer, or is that of a new Service.
+fn spec_changed(change: &Change) -> bool {
+    change.before.is_null() || desired(&change.before) != desired(&change.after)
 }
 
 /// Whether nothing of this is an attempt that was made before, after the last change.
 fn is_first(changes: &[Change], earlier: impl Iterator<Item = f64>, t: f64) -> bool {
-    let since = changes.iter().filter(|it| wishes_anew(it) && it.t <= t + NOTED_LATE).map(|it| it.t).next_back();
+    let since = changes.iter().filter(|it| spec_changed(it) && it.t <= t + NOTED_LATE).map(|it| it.t).next_back();
     let since = since.unwrap_or(f64::NEG_INFINITY);
     !earlier.into_iter().any(|it| it < t && it + NOTED_LATE >= since)
 }
@@ -50,25 +50,25 @@ pub(super) fn ensures(scenario: &Scenario) -> Vec<CloudCall> {
     ensures.cloned().collect()
 }
 
-/// Takes some of upstream's calls away, with what was told of them.
+/// Takes some of upstream's calls away, with their events.
 fn forget_calls(scenario: &mut Scenario, calls: &[CloudCall]) {
-    let about = |it: &Told, call: &CloudCall| {
+    let about = |it: &Occurrence, call: &CloudCall| {
         (it.is(&call.object(), "EnsuringLoadBalancer") || it.is(&call.object(), "EnsuredLoadBalancer"))
-            && it.tells_about(call.t)
+            && it.is_near(call.t)
     };
-    retell(scenario, |told| told.retain(|it| !calls.iter().any(|call| about(it, call))));
+    change_occurrences(scenario, |occurrences| occurrences.retain(|it| !calls.iter().any(|call| about(it, call))));
     let is_one = |it: &CloudCall| calls.iter().any(|call| call.t == it.t && call.object() == it.object());
     scenario.observed.cloud_calls.retain(|it| it.function != "EnsureLoadBalancer" || !is_one(it));
 }
 
-pub(super) fn leave_what_is_not_wished(scenario: &mut Scenario) -> BTreeSet<String> {
+pub(super) fn leave_out_calls_without_a_change(scenario: &mut Scenario) -> BTreeSet<String> {
     let all = state::changes(scenario);
     let ensures = ensures(scenario);
     let idle = |call: &&CloudCall| {
         let changes = changes_of(&all, &call.object());
         let mut attempts = ensures.iter().filter(|it| it.object() == call.object());
         // What follows at once from a change, and not from the failure of an earlier attempt.
-        cause(&changes, call.t).is_some_and(|it| !wishes_anew(it) && call.t - it.t < 2.0 * NOTED_LATE)
+        cause(&changes, call.t).is_some_and(|it| !spec_changed(it) && call.t - it.t < 2.0 * NOTED_LATE)
             && attempts.rfind(|it| it.t < call.t).is_some_and(|it| it.result == "ok")
     };
     let idle: Vec<CloudCall> = ensures.iter().filter(idle).cloned().collect();
@@ -106,10 +106,20 @@ pub(super) fn spare_the_account(scenario: &mut Scenario) -> BTreeSet<String> {
             continue;
         }
         forget_calls(scenario, &held);
-        retell(scenario, |told| {
+        change_occurrences(scenario, |occurrences| {
             for call in &late {
-                tell(told, call.t, &object, ("Normal", "EnsuringLoadBalancer", "Ensuring load balancer"));
-                tell(told, call.t + NOTED_LATE, &object, ("Normal", "EnsuredLoadBalancer", "Ensured load balancer"));
+                record_event(
+                    occurrences,
+                    call.t,
+                    &object,
+                    ("Normal", "EnsuringLoadBalancer", "Ensuring load balancer"),
+                );
+                record_event(
+                    occurrences,
+                    call.t + NOTED_LATE,
+                    &object,
+                    ("Normal", "EnsuredLoadBalancer", "Ensured load balancer"),
+                );
             }
         });
         scenario.observed.cloud_calls.extend(late);
@@ -118,21 +128,26 @@ pub(super) fn spare_the_account(scenario: &mut Scenario) -> BTreeSet<String> {
     spared
 }
 
-/// Tells something of a Service, once more if it was told before.
-pub(super) fn tell(told: &mut Vec<Told>, t: f64, object: &str, (severity, reason, message): (&str, &str, &str)) {
-    let before = told.iter().rfind(|it| it.is(object, reason) && it.event.message == message).cloned();
+/// Adds an event about a Service, with a higher count if there was one before.
+pub(super) fn record_event(
+    occurrences: &mut Vec<Occurrence>,
+    t: f64,
+    object: &str,
+    (severity, reason, message): (&str, &str, &str),
+) {
+    let before = occurrences.iter().rfind(|it| it.is(object, reason) && it.event.message == message).cloned();
     let name = object.strip_prefix("Service ").unwrap_or(object);
-    let event = Event::told(t, ("Service", name), COMPONENT, (severity, reason, message.to_owned()));
-    told.push(before.unwrap_or_else(|| Told::new(event)).again(t));
+    let event = Event::new(t, ("Service", name), COMPONENT, (severity, reason, message.to_owned()));
+    occurrences.push(before.unwrap_or_else(|| Occurrence::new(event)).again(t));
 }
 
-pub(super) fn tell_each_beginning_once(scenario: &mut Scenario) -> BTreeSet<String> {
+pub(super) fn report_each_start_once(scenario: &mut Scenario) -> BTreeSet<String> {
     let all = state::changes(scenario);
     let mut objects = BTreeSet::new();
-    retell(scenario, |told| {
-        told.sort_by(|one, other| one.t.total_cmp(&other.t));
-        let before = told.clone();
-        told.retain(|it| {
+    change_occurrences(scenario, |occurrences| {
+        occurrences.sort_by(|one, other| one.t.total_cmp(&other.t));
+        let before = occurrences.clone();
+        occurrences.retain(|it| {
             let begins = ["EnsuringLoadBalancer", "DeletingLoadBalancer"].contains(&it.event.reason.as_str());
             let same = before.iter().filter(|other| other.is(&it.object, &it.event.reason)).map(|other| other.t);
             let kept = !begins || is_first(&changes_of(&all, &it.object), same, it.t);

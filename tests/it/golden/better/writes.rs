@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::services::{NOTED_LATE, ensures, retell, tell};
-use crate::events::Told;
+use super::services::{NOTED_LATE, change_occurrences, ensures, record_event};
+use crate::events::Occurrence;
 use crate::scenario::{CloudCall, Given, Request, Scenario};
 use crate::state::{self, Change, list};
 
@@ -24,7 +24,9 @@ pub(super) fn leave_namesakes_alone(scenario: &mut Scenario) -> BTreeSet<String>
         let requests = scenario.observed.requests.iter_mut();
         let writes = requests.filter(|it| it.object() == object && follows(it.t) && !it.patch["status"].is_null());
         writes.for_each(|it| it.code = 409);
-        retell(scenario, |told| told.retain(|it| !it.is(&object, "EnsuredLoadBalancer") || !follows(it.t)));
+        change_occurrences(scenario, |occurrences| {
+            occurrences.retain(|it| !it.is(&object, "EnsuredLoadBalancer") || !follows(it.t))
+        });
         names.insert(object);
     }
     names
@@ -65,10 +67,15 @@ pub(super) fn remember_what_vanishes(scenario: &mut Scenario) -> BTreeSet<String
             && !scenario.observed.cloud_calls.iter().any(|it| deletes(it) && it.t > change.t - NOTED_LATE)
     };
     let vanished: Vec<(f64, String)> = all.iter().filter(vanished).map(|it| (it.t, it.name.clone())).collect();
-    retell(scenario, |told| {
+    change_occurrences(scenario, |occurrences| {
         for (t, object) in &vanished {
-            tell(told, *t, object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
-            tell(told, t + NOTED_LATE, object, ("Normal", "DeletedLoadBalancer", "Deleted load balancer"));
+            record_event(occurrences, *t, object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
+            record_event(
+                occurrences,
+                t + NOTED_LATE,
+                object,
+                ("Normal", "DeletedLoadBalancer", "Deleted load balancer"),
+            );
         }
     });
     for (t, object) in &vanished {
@@ -87,17 +94,17 @@ pub(super) fn delete_without_asking(scenario: &mut Scenario) -> BTreeSet<String>
     let gets = scenario.observed.cloud_calls.iter().filter(|it| it.function == "GetLoadBalancer");
     let gets: Vec<CloudCall> = gets.filter(|it| it.result != "exists=true").cloned().collect();
     let mut objects = BTreeSet::new();
-    retell(scenario, |told| {
+    change_occurrences(scenario, |occurrences| {
         for call in gets {
             let object = call.object();
-            let deleted = |it: &&mut Told| {
-                it.tells_about(call.t)
+            let deleted = |it: &&mut Occurrence| {
+                it.is_near(call.t)
                     && (it.is(&object, "DeletedLoadBalancer") || it.is(&object, "SyncLoadBalancerFailed"))
             };
             // A question may also be about an update that failed.
-            let Some(next) = told.iter_mut().find(deleted) else { continue };
+            let Some(next) = occurrences.iter_mut().find(deleted) else { continue };
             next.event.message = next.event.message.replace(QUESTION_FAILED, DELETION_FAILED);
-            tell(told, call.t, &object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
+            record_event(occurrences, call.t, &object, ("Normal", "DeletingLoadBalancer", "Deleting load balancer"));
             objects.insert(object);
         }
     });
@@ -109,14 +116,14 @@ pub(super) fn tell_what_is_written(scenario: &mut Scenario) -> BTreeSet<String> 
     let failed = scenario.observed.requests.iter().filter(failed).filter(|it| !it.patch["status"].is_null());
     let failed: Vec<Request> = failed.cloned().collect();
     let objects = failed.iter().map(Request::object).collect();
-    retell(scenario, |told| {
+    change_occurrences(scenario, |occurrences| {
         for request in &failed {
             let object = request.object();
             let too_early =
-                told.iter().position(|it| it.is(&object, "EnsuredLoadBalancer") && it.tells_about(request.t));
-            too_early.map(|index| told.remove(index));
+                occurrences.iter().position(|it| it.is(&object, "EnsuredLoadBalancer") && it.is_near(request.t));
+            too_early.map(|index| occurrences.remove(index));
             if request.code == 409 {
-                told.retain(|it| !it.is(&object, "SyncLoadBalancerFailed") || !it.tells_about(request.t));
+                occurrences.retain(|it| !it.is(&object, "SyncLoadBalancerFailed") || !it.is_near(request.t));
             }
         }
     });

@@ -20,7 +20,7 @@ fn read(file: &Path) -> Scenario {
     *scenario
 }
 
-/// What would be observed of somebody who does exactly what was recorded.
+/// What would be observed of a program that does exactly what was recorded.
 fn as_recorded(scenario: &Scenario) -> Observed {
     let recorded = &scenario.observed;
     let writes = recorded.requests.iter().filter(|it| it.is_write()).map(|it| (it.name.clone(), it.target()));
@@ -116,7 +116,7 @@ fn a_part_of_the_final_object_is_a_difference() {
 }
 
 #[test]
-fn a_part_of_the_final_object_that_is_not_relevant_is_no_difference() {
+fn an_irrelevant_part_of_the_final_object_is_no_difference() {
     let scenario = recording("01");
     let mut seen = as_recorded(&scenario);
     let node = seen.end.get_mut("Node n1").unwrap().as_mut().unwrap();
@@ -134,7 +134,7 @@ fn another_order_of_visible_states_is_a_difference() {
 }
 
 #[test]
-fn a_node_without_taint_and_provider_id_is_a_difference_of_its_own() {
+fn a_node_without_taint_and_provider_id_is_a_difference() {
     let scenario = recording("01");
     let mut seen = as_recorded(&scenario);
     seen.history.get_mut("Node n1").unwrap()[1].provider_id.clear();
@@ -160,15 +160,15 @@ fn fewer_writes_and_calls_are_no_difference() {
 
 #[test]
 fn one_cloud_call_too_many_is_a_difference() {
-    let sweep = || Question::List { after: String::new() };
-    check(|seen| seen.calls.push(sweep()), "cloud calls about nodes");
+    let list = || Question::List { after: String::new() };
+    check(|seen| seen.calls.push(list()), "cloud calls about nodes");
     let scenario = recording("02");
     let mut seen = as_recorded(&scenario);
     seen.calls = vec![get("n1"), get("n1")];
     let too_many = differences(&scenario, &seen);
     assert!(too_many[0].starts_with("cloud calls about n1"), "{too_many:#?}");
-    // One sweep with two pages instead of one call for each node.
-    seen.calls = vec![sweep(), Question::List { after: "n1".into() }];
+    // One list with two pages instead of one call for each node.
+    seen.calls = vec![list(), Question::List { after: "n1".into() }];
     assert_eq!(differences(&scenario, &seen), Vec::<String>::new());
 }
 
@@ -189,15 +189,15 @@ fn of_a_list_that_is_cut_short_the_number_of_names_counts() {
     let message = |list: &str| {
         format!("Error updating [{list}] [node names limited, total number of nodes: 25], error: the cloud is down")
     };
-    let told = |message: String| {
-        let told = Event::told(1.0, ("Service", "s1"), "service-controller", ("Warning", "R", message.clone()));
+    let recorded = |message: String| {
+        let event = Event::new(1.0, ("Service", "s1"), "service-controller", ("Warning", "R", message.clone()));
         let again =
             Event { verb: "patch".to_owned(), body: json!({ "message": message, "count": 2 }), ..Event::default() };
-        [told, again]
+        [event, again]
     };
     let differ = |expected: &str, seen: &str| {
         let mut differences = Vec::new();
-        events(&told(message(expected)), &told(message(seen)), &mut differences);
+        events(&recorded(message(expected)), &recorded(message(seen)), &mut differences);
         differences.len()
     };
     let recorded = format!("{} <5 more>", names(0, 20));

@@ -33,7 +33,7 @@ pub(super) fn machine(node: &CloudNode) -> script::Machine {
     }
 }
 
-/// The machine behind a node that comes initialised and takes traffic, if nobody says anything of it and nobody asked: a
+/// The machine behind a node that comes initialised and takes traffic, if the recording says nothing about it and no call asked: a
 /// real cloud has one.
 pub(super) fn machine_behind(scenario: &Scenario, object: &Value) -> Option<script::Machine> {
     let name = object["metadata"]["name"].as_str()?;

@@ -14,10 +14,10 @@ use tests::script::{Machine, Script};
 use crate::scenario::{CloudCall, Scenario};
 
 /// What their names begin with.
-const PREFIX: &str = "living-company-";
+const PREFIX: &str = "living-";
 
 /// Whether a node is one of these.
-pub(super) fn is_company(node: &str) -> bool {
+pub(super) fn is_living(node: &str) -> bool {
     node.starts_with(PREFIX)
 }
 

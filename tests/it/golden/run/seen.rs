@@ -42,9 +42,9 @@ impl Play<'_> {
         let late = self.zero.elapsed().saturating_sub(self.lasts(self.scenario.last())?);
         let last = Timestamp::now() - late;
         let calls = self.script.calls().into_iter().filter(|call| call.time.elapsed() >= late);
-        let about_company = |it: &Question| matches!(it, Question::Get { node, .. } if living::is_company(node));
+        let about_living = |it: &Question| matches!(it, Question::Get { node, .. } if living::is_living(node));
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        history.retain(|name, _| !name.strip_prefix("Node ").is_some_and(living::is_company));
+        history.retain(|name, _| !name.strip_prefix("Node ").is_some_and(living::is_living));
         if let Some(end) = self.aerostat.try_join_next() {
             self.ended = Some(format!("{end:?}"));
         }
@@ -53,7 +53,7 @@ impl Play<'_> {
             events: self.events()?,
             end: self.end().await?,
             history,
-            calls: calls.map(|call| without_company(call.question)).filter(|it| !about_company(it)).collect(),
+            calls: calls.map(|call| without_living(call.question)).filter(|it| !about_living(it)).collect(),
             ended: self.ended.clone(),
         })
     }
@@ -101,10 +101,10 @@ impl Play<'_> {
     }
 }
 
-/// The same question, as if there was no company.
-fn without_company(mut question: Question) -> Question {
+/// The same question without the living nodes.
+fn without_living(mut question: Question) -> Question {
     if let Question::Ensure { nodes, .. } = &mut question {
-        nodes.retain(|node| !living::is_company(node));
+        nodes.retain(|node| !living::is_living(node));
     }
     question
 }

@@ -30,7 +30,7 @@ impl Play<'_> {
         let (shutdown, asked) = oneshot::channel::<()>();
         self.shutdown = Some(shutdown);
         self.aerostat.spawn(async move {
-            // An error means that nobody can ask any more, which is asking.
+            // An error means that the sender is gone, which is a request to stop, too.
             let asked = async { drop(asked.await) };
             Ok(aerostat::run(settings, overrides, asked).await?)
         });

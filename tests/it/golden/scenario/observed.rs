@@ -77,9 +77,9 @@ pub(crate) struct CloudCall {
 }
 
 impl Event {
-    /// That something happened to an object, as a controller tells it.
-    pub(crate) fn told(t: f64, object: (&str, &str), by: &str, told: (&str, &str, String)) -> Event {
-        let ((kind, name), (severity, reason, message)) = (object, told);
+    /// A new event about an object, as a controller sends it.
+    pub(crate) fn new(t: f64, object: (&str, &str), by: &str, event: (&str, &str, String)) -> Event {
+        let ((kind, name), (severity, reason, message)) = (object, event);
         Event {
             t,
             verb: "create".to_owned(),

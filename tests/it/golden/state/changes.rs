@@ -50,7 +50,7 @@ pub(crate) fn changes(scenario: &Scenario) -> Vec<Change> {
         match write {
             Write::Create(object) => {
                 after.clone_from(object);
-                // The API server takes the status of a Service from nobody who creates it.
+                // The API server ignores the status when a Service is created.
                 if object["kind"] == "Service" {
                     after.as_object_mut().map(|it| it.remove("status"));
                 }

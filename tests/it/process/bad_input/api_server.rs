@@ -21,7 +21,7 @@ async fn bad_input_kubeconfig_missing() {
 #[tokio::test]
 async fn bad_input_api_server_unreachable_at_start() {
     let cluster = cluster().await;
-    // Port 1 of loopback: nobody listens there.
+    // Nothing listens on port 1 of loopback.
     let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--master=https://127.0.0.1:1"]);
     let begin = Instant::now();
     let message = setup.refused().await;

@@ -21,7 +21,7 @@ enum Then {
     Waits,
 }
 
-/// A node joins while the cloud answers like this. `parts` are told in the log.
+/// A node joins while the cloud answers like this. `parts` are in the log.
 async fn check(faults: impl IntoIterator<Item = Fault>, parts: &[&str], then: Then) {
     let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();

@@ -36,7 +36,7 @@ pub(super) struct Story {
 
 /// What the user wants of all Services.
 #[derive(Clone, Copy, Debug)]
-enum Wish {
+enum Desired {
     Ports(&'static [u16]),
     Gone,
 }
@@ -64,21 +64,21 @@ impl Story {
     }
 
     /// Creates, changes and deletes until the process has died at so many points.
-    pub(super) async fn tell(mut self, points: usize) {
+    pub(super) async fn play(mut self, points: usize) {
         while self.points < points {
-            self.all(Wish::Ports(&[80])).await;
-            self.all(Wish::Ports(&[80, 8080])).await;
-            self.all(Wish::Gone).await;
+            self.all(Desired::Ports(&[80])).await;
+            self.all(Desired::Ports(&[80, 8080])).await;
+            self.all(Desired::Gone).await;
         }
     }
 
     /// Lets the user ask for something, and the process die, until all is as it should be.
-    async fn all(&mut self, wish: Wish) {
+    async fn all(&mut self, desired: Desired) {
         let mut hold = Some(self.hold());
-        self.ask(wish).await;
+        self.ask(desired).await;
         let mut deaths = 0;
         loop {
-            match self.live(wish, hold.as_ref()).await {
+            match self.live(desired, hold.as_ref()).await {
                 Life::Settled => break,
                 Life::Killed => {
                     deaths += 1;
@@ -90,7 +90,7 @@ impl Story {
             }
         }
         drop(hold);
-        self.check(wish).await;
+        self.check(desired).await;
     }
 
     /// The place at which the process dies next.
@@ -106,14 +106,14 @@ impl Story {
     }
 
     /// What the user does.
-    async fn ask(&self, wish: Wish) {
+    async fn ask(&self, desired: Desired) {
         let rig = &self.rig;
         let exists = !rig.services().list(&ListParams::default().labels("app")).await.unwrap().items.is_empty();
         join_all((0..SERVICES).map(|index| async move {
             let name = name(index);
-            match wish {
-                Wish::Ports(ports) if exists => rig.ports(&name, ports).await,
-                Wish::Ports(ports) => {
+            match desired {
+                Desired::Ports(ports) if exists => rig.ports(&name, ports).await,
+                Desired::Ports(ports) => {
                     let chosen = chosen(index);
                     let annotation = chosen.as_deref().map(|it| (key("name"), it));
                     let annotations: Vec<_> = annotation.iter().map(|(key, it)| (key.as_str(), *it)).collect();
@@ -121,14 +121,14 @@ impl Story {
                     service.labels_mut().insert("app".to_owned(), "crash".to_owned());
                     rig.create(&service).await;
                 }
-                Wish::Gone => rig.delete(&name).await,
+                Desired::Gone => rig.delete(&name).await,
             }
         }))
         .await;
     }
 
     /// Lets a process live until it dies or has nothing left to do.
-    async fn live(&mut self, wish: Wish, hold: Option<&Hold>) -> Life {
+    async fn live(&mut self, desired: Desired, hold: Option<&Hold>) -> Life {
         let mut process = match self.process.take() {
             Some(process) => process,
             None => self.rig.setup.start(),
@@ -139,7 +139,7 @@ impl Story {
                 None => std::future::pending().await,
             }
         };
-        let settles = wait::within(PATIENCE, async || (self.left(wish).await == 0).then_some(()));
+        let settles = wait::within(PATIENCE, async || (self.left(desired).await == 0).then_some(()));
         let mut log = Vec::new();
         let ends = async {
             while let Some(entry) = process.aerostat.log.recv().await {
@@ -153,7 +153,7 @@ impl Story {
                 Life::Killed
             }
             settled = settles => {
-                assert!(settled.is_some(), "not all are {wish:?} within {PATIENCE:?}");
+                assert!(settled.is_some(), "not all are {desired:?} within {PATIENCE:?}");
                 Life::Settled
             }
             () = ends => Life::Ended,
@@ -164,7 +164,7 @@ impl Story {
             Life::Settled => self.process = Some(process),
             Life::Killed => {
                 process.kill();
-                self.points += self.left(wish).await;
+                self.points += self.left(desired).await;
                 self.check_no_orphan();
             }
             Life::Ended => {}
@@ -173,11 +173,11 @@ impl Story {
     }
 
     /// How many Services are not as the user wants them.
-    async fn left(&self, wish: Wish) -> usize {
+    async fn left(&self, desired: Desired) -> usize {
         let services = self.present().await;
-        match wish {
-            Wish::Gone => services.len(),
-            Wish::Ports(ports) => services.iter().filter(|it| self.wrong(it, ports).is_some()).count(),
+        match desired {
+            Desired::Gone => services.len(),
+            Desired::Ports(ports) => services.iter().filter(|it| self.wrong(it, ports).is_some()).count(),
         }
     }
 
@@ -203,13 +203,13 @@ impl Story {
         right.iter().find(|(_, right)| !right).map(|(what, _)| format!("{what} of {built:?} and {service:?}"))
     }
 
-    async fn check(&self, wish: Wish) {
+    async fn check(&self, desired: Desired) {
         let built = self.rig.cloud.load_balancers().all();
         let names: Vec<_> = built.iter().map(LoadBalancer::name).collect();
         let services = self.present().await;
-        match wish {
-            Wish::Gone => assert!(services.is_empty() && built.is_empty(), "left are {names:?}"),
-            Wish::Ports(ports) => {
+        match desired {
+            Desired::Gone => assert!(services.is_empty() && built.is_empty(), "left are {names:?}"),
+            Desired::Ports(ports) => {
                 let wrong: Vec<_> = services.iter().filter_map(|it| self.wrong(it, ports)).collect();
                 assert!(wrong.is_empty(), "{wrong:#?}");
                 assert_eq!(built.len(), SERVICES, "one for each of the Services, and no other: {names:?}");
@@ -217,7 +217,7 @@ impl Story {
         }
     }
 
-    /// Not even for a moment are there more load balancers than Services.
+    /// At no time are there more load balancers than Services.
     fn check_no_orphan(&self) {
         let built = self.rig.cloud.load_balancers().all();
         let names: Vec<_> = built.iter().map(LoadBalancer::name).collect();

@@ -72,7 +72,7 @@ async fn round(contender: Contender) -> Result<Round> {
         wrong += settled(&cloud, number + 1).await.with_context(|| format!("{} joins", name(number)))?;
     }
     for number in (NODES..NODES + JOINING).rev() {
-        // The droplet stays: whoever forgets the target is found out.
+        // The droplet stays, so that a target that was not removed can be seen.
         nodes.delete(&name(number), &DeleteParams::default()).await?;
         wrong += settled(&cloud, number).await.with_context(|| format!("{} leaves", name(number)))?;
     }
@@ -83,7 +83,7 @@ async fn round(contender: Contender) -> Result<Round> {
     Ok(Round { cloud: cloud_calls, wrong })
 }
 
-/// Waits until nobody asks for anything more, and counts load balancers that have another number of targets than this.
+/// Waits until no more requests come, and counts load balancers that have another number of targets than this.
 async fn settled(cloud: &Simulator, targets: usize) -> Result<usize> {
     let wrong = || cloud.load_balancers().all().iter().filter(|it| it.attributes.droplet_ids.len() != targets).count();
     // Some contenders have more to do, and some are done without having done it.

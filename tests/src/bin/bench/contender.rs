@@ -28,7 +28,7 @@ pub(crate) struct Contender {
 pub(crate) enum Program {
     Aerostat,
     Baseline,
-    /// No controller: the writes alone.
+    /// No controller, only the writes.
     Floor,
 }
 
@@ -48,7 +48,7 @@ pub(crate) const AEROSTAT: [Contender; 2] = [aerostat(Flags::Default), aerostat(
 pub(crate) const BASELINE: [Contender; 3] =
     [baseline(Flags::Default), baseline(Flags::Workers), baseline(Flags::WorkersAndApi)];
 
-/// The writes alone, one after the other, and 50 at once.
+/// Only the writes, one after the other, and 50 at once.
 pub(crate) const FLOOR: [Contender; 2] = [
     Contender { program: Program::Floor, flags: Flags::Default },
     Contender { program: Program::Floor, flags: Flags::Workers },
@@ -63,7 +63,7 @@ pub(crate) const fn baseline(flags: Flags) -> Contender {
 }
 
 impl Flags {
-    /// How a column is told from that of the default flags.
+    /// How a column differs from that of the default flags.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Flags::Default => "",

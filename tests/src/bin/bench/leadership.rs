@@ -8,7 +8,7 @@ use kube::api::{Api, DeleteParams};
 use tests::control_plane::ControlPlane;
 use tests::wait;
 
-/// How long an election may take. A lease that nobody gave back holds for 15 s, and is looked at every 2 to 4.4 s.
+/// How long an election may take. A Lease that was not released holds for 15 s, and is read every 2 to 4.4 s.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const LEASE: &str = "cloud-controller-manager";
@@ -23,7 +23,7 @@ impl Leadership {
         Ok(Leadership { leases: Api::namespaced(control_plane.admin().await?, "kube-system") })
     }
 
-    /// Takes the lease away from whoever has not given it back.
+    /// Takes the Lease from a holder that has not released it.
     pub(crate) async fn clear(&self) -> Result<()> {
         match self.leases.delete(LEASE, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
@@ -37,7 +37,7 @@ impl Leadership {
         Ok(lease.and_then(|it| it.spec?.holder_identity).filter(|it| !it.is_empty()))
     }
 
-    /// Waits until somebody leads who is not `before`.
+    /// Waits until another one than `before` leads.
     pub(crate) async fn wait_for_another(&self, before: Option<&str>) -> Result<String> {
         let found = wait::within(PATIENCE, async || self.leader().await.ok()?.filter(|it| Some(it.as_str()) != before));
         found.await.context("nobody leads")

@@ -56,7 +56,7 @@ where
     Ok(last)
 }
 
-/// A node that waits for the cloud and is Ready otherwise: whoever watches over dead nodes has nothing to do with it.
+/// A node that waits for the cloud and is Ready otherwise: the node-lifecycle controller has nothing to do with it.
 pub(crate) fn node(number: usize) -> Node {
     let mut node = kubelet::node(&name(number));
     let conditions = node.status.as_mut().and_then(|it| it.conditions.as_mut());

@@ -29,7 +29,7 @@ struct Round {
     used: Option<Used>,
 }
 
-/// Measures and prints: one cluster, in which one contender after the other starts anew.
+/// Measures and prints: one cluster, in which one contender after the other starts again.
 pub(crate) async fn measure() -> Result<()> {
     let control_plane = ControlPlane::start(Options::default()).await?;
     let cloud = simulator(NODES).await?;

@@ -28,7 +28,7 @@ const NODES: usize = 3;
 /// How long all may take together.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Longer than either contender waits before it looks again at a load balancer that is being built.
+/// Longer than either contender waits before it polls a load balancer that is being built.
 const PAUSE: Duration = Duration::from_secs(17);
 
 struct Round {
@@ -72,7 +72,7 @@ pub(crate) fn api(client: Client) -> Api<Service> {
     Api::namespaced(client, "default")
 }
 
-/// Whether somebody has written where a Service is reached.
+/// Whether a Service has an address.
 pub(crate) fn has_address(service: &Service) -> bool {
     let ingress = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
     ingress.is_some_and(|it| !it.is_empty())

@@ -1,4 +1,4 @@
-//! How large the files are that somebody runs.
+//! The sizes of the files that are deployed.
 
 use std::path::Path;
 

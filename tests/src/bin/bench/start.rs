@@ -95,6 +95,6 @@ async fn compile_time(running: &mut Running) -> Result<Option<f64>> {
     let Running::Aerostat(aerostat) = running else { return Ok(None) };
     let loaded = aerostat.wait_for("compiled in", PATIENCE).await?;
     let milliseconds = message(&loaded).split("compiled in ").nth(1).and_then(|it| it.split(' ').next()?.parse().ok());
-    let milliseconds: f64 = milliseconds.context("the log does not tell the compile time in milliseconds")?;
+    let milliseconds: f64 = milliseconds.context("the log does not say the compile time in milliseconds")?;
     Ok(Some(milliseconds / 1000.0))
 }

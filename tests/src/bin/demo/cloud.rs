@@ -1,4 +1,4 @@
-//! The simulated cloud: what is in it, and how it changes behind everybody's back.
+//! The simulated cloud: what is in it, and how it changes.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -42,15 +42,15 @@ pub(crate) fn droplet(number: u8) -> u64 {
     1000 + u64::from(number)
 }
 
-/// Tells what is new about load balancers, from the cloud's side.
+/// Describes what has changed about load balancers in the cloud.
 #[derive(Default)]
 pub(crate) struct LoadBalancers {
     known: BTreeMap<String, String>,
 }
 
 impl LoadBalancers {
-    /// What has changed since they were last told about.
-    pub(crate) fn tell(&mut self, cloud: &Simulator) -> Vec<String> {
+    /// What has changed since they were last shown.
+    pub(crate) fn describe(&mut self, cloud: &Simulator) -> Vec<String> {
         let now: BTreeMap<_, _> =
             cloud.load_balancers().all().into_iter().map(|it| (it.id.clone(), state(&it))).collect();
         let changed = now.iter().filter(|(id, state)| self.known.get(*id) != Some(state));

@@ -1,4 +1,4 @@
-//! What aerostat is told: the config of `deploy/`, for the cloud of the demo.
+//! The configuration of aerostat: the config of `deploy/`, for the cloud of the demo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use tests::aerostat::Aerostat;
 use tests::clouds::digitalocean::Simulator;
 use tests::guests;
 
-/// For flags and settings that would let the demo take minutes.
-const HURRY: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
+/// In the place of the defaults, with which the demo would take minutes.
+const FAST: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
 
 /// The ConfigMap of the provider that runs: the only one that `deploy/rbac.yaml` lets aerostat read.
 const CONFIG_MAP: &str = "digitalocean-provider";
-/// Where modules lie in ConfigMaps.
+/// The key of modules in ConfigMaps.
 const KEY: &str = "provider.wasm";
 
 /// Puts a module into the ConfigMap, in the place of what was there.
@@ -67,5 +67,5 @@ pub(crate) fn write(folder: &Path, cloud: &Simulator, provider: &Value) -> Resul
 /// Starts aerostat.
 pub(crate) fn start(kubeconfig: &Path, config: &Path) -> Result<Aerostat> {
     let flags = [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", config.display())];
-    Aerostat::start(flags.iter().map(String::as_str).chain(HURRY).chain(["--secure-port=0"]))
+    Aerostat::start(flags.iter().map(String::as_str).chain(FAST).chain(["--secure-port=0"]))
 }

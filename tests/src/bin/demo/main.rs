@@ -1,4 +1,4 @@
-//! `make demo`: the main job, on a real control plane and a simulated cloud, as it happens.
+//! `make demo`: what aerostat is for, on a real control plane and a simulated cloud, shown while it happens.
 
 mod audit;
 mod cloud;
@@ -49,7 +49,7 @@ async fn stopped() -> Result<()> {
     if keep::is_asked_for() {
         return Ok(());
     }
-    bail!("stopped; every server that was started ends now, and its files go")
+    bail!("stopped; all servers of the demo end now, and their files are removed")
 }
 
 async fn demo() -> Result<()> {

@@ -1,4 +1,4 @@
-//! Nodes as they change, told in words.
+//! Changes of nodes, in words.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ struct Seen {
 }
 
 impl Nodes {
-    /// What has changed since the node was last told about, in the order in which a reader wants it.
-    pub(crate) fn tell(&mut self, node: &Node) -> Vec<String> {
+    /// What has changed since the node was last shown, in the order in which a reader wants it.
+    pub(crate) fn describe(&mut self, node: &Node) -> Vec<String> {
         let now = Seen::of(node);
         let Some(before) = self.known.insert(node.name_any(), now.clone()) else {
             return vec![if now.waiting {

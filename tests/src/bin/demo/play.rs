@@ -1,4 +1,4 @@
-//! The steps of the play, one function each.
+//! The steps of the demo, one function each.
 
 use std::fs;
 
@@ -12,16 +12,17 @@ use crate::screen::{Colour, Screen};
 use crate::stage::{PATIENCE, Stage};
 use crate::{cloud, config, hostile, services};
 
-/// The machine that dies.
+/// The machine that is deleted.
 const VICTIM: u8 = 3;
 
 /// The cloud, the module and aerostat.
 pub(crate) async fn prepare(mut screen: Screen, control_plane: &ControlPlane, admin: &Client) -> Result<Stage> {
-    screen.step("A simulated DigitalOcean, whose every answer is checked against the vendor's API description")?;
+    screen
+        .step("A simulated DigitalOcean: every request and answer is checked against the vendor's API description")?;
     let cloud = cloud::start().await?;
     screen.note(&format!("{} with three droplets, {} ms away.", cloud.base_url(), cloud::LATENCY.as_millis()))?;
     screen.note(&format!(
-        "A load balancer is built in {} s here; at DigitalOcean, in a minute or two.",
+        "A load balancer takes {} s here; at DigitalOcean, it takes a minute or two.",
         cloud::BUILDING.as_secs()
     ))?;
 
@@ -50,7 +51,7 @@ pub(crate) async fn nodes_join(stage: &mut Stage, admin: &Client) -> Result<()> 
         kubelet::join(admin, &cloud::node(number)).await?;
     }
     let count = usize::from(cloud::MACHINES);
-    stage.until("initialised nodes", |it| it.nodes.are_initialised(count) && it.events.told("Synced") >= count).await
+    stage.until("initialised nodes", |it| it.nodes.are_initialised(count) && it.events.count("Synced") >= count).await
 }
 
 /// A Service gets a load balancer, and then a second port.
@@ -58,9 +59,9 @@ pub(crate) async fn service_is_served(stage: &mut Stage, admin: &Client) -> Resu
     stage.screen.step("A Service of type LoadBalancer, and its load balancer")?;
     services::create(admin).await?;
     let served = |it: &Stage| it.services.seen().is_some_and(|it| !it.addresses.is_empty());
-    stage.until("an address", |it| served(it) && it.events.told("EnsuredLoadBalancer") > 0).await?;
+    stage.until("an address", |it| served(it) && it.events.count("EnsuredLoadBalancer") > 0).await?;
     stage.screen.note(
-        "The memo is the provider's, which keeps nothing itself: a restart at any moment finds what was begun.",
+        "The provider keeps its memo on the Service and nothing in memory: a restart at any moment continues from there.",
     )?;
     stage.screen.note(&format!(
         "Served after {:.1} s, of which the cloud took {}.",
@@ -71,13 +72,13 @@ pub(crate) async fn service_is_served(stage: &mut Stage, admin: &Client) -> Resu
     stage.screen.step("The Service gets a second port")?;
     services::add_port(admin).await?;
     let rules = |it: &Stage| it.cloud.load_balancers().all().iter().all(|it| it.attributes.forwarding_rules.len() == 2);
-    stage.until("a second rule", |it| rules(it) && it.events.told("EnsuredLoadBalancer") > 1).await
+    stage.until("a second rule", |it| rules(it) && it.events.count("EnsuredLoadBalancer") > 1).await
 }
 
-/// A machine is gone, and so is its node.
+/// A machine is deleted, and then its node.
 pub(crate) async fn machine_dies(stage: &mut Stage, admin: &Client) -> Result<()> {
     let (node, droplet) = (cloud::node(VICTIM), cloud::droplet(VICTIM));
-    stage.screen.step("A machine is deleted from the cloud, and its kubelet falls silent")?;
+    stage.screen.step("A machine is deleted in the cloud, and its kubelet stops reporting")?;
     stage.cloud.droplets().remove(droplet);
     stage.screen.happened(Colour::Dim, "cloud", &format!("droplet {droplet} is gone"))?;
     kubelet::post_ready(admin, &node, false).await?;
@@ -86,30 +87,30 @@ pub(crate) async fn machine_dies(stage: &mut Stage, admin: &Client) -> Result<()
     stage
         .until("the node's removal", |it| {
             !it.nodes.has(&node)
-                && it.events.told("DeletingNode") > 0
+                && it.events.count("DeletingNode") > 0
                 && !targets(it)
-                && it.events.told("UpdatedLoadBalancer") > 0
+                && it.events.count("UpdatedLoadBalancer") > 0
         })
         .await?;
     stage.screen.note(
-        "Deleted because a list did not hold it and a look-up said 404; an error or an empty list proves nothing.",
+        "Deleted because a complete list did not have the machine and a read of it answered 404; an error or an empty list proves nothing.",
     )
 }
 
-/// The Service goes when its load balancer has gone.
+/// A Service is deleted once its load balancer is gone.
 pub(crate) async fn service_is_deleted(stage: &mut Stage, admin: &Client) -> Result<()> {
     stage.screen.step("The Service is deleted, and its load balancer with it")?;
     services::delete(admin).await?;
     stage
-        .until("the Service's end", |it| it.services.seen().is_none() && it.events.told("DeletedLoadBalancer") > 0)
+        .until("the Service's end", |it| it.services.seen().is_none() && it.events.count("DeletedLoadBalancer") > 0)
         .await
 }
 
-/// Another provider, in the place of ours.
+/// A hostile provider in the place of the real one.
 pub(crate) async fn attack(mut stage: Stage, control_plane: &ControlPlane, admin: &Client) -> Result<Stage> {
     stage.screen.step("A hostile provider, with the same rules: each of its calls is refused")?;
     config::publish(admin, guests::HOSTILE).await?;
-    stage.screen.note("It says that it is of the same account: another's answers would count for nothing.")?;
+    stage.screen.note("It claims the same account: answers of another account would be ignored.")?;
     let account = format!("account:{}", hostile::account(admin).await?);
     let settings = json!({ "identity": account });
     let provider = config::provider(guests::HOSTILE, &settings);

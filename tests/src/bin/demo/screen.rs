@@ -8,7 +8,7 @@ use rustix::termios::tcgetwinsize;
 
 /// Where notes begin, and where lines go on if there is little room.
 const INDENT: usize = 6;
-/// Where that begins which happened, after its time and to whom.
+/// The column of what happened, after its time and the object.
 const COLUMN: usize = 24;
 /// From this width on, lines go on in [`COLUMN`].
 const ROOMY: usize = 80;
@@ -43,22 +43,22 @@ impl Screen {
         self.heading(&format!("[{}/{}] {title}", self.step, self.steps))
     }
 
-    /// Begins something that is no step.
+    /// Prints a heading that is no step.
     pub(crate) fn heading(&self, title: &str) -> Result<()> {
         self.print("\n", 0, INDENT, Some(Colour::Bold), title)
     }
 
-    /// Something that is so.
+    /// Prints a note.
     pub(crate) fn note(&self, text: &str) -> Result<()> {
         self.print(&" ".repeat(INDENT), INDENT, INDENT, None, text)
     }
 
-    /// A line that stays one: a table's, or one to copy.
+    /// Prints a line that is not wrapped: of a table, or to copy.
     pub(crate) fn row(&self, text: &str) -> Result<()> {
         Ok(writeln!(stdout().lock(), "{:INDENT$}{text}", "")?)
     }
 
-    /// Something that has just happened: to whom, and what.
+    /// Prints what has just happened to an object.
     pub(crate) fn happened(&self, colour: Colour, who: &str, what: &str) -> Result<()> {
         let time = self.paint(Colour::Dim, &format!("{:>9.3} s", self.elapsed()));
         let who = self.paint(colour, &format!("{who:<10}"));

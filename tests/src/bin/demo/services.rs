@@ -1,4 +1,4 @@
-//! Services as they change, told in words; and the one that the demo makes.
+//! Changes of Services, in words; and the Service that the demo creates.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The Service's name, in the namespace `default`.
 const NAME: &str = "web";
 
-/// Tells what is new about Services.
+/// Describes what has changed about Services.
 #[derive(Default)]
 pub(crate) struct Services {
     known: BTreeMap<String, Seen>,
@@ -27,8 +27,8 @@ pub(crate) struct Seen {
 }
 
 impl Services {
-    /// What has changed since a Service was last told about.
-    pub(crate) fn tell(&mut self, service: &Service) -> Vec<String> {
+    /// What has changed since a Service was last shown.
+    pub(crate) fn describe(&mut self, service: &Service) -> Vec<String> {
         let now = Seen::of(service);
         let Some(before) = self.known.insert(service.name_any(), now.clone()) else {
             return vec![format!("created, of type LoadBalancer, for port {}", now.ports)];
@@ -57,7 +57,7 @@ impl Services {
         self.known.remove(name);
     }
 
-    /// The demo's own Service as it was last told about.
+    /// The demo's own Service as it was last shown.
     pub(crate) fn seen(&self) -> Option<&Seen> {
         self.known.get(NAME)
     }

@@ -1,4 +1,4 @@
-//! Where it happens: aerostat, its log, and all that changes in the cluster and in the cloud.
+//! What the demo watches: aerostat, its log, and all changes in the cluster and in the cloud.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ use crate::services::Services;
 
 /// How long anything may take before the demo says that it failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// How often the cloud is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often the cloud is polled.
+const POLL: Duration = Duration::from_millis(20);
 
-/// All that can be seen, and what was seen of it.
+/// Everything that is watched, and what was seen of it.
 pub(crate) struct Stage {
     pub(crate) screen: Screen,
     pub(crate) cloud: Simulator,
@@ -85,7 +85,7 @@ impl Stage {
             }
             Ok(())
         };
-        tokio::time::timeout(PATIENCE, all).await.with_context(|| format!("waited in vain for {what}"))?
+        tokio::time::timeout(PATIENCE, all).await.with_context(|| format!("{what}: not in time"))?
     }
 
     /// Shows what happens until something ends that should not.
@@ -101,10 +101,10 @@ impl Stage {
             entry = self.aerostat.log.recv() => {
                 self.audit.show(&self.screen, &entry.context("aerostat has ended")?)?;
             }
-            change = self.changes.next() => self.tell(change.context("a watch has ended")??)?,
-            () = tokio::time::sleep(LOOK) => {}
+            change = self.changes.next() => self.show(change.context("a watch has ended")??)?,
+            () = tokio::time::sleep(POLL) => {}
         }
-        for line in self.load_balancers.tell(&self.cloud) {
+        for line in self.load_balancers.describe(&self.cloud) {
             self.screen.happened(Colour::Dim, "cloud", &line)?;
         }
         Ok(())
@@ -121,22 +121,22 @@ impl Stage {
             }
             Ok(())
         };
-        tokio::time::timeout(PATIENCE, all).await.context("waited in vain for a refusal")?
+        tokio::time::timeout(PATIENCE, all).await.context("no refusal in time")?
     }
 
-    fn tell(&mut self, change: Change) -> Result<()> {
+    fn show(&mut self, change: Change) -> Result<()> {
         let (who, lines) = match change {
-            Change::Node(node) => (node.name_any(), self.nodes.tell(&node)),
+            Change::Node(node) => (node.name_any(), self.nodes.describe(&node)),
             Change::NoNode(name) => {
                 self.nodes.forget(&name);
                 (name, vec!["is gone".to_owned()])
             }
-            Change::Service(service) if is_shown(&service) => (service.name_any(), self.services.tell(&service)),
+            Change::Service(service) if is_shown(&service) => (service.name_any(), self.services.describe(&service)),
             Change::NoService(name) => {
                 self.services.forget(&name);
                 (name, vec!["is gone".to_owned()])
             }
-            Change::Event(event) => match self.events.tell(&event) {
+            Change::Event(event) => match self.events.describe(&event) {
                 Some((who, line, warning)) if !hostile::is_node(&who) => {
                     let colour = if warning { Colour::Yellow } else { Colour::Bold };
                     return self.screen.happened(colour, &who, &line);

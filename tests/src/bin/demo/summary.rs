@@ -10,14 +10,14 @@ use crate::screen::Screen;
 
 /// Shows what reached the cloud, and what did not.
 pub(crate) fn show(screen: &Screen, requests: &[Recorded], audit: &Audit) -> Result<()> {
-    screen.heading("What was asked of the cloud")?;
+    screen.heading("Requests that reached the cloud")?;
     screen.row("times  answered  request")?;
     for (request, Row { times, answers }) in rows(requests) {
         let answers = answers.into_iter().collect::<Vec<_>>().join(" ");
         screen.row(&format!("{times:>5}  {answers:<8}  {request}"))?;
     }
-    screen.row(&format!("{:>5}            in all", requests.len()))?;
-    screen.heading("What was refused before it left")?;
+    screen.row(&format!("{:>5}            in total", requests.len()))?;
+    screen.heading("Requests that were refused")?;
     screen.row("times  why                request")?;
     for ((code, request), times) in &audit.refused {
         screen.row(&format!("{times:>5}  {code:<17}  {request}"))?;

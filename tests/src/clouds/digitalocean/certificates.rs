@@ -9,7 +9,7 @@ use crate::simulator::Answer;
 use super::errors;
 use super::listing::{self, Listing};
 
-/// A certificate. The private key is nobody's business.
+/// A certificate, without its private key.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     /// A UUID. Renewing a certificate of Let's Encrypt makes a new one under the same name.

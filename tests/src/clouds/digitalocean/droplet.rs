@@ -62,7 +62,7 @@ impl Droplet {
             size_slug: "s-2vcpu-4gb".to_owned(),
             region: "fra1".to_owned(),
             private_v4: vec![Ipv4Addr::new(10, high, middle, low)],
-            // The range set aside for benchmarks: it is nobody's.
+            // Of the range set aside for benchmarks.
             public_v4: vec![Ipv4Addr::new(198, 18 + high % 2, middle, low)],
             public_v6: Vec::new(),
             vpc: None,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub use self::attributes::{Attributes, Firewall, ForwardingRule, HealthCheck, StickySessions};
 
-pub(super) use self::attributes::Wish;
+pub(super) use self::attributes::Desired;
 pub(super) use self::defaults::leave_out_defaults;
 pub(super) use self::rules::{Neighbours, check, droplets};
 
@@ -24,7 +24,7 @@ pub struct LoadBalancer {
     pub id: String,
     /// Where it is in its life.
     pub status: LoadBalancerStatus,
-    /// Assigned when it becomes active, unless it was brought along.
+    /// Assigned when it becomes active, unless the creation named one.
     pub ip: Option<Ipv4Addr>,
     /// Assigned when it becomes active, if its network stack has IPv6.
     pub ipv6: Option<Ipv6Addr>,
@@ -38,7 +38,7 @@ pub struct LoadBalancer {
     pub changed_at: SystemTime,
     /// When its size was changed last.
     pub resized_at: Option<SystemTime>,
-    /// How often it was looked at by id.
+    /// How often it was read by id.
     pub reads: usize,
     /// Whether lists show it, once they are up to date. One that is not listed can still be asked for by id.
     pub listed: bool,

@@ -18,7 +18,7 @@ use super::certificates::Certificates;
 use super::droplets::Droplets;
 use super::errors;
 use super::listing::Listing;
-use super::load_balancer::{self, Attributes, LoadBalancer, LoadBalancerStatus, Neighbours, Wish};
+use super::load_balancer::{self, Attributes, Desired, LoadBalancer, LoadBalancerStatus, Neighbours};
 use super::tags::Tags;
 use super::vpcs::Vpcs;
 
@@ -54,7 +54,7 @@ struct Targets {
     droplet_ids: BTreeSet<u64>,
 }
 
-/// What a request may refuse to be.
+/// The answer to a request that is refused.
 type Refused = Box<Answer>;
 
 impl LoadBalancers {
@@ -139,14 +139,14 @@ impl LoadBalancers {
     }
 
     fn created(&self, body: &[u8]) -> Result<Answer, Refused> {
-        let wish = parsed::<Wish>(body)?;
-        let attributes = wish.attributes(None).map_err(invalid)?;
+        let desired = parsed::<Desired>(body)?;
+        let attributes = desired.attributes(None).map_err(invalid)?;
         let mut state = self.now();
         if state.behaviour.limit.is_some_and(|limit| state.all.len() >= limit) {
             return Err(invalid("you have reached the limit of load balancers for this account"));
         }
         self.check(&state, None, &attributes)?;
-        if let Some(ip) = wish.ip {
+        if let Some(ip) = desired.ip {
             if ip.octets()[..3] != OWN {
                 return Err(invalid(format!("ip {ip} does not belong to this account")));
             }
@@ -156,11 +156,11 @@ impl LoadBalancers {
         }
         let id = uuid::Uuid::new_v4().to_string();
         let mut load_balancer = LoadBalancer::being_created(id, attributes, SystemTime::now());
-        load_balancer.tags.clone_from(&wish.tags);
+        load_balancer.tags.clone_from(&desired.tags);
         let answer = Answer::accepted(&json!({ "load_balancer": self.object(&load_balancer, state.behaviour) }));
-        // It is brought along, and yet shown only when it is in place.
-        load_balancer.ip = wish.ip;
-        wish.tags.iter().for_each(|it| self.tags.insert(it));
+        // The address is taken now, and shown once the load balancer is active.
+        load_balancer.ip = desired.ip;
+        desired.tags.iter().for_each(|it| self.tags.insert(it));
         state.all.push(load_balancer);
         Ok(answer)
     }
@@ -173,8 +173,8 @@ impl LoadBalancers {
     fn replaced(&self, id: &str, body: &[u8]) -> Result<Answer, Refused> {
         let mut state = self.now();
         let live = state.free(id)?.clone();
-        let wish = parsed::<Wish>(body)?;
-        let attributes = wish.attributes(Some(&live.attributes)).map_err(invalid)?;
+        let desired = parsed::<Desired>(body)?;
+        let attributes = desired.attributes(Some(&live.attributes)).map_err(invalid)?;
         for (name, wanted, is) in [
             ("type", &attributes.kind, &live.attributes.kind),
             ("network", &attributes.network, &live.attributes.network),
@@ -281,7 +281,7 @@ impl LoadBalancers {
         object
     }
 
-    /// The targets of a load balancer as they are now: a droplet that is gone is nobody's target.
+    /// The targets of a load balancer as they are now: a droplet that is gone is no target any more.
     fn targets(&self, attributes: &Attributes) -> Vec<u64> {
         if attributes.tag.is_empty() {
             self.droplets.present(&attributes.droplet_ids)

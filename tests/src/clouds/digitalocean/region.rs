@@ -12,7 +12,7 @@ pub(super) const REGIONS: [(&str, &str); 6] = [
     ("sgp1", "760e1e7b-dc84-11e8-981e-3cfdfeaae000"),
 ];
 
-/// The default VPC of a region. What lies in a region that the simulator does not know counts as lying in the first.
+/// The default VPC of a region. A region that the simulator does not know counts as the first.
 pub(super) fn default_vpc(slug: &str) -> &'static str {
     REGIONS.iter().find(|(region, _)| *region == slug).unwrap_or(&REGIONS[0]).1
 }

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_only_belongs_to_answers_and_what_is_write_only_to_requests() {
+    fn read_only_is_for_answers_and_write_only_for_requests() {
         let schema = json!({
             "properties": {
                 "id": { "type": "string", "readOnly": true },

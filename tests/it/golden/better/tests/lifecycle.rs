@@ -23,7 +23,7 @@ fn recording(taints: Value, calls: &[(f64, &str, &str)], requests: Value) -> Sce
 }
 
 #[test]
-fn a_machine_that_is_not_found_is_asked_about_twice_and_its_node_deleted() {
+fn a_missing_machine_is_checked_twice_before_deletion() {
     let calls =
         [(1.0, "InstanceExists", "error: instance not found"), (3.0, "InstanceExists", "error: instance not found")];
     let mut scenario = recording(json!([]), &calls, json!([]));
@@ -41,7 +41,7 @@ fn another_error_and_a_machine_that_is_there_are_as_recorded() {
 }
 
 #[test]
-fn a_machine_that_runs_again_loses_its_taint_before_its_node_is_ready() {
+fn a_running_machine_loses_its_taint_before_it_is_ready() {
     let (foreign, taint) =
         (json!({ "key": "foo", "effect": "NoSchedule" }), json!({ "key": SHUTDOWN, "effect": "NoSchedule" }));
     let removal = |t: f64| {

@@ -16,7 +16,7 @@ struct Story {
     steps: Vec<Value>,
     calls: Vec<Value>,
     requests: Vec<Value>,
-    told: Vec<(f64, &'static str, &'static str)>,
+    events: Vec<(f64, &'static str, &'static str)>,
 }
 
 impl Story {
@@ -36,14 +36,14 @@ impl Story {
         self
     }
 
-    fn told(mut self, t: f64, reason: &'static str, message: &'static str) -> Story {
-        self.told.push((t, reason, message));
+    fn event(mut self, t: f64, reason: &'static str, message: &'static str) -> Story {
+        self.events.push((t, reason, message));
         self
     }
 
     fn ensured(self, t: f64) -> Story {
-        let story = self.told(t, "EnsuringLoadBalancer", "Ensuring load balancer");
-        story.call(t, "EnsureLoadBalancer", &["n1"], "ok").told(t, "EnsuredLoadBalancer", "Ensured load balancer")
+        let story = self.event(t, "EnsuringLoadBalancer", "Ensuring load balancer");
+        story.call(t, "EnsureLoadBalancer", &["n1"], "ok").event(t, "EnsuredLoadBalancer", "Ensured load balancer")
     }
 
     fn request(mut self, t: f64, code: u16, patch: Value) -> Story {
@@ -58,8 +58,8 @@ impl Story {
         given.push(json!({ "t": 0.1, "object": service() }));
         given.extend(self.given);
         let mut events: Vec<Value> = Vec::new();
-        for (index, (t, reason, message)) in self.told.iter().enumerate() {
-            let count = self.told[..=index].iter().filter(|it| it.2 == *message).count();
+        for (index, (t, reason, message)) in self.events.iter().enumerate() {
+            let count = self.events[..=index].iter().filter(|it| it.2 == *message).count();
             events.push(if count == 1 {
                 json!({ "t": t, "verb": "create", "type": "Normal", "reason": reason, "message": message,
                     "involvedObject": { "kind": "Service", "name": "s1" } })
@@ -87,8 +87,8 @@ fn node(name: &str, metadata: Value) -> Value {
     node
 }
 
-/// What is expected to be told: reason, or message and count of what was told before.
-fn told(scenario: &Scenario) -> Vec<String> {
+/// The events of a scenario: the reason, or the message and count of a repeated one.
+fn events(scenario: &Scenario) -> Vec<String> {
     let events = scenario.observed.events.iter();
     let word = |it: &crate::scenario::Event| match it.body["count"].as_u64() {
         Some(count) => format!("{} {count}", it.body["message"].as_str().unwrap_or_default()),
@@ -139,7 +139,7 @@ fn what_a_load_balancer_does_not_have_causes_no_call() {
     let mut scenario = Story::default().ensured(1.0).step(5.0, "patch Service s1", pods).ensured(5.0).end();
     assert_eq!(adjust(&mut scenario).len(), 1);
     assert_eq!(calls(&scenario), [(1.0, "EnsureLoadBalancer")]);
-    assert_eq!(told(&scenario), ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
+    assert_eq!(events(&scenario), ["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn changes_after_the_tenth_wait_and_become_one() {
     // 0.2 were gained until 3.0, when the eleventh change came.
     let (last, _) = calls[10];
     assert!((last - 11.0).abs() < 0.01, "{last}");
-    assert_eq!(told(&scenario).last().unwrap(), "Ensured load balancer 11");
+    assert_eq!(events(&scenario).last().unwrap(), "Ensured load balancer 11");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_node_that_is_about_to_go_takes_no_more_traffic() {
     assert_eq!(calls(&scenario)[1].1, "UpdateLoadBalancer");
     let update = scenario.observed.cloud_calls.iter().find(|it| it.function == "UpdateLoadBalancer").unwrap();
     assert_eq!(update.hosts(), Vec::<String>::new());
-    assert_eq!(told(&scenario)[2], "UnAvailableLoadBalancer");
+    assert_eq!(events(&scenario)[2], "UnAvailableLoadBalancer");
 }
 
 #[test]
@@ -176,10 +176,10 @@ fn a_node_takes_traffic_once_it_is_initialised() {
     let mut waiting = node("n2", json!({}));
     waiting["spec"] = json!({ "taints": [{ "key": ::tests::kubelet::UNINITIALIZED, "effect": "NoSchedule" }] });
     let story = Story::default().ensured(1.0).given(5.0, waiting).call(5.0, "UpdateLoadBalancer", &["n1", "n2"], "ok");
-    let mut scenario = story.told(5.0, "UpdatedLoadBalancer", "Updated load balancer with new hosts").end();
+    let mut scenario = story.event(5.0, "UpdatedLoadBalancer", "Updated load balancer with new hosts").end();
     assert_eq!(adjust(&mut scenario).len(), 1);
     assert_eq!(calls(&scenario), [(1.0, "EnsureLoadBalancer")]);
-    assert_eq!(told(&scenario).len(), 2);
+    assert_eq!(events(&scenario).len(), 2);
 }
 
 #[test]
@@ -198,19 +198,19 @@ fn an_update_that_fails_is_told_and_tried_again() {
     let message =
         "Error updating load balancer with new hosts [n1 n2] [node names limited, total number of nodes: 2], error: no";
     assert_eq!(failed.message, message);
-    assert_eq!(told(&scenario)[3], "Ensured load balancer 2");
+    assert_eq!(events(&scenario)[3], "Ensured load balancer 2");
 }
 
 #[test]
 fn a_namesake_is_not_given_what_another_one_had() {
     let mut story = Story::default().ensured(1.0).step(2.0, "delete Service s1", Value::Null).given(2.1, service());
     story.calls[0]["took"] = json!(3.0);
-    story.told[1].0 = 4.0;
+    story.events[1].0 = 4.0;
     let status = json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } } });
     let story = story.request(4.0, 200, status).call(4.2, "EnsureLoadBalancerDeleted", &[], "ok");
     let mut scenario = story.end();
     assert_eq!(adjust(&mut scenario).len(), 1);
-    assert_eq!(told(&scenario), ["EnsuringLoadBalancer"]);
+    assert_eq!(events(&scenario), ["EnsuringLoadBalancer"]);
     assert_eq!(state::recorded(&scenario)["Service s1"].len(), 1);
 }
 
@@ -220,7 +220,7 @@ fn what_vanishes_without_our_finalizer_is_deleted() {
     let mut scenario = story().end();
     assert_eq!(adjust(&mut scenario).len(), 1);
     assert_eq!(calls(&scenario)[1].1, "EnsureLoadBalancerDeleted");
-    assert_eq!(told(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
+    assert_eq!(events(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
     let mut scenario = story().call(5.1, "EnsureLoadBalancerDeleted", &[], "ok").end();
     assert_eq!(adjust(&mut scenario), Vec::<String>::new(), "upstream noticed it too");
 }
@@ -233,15 +233,15 @@ fn changes_of_nodes_that_come_together_are_followed_together() {
         &["n1", "n2"],
         "ok",
     );
-    let story = story.told(5.0, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
+    let story = story.event(5.0, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
     let address = json!({ "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.2" }] } });
     let mut scenario = story.step(5.05, "patch Node n2 status", address.clone()).end();
     assert_eq!(adjust(&mut scenario), Vec::<String>::new());
-    assert_eq!(told(&scenario).len(), 3);
+    assert_eq!(events(&scenario).len(), 3);
 
     let mut scenario = Story::default().ensured(1.0).step(5.0, "patch Node n1 status", address).end();
     assert_eq!(adjust(&mut scenario).len(), 1, "another address, and nothing else");
-    assert_eq!(told(&scenario)[2], "UpdatedLoadBalancer");
+    assert_eq!(events(&scenario)[2], "UpdatedLoadBalancer");
 }
 
 fn finalized() -> Story {
@@ -252,13 +252,13 @@ fn finalized() -> Story {
 fn a_deletion_is_asked_for_in_any_case() {
     let story = finalized().step(5.0, "delete Service s1", Value::Null);
     let story = story.call(5.0, "GetLoadBalancer", &[], "exists=false");
-    let mut scenario = story.told(5.1, "DeletedLoadBalancer", "Deleted load balancer").end();
+    let mut scenario = story.event(5.1, "DeletedLoadBalancer", "Deleted load balancer").end();
     assert_eq!(adjust(&mut scenario).len(), 1);
-    assert_eq!(told(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
+    assert_eq!(events(&scenario)[2..], ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
 
     let asked = "Error syncing load balancer: failed to check if load balancer exists before cleanup: no";
     let story = finalized().step(5.0, "delete Service s1", Value::Null);
-    let story = story.call(5.0, "GetLoadBalancer", &[], "error: no").told(5.1, "SyncLoadBalancerFailed", asked);
+    let story = story.call(5.0, "GetLoadBalancer", &[], "error: no").event(5.1, "SyncLoadBalancerFailed", asked);
     let mut scenario = story.end();
     assert_eq!(adjust(&mut scenario).len(), 1);
     assert_eq!(scenario.observed.events[3].message, "Error syncing load balancer: failed to delete load balancer: no");
@@ -270,12 +270,12 @@ fn what_is_ensured_is_told_when_it_is_written() {
     let failed = "Error syncing load balancer: failed to update load balancer status: no";
     for (code, expected) in [(404, 1), (409, 1), (500, 2)] {
         let story = Story::default().ensured(1.0).request(1.02, code, status());
-        let mut scenario = story.told(1.2, "SyncLoadBalancerFailed", failed).end();
+        let mut scenario = story.event(1.2, "SyncLoadBalancerFailed", failed).end();
         if code == 404 {
             scenario.observed.events.pop();
         }
         assert_eq!(adjust(&mut scenario).len(), 1, "{code}");
-        assert_eq!(told(&scenario).len(), expected, "{code}");
+        assert_eq!(events(&scenario).len(), expected, "{code}");
     }
 }
 
@@ -283,8 +283,8 @@ fn what_is_ensured_is_told_when_it_is_written() {
 fn a_beginning_is_told_once() {
     let failed = "Error syncing load balancer: failed to ensure load balancer: no";
     let attempt = |story: Story, t: f64| {
-        let story = story.told(t, "EnsuringLoadBalancer", "Ensuring load balancer");
-        story.call(t, "EnsureLoadBalancer", &["n1"], "error: no").told(t, "SyncLoadBalancerFailed", failed)
+        let story = story.event(t, "EnsuringLoadBalancer", "Ensuring load balancer");
+        story.call(t, "EnsureLoadBalancer", &["n1"], "error: no").event(t, "SyncLoadBalancerFailed", failed)
     };
     let story = attempt(attempt(Story::default(), 1.0), 6.0);
     let story = story.step(10.0, "patch Service s1", json!({ "metadata": { "annotations": { "a": "1" } } }));
@@ -297,7 +297,7 @@ fn a_beginning_is_told_once() {
         "Ensuring load balancer 2".to_owned(),
         format!("{failed} 3"),
     ];
-    assert_eq!(told(&scenario), expected);
+    assert_eq!(events(&scenario), expected);
 }
 
 #[test]

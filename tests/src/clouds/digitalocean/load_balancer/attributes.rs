@@ -14,7 +14,7 @@ const PROJECT: &str = "9cc10173-e9ea-4176-9dbc-a4cee4c4ff30";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attributes {
-    /// Unique in the account, as long as the simulator is told nothing else.
+    /// Unique in the account, unless a test says otherwise.
     pub name: String,
     /// A slug.
     #[serde(skip)]
@@ -51,7 +51,7 @@ pub struct Attributes {
     pub tag: String,
     /// Whether port 80 leads to port 443.
     pub redirect_http_to_https: bool,
-    /// Whether targets are told the client's address.
+    /// Whether targets get the client's address.
     pub enable_proxy_protocol: bool,
     /// Whether connections to targets are kept.
     pub enable_backend_keepalive: bool,
@@ -128,7 +128,7 @@ pub struct StickySessions {
 pub struct Firewall {
     /// Refused.
     pub deny: Vec<String>,
-    /// Admitted, and nobody else.
+    /// The only clients that are admitted.
     pub allow: Vec<String>,
 }
 
@@ -214,7 +214,7 @@ impl Default for StickySessions {
 
 /// The body of a request that creates or replaces.
 #[derive(Debug, Deserialize)]
-pub(in super::super) struct Wish {
+pub(in super::super) struct Desired {
     #[serde(flatten)]
     attributes: Attributes,
     region: Option<String>,
@@ -227,7 +227,7 @@ pub(in super::super) struct Wish {
     pub(in super::super) tags: Vec<String>,
 }
 
-impl Wish {
+impl Desired {
     /// All attributes as they are to be. `live` is the load balancer that is to be replaced, if there is one: where it lies stays as it is
     /// if the request does not say.
     ///
