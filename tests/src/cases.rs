@@ -21,7 +21,7 @@ const WORDS: usize = 4;
 const LONGEST_NAME: usize = 60;
 
 /// The command that writes the page.
-const WRITE: &str = "AEROSTAT_WRITE_CASES=1 cargo test --workspace --lib the_page_of_cases_is_up_to_date";
+const WRITE: &str = "AEROSTAT_WRITE_CASES=1 cargo test -p tests --lib the_page_of_cases_is_up_to_date";
 
 #[test]
 fn the_page_of_cases_is_up_to_date() {

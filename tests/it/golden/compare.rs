@@ -1,4 +1,4 @@
-//! What was observed, held against what was recorded.
+//! Compares what was observed with what was recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

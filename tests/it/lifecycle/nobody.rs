@@ -129,7 +129,7 @@ async fn nobody_loses_a_node_to_a_hanging_api() {
     controller.stop().ended().await;
 }
 
-/// Cases: nobody
+/// Cases: failing-cloud
 #[tokio::test]
 async fn a_cloud_that_denies_all_machines_but_one_in_its_list_costs_ten_nodes_at_most() {
     let cluster = cluster().await;

@@ -96,7 +96,7 @@ async fn adv_106_the_compilers_cpu_time_is_limited() {
 }
 
 #[tokio::test]
-async fn adv_106_types_that_exhaust_the_stack_are_told() {
+async fn adv_106_types_that_exhaust_the_stack_are_reported() {
     let limits = json!({ "nesting": 1_000_000, "types": 1_000_000 });
     let (message, host, _) = refused(&costly::nested_types(200_000), limits).await;
     says(&message, &["more stack than the compiler has", "nested too deep"]);

@@ -1,4 +1,4 @@
-//! One of several replicas works: the Lease, as upstream holds it, and where we better it.
+//! One of several replicas works: the Lease, as upstream holds it, and where ours is better.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What the binary says of a module that means harm, and what that may cost it.
+//! What the binary says about a hostile module, and what such a module may cost.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ async fn adv_107_a_list_without_end_does_not_fill_the_host() {
 }
 
 #[tokio::test]
-async fn rules_that_the_config_lacks_are_told_as_yaml() {
+async fn rules_that_the_config_lacks_are_reported_as_yaml() {
     let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let mut setup = Setup::digitalocean(&cluster, &cloud).edit(|config| {

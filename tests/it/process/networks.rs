@@ -1,4 +1,4 @@
-//! Nodes that say where the cluster is: a kubelet's word does not cut the cluster off from its cloud.
+//! Nodes that claim networks for the cluster: no kubelet can cut the cluster off from its cloud.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

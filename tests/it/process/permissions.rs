@@ -56,7 +56,7 @@ async fn warning(process: &mut Process) -> String {
 }
 
 #[tokio::test]
-async fn a_missing_rule_is_told_as_yaml_and_served_once_pasted() {
+async fn a_missing_rule_is_reported_as_yaml_that_can_be_applied() {
     let mut cluster = cluster().await;
     cluster.forbids();
     forbid(&cluster, "servicecidrs").await;
@@ -92,7 +92,7 @@ async fn a_missing_rule_is_told_as_yaml_and_served_once_pasted() {
 }
 
 #[tokio::test]
-async fn all_missing_rules_are_told_in_one_message() {
+async fn all_missing_rules_are_in_one_message() {
     let mut cluster = cluster().await;
     cluster.forbids();
     for resource in ["nodes", "nodes/status", "services", "services/status", "events"] {

@@ -1,4 +1,4 @@
-//! What upstream was seen to do: `tests/golden/{flags,metrics,process}.json`.
+//! What was recorded of upstream: `tests/golden/{flags,metrics,process}.json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

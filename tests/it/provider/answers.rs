@@ -54,7 +54,7 @@ async fn an_answer_403_about_a_busy_object_passes() {
 }
 
 #[tokio::test]
-async fn an_answer_404_of_somebody_else_is_not_absence() {
+async fn an_answer_404_of_another_service_is_not_absence() {
     let page = "<html>404 Not Found</html>";
     check(
         |path| Fault::status("GET", path, 404).body(page),

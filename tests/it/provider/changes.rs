@@ -70,7 +70,7 @@ async fn do_34_nodes_that_come_and_go_are_written_alone() {
 }
 
 #[tokio::test]
-async fn do_34_a_replacement_hands_on_what_others_said() {
+async fn do_34_a_replacement_keeps_fields_of_others() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     let id = rig.only();
@@ -176,7 +176,7 @@ async fn do_46_a_stack_that_cannot_be_changed_stays() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_changed_is_not_asked_for() {
+async fn a_change_that_is_impossible_is_not_requested() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     for (name, value, wanted) in [
@@ -200,7 +200,7 @@ async fn what_cannot_be_changed_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_refuses_is_said_in_its_words() {
+async fn a_refusal_has_the_words_of_the_cloud() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     service.annotate(&key("size-unit"), "3");

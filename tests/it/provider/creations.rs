@@ -189,7 +189,7 @@ async fn do_29_without_nodes_it_is_tried_again() {
 }
 
 #[tokio::test]
-async fn do_30_a_size_is_said_in_one_way() {
+async fn do_30_a_size_has_one_annotation() {
     let why = invalid(|it| annotate(it, &[("size-slug", "lb-large"), ("size-unit", "3")])).await;
     assert!(why.ends_with("do-loadbalancer-size-unit cannot both be set"), "{why}");
     let slug = sent(&[], |it| annotate(it, &[("size-slug", "lb-large")])).await;
@@ -199,7 +199,7 @@ async fn do_30_a_size_is_said_in_one_way() {
 }
 
 #[tokio::test]
-async fn do_31_an_address_of_ones_own_is_said_once() {
+async fn do_31_an_own_address_has_one_annotation() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig).with("ip", "198.51.100.7").with("name", "web.example.com");
     let standing = service.served().await;
@@ -209,7 +209,7 @@ async fn do_31_an_address_of_ones_own_is_said_once() {
 }
 
 #[tokio::test]
-async fn do_32_the_cluster_and_its_network_are_said() {
+async fn do_32_the_cluster_and_its_vpc_are_sent() {
     let rig = rig(&[("clusterId", "c-1"), ("vpcId", "11111111-2222-3333-4444-555555555555")]).await;
     let id = "11111111-2222-3333-4444-555555555555";
     let vpc = Vpc { id: id.to_owned(), name: "ours".to_owned(), region: "fra1".to_owned(), default: false };
@@ -228,7 +228,7 @@ async fn a_setting_says_the_type_of_new_load_balancers() {
 }
 
 #[tokio::test]
-async fn a_setting_says_when_to_look_again() {
+async fn a_setting_says_when_to_poll_again() {
     let rig = rig(&[("pollInterval", "2s")]).await;
     rig.cloud.load_balancers().behave(|it| it.creation = Creation::Stuck);
     let mut service = Service::new(&rig);

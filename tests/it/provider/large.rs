@@ -19,7 +19,7 @@ async fn adv_103_45000_ports_in_annotations_take_little_cpu() {
 }
 
 #[tokio::test]
-async fn adv_103_ports_in_two_annotations_are_told_in_short() {
+async fn adv_103_ports_in_two_annotations_make_a_short_message() {
     let rig = rig(&[]).await;
     let listed: Vec<_> = (1..=22_000_u16).map(|it| it.to_string()).collect();
     let listed = listed.join(",");

@@ -233,7 +233,7 @@ async fn an_operator_may_let_an_id_be_enough() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_is_refused_and_not_asked_for() {
+async fn an_invalid_id_is_refused_without_a_request() {
     let rig = with_foreign(&[]).await;
     for id in ["foreign", "../droplets/1", "4de7ac8b-495b-4884-9a69-1050c6793cd6/droplets", "*"] {
         let mut service = Service::new(&rig);

@@ -102,7 +102,7 @@ async fn a_hostname_and_a_chosen_name_are_taken_over() {
 }
 
 #[tokio::test]
-async fn what_nothing_proves_stays_at_a_deletion_and_is_told() {
+async fn an_unproven_load_balancer_stays_and_is_reported() {
     let rig = rig(&[]).await;
     let mut service = hosted(&rig);
     let message = service.gone_without(BUILT).await;
@@ -213,7 +213,7 @@ async fn a_load_balancer_without_annotations_is_adopted_by_name() {
 }
 
 #[tokio::test]
-async fn what_the_vendor_puts_up_with_is_taken_over_with_a_warning() {
+async fn what_the_vendor_tolerates_is_taken_over_with_a_warning() {
     for (name, value) in [
         ("tls-passthrough", "perhaps"),
         ("algorithm", "random"),

@@ -1,4 +1,4 @@
-//! Tokens, limits, and what is kept of requests.
+//! Tokens, limits, and the record of requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::client::{Answer, delete, get, get_with, read, send, simulator};
 use crate::creation::{create, desired};
 
 #[tokio::test]
-async fn only_the_token_of_now_is_accepted() {
+async fn only_the_current_token_is_accepted() {
     let simulator = simulator(Options::default(), 1, 1).await;
     let client = simulator.client(&["h2"]);
     let url = format!("{}/v2/droplets/1", simulator.base_url());
@@ -85,7 +85,7 @@ async fn a_token_does_what_its_scopes_say() {
 }
 
 #[tokio::test]
-async fn every_answer_tells_the_quota_and_a_request_id() {
+async fn every_answer_has_the_quota_and_a_request_id() {
     let simulator = simulator(Options::default(), 1, 1).await;
     simulator.set_token("another");
     let refused = get(&simulator, "/v2/droplets").await.unwrap();

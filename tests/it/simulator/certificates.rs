@@ -58,7 +58,7 @@ async fn a_tag_is_made_before_it_is_put_on_something() {
 }
 
 #[tokio::test]
-async fn tags_are_said_at_creation_and_not_shown() {
+async fn tags_are_set_at_creation_and_not_shown() {
     let simulator = simulator(Options::default(), 1, 2).await;
     let mut tagged = desired("web");
     tagged["tags"] = json!(["k8s:c"]);

@@ -1,4 +1,4 @@
-//! Load balancers that are asked for, and come to be or do not.
+//! Creation of load balancers.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, LoadBalance
 
 use crate::client::{get, send, simulator};
 
-/// The least that a request can say.
+/// The smallest body of a creation.
 pub(crate) fn desired(name: &str) -> Value {
     let rule = json!({ "entry_protocol": "tcp", "entry_port": 80, "target_protocol": "tcp", "target_port": 30080 });
     json!({ "name": name, "region": "fra1", "droplet_ids": [1, 2], "forwarding_rules": [rule] })
 }
 
-/// Asks for a load balancer, which the service accepts, and returns it as it was shown.
+/// Creates a load balancer. Returns it as the answer shows it.
 pub(crate) async fn create(simulator: &Simulator, desired: &Value) -> Value {
     let answer = send(simulator, "POST", "/v2/load_balancers", desired).await.unwrap();
     assert_eq!(answer.status, 202, "{}", answer.body);

@@ -1,4 +1,4 @@
-//! Load balancers that go, and what errors say.
+//! Deletion of load balancers, and the texts of errors.
 
 use std::time::Duration;
 

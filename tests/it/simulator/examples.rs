@@ -1,4 +1,4 @@
-//! Answers that are as brief, and as unexpected, as the published examples.
+//! Answers that leave out, and show, what the published examples do.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

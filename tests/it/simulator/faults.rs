@@ -51,7 +51,7 @@ async fn a_fault_can_hit_everything() {
 }
 
 #[tokio::test]
-async fn headers_and_bodies_of_a_fault_are_the_tests() {
+async fn a_test_sets_headers_and_bodies_of_a_fault() {
     let simulator = simulator(Options::default(), 1, 1).await;
     let fault = Fault::status("GET", "/v2/account", 429).header("retry-after", "7").header("ratelimit-remaining", "0");
     simulator.inject(fault.body(r#"{"id":"slow"}"#));
@@ -99,7 +99,7 @@ async fn no_answer_is_an_error_of_the_request() {
 }
 
 #[tokio::test]
-async fn half_an_answer_begins_well_before_it_breaks_off() {
+async fn half_an_answer_begins_correctly_and_breaks_off() {
     let simulator = simulator(Options::default(), 1, 200).await;
     let url = format!("{}/v2/droplets?per_page=200", simulator.base_url());
     let client = simulator.client(&["http/1.1"]);

@@ -1,4 +1,4 @@
-//! Load balancers that are changed: a PUT says all, and what it does not say is as by default.
+//! Changes of load balancers: a PUT replaces all attributes, and those that it leaves out are as by default.
 
 use std::time::Duration;
 

@@ -64,7 +64,7 @@ async fn targets_by_id_are_limited_and_can_be_taken_away() {
 }
 
 #[tokio::test]
-async fn a_droplet_that_is_gone_is_nobodys_target() {
+async fn a_deleted_droplet_is_no_target() {
     let simulator = simulator(Options::default(), 1, 2).await;
     let id = create(&simulator, &desired("web")).await["id"].clone();
     simulator.droplets().remove(1);

@@ -1,4 +1,4 @@
-//! What differs from the published description is noticed.
+//! What differs from the published description is reported.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,7 +30,7 @@ async fn a_request_is_as_declared() {
 }
 
 #[tokio::test]
-async fn a_method_or_a_body_that_is_not_declared_is_noticed() {
+async fn a_method_or_a_body_that_is_not_declared_is_reported() {
     let simulator = simulator(Options::default(), 1, 1).await;
     let client = simulator.client(&["h2"]);
     let url = format!("{}/v2/droplets/1", simulator.base_url());

@@ -1,4 +1,4 @@
-//! Somebody puts another account's token into the Secret.
+//! The token of another account is put into the Secret.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `kill -9` between any two requests of the life of load balancers: one for each Service, and none after its deletion.
+//! `kill -9` between any two requests about load balancers: there is one for each Service, and none after its deletion.
 //!
 //! Ten Services are created, changed and deleted. Meanwhile aerostat is killed again and again, each time when the cloud has
 //! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
@@ -7,13 +7,13 @@
 //!
 //! Cases: kill-9
 
-mod story;
+mod run;
 
 use std::time::Duration;
 
 use tests::clouds::digitalocean::{Behaviour, Chaos, Creation, Options};
 
-use self::story::Story;
+use self::run::CrashTest;
 
 /// How many points each test is to try, of two hundred together.
 const POINTS: usize = 110;
@@ -22,7 +22,7 @@ const POINTS: usize = 110;
 async fn kill_9_leaves_one_load_balancer_for_each_service() {
     let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(1)), ..Behaviour::default() };
     let options = Options { load_balancers: behaviour, ..Options::default() };
-    Story::begin(options, None).await.play(POINTS).await;
+    CrashTest::start(options, None).await.run(POINTS).await;
 }
 
 #[tokio::test]
@@ -35,5 +35,5 @@ async fn kill_9_in_a_failing_cloud_leaves_one_load_balancer_each() {
     };
     let options = Options { load_balancers: behaviour, ..Options::default() };
     let chaos = |seed| Chaos { seed, one_in: 12, hangs: true };
-    Story::begin(options, Some(chaos)).await.play(POINTS).await;
+    CrashTest::start(options, Some(chaos)).await.run(POINTS).await;
 }

@@ -1,4 +1,4 @@
-//! Nobody loses a node: whatever the cloud answers, and for all nodes at once.
+//! No node is deleted, whatever the cloud answers, and for all nodes at once.
 
 use std::time::Duration;
 
@@ -78,9 +78,9 @@ async fn post_ready(rig: &Rig, ready: bool) {
     }
 }
 
-/// Cases: nobody
+/// Cases: failing-cloud
 #[tokio::test]
-async fn nobody_loses_a_node() {
+async fn no_failure_of_the_cloud_deletes_a_node() {
     let rig = Rig::new(Options::default()).await.limits(&json!({ "total": "2s", "requestsPerSecond": 200 })).flags(&[
         "--node-monitor-period=1s",
         "--node-deletion-warm-up=1s",

@@ -116,7 +116,7 @@ async fn send(simulator: &Simulator<Disks>, method: Method, path: &str) -> (u16,
 }
 
 #[tokio::test]
-async fn a_cloud_brings_its_state_and_its_rules_alone() {
+async fn a_cloud_needs_only_its_state_and_its_rules() {
     let simulator = serve(Options::default(), Disks::default()).await;
     for id in 1..=3 {
         assert_eq!(send(&simulator, Method::POST, "/disks").await, (201, json!({ "id": id })));
@@ -142,7 +142,7 @@ async fn a_cloud_gets_faults_limits_and_its_own_errors() {
 }
 
 #[tokio::test]
-async fn what_the_description_does_not_allow_is_noticed() {
+async fn what_the_description_does_not_allow_is_reported() {
     let simulator = serve(Options::default(), Disks::default()).await;
     send(&simulator, Method::GET, "/disks?size=1").await;
     send(&simulator, Method::GET, "/volumes").await;

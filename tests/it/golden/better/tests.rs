@@ -41,7 +41,7 @@ fn a_recording_without_a_better_way_stays_as_it_is() {
 }
 
 #[test]
-fn a_process_that_null_metadata_ended_shall_live() {
+fn a_process_that_null_metadata_ended_must_go_on() {
     let mut scenario =
         recording(node("", &json!([])), json!([{ "t": 0.0, "nodes": { "n1": { "null": true } } }]), json!([]));
     scenario.observed.process_alive = false;

@@ -1,4 +1,4 @@
-//! Further, living nodes, where machines are gone: a cloud in which no machine is known is not believed, but taken for
+//! Further, living nodes, where machines are gone: a cloud in which no machine is known is taken for
 //! another account's, and of the nodes whose machines are known only a part is deleted in ten minutes. There is one for
 //! each that is gone.
 

@@ -72,7 +72,7 @@ fn a_machine_that_does_not_exist_has_no_data() {
 }
 
 #[test]
-fn a_taint_with_another_effect_is_somebody_elses() {
+fn a_taint_with_another_effect_is_left_alone() {
     let taint = json!([{ "key": SHUTDOWN, "effect": "NoExecute" }]);
     let mut scenario = recording(taint, &[(3.0, "InstanceShutdown", "false")], json!([]));
     assert_eq!(adjust(&mut scenario), Vec::<String>::new());

@@ -122,7 +122,7 @@ fn a_node_without_the_taint_is_asked_about_once() {
 }
 
 #[test]
-fn a_plain_story_is_as_recorded() {
+fn an_ordinary_recording_is_expected_as_recorded() {
     let story = Story::default().ensured(1.0).step(
         5.0,
         "patch Service s1",
@@ -134,7 +134,7 @@ fn a_plain_story_is_as_recorded() {
 }
 
 #[test]
-fn what_a_load_balancer_does_not_have_causes_no_call() {
+fn changes_that_do_not_concern_the_cloud_cause_no_call() {
     let pods = json!({ "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] } });
     let mut scenario = Story::default().ensured(1.0).step(5.0, "patch Service s1", pods).ensured(5.0).end();
     assert_eq!(adjust(&mut scenario).len(), 1);
@@ -183,7 +183,7 @@ fn a_node_takes_traffic_once_it_is_initialised() {
 }
 
 #[test]
-fn an_update_that_fails_is_told_and_tried_again() {
+fn a_failed_update_is_an_event_and_is_tried_again() {
     let story = Story::default().ensured(1.0).given(5.0, node("n2", json!({})));
     let story = story.call(5.0, "UpdateLoadBalancer", &["n2", "n1"], "error: no").call(
         5.0,
@@ -202,7 +202,7 @@ fn an_update_that_fails_is_told_and_tried_again() {
 }
 
 #[test]
-fn a_namesake_is_not_given_what_another_one_had() {
+fn a_new_service_gets_no_status_of_its_namesake() {
     let mut story = Story::default().ensured(1.0).step(2.0, "delete Service s1", Value::Null).given(2.1, service());
     story.calls[0]["took"] = json!(3.0);
     story.events[1].0 = 4.0;
@@ -215,7 +215,7 @@ fn a_namesake_is_not_given_what_another_one_had() {
 }
 
 #[test]
-fn what_vanishes_without_our_finalizer_is_deleted() {
+fn a_service_that_vanished_without_finalizer_is_deleted() {
     let story = || Story::default().ensured(1.0).step(5.0, "delete Service s1", Value::Null);
     let mut scenario = story().end();
     assert_eq!(adjust(&mut scenario).len(), 1);
@@ -265,7 +265,7 @@ fn a_deletion_is_asked_for_in_any_case() {
 }
 
 #[test]
-fn what_is_ensured_is_told_when_it_is_written() {
+fn the_ensured_event_comes_after_the_status() {
     let status = || json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } } });
     let failed = "Error syncing load balancer: failed to update load balancer status: no";
     for (code, expected) in [(404, 1), (409, 1), (500, 2)] {
@@ -280,7 +280,7 @@ fn what_is_ensured_is_told_when_it_is_written() {
 }
 
 #[test]
-fn a_beginning_is_told_once() {
+fn the_start_of_work_is_one_event() {
     let failed = "Error syncing load balancer: failed to ensure load balancer: no";
     let attempt = |story: Story, t: f64| {
         let story = story.event(t, "EnsuringLoadBalancer", "Ensuring load balancer");

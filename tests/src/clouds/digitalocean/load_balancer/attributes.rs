@@ -221,7 +221,7 @@ pub(in super::super) struct Desired {
     vpc_uuid: Option<String>,
     size: Option<String>,
     size_unit: Option<u32>,
-    /// An address that the account brings along.
+    /// An address of the account's own.
     pub(in super::super) ip: Option<Ipv4Addr>,
     #[serde(default)]
     pub(in super::super) tags: Vec<String>,

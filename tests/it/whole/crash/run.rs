@@ -1,4 +1,4 @@
-//! Ten Services through creation, change and deletion, and a process that does not live long.
+//! Ten Services through creation, change and deletion, while the process is killed again and again.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,45 +15,45 @@ use tests::wait;
 use crate::setup::{FINALIZER, Rig, addresses, default_name, is_about_load_balancers, is_write, key, memo, service};
 
 const SERVICES: usize = 10;
-/// How often the process dies until it may finish what the user asked for.
-const DEATHS: usize = 5;
-/// How long it may take from one death, or change, to the next.
+/// How often the process is killed until it may finish what the user asked for.
+const KILLS: usize = 5;
+/// How long it may take from one kill, or change, to the next.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How much of the log is shown.
 const LINES: usize = 60;
 
-/// A cluster and a cloud in which the power fails.
-pub(super) struct Story {
+/// A cluster and a cloud in which the process is killed.
+pub(super) struct CrashTest {
     rig: Rig,
     random: Random,
     seed: u64,
     process: Option<Process>,
-    /// How often a Service was on its way when the process died.
+    /// How many Services were not yet as desired at a kill, in total.
     points: usize,
-    /// What the processes said last.
+    /// The logs of the processes.
     log: Vec<String>,
 }
 
-/// What the user wants of all Services.
+/// The state that the user desires for all Services.
 #[derive(Clone, Copy, Debug)]
 enum Desired {
     Ports(&'static [u16]),
     Gone,
 }
 
-/// How a life went.
-enum Life {
-    /// All is as the user wants it.
+/// How a process ended.
+enum Outcome {
+    /// It runs, and all Services are as desired.
     Settled,
-    /// The process was killed.
+    /// It was killed.
     Killed,
     /// It ended by itself, as it must when the machine is so slow that the Lease is lost.
     Ended,
 }
 
-impl Story {
+impl CrashTest {
     /// A cloud with faults by seed, or without.
-    pub(super) async fn begin(options: Options, chaos: Option<fn(u64) -> Chaos>) -> Self {
+    pub(super) async fn start(options: Options, chaos: Option<fn(u64) -> Chaos>) -> Self {
         let seed = seed();
         let limits = json!({ "requestsPerSecond": 200, "total": "2s" });
         let rig = Rig::new(options).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
@@ -63,37 +63,37 @@ impl Story {
         Self { rig, random: Random(seed), seed, process: Some(process), points: 0, log: Vec::new() }
     }
 
-    /// Creates, changes and deletes until the process has died at so many points.
-    pub(super) async fn play(mut self, points: usize) {
+    /// Creates, changes and deletes until there were so many points.
+    pub(super) async fn run(mut self, points: usize) {
         while self.points < points {
-            self.all(Desired::Ports(&[80])).await;
-            self.all(Desired::Ports(&[80, 8080])).await;
-            self.all(Desired::Gone).await;
+            self.reach(Desired::Ports(&[80])).await;
+            self.reach(Desired::Ports(&[80, 8080])).await;
+            self.reach(Desired::Gone).await;
         }
     }
 
-    /// Lets the user ask for something, and the process die, until all is as it should be.
-    async fn all(&mut self, desired: Desired) {
+    /// Changes the Services, and kills the process, until all Services are as desired.
+    async fn reach(&mut self, desired: Desired) {
         let mut hold = Some(self.hold());
-        self.ask(desired).await;
-        let mut deaths = 0;
+        self.write(desired).await;
+        let mut kills = 0;
         loop {
-            match self.live(desired, hold.as_ref()).await {
-                Life::Settled => break,
-                Life::Killed => {
-                    deaths += 1;
-                    // What was under way is lost with the machine.
-                    hold.take().expect("there was a place to die").cut();
-                    hold = (deaths < DEATHS).then(|| self.hold());
+            match self.run_process(desired, hold.as_ref()).await {
+                Outcome::Settled => break,
+                Outcome::Killed => {
+                    kills += 1;
+                    // Requests on the way are lost, as with the machine.
+                    hold.take().expect("the process was killed at it").cut();
+                    hold = (kills < KILLS).then(|| self.hold());
                 }
-                Life::Ended => {}
+                Outcome::Ended => {}
             }
         }
         drop(hold);
         self.check(desired).await;
     }
 
-    /// The place at which the process dies next.
+    /// The request at which the process is killed next.
     fn hold(&mut self) -> Hold {
         let side = if self.random.below(2) == 0 { Side::Before } else { Side::After };
         if self.random.below(2) == 0 {
@@ -105,8 +105,8 @@ impl Story {
         }
     }
 
-    /// What the user does.
-    async fn ask(&self, desired: Desired) {
+    /// Writes the Services as a user would.
+    async fn write(&self, desired: Desired) {
         let rig = &self.rig;
         let exists = !rig.services().list(&ListParams::default().labels("app")).await.unwrap().items.is_empty();
         join_all((0..SERVICES).map(|index| async move {
@@ -127,52 +127,52 @@ impl Story {
         .await;
     }
 
-    /// Lets a process live until it dies or has nothing left to do.
-    async fn live(&mut self, desired: Desired, hold: Option<&Hold>) -> Life {
+    /// Runs a process until it is killed, or until all Services are as desired.
+    async fn run_process(&mut self, desired: Desired, hold: Option<&Hold>) -> Outcome {
         let mut process = match self.process.take() {
             Some(process) => process,
             None => self.rig.setup.start(),
         };
-        let dies = async {
+        let killed = async {
             match hold {
                 Some(hold) => hold.reached().await,
                 None => std::future::pending().await,
             }
         };
-        let settles = wait::within(PATIENCE, async || (self.left(desired).await == 0).then_some(()));
+        let settled = wait::within(PATIENCE, async || (self.left(desired).await == 0).then_some(()));
         let mut log = Vec::new();
-        let ends = async {
+        let ended = async {
             while let Some(entry) = process.aerostat.log.recv().await {
                 log.push(Value::Object(entry).to_string());
             }
         };
-        let mut said = "=== not killed".to_owned();
-        let life = tokio::select! {
-            at = dies => {
-                said = format!("=== killed at {at}");
-                Life::Killed
+        let mut ending = "=== not killed".to_owned();
+        let outcome = tokio::select! {
+            at = killed => {
+                ending = format!("=== killed at {at}");
+                Outcome::Killed
             }
-            settled = settles => {
+            settled = settled => {
                 assert!(settled.is_some(), "not all are {desired:?} within {PATIENCE:?}");
-                Life::Settled
+                Outcome::Settled
             }
-            () = ends => Life::Ended,
+            () = ended => Outcome::Ended,
         };
         self.log.append(&mut log);
-        self.log.push(said);
-        match life {
-            Life::Settled => self.process = Some(process),
-            Life::Killed => {
+        self.log.push(ending);
+        match outcome {
+            Outcome::Settled => self.process = Some(process),
+            Outcome::Killed => {
                 process.kill();
                 self.points += self.left(desired).await;
                 self.check_no_orphan();
             }
-            Life::Ended => {}
+            Outcome::Ended => {}
         }
-        life
+        outcome
     }
 
-    /// How many Services are not as the user wants them.
+    /// How many Services are not as desired.
     async fn left(&self, desired: Desired) -> usize {
         let services = self.present().await;
         match desired {
@@ -185,9 +185,9 @@ impl Story {
         self.rig.services().list(&ListParams::default().labels("app")).await.unwrap().items
     }
 
-    /// What is not right about a Service and its load balancer.
+    /// What is wrong with a Service and its load balancer.
     fn wrong(&self, service: &Service, ports: &[u16]) -> Option<String> {
-        let Some(id) = memo(service) else { return Some("nothing is remembered".to_owned()) };
+        let Some(id) = memo(service) else { return Some("there is no memo".to_owned()) };
         let Some(built) = self.rig.cloud.load_balancers().get(id) else { return Some(format!("there is no {id}")) };
         let name = chosen(index(service)).unwrap_or_else(|| default_name(service));
         let ip = built.ip.map(|it| it.to_string());
@@ -225,7 +225,7 @@ impl Story {
     }
 }
 
-impl Drop for Story {
+impl Drop for CrashTest {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             return;
