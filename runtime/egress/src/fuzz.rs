@@ -22,12 +22,12 @@ const SECONDS: u64 = 10;
 
 /// A rule as the naive reading has it: methods, patterns as lists of words, operations that it names in full, and an
 /// effect.
-type Words = Vec<(Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>)>;
+type Words = (Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>);
 
 #[derive(Clone, Debug)]
 struct Case {
     base_url: &'static str,
-    rules: Words,
+    rules: Vec<Words>,
     state: CallState,
     method: Method,
     path: Vec<String>,
@@ -133,15 +133,14 @@ fn check(case: &Case) -> Result<bool, String> {
 impl Case {
     fn endpoint(&self) -> Endpoint {
         let pattern = |words: &Vec<String>| PathPattern::parse(&format!("/{}", words.join("/"))).expect("a pattern");
-        let rule =
-            |(methods, paths, operations, effect): &(Vec<Method>, Vec<Vec<String>>, Vec<&str>, Option<Effect>)| {
-                let operations = operations.iter().filter(|_| self.has_operation);
-                Rule {
-                    operations: operations.map(|it| OperationPattern::parse(it).expect("a pattern")).collect(),
-                    effect: *effect,
-                    ..Rule::new(methods.clone(), paths.iter().map(pattern).collect::<Vec<_>>())
-                }
-            };
+        let rule = |(methods, paths, operations, effect): &Words| {
+            let operations = operations.iter().filter(|_| self.has_operation);
+            Rule {
+                operations: operations.map(|it| OperationPattern::parse(it).expect("a pattern")).collect(),
+                effect: *effect,
+                ..Rule::new(methods.clone(), paths.iter().map(pattern).collect::<Vec<_>>())
+            }
+        };
         Endpoint {
             operation: self.has_operation.then(|| OperationPlace::Parameter("Action".to_owned())),
             allow: self.rules.iter().map(rule).collect(),
@@ -281,7 +280,7 @@ fn base_url() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-fn rules() -> impl Strategy<Value = Words> {
+fn rules() -> impl Strategy<Value = Vec<Words>> {
     let word = prop_oneof![
         4 => prop::sample::select(vec!["v2", "droplets", "a:b", "x y"]).prop_map(str::to_owned),
         1 => Just("*".to_owned()),

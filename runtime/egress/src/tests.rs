@@ -275,7 +275,7 @@ async fn a_provider_can_stop_an_endpoint_for_a_while() {
     none.throttle("api", 60 * second, "it has no HTTP");
     let mut call = open(&gate, Mode::Read);
     call.throttle("another", 60 * second, "there is none");
-    call.throttle("api", second * 0, "no time");
+    call.throttle("api", std::time::Duration::ZERO, "no time");
     assert!(call.send(describe()).await.is_ok());
     call.throttle("api", 100_000 * second, "the quota is nearly used up");
     call.throttle("api", second, "a shorter pause takes nothing back");
