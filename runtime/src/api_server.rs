@@ -1,7 +1,6 @@
 //! The Kubernetes API server: where it is, and clients for it.
 
 mod layer;
-mod limit;
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +15,6 @@ use tracing::warn;
 
 pub(crate) use self::layer::Metrics;
 use self::layer::RequestLayer;
-pub(crate) use self::limit::Bucket;
 use crate::flags::{Api, InCluster, RateLimit};
 
 /// How long to wait for the API server at start.

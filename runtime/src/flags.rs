@@ -13,8 +13,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ::controllers::TokenBucket;
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use tokio::time::Instant;
 
 use self::command_line::CommandLine;
 pub use self::controllers::{Controller, Controllers};
@@ -82,6 +84,13 @@ pub struct RateLimit {
     pub per_second: f32,
     /// How many may come at once.
     pub burst: u32,
+}
+
+impl RateLimit {
+    /// A full bucket.
+    pub(crate) fn bucket(self) -> TokenBucket {
+        TokenBucket::per_second(self.per_second.into(), self.burst, Instant::now())
+    }
 }
 
 /// How the cloud-node-controller works.

@@ -19,64 +19,26 @@ mod config;
 mod config_maps;
 mod core_dump;
 mod duration;
+mod failure;
 mod flags;
 mod leader;
 mod manager;
 mod networks;
+mod overrides;
 mod permissions;
 mod telemetry;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io::{stderr, stdin, stdout};
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
 
-use kube::Client;
-
+pub use crate::failure::Failure;
 pub use crate::flags::{
     Api, Controller, Controllers, FlagsError, InCluster, LeaderElection, Log, LogFormat, Node, NodeLifecycle,
     RateLimit, Service, Serving, Settings, command,
 };
+pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};
 pub use crate::telemetry::start_log;
-
-/// What tests put in place of the outside world.
-pub struct Overrides {
-    /// Used for every request, instead of a client for the API server that the settings name.
-    pub client: Option<Client>,
-    /// Where a checked address of the cloud really is. The identity, unless a test leads it to loopback.
-    pub route: fn(SocketAddr) -> SocketAddr,
-    /// What the names of the cloud resolve to, instead of the system's resolver. It is checked like the system's answers.
-    pub names: Option<Arc<dyn egress::Resolve>>,
-    /// The program that compiles providers: the binary itself. Without one, they are compiled in this process.
-    pub compiler: Option<PathBuf>,
-}
-
-impl Default for Overrides {
-    fn default() -> Self {
-        Self { client: None, route: |it| it, names: None, compiler: None }
-    }
-}
-
-/// Why the process ended that should not: what, the cause, and the next step, in one line.
-#[derive(Debug)]
-pub struct Failure(anyhow::Error);
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&controllers::chain(self.0.as_ref()))
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self(error)
-    }
-}
 
 /// What a program does first that holds secrets: it leaves no core dump, and lets no other process read its memory.
 ///

@@ -2,15 +2,15 @@
 
 mod claims;
 mod cloud;
+mod options;
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use cloud_provider::Cloud;
 use controllers::{
-    Account, EventKind, Inventory, Liveness, Nodes, Recorder, RequestedChanges, node, node_lifecycle, service,
+    Account, Context, EventKind, Events, Nodes, Recorder, RequestedChanges, node, node_lifecycle, service,
 };
 use kube::Client;
 use prometheus::Registry;
@@ -24,12 +24,13 @@ use self::cloud::Loaded;
 use crate::api_server::{self, ApiServer};
 use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
+use crate::failure::Failure;
 use crate::flags::{Controller, Settings};
 use crate::leader::{self, Leader};
 use crate::networks::Watcher;
+use crate::overrides::Overrides;
 use crate::permissions::{Permissions, rules};
 use crate::telemetry::{self, Answers, Health, Reviewer, Server};
-use crate::{Failure, Overrides};
 
 /// How long what is in flight may take once the process is asked to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -291,126 +292,47 @@ impl Process {
 
     /// Starts the controllers that are asked for, exist, and can do their work with this provider.
     fn start_controllers(&mut self, nodes: &Nodes) {
+        let (settings, cloud) = (&self.settings, &self.loaded.cloud);
         let lease = self.leader.as_ref().and_then(|it| Some((self.client.clone(), it.about()?, it.recorder())));
-        let account = Account::new(self.loaded.cloud.identity.clone(), lease);
-        let cloud = account.guard(self.loaded.cloud.clone());
-
-        let recorder = self.recorder(node::COMPONENT);
-        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone());
-        let inventory = inventory.map(|it| Arc::new(it.within(account)));
+        let account = Account::new(cloud.identity.clone(), lease);
+        let (events, send) = Events::new(self.client.clone());
+        self.events.spawn(send);
+        let (client, metrics, stop) = (self.client.clone(), self.metrics.clone(), self.stop.subscribe());
+        let context = Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop);
         for controller in Controller::ALL {
             let name = controller.name();
-            if !self.settings.controllers.is_enabled(controller) {
+            if !settings.controllers.is_enabled(controller) {
                 info!("{name} is disabled by --controllers");
                 continue;
             }
-            let liveness = Liveness::default();
-            let watched = liveness.clone();
-            match (controller, &inventory) {
-                (Controller::CloudNode, Some(inventory)) => self.run_node(nodes, inventory, recorder.clone(), liveness),
-                (Controller::CloudNodeLifecycle, Some(inventory)) => {
-                    self.run_node_lifecycle(nodes, inventory, liveness);
+            let task = match controller {
+                Controller::CloudNode => node::new(&context, cloud, settings.into()),
+                Controller::CloudNodeLifecycle => node_lifecycle::new(&context, cloud, settings.into()),
+                Controller::Service => service::new(&context, cloud, settings.into()),
+                Controller::Route => None,
+            };
+            match (task, interface(controller)) {
+                (Some(task), _) => {
+                    let liveness = task.liveness();
+                    self.health.add(name, move || !liveness.is_stuck());
+                    self.running.started(controller);
+                    self.controllers.spawn(async move {
+                        task.await;
+                        name
+                    });
+                    info!("started {name}");
                 }
-                (Controller::Service, _) if cloud.load_balancers.is_some() => {
-                    self.run_service(nodes, inventory.clone(), cloud.clone(), liveness);
-                }
-                (Controller::CloudNode | Controller::CloudNodeLifecycle, None) => {
-                    warn!("{name} is skipped: {}", self.without("instances"));
-                    continue;
-                }
-                (Controller::Service, _) => {
-                    warn!("{name} is skipped: {}", self.without("load-balancers"));
-                    continue;
+                (None, Some(interface)) => {
+                    let provider = &cloud.description.name;
+                    warn!("{name} is skipped: the provider {provider} does not export aerostat:cloud/{interface}");
                 }
                 // Whoever asked for it by its name is warned.
-                (Controller::Route, _) if self.settings.controllers.names(controller) => {
+                (None, None) if settings.controllers.names(controller) => {
                     warn!("{name} is skipped: this version does not have it");
-                    continue;
                 }
-                (Controller::Route, _) => {
-                    info!("{name} is skipped: this version does not have it");
-                    continue;
-                }
+                (None, None) => info!("{name} is skipped: this version does not have it"),
             }
-            self.health.add(name, move || !watched.is_stuck());
-            self.running.started(controller);
-            info!("started {name}");
         }
-    }
-
-    /// What is missing to run a controller.
-    fn without(&self, interface: &str) -> String {
-        format!("the provider {} does not export aerostat:cloud/{interface}", self.loaded.cloud.description.name)
-    }
-
-    fn run_node(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, recorder: Recorder, liveness: Liveness) {
-        let settings = self.settings.node;
-        let options = node::Options {
-            syncs: settings.syncs,
-            status_updates: settings.status_updates,
-            status_update_frequency: settings.status_update_frequency,
-        };
-        let (nodes, inventory) = (nodes.clone(), inventory.clone());
-        let run = node::run(
-            self.client.clone(),
-            nodes,
-            inventory,
-            recorder,
-            self.metrics.clone(),
-            options,
-            liveness,
-            self.stopped(),
-        );
-        self.run(Controller::CloudNode, run);
-    }
-
-    fn run_node_lifecycle(&mut self, nodes: &Nodes, inventory: &Arc<Inventory>, liveness: Liveness) {
-        let settings = self.settings.node_lifecycle;
-        let options = node_lifecycle::Options {
-            monitor_period: settings.monitor_period,
-            warm_up: settings.warm_up,
-            grace: settings.grace_period,
-            budget: node_lifecycle::Budget { percent: settings.budget, window: settings.budget_window },
-            ..node_lifecycle::Options::default()
-        };
-        let recorder = self.recorder(node_lifecycle::COMPONENT);
-        let (client, nodes, inventory, metrics) =
-            (self.client.clone(), nodes.clone(), inventory.clone(), self.metrics.clone());
-        let run = node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, self.stopped());
-        self.run(Controller::CloudNodeLifecycle, run);
-    }
-
-    fn run_service(&mut self, nodes: &Nodes, inventory: Option<Arc<Inventory>>, cloud: Cloud, liveness: Liveness) {
-        let options = service::Options {
-            syncs: self.settings.service.syncs,
-            cluster_name: self.settings.cluster_name.clone(),
-            retry_base: self.settings.service.retry_base_delay,
-        };
-        let recorder = self.recorder(service::COMPONENT);
-        let (client, nodes, metrics) = (self.client.clone(), nodes.clone(), self.metrics.clone());
-        let (requested, stopped) = (self.requested.clone(), self.stopped());
-        let run =
-            service::run(client, nodes, inventory, cloud, requested, recorder, metrics, options, liveness, stopped);
-        self.run(Controller::Service, run);
-    }
-
-    /// A recorder whose events are sent before the process ends.
-    fn recorder(&mut self, component: &'static str) -> Recorder {
-        let (recorder, sender) = Recorder::new(self.client.clone(), component);
-        self.events.spawn(sender);
-        recorder
-    }
-
-    /// Ready when the process is asked to end.
-    fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
-        stopped(self.stop.subscribe())
-    }
-
-    fn run(&mut self, controller: Controller, run: impl Future<Output = ()> + Send + 'static) {
-        self.controllers.spawn(async move {
-            run.await;
-            controller.name()
-        });
     }
 
     /// Finishes what is in flight, gives the Lease back, and sends the last events.
@@ -444,6 +366,15 @@ impl Process {
         self.tasks.shutdown().await;
         info!("ended");
         Ok(())
+    }
+}
+
+/// The interface that a provider has to export for a controller; `None` if there is no such controller yet.
+fn interface(controller: Controller) -> Option<&'static str> {
+    match controller {
+        Controller::CloudNode | Controller::CloudNodeLifecycle => Some("instances"),
+        Controller::Service => Some("load-balancers"),
+        Controller::Route => None,
     }
 }
 

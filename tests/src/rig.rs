@@ -7,10 +7,7 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{
-    Account, Inventory, Liveness, Metrics, Nodes, Recorder, RequestedChanges, node, node_lifecycle, service,
-};
-use futures::future::BoxFuture;
+use controllers::{Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, service};
 use kube::Client;
 use prometheus::Registry;
 use tokio::sync::watch;
@@ -51,12 +48,14 @@ impl From<service::Options> for Controller {
 }
 
 impl Controller {
-    fn component(&self) -> &'static str {
-        match self {
-            Controller::Node(_) => node::COMPONENT,
-            Controller::Lifecycle(_) => node_lifecycle::COMPONENT,
-            Controller::Service(_) => service::COMPONENT,
-        }
+    /// The only place that knows how a controller is made.
+    fn start(&self, context: &Context, cloud: &cloud_provider::Cloud) -> Task {
+        let task = match self.clone() {
+            Controller::Node(options) => node::new(context, cloud, options),
+            Controller::Lifecycle(options) => node_lifecycle::new(context, cloud, options),
+            Controller::Service(options) => service::new(context, cloud, options),
+        };
+        task.expect("the cloud has what the controller needs")
     }
 }
 
@@ -131,35 +130,24 @@ impl Rig {
         Rig::start_all(cluster.aerostat.clone(), cloud.offered(), cloud.account(), &controllers)
     }
 
-    /// Starts controllers that share a cloud, an account and, if the cloud has instances, an inventory. Events come from the component of
-    /// the first one.
+    /// Starts controllers that share a cloud, an account and, if the cloud has instances, an inventory.
     fn start_all(client: Client, cloud: cloud_provider::Cloud, account: Account, controllers: &[Controller]) -> Rig {
         let registry = Registry::new();
         let (nodes, watch) = Nodes::watch(client.clone(), "the API server".to_owned());
-        let component = controllers.first().expect("a rig has a controller").component();
-        let (recorder, sender) = Recorder::new(client.clone(), component);
+        let (events, send) = Events::new(client.clone());
         let mut beside = JoinSet::new();
         beside.spawn(async {
             watch.await;
         });
-        beside.spawn(sender);
-        let cloud = account.guard(cloud);
-        let inventory = Inventory::new(&cloud, nodes.clone(), recorder.clone());
-        let parts = Parts {
-            client,
-            nodes: nodes.clone(),
-            inventory: inventory.map(|it| Arc::new(it.within(account))),
-            cloud,
-            requested: RequestedChanges::default(),
-            recorder,
-            metrics: Metrics::register(&registry).expect("nothing is registered yet"),
-        };
-        let stop = watch::Sender::new(false);
+        beside.spawn(send);
+        let (requested, (stop, shutdown)) = (RequestedChanges::default(), watch::channel(false));
+        let metrics = Metrics::register(&registry).expect("nothing is registered yet");
+        let context = Context::new(client, nodes.clone(), account, requested.clone(), metrics, events, shutdown);
         let mut running = JoinSet::new();
         for controller in controllers {
-            running.spawn(parts.run(controller, stop.subscribe()));
+            running.spawn(controller.start(&context, &cloud));
         }
-        Rig { registry, nodes, requested: parts.requested, running, beside, stop }
+        Rig { registry, nodes, requested, running, beside, stop }
     }
 
     /// Asks the controllers to end.
@@ -174,45 +162,6 @@ impl Rig {
         let store = self.nodes.store();
         let known = async || store.state().iter().any(|it| it.metadata.name.as_deref() == Some(node)).then_some(());
         wait::until("the controller knows the node", known).await;
-    }
-}
-
-/// What controllers are made of.
-struct Parts {
-    client: Client,
-    nodes: Nodes,
-    inventory: Option<Arc<Inventory>>,
-    cloud: cloud_provider::Cloud,
-    requested: RequestedChanges,
-    recorder: Recorder,
-    metrics: Metrics,
-}
-
-impl Parts {
-    /// The only place that knows how a controller is made.
-    fn run(&self, controller: &Controller, mut stop: watch::Receiver<bool>) -> BoxFuture<'static, ()> {
-        let (client, nodes, inventory) = (self.client.clone(), self.nodes.clone(), self.inventory.clone());
-        let (recorder, metrics, liveness) = (self.recorder.clone(), self.metrics.clone(), Liveness::default());
-        let shutdown = async move {
-            // The rig sends before it goes.
-            let _ = stop.wait_for(|it| *it).await;
-        };
-        match controller.clone() {
-            Controller::Node(options) => {
-                let inventory = inventory.expect("the cloud has instances");
-                Box::pin(node::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown))
-            }
-            Controller::Lifecycle(options) => {
-                let inventory = inventory.expect("the cloud has instances");
-                Box::pin(node_lifecycle::run(client, nodes, inventory, recorder, metrics, options, liveness, shutdown))
-            }
-            Controller::Service(options) => {
-                let (cloud, requested) = (self.cloud.clone(), self.requested.clone());
-                Box::pin(service::run(
-                    client, nodes, inventory, cloud, requested, recorder, metrics, options, liveness, shutdown,
-                ))
-            }
-        }
     }
 }
 

@@ -26,8 +26,8 @@ use tracing::{debug, info, warn};
 use crate::account::Account;
 use crate::events::{EventKind, Recorder, reference};
 use crate::limits::trimmed_node;
-use crate::node::plan;
-use crate::nodes::{Answer, Nodes, Verdict, provider_id};
+use crate::node_fields::{current_addresses, is_waiting, place, provider_id};
+use crate::nodes::{Answer, Nodes, Verdict};
 use crate::provider_events::{ProviderEvents, Sample, UnrelatedEvents};
 
 use self::ahead::Ahead;
@@ -37,11 +37,13 @@ use self::list::{CALL, ListResult, late, list_all};
 use self::list_cache::ListCache;
 use self::page_size::PageSize;
 
+/// The source of the cloud-node-controller's events, and of the inventory's.
+pub(crate) const COMPONENT: &str = "cloud-node-controller";
 /// From so many nodes on, one list is better than asking about each, if it takes no more calls.
 const MANY: usize = 8;
 
 /// What the cloud knows of the cluster's machines, shared by all who ask.
-pub struct Inventory {
+pub(crate) struct Inventory {
     description: Arc<Description>,
     instances: Arc<dyn Instances>,
     identity: Arc<dyn Identity>,
@@ -71,7 +73,7 @@ struct Listed {
 impl Inventory {
     /// `None` if the cloud has no instances. ProviderEvents of the provider go to `recorder`.
     #[must_use]
-    pub fn new(cloud: &Cloud, nodes: Nodes, recorder: Recorder) -> Option<Self> {
+    pub(crate) fn new(cloud: &Cloud, nodes: Nodes, recorder: Recorder) -> Option<Self> {
         Some(Self {
             description: cloud.description.clone(),
             instances: cloud.instances.clone()?,
@@ -91,7 +93,7 @@ impl Inventory {
 
     /// Knows the cluster's account: leaves nodes alone whose provider ids name another account or region.
     #[must_use]
-    pub fn within(self, account: Account) -> Self {
+    pub(crate) fn within(self, account: Account) -> Self {
         Self { account, ..self }
     }
 
@@ -333,7 +335,7 @@ impl Inventory {
     fn withhold(&self, name: &str, provider_id: &str, asked: Instant, why: &str) {
         let is_new = self.nodes.record_answer(name, provider_id, Answer::NotItsOwn(why), asked);
         // Why a node cannot join is told by who initialises it.
-        let node = self.nodes.get(name).filter(|it| is_new && !plan::is_waiting(it));
+        let node = self.nodes.get(name).filter(|it| is_new && !is_waiting(it));
         if let Some(node) = node {
             let message = format!(
                 "Node {name} is left alone, and is no backend of load balancers: {why}; delete the node that is wrong, or \
@@ -437,13 +439,13 @@ pub(crate) fn machine(node: &Node) -> cloud_provider::Node {
 
 /// What a provider may know of a node, and what was left out because there is too much of it.
 fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
-    let (zone, region) = plan::place(node);
+    let (zone, region) = place(node);
     let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
     trimmed_node(cloud_provider::Node {
         name: node.name_any(),
         uid: node.metadata.uid.clone(),
         provider_id: provider_id(node).map(str::to_owned),
-        addresses: plan::current_addresses(node),
+        addresses: current_addresses(node),
         zone: zone.filter(|it| !it.is_empty()).map(str::to_owned),
         region: region.filter(|it| !it.is_empty()).map(str::to_owned),
         labels: labels.collect(),

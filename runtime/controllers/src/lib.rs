@@ -15,6 +15,7 @@
 
 mod account;
 mod budget;
+mod context;
 mod error;
 mod events;
 mod inventory;
@@ -22,6 +23,7 @@ mod limits;
 mod liveness;
 mod metrics;
 pub mod node;
+mod node_fields;
 pub mod node_lifecycle;
 mod nodes;
 mod object;
@@ -29,16 +31,19 @@ mod provider_events;
 mod queue;
 mod requested_changes;
 pub mod service;
+mod token_bucket;
 mod trimmed;
 mod version;
 mod watch;
+mod watched;
 mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
+pub use crate::context::{Context, Task};
 pub use crate::error::chain;
-pub use crate::events::{EventKind, Recorder, reference};
-pub use crate::inventory::Inventory;
+pub use crate::events::{EventKind, Events, Recorder, reference};
 pub use crate::liveness::{Liveness, STUCK};
 pub use crate::metrics::Metrics;
 pub use crate::nodes::{Confirmed, Nodes};
 pub use crate::requested_changes::{LONGEST_WINDOW, RequestedChanges};
+pub use crate::token_bucket::TokenBucket;

@@ -18,17 +18,18 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::State;
+use cloud_provider::{Cloud, State};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
 use kube::api::Api;
-use kube::{Client, ResourceExt};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
 use crate::budget::Spent;
+use crate::context::{Context, Task};
 use crate::error::chain;
 use crate::events::Recorder;
 use crate::inventory::Inventory;
@@ -45,7 +46,7 @@ use self::watchlist::Watchlist;
 pub use crate::budget::Budget;
 
 /// The source of this controller's events.
-pub const COMPONENT: &str = "cloud-node-lifecycle-controller";
+const COMPONENT: &str = "cloud-node-lifecycle-controller";
 /// Nodes that are asked about at once, and writes that are made at once: fewer than the six calls about instances that a
 /// provider runs side by side, so that a cloud that hangs on some nodes leaves room for nodes that join.
 const SIDE_BY_SIDE: usize = 5;
@@ -100,35 +101,17 @@ impl Default for Options {
     }
 }
 
-/// Runs the controller until `shutdown` is ready; then writes that are under way are finished.
-///
-/// `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside. `liveness` tells whether it gets anywhere.
-#[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
-pub async fn run(
-    client: Client,
-    nodes: Nodes,
-    inventory: Arc<Inventory>,
-    recorder: Recorder,
-    metrics: Metrics,
-    options: Options,
-    liveness: Liveness,
-    shutdown: impl Future<Output = ()> + Send,
-) {
-    let mut shutdown = std::pin::pin!(shutdown);
-    tokio::select! {
-        () = nodes.synced() => {}
-        () = &mut shutdown => return,
-    }
-    // So that a reason shows before it comes for the first time.
-    Reason::LABELS.iter().for_each(|it| drop(metrics.withheld(it)));
+/// The controller, unless the cloud has no instances. When it ends, writes that are under way are finished first.
+pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let (end, ending) = watch::channel(false);
+    // It begins to work once all nodes are known.
     let began = Instant::now();
-    let controller = Arc::new(Controller {
-        api: Api::all(client),
-        nodes,
-        inventory,
-        recorder,
-        metrics,
+    let controller = Controller {
+        api: Api::all(context.client.clone()),
+        nodes: context.nodes.clone(),
+        inventory: context.inventory(cloud)?,
+        recorder: context.events.recorder(COMPONENT),
+        metrics: context.metrics.clone(),
         options,
         began,
         watchlist: Mutex::new(Watchlist::new(options.monitor_period, options.apart)),
@@ -137,9 +120,28 @@ pub async fn run(
         listed: Mutex::new(began),
         untainting: tokio::sync::Mutex::default(),
         ending,
-    });
+    };
+    let liveness = Liveness::default();
+    Some(Task::new(liveness.clone(), run(controller, end, liveness, context.shutdown())))
+}
+
+async fn run(
+    controller: Controller,
+    end: watch::Sender<bool>,
+    liveness: Liveness,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let mut shutdown = std::pin::pin!(shutdown);
+    tokio::select! {
+        () = controller.nodes.synced() => {}
+        () = &mut shutdown => return,
+    }
+    let began = Instant::now();
+    let controller = Arc::new(Controller { began, listed: Mutex::new(began), ..controller });
+    // So that a reason shows before it comes for the first time.
+    Reason::LABELS.iter().for_each(|it| drop(controller.metrics.withheld(it)));
     let mut rounds = JoinSet::new();
-    let pulse = liveness.pulse(options.monitor_period);
+    let pulse = liveness.pulse(controller.options.monitor_period);
     tokio::select! {
         () = &mut shutdown => {}
         never = controller.monitor(&mut rounds, &pulse) => match never {},

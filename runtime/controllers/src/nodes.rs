@@ -1,10 +1,10 @@
 //! The cluster's nodes, from one watch that every controller shares.
 
 mod confirmed;
+mod evidence;
 mod index;
 mod write;
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,9 @@ use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
 use tokio::time::Instant;
 
+use crate::node_fields;
 use crate::watch;
+use crate::watched::{Change, Watched};
 
 pub use self::confirmed::Confirmed;
 pub(crate) use self::confirmed::{Answer, Evidence, Record};
@@ -31,7 +33,7 @@ pub(crate) use self::index::Verdict;
 /// What no controller reads is left out of the copies: they come from [`Trimmed`](crate::trimmed::Lean).
 #[derive(Clone)]
 pub struct Nodes {
-    store: Store<Node>,
+    watched: Watched<Node>,
     shared: Arc<Shared>,
 }
 
@@ -76,7 +78,7 @@ impl Nodes {
     }
 
     pub(crate) fn new() -> (Self, Writer<Node>) {
-        let writer = Writer::<Node>::new(());
+        let (watched, writer) = Watched::new();
         let shared = Shared {
             listeners: Mutex::new(Vec::new()),
             index: Mutex::new(Index::default()),
@@ -84,7 +86,7 @@ impl Nodes {
             evidence_listeners: Mutex::default(),
             waiting: AtomicUsize::new(0),
         };
-        (Self { store: writer.as_reader(), shared: Arc::new(shared) }, writer)
+        (Self { watched, shared: Arc::new(shared) }, writer)
     }
 
     /// Nodes that nobody watches.
@@ -100,20 +102,17 @@ impl Nodes {
     /// The nodes themselves.
     #[must_use]
     pub fn store(&self) -> Store<Node> {
-        self.store.clone()
+        self.watched.store()
     }
 
-    /// Waits until all nodes are known that there were when the watch began.
+    /// Waits until all nodes are known that existed when the watch began.
     pub async fn synced(&self) {
-        if self.store.wait_until_ready().await.is_err() {
-            // The watch was dropped before it had begun: there will be no nodes.
-            std::future::pending::<()>().await;
-        }
+        self.watched.synced().await;
     }
 
     /// The node with this name.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<Node>> {
-        self.store.get(&ObjectRef::new(name))
+        self.watched.get(&ObjectRef::new(name))
     }
 
     /// How many nodes wait to be initialised.
@@ -158,7 +157,7 @@ impl Nodes {
 
     /// Takes a claim back, unless the node has got its provider id by now.
     pub(crate) fn release(&self, provider_id: &str, name: &str) {
-        let has_it = self.get(name).is_some_and(|it| self::provider_id(&it) == Some(provider_id));
+        let has_it = self.get(name).is_some_and(|it| node_fields::provider_id(&it) == Some(provider_id));
         if !has_it {
             self.index().release(provider_id, name);
         }
@@ -167,7 +166,7 @@ impl Nodes {
     /// Calls `listener` for every node that is known, and from then on for every change. It must be quick.
     pub(crate) fn listen(&self, listener: impl Fn(Option<&Node>, Option<&Node>) + Send + 'static) {
         let mut listeners = self.listeners();
-        for node in self.store.state() {
+        for node in self.watched.all() {
             listener(None, Some(&node));
         }
         listeners.push(Box::new(listener));
@@ -175,45 +174,34 @@ impl Nodes {
 
     pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
         let listeners = self.listeners();
-        let notify = |old: Option<&Node>, new: Option<&Node>| listeners.iter().for_each(|it| it(old, new));
-        match event {
-            Event::Init => writer.apply_watcher_event(&Event::Init),
-            Event::InitApply(node) => writer.apply_watcher_event(&Event::InitApply(node)),
-            Event::InitDone => {
-                let before = self.store.state();
-                writer.apply_watcher_event(&Event::InitDone);
-                let after = self.store.state();
-                self.reindex(|index| *index = Index::of(after.iter().map(AsRef::as_ref), index, Instant::now()));
-                self.forget_other_instances();
-                let known: HashMap<_, _> = before.iter().map(|it| (it.name_any(), it)).collect();
-                for node in &after {
-                    notify(known.get(&node.name_any()).map(|it| it.as_ref()), Some(node));
-                }
-                for node in before.iter().filter(|it| self.get(&it.name_any()).is_none()) {
-                    notify(Some(node), None);
-                }
-            }
-            Event::Apply(node) => {
-                let before = self.get(&node.name_any());
-                let left = self.reindex(|index| index.apply(&node, Instant::now()));
-                let event = Event::Apply(node);
-                writer.apply_watcher_event(&event);
-                self.doubt_instances(&left);
-                if let Event::Apply(node) = &event {
-                    notify(before.as_deref(), Some(node));
-                }
-            }
-            Event::Delete(node) => {
-                let left = self.reindex(|index| index.delete(&node.name_any()));
-                let event = Event::Delete(node);
-                writer.apply_watcher_event(&event);
-                if let Event::Delete(node) = &event {
-                    self.forget_instance(&node.name_any());
-                    self.doubt_instances(&left);
-                    notify(Some(node), None);
-                }
-            }
+        let is_list = matches!(event, Event::InitDone);
+        let changes = self.watched.apply(event, writer);
+        if is_list {
+            let nodes = changes.iter().filter_map(|it| it.after.as_deref());
+            self.reindex(|index| *index = Index::of(nodes, index, Instant::now()));
+            self.forget_other_instances();
         }
+        for Change { before, after } in changes {
+            if !is_list {
+                self.reindex_one(before.as_deref(), after.as_deref());
+            }
+            listeners.iter().for_each(|it| it(before.as_deref(), after.as_deref()));
+        }
+    }
+
+    /// A node has changed, or is gone.
+    fn reindex_one(&self, before: Option<&Node>, after: Option<&Node>) {
+        let now_alone = match (before, after) {
+            (_, Some(node)) => self.reindex(|index| index.apply(node, Instant::now())),
+            (Some(node), None) => {
+                let name = node.name_any();
+                let now_alone = self.reindex(|index| index.delete(&name));
+                self.forget_instance(&name);
+                now_alone
+            }
+            (None, None) => return,
+        };
+        self.doubt_instances(&now_alone);
     }
 
     fn reindex<T>(&self, change: impl FnOnce(&mut Index) -> T) -> T {
@@ -231,11 +219,6 @@ impl Nodes {
     fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
         self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A node's provider id, unless it is empty.
-pub(crate) fn provider_id(node: &Node) -> Option<&str> {
-    node.spec.as_ref()?.provider_id.as_deref().filter(|it| !it.is_empty())
 }
 
 #[cfg(test)]

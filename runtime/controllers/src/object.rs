@@ -237,6 +237,16 @@ mod tests {
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_for_the_rate_limit_is_no_late_answer() {
+        let answer = within(async {
+            // As the client waits before it sends a request.
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            Ok("answer")
+        });
+        assert_eq!(answer.await.unwrap(), "answer");
+    }
+
     #[test]
     fn nothing_is_sent_when_nothing_differs() {
         check(Part::Object, json!({}), None);

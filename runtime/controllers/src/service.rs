@@ -10,7 +10,6 @@
 //! Service before it is called again.
 
 mod backends;
-mod burst;
 mod changes;
 mod class;
 mod confirmations;
@@ -37,15 +36,16 @@ use std::time::Duration;
 use cloud_provider::{Cloud, Event, Identity, LoadBalancers};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
+use kube::runtime::reflector::store::Writer;
 use kube::{Client, ResourceExt};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::warn;
 
 use crate::budget::Spent;
+use crate::context::{Context, Task};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{EventKind, Recorder, reference};
-use crate::inventory::Inventory;
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
@@ -66,7 +66,7 @@ use self::services::{Services, key};
 use self::state::{Counted, EventEffect, ServiceState, ServiceStates};
 
 /// The source of this controller's events.
-pub const COMPONENT: &str = "service-controller";
+const COMPONENT: &str = "service-controller";
 /// The name in metrics of the queue of Services.
 const SERVICES: &str = "service";
 /// The name in metrics of the queue of node changes.
@@ -103,110 +103,115 @@ struct Controller {
     changes: Changes,
     confirmations: Confirmations,
     states: Mutex<ServiceStates>,
-    /// The deletions for Services that vanished.
-    vanished: Mutex<Spent>,
+    /// The deletions for Services that were deleted without their finalizer.
+    orphans: Mutex<Spent>,
     events: Mutex<ProviderEvents>,
     queue: Arc<WorkQueue>,
     back_off: BackOff,
 }
 
-/// Runs the controller until `shutdown` is ready; then Services that are being worked on are finished. Returns at once if
-/// the cloud has no load balancers.
-///
-/// `inventory` is what other controllers ask about instances too; `None` if the cloud cannot be asked. What Services ask
-/// for is counted in `requested`. `recorder` writes as [`COMPONENT`]. The watch of `nodes` has to run beside; Services are
-/// watched here. `liveness` tells whether it gets anywhere.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what a controller needs is passed in, and nothing else holds it together"
-)]
-pub async fn run(
-    client: Client,
-    nodes: Nodes,
-    inventory: Option<Arc<Inventory>>,
-    cloud: Cloud,
-    requested: RequestedChanges,
-    recorder: Recorder,
-    metrics: Metrics,
-    options: Options,
-    liveness: Liveness,
-    shutdown: impl Future<Output = ()> + Send,
-) {
-    let Some(load_balancers) = cloud.load_balancers else { return };
-    let (services, mut writer) = Services::new();
-    let queue = Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random));
-    let confirmations = Confirmations::new(inventory, nodes.clone());
-    let (description, confirms) = (cloud.description.clone(), confirmations.are_possible());
-    let changes = Changes::new(nodes.clone(), description, confirms, metrics.queue(NODES));
+/// The controller, unless the cloud has no load balancers. When it ends, Services that are being worked on are finished
+/// first.
+pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
+    let cloud = context.account.guard(cloud.clone());
+    let load_balancers = cloud.load_balancers.clone()?;
+    let (nodes, metrics) = (context.nodes.clone(), context.metrics.clone());
+    let (services, writer) = Services::new();
+    let confirmations = Confirmations::new(context.inventory(&cloud), nodes.clone());
+    let confirms = confirmations.are_possible();
+    let changes = Changes::new(nodes.clone(), cloud.description.clone(), confirms, metrics.queue(NODES));
     let counted = Counted {
-        requested: requested.clone(),
+        requested: context.requested.clone(),
         provider_writes: cloud.description.writes_annotations.clone().into(),
         node_changes: changes.node_changes(),
     };
-    let controller = Arc::new(Controller {
-        client: client.clone(),
+    let controller = Controller {
+        client: context.client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
         identity: cloud.identity,
-        requested,
-        recorder,
+        requested: context.requested.clone(),
+        recorder: context.events.recorder(COMPONENT),
         changes,
-        nodes: nodes.clone(),
+        nodes,
         confirmations,
+        queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
         metrics,
-        services: services.clone(),
+        services,
         states: Mutex::new(ServiceStates::new(counted)),
-        vanished: Mutex::default(),
+        orphans: Mutex::default(),
         events: Mutex::default(),
-        queue: queue.clone(),
         back_off: BackOff { first: options.retry_base, longest: options.retry_base.saturating_mul(LONGEST) },
-    });
-    let mut background = JoinSet::new();
-    let watching = controller.clone();
-    background.spawn(async move {
-        let apply =
-            |event| watching.services.apply(event, &mut writer, |key, service| watching.on_service_event(key, service));
-        match watch::follow(Api::all(client), "Services", "the API server", watch::LASTS, apply).await {}
-    });
-    let mut shutdown = std::pin::pin!(shutdown);
-    tokio::select! {
-        () = async { tokio::join!(nodes.synced(), services.synced()); } => {}
-        () = &mut shutdown => return,
+    };
+    let liveness = Liveness::default();
+    let run = Arc::new(controller).run(writer, options.syncs, liveness.clone(), context.shutdown());
+    Some(Task::new(liveness, run))
+}
+
+impl Controller {
+    async fn run(
+        self: Arc<Self>,
+        writer: Writer<Service>,
+        workers: usize,
+        liveness: Liveness,
+        shutdown: impl Future<Output = ()> + Send,
+    ) {
+        let mut background = JoinSet::new();
+        background.spawn(self.clone().watch_services(writer));
+        let mut shutdown = std::pin::pin!(shutdown);
+        tokio::select! {
+            () = async { tokio::join!(self.nodes.synced(), self.services.synced()); } => {}
+            () = &mut shutdown => return,
+        }
+        self.listen_to_nodes();
+        background.spawn(self.clone().confirm_backends());
+        background.spawn(self.clone().follow_node_changes());
+        background.spawn(self.clone().retry_denied());
+        let queue = self.queue.clone();
+        worker::run(self, queue, workers, background, &liveness, shutdown).await;
     }
-    let listening = Arc::downgrade(&controller);
-    nodes.listen(move |before, node| {
-        if let (Some(controller), Some(node)) = (listening.upgrade(), node.or(before)) {
-            controller.on_node_change(&node.name_any());
-        }
-    });
-    let listening = Arc::downgrade(&controller);
-    nodes.listen_for_evidence(move |node| {
-        if let Some(controller) = listening.upgrade() {
-            controller.on_node_change(node);
-        }
-    });
-    let confirming = controller.clone();
-    background.spawn(async move {
-        let release = |key: &str| confirming.queue.add(key);
-        match confirming.confirmations.run(release, |blocked| confirming.record_blocked(&blocked)).await {}
-    });
-    let passing = controller.clone();
-    background.spawn(async move {
+
+    async fn watch_services(self: Arc<Self>, mut writer: Writer<Service>) {
+        let apply = |event| self.services.apply(event, &mut writer, |key, it| self.on_service_event(key, it));
+        let services = Api::all(self.client.clone());
+        match watch::follow(services, "Services", "the API server", watch::LASTS, apply).await {}
+    }
+
+    fn listen_to_nodes(self: &Arc<Self>) {
+        let controller = Arc::downgrade(self);
+        self.nodes.listen(move |before, node| {
+            if let (Some(controller), Some(node)) = (controller.upgrade(), node.or(before)) {
+                controller.on_node_change(&node.name_any());
+            }
+        });
+        let controller = Arc::downgrade(self);
+        self.nodes.listen_for_evidence(move |node| {
+            if let Some(controller) = controller.upgrade() {
+                controller.on_node_change(node);
+            }
+        });
+    }
+
+    async fn confirm_backends(self: Arc<Self>) {
+        let release = |key: &str| self.queue.add(key);
+        match self.confirmations.run(release, |blocked| self.record_blocked(&blocked)).await {}
+    }
+
+    async fn follow_node_changes(self: Arc<Self>) {
         loop {
-            passing.changes.settled().await;
-            passing.pass();
+            self.changes.settled().await;
+            self.pass();
         }
-    });
-    let allowing = controller.clone();
-    background.spawn(async move {
+    }
+
+    async fn retry_denied(self: Arc<Self>) {
         loop {
             tokio::time::sleep(CREDENTIALS).await;
-            let allowed = allowing.states().allowed(allowing.rights());
-            allowed.iter().for_each(|it| allowing.queue.add(it));
-            allowing.record_long_pending(Instant::now());
+            let allowed = self.states().allowed(self.rights());
+            allowed.iter().for_each(|it| self.queue.add(it));
+            self.record_long_pending(Instant::now());
         }
-    });
-    worker::run(controller, queue, options.syncs, background, &liveness, shutdown).await;
+    }
 }
 
 impl Controller {

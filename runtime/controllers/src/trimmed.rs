@@ -15,7 +15,7 @@ use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::node::plan::PROVIDED_NODE_IP;
+use crate::node_fields::PROVIDED_NODE_IP;
 use crate::node_lifecycle::plan::APPROVED;
 
 /// Where client-side apply keeps a copy of what was applied.

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
+use controllers::TokenBucket;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, Uri};
@@ -12,10 +13,9 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, Either, Full};
 use kube::client::Body;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tower::{BoxError, Layer, Service};
 
-use super::limit::Bucket;
 use crate::flags::RateLimit;
 
 /// client-go's metric families of requests.
@@ -71,7 +71,7 @@ struct RequestConfig {
     host: String,
     /// From a request to the end of its answer; of a watch, to the answer's head.
     patience: Duration,
-    bucket: Option<Mutex<Bucket>>,
+    bucket: Option<Mutex<TokenBucket>>,
     metrics: Metrics,
 }
 
@@ -79,7 +79,7 @@ impl RequestLayer {
     /// `patience` is how long a request and its whole answer may take; of a watch, its head.
     pub(super) fn new(url: &Uri, patience: Duration, limit: Option<RateLimit>, metrics: Metrics) -> Self {
         let host = url.authority().map(ToString::to_string).unwrap_or_default();
-        let bucket = limit.map(|it| Mutex::new(Bucket::new(it, Instant::now())));
+        let bucket = limit.map(|it| Mutex::new(it.bucket()));
         Self(Arc::new(RequestConfig { host, patience, bucket, metrics }))
     }
 }
@@ -131,7 +131,7 @@ impl RequestConfig {
     async fn wait(&self, method: &Method) {
         let wait = self.bucket.as_ref().map_or(Duration::ZERO, |bucket| {
             // Nothing panics while it is held.
-            bucket.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now())
+            bucket.lock().unwrap_or_else(PoisonError::into_inner).reserve(Instant::now())
         });
         self.metrics.waited.with_label_values(&[method.as_str(), &self.host]).observe(wait.as_secs_f64());
         if !wait.is_zero() {

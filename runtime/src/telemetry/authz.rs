@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use controllers::TokenBucket;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
 use sha2::{Digest, Sha256};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
-use crate::api_server::Bucket;
 use crate::flags::RateLimit;
 
 /// How long an answer of the API server counts.
@@ -47,7 +47,7 @@ pub(crate) struct Reviewer {
     rights: Mutex<Answers<(User, String, String), bool>>,
     /// Tokens that were somebody's in the last hour: scrapes go on while strangers use up their limit.
     met: Mutex<Answers<[u8; 32], ()>>,
-    unknown_callers: Mutex<Bucket>,
+    unknown_callers: Mutex<TokenBucket>,
 }
 
 /// Why the API server's word is not there.
@@ -84,7 +84,7 @@ impl Reviewer {
             users: Mutex::new(Answers::new(FRESH)),
             rights: Mutex::new(Answers::new(FRESH)),
             met: Mutex::new(Answers::new(MET)),
-            unknown_callers: Mutex::new(Bucket::new(UNKNOWN_CALLERS, Instant::now())),
+            unknown_callers: Mutex::new(UNKNOWN_CALLERS.bucket()),
         }
     }
 

@@ -7,12 +7,14 @@ use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::events::short;
+use crate::events::recorded::short;
+use crate::token_bucket::TokenBucket;
 
 /// Events that are remembered, of each kind of memory.
 const CACHE: usize = 4096;
@@ -21,9 +23,9 @@ const SIMILAR: usize = 10;
 /// How long similar events are counted together.
 const SIMILAR_FOR: SignedDuration = SignedDuration::from_secs(600);
 /// Events at once about one object.
-const BURST: f64 = 25.0;
-/// Further events a second about one object.
-const REFILL: f64 = 1.0 / 300.0;
+const BURST: u32 = 25;
+/// The time between further events about one object.
+const INTERVAL: Duration = Duration::from_secs(300);
 
 /// What becomes of an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +46,7 @@ type Key = Arc<str>;
 pub(super) struct Correlator {
     similar: Cache<Similar>,
     written: Cache<Written>,
-    spam: Cache<Bucket>,
+    limits: Cache<TokenBucket<Timestamp>>,
     hasher: RandomState,
 }
 
@@ -61,12 +63,6 @@ struct Similar {
     /// Their hashes: of thousands of kinds of events, each with ten messages of a kibibyte, the texts would be 40 MiB.
     messages: HashSet<u64>,
     last: Timestamp,
-}
-
-#[derive(Clone, Debug)]
-struct Bucket {
-    tokens: f64,
-    filled: Timestamp,
 }
 
 impl Correlator {
@@ -112,15 +108,8 @@ impl Correlator {
     }
 
     fn allow(&mut self, event: &Event, now: Timestamp) -> bool {
-        let bucket = self.spam.entry(&about(event), || Bucket { tokens: BURST, filled: now });
-        let gained = now.duration_since(bucket.filled).as_secs_f64().max(0.0) * REFILL;
-        bucket.tokens = (bucket.tokens + gained).min(BURST);
-        bucket.filled = now;
-        let allowed = bucket.tokens >= 1.0;
-        if allowed {
-            bucket.tokens -= 1.0;
-        }
-        allowed
+        let bucket = self.limits.entry(&about(event), || TokenBucket::new(INTERVAL, BURST, now));
+        bucket.try_take(now).is_ok()
     }
 }
 

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::Receiver;
 use tracing::{debug, warn};
 
 use crate::error::chain;
-use crate::events::Recorded;
 use crate::events::correlator::{Correlator, Verdict, patch};
+use crate::events::recorded::Recorded;
 use crate::object::{Error, within};
 
 /// How many times an event is sent before it is given up.

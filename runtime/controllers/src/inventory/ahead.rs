@@ -2,15 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cloud_provider::{Instance, Instances, Reply, Result};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::inventory::joining::FRESH;
 use crate::inventory::list::{CALL, late};
 
+/// How old a list or an answer may be that serves a node which joins, if it is younger than the node is known.
+pub(super) const FRESH: Duration = Duration::from_secs(30);
 /// Questions that are under way at once: fewer than one provider's calls side by side, so that other controllers have
 /// room.
 const SIDE_BY_SIDE: usize = 7;

@@ -11,12 +11,10 @@ use cloud_provider::{Instance, Result};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
-use crate::inventory::ahead::Awaited;
+use crate::inventory::ahead::{Awaited, FRESH};
 use crate::inventory::instance_list::InstanceList;
 use crate::inventory::{Inventory, Listed, machine};
 
-/// How old a list or an answer may be that serves a node which joins, if it is younger than the node is known.
-pub(super) const FRESH: Duration = Duration::from_secs(30);
 /// So many nodes that wait are asked about at once. If there are more, even more may be about to come, and it is worth a
 /// moment to see.
 pub(super) const FEW: usize = 2;

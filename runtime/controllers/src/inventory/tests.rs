@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use cloud_provider::{Address, AddressKind, EventKind, Gap, Identity, Page, Reply, State};
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 
-use super::joining::{FEW, FRESH, GATHER, Way, way};
+use super::ahead::FRESH;
+use super::joining::{FEW, GATHER, Way, way};
 use super::*;
 
 /// A cloud that knows machines, counts calls, and fails as it is told.
@@ -89,7 +90,7 @@ fn machines(count: usize) -> Vec<Instance> {
 
 /// A node that waits.
 fn node(nth: usize) -> Node {
-    let taint = Taint { key: plan::UNINITIALIZED.into(), ..Taint::default() };
+    let taint = Taint { key: crate::node_fields::UNINITIALIZED.into(), ..Taint::default() };
     let spec = NodeSpec { taints: Some(vec![taint]), ..NodeSpec::default() };
     let mut node = Node { spec: Some(spec), ..Node::default() };
     node.metadata.name = Some(format!("n{nth}"));

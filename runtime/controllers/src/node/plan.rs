@@ -2,27 +2,14 @@
 
 use std::collections::HashSet;
 
-use cloud_provider::{Address, AddressKind, Instance};
+use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::{Node, NodeAddress};
 
 use crate::node::addresses::{self, preferred, with_hostnames};
-use crate::nodes::provider_id;
-
-/// The key of the taint that a node has until it is initialised, with any value and any effect.
-pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
-/// The annotation with the node IP that a kubelet was given.
-pub(crate) const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
-
-/// The two labels for one fact: the old name, which leads once it is there, and the present one.
-struct Label {
-    beta: &'static str,
-    stable: &'static str,
-}
-
-const ZONE: Label = Label { beta: "failure-domain.beta.kubernetes.io/zone", stable: "topology.kubernetes.io/zone" };
-const REGION: Label =
-    Label { beta: "failure-domain.beta.kubernetes.io/region", stable: "topology.kubernetes.io/region" };
-const TYPE: Label = Label { beta: "beta.kubernetes.io/instance-type", stable: "node.kubernetes.io/instance-type" };
+use crate::node_fields::{
+    LabelPair, REGION, TYPE, UNINITIALIZED, ZONE, current_addresses, is_waiting, label, provided_node_ip, provider_id,
+    taints,
+};
 
 /// Why a node cannot be made as it should be.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -67,11 +54,6 @@ pub(super) enum Change {
     Same,
     /// There is something to do, and it may turn out differently than before.
     Different,
-}
-
-/// Whether the node waits to be initialised.
-pub(crate) fn is_waiting(node: &Node) -> bool {
-    taints(node).iter().any(|it| it.key == UNINITIALIZED)
 }
 
 /// What a change of a node means.
@@ -164,26 +146,9 @@ pub(super) fn reconciled(node: &Node) -> Node {
     desired
 }
 
-/// What the node's status says of its addresses. Kinds that Kubernetes does not know are left out.
-pub(crate) fn current_addresses(node: &Node) -> Vec<Address> {
-    let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
-    let address = |it: &NodeAddress| Some(Address { kind: AddressKind::parse(&it.type_)?, value: it.address.clone() });
-    addresses.iter().filter_map(address).collect()
-}
-
-/// A label of the node.
-pub(crate) fn label<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
-    node.metadata.labels.as_ref()?.get(key).map(String::as_str)
-}
-
-/// The node's zone and region.
-pub(crate) fn place(node: &Node) -> (Option<&str>, Option<&str>) {
-    (label(node, ZONE.stable), label(node, REGION.stable))
-}
-
 /// Present labels that are not as the old ones say, and what they should be.
 fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
-    let stale = |it: Label| {
+    let stale = |it: LabelPair| {
         let beta = label(node, it.beta)?;
         (label(node, it.stable) != Some(beta)).then_some((it.stable, beta))
     };
@@ -192,14 +157,6 @@ fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
 
 fn labels_equal(one: &Node, other: &Node) -> bool {
     [ZONE, REGION, TYPE].iter().flat_map(|it| [it.beta, it.stable]).all(|it| label(one, it) == label(other, it))
-}
-
-fn taints(node: &Node) -> &[k8s_openapi::api::core::v1::Taint] {
-    node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default()
-}
-
-fn provided_node_ip(node: &Node) -> Option<&str> {
-    node.metadata.annotations.as_ref()?.get(PROVIDED_NODE_IP).map(String::as_str)
 }
 
 /// Whether a label's domain is Kubernetes' own, or below it.

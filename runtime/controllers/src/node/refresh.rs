@@ -12,23 +12,25 @@ use tracing::{debug, error, warn};
 use crate::error::chain;
 use crate::inventory::instance_list::InstanceList;
 use crate::liveness::Pulse;
-use crate::node::{Controller, Options, plan};
+use crate::node::controller::Controller;
+use crate::node_fields::is_waiting;
 use crate::worker::contained;
 
 /// Updates the addresses of all nodes, again and again. The first pass is about `existing`, and began when the controllers
-/// did, at `start`: what another one has asked for since then serves it too. `pulse` beats with each node.
+/// did, at `start`: what another one has asked for since then serves it too. `parallel` nodes are updated side by side. `pulse` beats with each node.
 pub(super) async fn run(
     controller: Arc<Controller>,
     existing: Vec<Arc<Node>>,
     start: Instant,
-    options: Options,
+    frequency: Duration,
+    parallel: usize,
     pulse: Pulse,
 ) {
     let mut first = Some((existing, start));
-    sliding(options.status_update_frequency, || {
+    sliding(frequency, || {
         let (nodes, began) = first.take().unwrap_or_else(|| (controller.nodes.store().state(), Instant::now()));
         let (controller, pulse) = (&controller, &pulse);
-        async move { controller.pass(nodes, began, options.refreshes(), pulse).await }
+        async move { controller.pass(nodes, began, parallel, pulse).await }
     })
     .await;
 }
@@ -70,7 +72,7 @@ impl Controller {
 
     /// Whether the loop looks after a node: it is initialised, and one of this cloud's.
     fn is_due(&self, node: &Node) -> bool {
-        !plan::is_waiting(node) && self.inventory.covers(node)
+        !is_waiting(node) && self.inventory.covers(node)
     }
 
     async fn refresh(&self, node: &Node, list: Option<&InstanceList>) {

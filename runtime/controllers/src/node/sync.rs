@@ -7,13 +7,15 @@ use cloud_provider::{Error as CloudError, Instance};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 
-use crate::error::{LONGEST_RETRY_AFTER, Pause, back_off, chain, pause};
+use crate::error::{self, BackOff, LONGEST_RETRY_AFTER, Pause, back_off, chain, pause};
 use crate::events::{EventKind, reference};
-use crate::node::Controller;
+use crate::node::controller::Controller;
 use crate::node::plan::{self, Discarded, Initialized};
+use crate::node_fields::is_waiting;
 use crate::object::{self, Part};
+use crate::worker::{Next, Reconcile};
 
 /// Why a node could not be synced.
 #[derive(Debug, thiserror::Error)]
@@ -97,11 +99,11 @@ impl Error {
 }
 
 impl Controller {
-    /// Initialises a node that waits for it; of others, brings the labels in step.
-    pub(super) async fn bring(&self, name: &str) -> Result<(), Error> {
+    /// Initialises a node that waits for it; of others, reconciles the labels.
+    async fn reconcile(&self, name: &str) -> Result<(), Error> {
         let Some(node) = self.nodes.get(name) else { return Ok(()) };
-        if !plan::is_waiting(&node) {
-            return self.reconcile(&node).await;
+        if !is_waiting(&node) {
+            return self.reconcile_labels(&node).await;
         }
         if !self.inventory.covers(&node) {
             debug!(node = name, "the node belongs to another cloud; it is left alone");
@@ -118,9 +120,9 @@ impl Controller {
         self.metrics.taint_removal_delay.observe(age(&node));
         if let Err(error) = self.address(initialized.clone(), &instance).await {
             // The node works without: the next pass over all addresses tries again.
-            error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
+            tracing::error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
         }
-        info!(node = name, provider_id = crate::nodes::provider_id(&initialized), "the node is initialised");
+        info!(node = name, provider_id = crate::node_fields::provider_id(&initialized), "the node is initialised");
         self.recorder.record(reference(initialized.as_ref()), EventKind::Normal, "Synced", "Node synced successfully");
         self.metrics.initial_sync_delay.observe(age(&node));
         Ok(())
@@ -156,12 +158,40 @@ impl Controller {
         self.write(node, Part::Status, |it| Ok(plan::addressed(it, instance)?)).await.map(drop)
     }
 
-    async fn reconcile(&self, node: &Node) -> Result<(), Error> {
+    async fn reconcile_labels(&self, node: &Node) -> Result<(), Error> {
         match object::update(&self.api, node, &plan::reconciled(node), Part::Object).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
             Err(source) => Err(Error::Labels { node: node.name_any(), source }),
         }
+    }
+}
+
+impl Reconcile for Controller {
+    type Error = Error;
+
+    async fn sync(&self, name: &str) -> Result<Next, Error> {
+        self.reconcile(name).await.map(|()| Next::Done)
+    }
+
+    // In the log, and where a person has to act also on the node.
+    fn show(&self, name: &str, error: &Error) {
+        let text = chain(error);
+        warn!(next = error.next(), "error syncing '{name}': {text}, requeuing");
+        if let Some(asked) = error.cut_pause() {
+            warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
+        }
+        if let (Some(reason), Some(node)) = (error.reason(), self.nodes.get(name)) {
+            self.recorder.record(reference(node.as_ref()), EventKind::Warning, reason, &text);
+        }
+    }
+
+    fn pause(&self, error: &Error, failures: u32) -> Pause {
+        error.pause(failures)
+    }
+
+    fn back_off(&self) -> BackOff {
+        error::NODES
     }
 }
 

@@ -14,10 +14,10 @@ use tracing::{error, info, warn};
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::events::{EventKind, reference};
 use crate::inventory::instance_list::InstanceList;
+use crate::node_fields::provider_id;
 use crate::node_lifecycle::Controller;
 use crate::node_lifecycle::plan::{self, ListQuality, Patience, Reason};
 use crate::node_lifecycle::watchlist::{Outcome, Taken};
-use crate::nodes::provider_id;
 use crate::object::{self, Error as ObjectError};
 use crate::worker::contained;
 

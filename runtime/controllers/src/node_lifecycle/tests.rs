@@ -86,19 +86,15 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
         list_page_size: 200,
         ..Description::default()
     };
-    let cloud = Account::new(fake.clone(), None).guard(Cloud {
+    let cloud = Cloud {
         description: Arc::new(description),
         identity: fake.clone(),
         instances: Some(fake.clone()),
         load_balancers: None,
-    });
+    };
     let nodes = Nodes::of((0..NODES).map(|nth| node(nth, nth >= not_ready)));
-    let (recorder, _events) = Recorder::captured();
-    let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap());
-    // Nothing is written, so nobody has to be there.
-    let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-    let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
-    let asking = inventory.clone();
+    let context = Context::offline(nodes, Account::new(fake.clone(), None));
+    let asking = context.inventory(&cloud).unwrap();
     let addresses = async {
         // It does not begin when this controller does.
         tokio::time::sleep(Duration::from_secs(133)).await;
@@ -116,10 +112,9 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
         let after = count();
         (after[0] - before[0], after[1] - before[1], after[2] - before[2])
     };
-    let forever = std::future::pending();
-    let options = Options::default();
+    let controller = new(&context, &cloud, Options::default()).unwrap();
     tokio::select! {
-        () = run(client, nodes, inventory, recorder, metrics, options, Liveness::default(), forever) => unreachable!("nobody ends it"),
+        () = controller => unreachable!("nobody ends it"),
         () = addresses => unreachable!("it does not end"),
         counted = counted => counted,
     }

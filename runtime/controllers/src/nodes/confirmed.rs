@@ -1,14 +1,14 @@
 //! What the cloud itself said of the instances behind nodes: what a kubelet writes on its Node proves nothing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Address, Instance};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
-use crate::nodes::{Nodes, provider_id};
+use crate::node_fields::provider_id;
 
 /// How many times in a row the cloud has to miss an instance before its node counts as one without.
 const MISSES: u32 = 2;
@@ -120,12 +120,12 @@ impl Record {
 
 impl Instances {
     /// What is remembered of the node's instance: of the one with its present provider id.
-    fn of(&self, node: &Node) -> Option<&Record> {
+    pub(super) fn of(&self, node: &Node) -> Option<&Record> {
         let record = self.by_node.get(node.metadata.name.as_deref()?)?;
         (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
     }
 
-    fn record_answer(
+    pub(super) fn record_answer(
         &mut self,
         node: &str,
         provider_id: &str,
@@ -144,7 +144,7 @@ impl Instances {
     }
 
     /// Forgets what speaks against a node. Returns whether anything did.
-    fn doubt(&mut self, node: &str) -> bool {
+    pub(super) fn doubt(&mut self, node: &str) -> bool {
         let is_refused = self.by_node.get(node).is_some_and(|it| matches!(it.evidence, Evidence::Refused(_)));
         is_refused && self.by_node.remove(node).is_some()
     }
@@ -158,78 +158,6 @@ impl Instances {
     }
 }
 
-impl Nodes {
-    /// What the cloud said of the instance behind this node; `None` until it has said anything, and if it does not know
-    /// the instance, or as another node's.
-    #[must_use]
-    pub fn confirmed(&self, node: &Node) -> Option<Arc<Confirmed>> {
-        match self.evidence(node) {
-            Evidence::Confirmed(confirmed) => Some(confirmed),
-            Evidence::Unknown | Evidence::Refused(_) => None,
-        }
-    }
-
-    /// What the cloud's answers about the instance behind this node come to.
-    pub(crate) fn evidence(&self, node: &Node) -> Evidence {
-        self.confirmed_instances().of(node).map_or(Evidence::Unknown, |it| it.evidence.clone())
-    }
-
-    /// What is remembered of the answers about the instance behind this node.
-    pub(crate) fn record(&self, node: &Node) -> Option<Record> {
-        self.confirmed_instances().of(node).cloned()
-    }
-
-    /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with this
-    /// name, or is about to be. The question began at `asked`. Tells listeners if the answer shows something new.
-    /// Returns whether it does.
-    pub(crate) fn record_answer(&self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant) -> bool {
-        let is_new = {
-            let mut instances = self.confirmed_instances();
-            // Looked up with the lock held: whoever forgets a node does so after it is gone from the store.
-            self.get(node).is_some() && instances.record_answer(node, provider_id, answer, asked, Instant::now())
-        };
-        if is_new {
-            self.notify_evidence_listeners(node);
-        }
-        is_new
-    }
-
-    /// What speaks against these nodes may be over: it is forgotten, so that the cloud is asked about them again.
-    pub(super) fn doubt_instances(&self, nodes: &[String]) {
-        for node in nodes {
-            if self.confirmed_instances().doubt(node) {
-                self.notify_evidence_listeners(node);
-            }
-        }
-    }
-
-    fn notify_evidence_listeners(&self, node: &str) {
-        let listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.iter().for_each(|it| it(node));
-    }
-
-    /// Calls `listener` with a node's name whenever answers of the cloud show something new of its instance. It must be
-    /// quick.
-    pub(crate) fn listen_for_evidence(&self, listener: impl Fn(&str) + Send + 'static) {
-        let mut listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.push(Box::new(listener));
-    }
-
-    pub(super) fn forget_instance(&self, node: &str) {
-        self.confirmed_instances().forget(node);
-    }
-
-    pub(super) fn forget_other_instances(&self) {
-        let mut instances = self.confirmed_instances();
-        instances.retain(|it| self.get(it).is_some());
-    }
-
-    fn confirmed_instances(&self) -> MutexGuard<'_, Instances> {
-        // Its operations do not panic; and if one did, the cloud would confirm the instance once more.
-        self.shared.confirmed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use cloud_provider::{AddressKind, State};
@@ -237,6 +165,7 @@ mod tests {
     use kube::runtime::watcher::Event;
 
     use super::*;
+    use crate::nodes::Nodes;
 
     fn instance(address: &str) -> Instance {
         Instance {

@@ -7,8 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 
-use crate::node::plan;
-use crate::nodes::provider_id;
+use crate::node_fields::{is_waiting, provider_id};
 
 /// Who waits to be initialised, and who has which provider id.
 #[derive(Debug, Default)]
@@ -65,7 +64,7 @@ impl Index {
             left = self.forget(&name);
             self.insert(provider_id, &name);
         }
-        if plan::is_waiting(node) {
+        if is_waiting(node) {
             let uid = &node.metadata.uid;
             if self.waiting.get(&name).is_none_or(|it| it.uid != *uid) {
                 self.waiting.insert(name, Waiting { uid: uid.clone(), since: now });
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
 
     fn node(name: &str, provider_id: Option<&str>, tainted: bool) -> Node {
-        let taint = Taint { key: plan::UNINITIALIZED.into(), ..Taint::default() };
+        let taint = Taint { key: crate::node_fields::UNINITIALIZED.into(), ..Taint::default() };
         let spec = NodeSpec {
             provider_id: provider_id.map(Into::into),
             taints: tainted.then(|| vec![taint]),

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::token_bucket::TokenBucket;
+
 /// Retries a second, for all keys together.
 const RATE: f64 = 10.0;
 /// Retries at once, for all keys together.
-const BURST: f64 = 100.0;
+const BURST: u32 = 100;
 /// The most by which jitter lengthens a pause, as a part of it.
 const JITTER: f64 = 0.1;
 
@@ -17,20 +19,13 @@ const JITTER: f64 = 0.1;
 #[derive(Debug)]
 pub(crate) struct Limits {
     failures: HashMap<String, u32>,
-    bucket: Option<Bucket>,
-}
-
-#[derive(Debug)]
-struct Bucket {
-    /// Negative: what retries have borrowed.
-    tokens: f64,
-    filled: Instant,
+    bucket: Option<TokenBucket>,
 }
 
 impl Limits {
     /// Each key has its own pauses, and all of them share a bucket.
     pub(crate) fn shared(now: Instant) -> Self {
-        Self { failures: HashMap::new(), bucket: Some(Bucket { tokens: BURST, filled: now }) }
+        Self { failures: HashMap::new(), bucket: Some(TokenBucket::per_second(RATE, BURST, now)) }
     }
 
     /// Each key has its own pauses, and nothing else.
@@ -53,16 +48,6 @@ impl Limits {
 
     pub(super) fn forget(&mut self, key: &str) {
         self.failures.remove(key);
-    }
-}
-
-impl Bucket {
-    /// Takes a token, and returns how long it takes until it is there.
-    fn reserve(&mut self, now: Instant) -> Duration {
-        let gained = now.saturating_duration_since(self.filled).as_secs_f64() * RATE;
-        self.tokens = (self.tokens + gained).min(BURST) - 1.0;
-        self.filled = now;
-        if self.tokens >= 0.0 { Duration::ZERO } else { Duration::from_secs_f64(-self.tokens / RATE) }
     }
 }
 

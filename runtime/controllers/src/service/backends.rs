@@ -7,8 +7,9 @@ use cloud_provider::{Address, Description};
 use k8s_openapi::api::core::v1::Node;
 
 use crate::inventory::machine;
-use crate::node::plan::is_waiting;
-use crate::nodes::{Evidence, provider_id};
+use crate::node_fields::is_waiting;
+use crate::node_fields::provider_id;
+use crate::nodes::Evidence;
 
 /// With a true value, a node takes no traffic from load balancers.
 const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";

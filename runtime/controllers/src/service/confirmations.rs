@@ -20,7 +20,8 @@ use tracing::{info, warn};
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
-use crate::nodes::{Evidence, Nodes, Record, provider_id};
+use crate::node_fields::provider_id;
+use crate::nodes::{Evidence, Nodes, Record};
 use crate::service::backends::is_eligible;
 use crate::worker::contained;
 

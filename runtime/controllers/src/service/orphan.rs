@@ -119,8 +119,8 @@ impl Controller {
         if self.requested.within(BUDGET.window, now).is_approved {
             return Ok(());
         }
-        let mut vanished = self.vanished.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        vanished.take(&BUDGET, status, LEAST, now).map_err(|deletions| {
+        let mut orphans = self.orphans.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        orphans.take(&BUDGET, status, LEAST, now).map_err(|deletions| {
             self.metrics.load_balancers_withheld.inc();
             Error::Withheld(format!(
                 "Not deleting the load balancer yet: Service {key} has vanished without waiting for that, and at most \

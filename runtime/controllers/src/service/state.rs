@@ -15,15 +15,20 @@ use tokio::time::Instant;
 use crate::events::reference;
 use crate::requested_changes::{RequestedChanges, Waiting};
 use crate::service::backends::{Backend, have_same_names};
-use crate::service::burst::Burst;
 use crate::service::changes::Pass;
 use crate::service::desired::{asked, compared_fields};
 use crate::service::error::FailureKind;
 use crate::service::long_pending::LongPending;
 use crate::service::status;
+use crate::token_bucket::TokenBucket;
 use crate::version;
 
 pub(super) use self::unwritten::{Outcome, Unwritten};
+
+/// Changes of one Service's load balancer at once: its author must not use up the account's quota.
+const CHANGES: u32 = 10;
+/// The pause between further ones.
+const CHANGE_PAUSE: Duration = Duration::from_secs(10);
 
 /// What is remembered of Services, by key.
 #[derive(Default)]
@@ -68,16 +73,16 @@ pub(super) struct ServiceState {
     /// What the provider answered, and could not be written.
     pub(super) unwritten: Option<Unwritten>,
     /// The changes that its author may still make.
-    burst: Burst,
+    burst: TokenBucket,
     counted: Counted,
     /// Which of its changes count: a Service or a node that flaps must not let a provider write without end.
-    counted_burst: Burst,
+    counted_burst: TokenBucket,
     /// How often the set of nodes had changed when a change of it was counted last.
     counted_nodes: u64,
     /// There while it waits for its first load balancer.
     waiting: Option<Waiting>,
     /// The changes that other nodes behind it may still make: a node that comes and goes must not cost more than an author.
-    backend_burst: Burst,
+    backend_burst: TokenBucket,
     /// Whether the beginning of the present work was told.
     is_announced: bool,
     /// What the cloud is busy with, if it said so.
@@ -222,11 +227,11 @@ impl ServiceState {
             current,
             written: None,
             unwritten: None,
-            burst: Burst::new(now),
+            burst: changes(now),
             counted: counted.clone(),
-            counted_burst: Burst::new(now),
+            counted_burst: changes(now),
             counted_nodes: 0,
-            backend_burst: Burst::new(now),
+            backend_burst: changes(now),
             is_announced: false,
             pending: None,
             unknown: Vec::new(),
@@ -241,7 +246,7 @@ impl ServiceState {
     pub(super) fn next_step(&mut self, desired: &LoadBalancer, backends: &Arc<[Backend]>, now: Instant) -> NextStep {
         let other_backends = self.backends != *backends;
         if self.desired.as_ref() != Some(desired) {
-            if let Err(pause) = self.burst.take(now) {
+            if let Err(pause) = self.burst.try_take(now) {
                 return NextStep::Wait(pause);
             }
             let new_backends = self.desired.is_none() || other_backends;
@@ -253,7 +258,7 @@ impl ServiceState {
         let asks = matches!(self.phase, Phase::Settled | Phase::Open);
         if asks
             && other_backends
-            && let Err(pause) = self.backend_burst.take(now)
+            && let Err(pause) = self.backend_burst.try_take(now)
         {
             return NextStep::Wait(pause);
         }
@@ -305,7 +310,7 @@ impl ServiceState {
     }
 
     fn count_change(&mut self, now: Instant) {
-        if self.counted_burst.take(now).is_ok() {
+        if self.counted_burst.try_take(now).is_ok() {
             self.counted.requested.add_change(now);
         }
     }
@@ -373,6 +378,14 @@ impl ServiceState {
         self.wrote(written);
         self.follow(unwritten.then);
         (unwritten.then == Outcome::Ready).then_some(self.cause)
+    }
+
+    /// Keeps of what is still to be written only the memo, if the Service wants something else by now.
+    pub(super) fn drop_outdated_answer(&mut self, desired: Option<&LoadBalancer>) {
+        let asked = self.desired.as_ref();
+        if let Some(unwritten) = self.unwritten.as_mut().filter(|it| !it.answers(asked, desired)) {
+            unwritten.keep_only_memo();
+        }
     }
 
     /// What an answer means has come true.
@@ -489,6 +502,11 @@ impl ServiceState {
     fn uid_of(&self, service: &Service) -> bool {
         service.metadata.uid.as_deref().unwrap_or_default() == self.uid
     }
+}
+
+/// The changes that one Service may make.
+fn changes(now: Instant) -> TokenBucket {
+    TokenBucket::new(CHANGE_PAUSE, CHANGES, now)
 }
 
 /// Whether one version of a Service is newer than another.

@@ -258,9 +258,7 @@ impl Controller {
                 state.unwritten = None;
                 return Ok(Step::Made(Some(service)));
             }
-            if !state.is_answered(self.desired_now(&service).as_ref()) {
-                state.keep_only_memo();
-            }
+            state.drop_outdated_answer(self.desired_now(&service).as_ref());
             let found = status::memo(&service);
             if state.unwritten.is_none() {
                 if found == state.memo.as_deref() {

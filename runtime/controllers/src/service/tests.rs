@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
 use super::*;
-use crate::events::Recorded;
+use crate::events::recorded::Recorded;
 use crate::service::testing::{ID, cluster, service, with_load_balancer};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -104,7 +104,7 @@ impl Rig {
             confirmations: Confirmations::new(None, Nodes::of([])),
             services: known,
             states: Mutex::default(),
-            vanished: Mutex::default(),
+            orphans: Mutex::default(),
             events: Mutex::default(),
             queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
             back_off: BackOff { first: SECOND, longest: 60 * SECOND },
@@ -238,7 +238,7 @@ async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     assert_eq!(rig.deleted(), [None, None]);
     let claims: Vec<_> = rig.cloud.deleted.lock().unwrap().iter().map(|it| !it.annotations.is_empty()).collect();
     assert_eq!(claims, [true, false], "the second time it says nothing of whose it is");
-    assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted", "DeletedLoadBalancer"]);
+    assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"], "another's stays");
 }
 
 /// Cases: theft-by-memo

@@ -95,9 +95,9 @@ impl Controller {
             Err(Refusal::Api(error)) => {
                 // The memo alone, so that the work goes on: with this answer there would never be another call.
                 if error.is_refusal()
-                    && let Some(state) = self.states().get(key)
+                    && let Some(unwritten) = self.states().get(key).and_then(|it| it.unwritten.as_mut())
                 {
-                    state.keep_only_memo();
+                    unwritten.keep_only_memo();
                 }
                 Err(Error::Status(error))
             }

@@ -37,7 +37,7 @@ const KNOWN: [(&str, &[&str]); 27] = [
 
 /// Refuses a description that claims provider ids which are another provider's, or which the operator has not pinned.
 /// `pinned` is `provider.providerIDPrefixes`; empty means that the operator has not said.
-pub(in crate::manager) fn check(description: &Description, pinned: &[String]) -> Result<()> {
+pub(crate) fn check(description: &Description, pinned: &[String]) -> Result<()> {
     let name = &description.name;
     for prefix in &description.provider_id_prefixes {
         if pinned.iter().any(|it| prefix.starts_with(it.as_str())) {

@@ -1,7 +1,8 @@
-use cloud_provider::State;
+use cloud_provider::{Address, AddressKind, State};
 use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus, Taint};
 
 use super::*;
+use crate::node_fields::PROVIDED_NODE_IP;
 
 /// A node that waits, named n1.
 fn waiting() -> Node {

@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Page, Reply, State as Power};
 use k8s_openapi::api::core::v1::Node;
-use kube::Client;
-use prometheus::Registry;
 use serde_json::json;
 
 use super::*;
 use crate::account::Account;
-use crate::events::Recorder;
-use crate::liveness::Liveness;
-use crate::metrics::Metrics;
+use crate::context::Context;
 use crate::service::testing::node;
 use crate::{node as nodes_controller, node_lifecycle};
 
@@ -81,36 +77,26 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
         list_page_size: 200,
         ..Description::default()
     };
-    let account = Account::new(fake.clone(), None);
-    let cloud = account.guard(Cloud {
+    let cloud = Cloud {
         description: Arc::new(description),
         identity: fake.clone(),
         instances: Some(fake.clone()),
         load_balancers: None,
-    });
+    };
     let node = |nth: usize| -> Node {
         let status = if nth < not_ready { "Unknown" } else { "True" };
         node(&name(nth), json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))
     };
     let nodes = Nodes::of((0..NODES).map(node));
-    let (recorder, _events) = Recorder::captured();
-    let inventory = Arc::new(Inventory::new(&cloud, nodes.clone(), recorder.clone()).unwrap().within(account));
-    // Nothing is written, so nobody has to be there.
-    let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let context = Context::offline(nodes.clone(), Account::new(fake.clone(), None));
     let options =
         nodes_controller::Options { syncs: 1, status_updates: 0, status_update_frequency: Duration::from_secs(300) };
-    let confirmations = Confirmations::new(Some(inventory.clone()), nodes.clone());
-    let never = std::future::pending::<()>;
+    let confirmations = Confirmations::new(context.inventory(&cloud), nodes);
+    let node_controller = nodes_controller::new(&context, &cloud, options).unwrap();
+    let lifecycle = node_lifecycle::new(&context, &cloud, node_lifecycle::Options::default()).unwrap();
     tokio::select! {
-        () = nodes_controller::run(
-            client.clone(), nodes.clone(), inventory.clone(), recorder.clone(), metrics.clone(), options,
-            Liveness::default(), never(),
-        ) => unreachable!("nobody ends it"),
-        () = node_lifecycle::run(
-            client, nodes, inventory, recorder, metrics, node_lifecycle::Options::default(), Liveness::default(),
-            never(),
-        ) => unreachable!("nobody ends it"),
+        () = node_controller => unreachable!("nobody ends it"),
+        () = lifecycle => unreachable!("nobody ends it"),
         never = confirmations.run(|_| (), |_| ()) => match never {},
         () = tokio::time::sleep(Duration::from_secs(120)) => {}
     }

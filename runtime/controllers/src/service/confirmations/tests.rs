@@ -100,7 +100,7 @@ struct Rig {
     confirmations: Arc<Confirmations>,
     released: Arc<Mutex<Vec<String>>>,
     blocked: Arc<Mutex<Vec<String>>>,
-    _events: tokio::sync::mpsc::Receiver<crate::events::Recorded>,
+    _events: tokio::sync::mpsc::Receiver<crate::events::recorded::Recorded>,
     run: tokio::task::JoinSet<()>,
 }
 

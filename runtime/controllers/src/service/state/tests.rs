@@ -335,10 +335,14 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
         (Outcome::Deleting(until), [false, false, true]),
         (Outcome::MemoOnly, [true, true, true]),
     ] {
-        state.unwritten = Some(Unwritten { status: status.clone(), sent_memo: None, then });
-        let answered = [Some(&desired), Some(&other), None].map(|it| state.is_answered(it));
+        let mut unwritten = Unwritten { status: status.clone(), sent_memo: None, then };
+        let answered = [Some(&desired), Some(&other), None].map(|it| unwritten.answers(Some(&desired), it));
         assert_eq!(answered, [same, changed, unwanted], "{then:?}");
-        state.keep_only_memo();
+        state.unwritten = Some(unwritten.clone());
+        state.drop_outdated_answer(Some(&other));
+        assert_eq!(state.unwritten.as_ref().unwrap().then == then, changed, "{then:?}");
+        unwritten.keep_only_memo();
+        state.unwritten = Some(unwritten);
         let kept = state.unwritten.as_ref().unwrap();
         assert_eq!((kept.then, kept.status.annotations.len()), (Outcome::MemoOnly, 0));
         assert_eq!(kept.status.memo.as_deref(), Some("lb-1"));

@@ -3,21 +3,19 @@
 use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use tokio::time::Instant;
 
-use super::ServiceState;
-
 /// What the provider answered, until it is on the Service.
 #[derive(Clone, Debug)]
-pub(in crate::service) struct Unwritten {
-    pub(in crate::service) status: LoadBalancerStatus,
+pub(crate) struct Unwritten {
+    pub(crate) status: LoadBalancerStatus,
     /// The memo that the call had.
-    pub(in crate::service) sent_memo: Option<String>,
+    pub(crate) sent_memo: Option<String>,
     /// What it means once it is written.
-    pub(in crate::service) then: Outcome,
+    pub(crate) then: Outcome,
 }
 
 /// What an answer means once it is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::service) enum Outcome {
+pub(crate) enum Outcome {
     /// The load balancer is as wished.
     Ready,
     /// Come back then.
@@ -28,22 +26,21 @@ pub(in crate::service) enum Outcome {
     MemoOnly,
 }
 
-impl ServiceState {
-    /// Whether what the provider answered is still about what the Service wishes for: `None` if it wishes for nothing.
-    pub(in crate::service) fn is_answered(&self, desired_now: Option<&LoadBalancer>) -> bool {
-        match self.unwritten.as_ref().map(|it| it.then) {
-            Some(Outcome::Ready | Outcome::Pending(_)) => desired_now.is_some() && self.desired.as_ref() == desired_now,
-            Some(Outcome::Deleting(_)) => desired_now.is_none(),
-            Some(Outcome::MemoOnly) | None => true,
+impl Unwritten {
+    /// Whether it still answers what the Service wants: `asked` is what the cloud was asked for, `desired` what the Service
+    /// wants now, `None` if that is no load balancer. Both without what we write ourselves.
+    pub(crate) fn answers(&self, asked: Option<&LoadBalancer>, desired: Option<&LoadBalancer>) -> bool {
+        match self.then {
+            Outcome::Ready | Outcome::Pending(_) => desired.is_some() && asked == desired,
+            Outcome::Deleting(_) => desired.is_none(),
+            Outcome::MemoOnly => true,
         }
     }
 
     /// Of what the provider answered, only the memo is still to be written.
-    pub(in crate::service) fn keep_only_memo(&mut self) {
-        if let Some(unwritten) = &mut self.unwritten {
-            let memo = unwritten.status.memo.take();
-            unwritten.status = LoadBalancerStatus { memo, ..LoadBalancerStatus::default() };
-            unwritten.then = Outcome::MemoOnly;
-        }
+    pub(crate) fn keep_only_memo(&mut self) {
+        let memo = self.status.memo.take();
+        self.status = LoadBalancerStatus { memo, ..LoadBalancerStatus::default() };
+        self.then = Outcome::MemoOnly;
     }
 }

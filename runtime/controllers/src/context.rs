@@ -1,0 +1,108 @@
+//! What controllers are made of, and what becomes of it: a [`Task`] that runs.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{self, Poll};
+
+use cloud_provider::Cloud;
+use futures::future::BoxFuture;
+use kube::Client;
+use tokio::sync::watch;
+
+use crate::account::Account;
+use crate::events::Events;
+use crate::inventory::{COMPONENT, Inventory};
+use crate::liveness::Liveness;
+use crate::metrics::Metrics;
+use crate::nodes::Nodes;
+use crate::requested_changes::RequestedChanges;
+
+/// What all controllers of one cloud share.
+pub struct Context {
+    pub(crate) client: Client,
+    pub(crate) nodes: Nodes,
+    pub(crate) account: Account,
+    pub(crate) requested: RequestedChanges,
+    pub(crate) metrics: Metrics,
+    pub(crate) events: Events,
+    shutdown: watch::Receiver<bool>,
+    /// Made by the first controller that needs it.
+    inventory: OnceLock<Option<Arc<Inventory>>>,
+}
+
+impl Context {
+    /// `client` writes for all controllers. The watch of `nodes` has to run beside them. Nothing is written and no answer
+    /// counts unless the cloud's account is `account`. Services count in `requested` what they ask for. Controllers end
+    /// once `shutdown` says true, or its sender is gone.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        nodes: Nodes,
+        account: Account,
+        requested: RequestedChanges,
+        metrics: Metrics,
+        events: Events,
+        shutdown: watch::Receiver<bool>,
+    ) -> Self {
+        Self { client, nodes, account, requested, metrics, events, shutdown, inventory: OnceLock::new() }
+    }
+
+    /// For nodes that nobody watches, without an API server and an end.
+    #[cfg(test)]
+    pub(crate) fn offline(nodes: Nodes, account: Account) -> Self {
+        let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+        let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+        let (events, _) = Events::new(client.clone());
+        let (stop, shutdown) = watch::channel(false);
+        // Dropped, it would tell the controllers to end.
+        std::mem::forget(stop);
+        Self::new(client, nodes, account, RequestedChanges::default(), metrics, events, shutdown)
+    }
+
+    /// What all controllers ask about instances, so that one list answers all of them; `None` if the cloud has none. Its
+    /// events come from the cloud-node-controller.
+    pub(crate) fn inventory(&self, cloud: &Cloud) -> Option<Arc<Inventory>> {
+        let make = || {
+            let cloud = self.account.guard(cloud.clone());
+            let inventory = Inventory::new(&cloud, self.nodes.clone(), self.events.recorder(COMPONENT))?;
+            Some(Arc::new(inventory.within(self.account.clone())))
+        };
+        self.inventory.get_or_init(make).clone()
+    }
+
+    /// Ready when controllers are to end.
+    pub(crate) fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut shutdown = self.shutdown.clone();
+        async move {
+            // An error means that the sender is gone.
+            let _ = shutdown.wait_for(|it| *it).await;
+        }
+    }
+}
+
+/// A controller. It runs while it is polled, and is ready when it has ended because its [`Context`] was told to.
+#[must_use = "it runs only while it is polled"]
+pub struct Task {
+    liveness: Liveness,
+    run: BoxFuture<'static, ()>,
+}
+
+impl Task {
+    pub(crate) fn new(liveness: Liveness, run: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { liveness, run: Box::pin(run) }
+    }
+
+    /// Whether the controller makes progress.
+    #[must_use]
+    pub fn liveness(&self) -> Liveness {
+        self.liveness.clone()
+    }
+}
+
+impl Future for Task {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        self.run.as_mut().poll(context)
+    }
+}

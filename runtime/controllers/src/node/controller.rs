@@ -1,0 +1,37 @@
+//! What the parts of the cloud-node-controller share.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Node;
+use kube::api::Api;
+
+use crate::events::Recorder;
+use crate::inventory::Inventory;
+use crate::metrics::Metrics;
+use crate::nodes::Nodes;
+use crate::object::{self, Part};
+use crate::trimmed::Trimmed;
+
+/// What the parts of this controller share.
+pub(super) struct Controller {
+    pub(super) api: Api<Trimmed<Node>>,
+    pub(super) nodes: Nodes,
+    pub(super) inventory: Arc<Inventory>,
+    pub(super) recorder: Recorder,
+    pub(super) metrics: Metrics,
+}
+
+impl Controller {
+    /// As [`Nodes::write`].
+    pub(super) async fn write<E>(
+        &self,
+        node: Arc<Node>,
+        part: Part,
+        plan: impl FnMut(&Node) -> Result<Node, E>,
+    ) -> Result<Option<Arc<Node>>, E>
+    where
+        E: From<object::Error>,
+    {
+        self.nodes.write(&self.api, node, part, plan).await
+    }
+}

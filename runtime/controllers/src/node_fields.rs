@@ -1,0 +1,59 @@
+//! What controllers read of a Node: its provider id, taints, labels and addresses. No client, no clock, no log.
+
+use cloud_provider::{Address, AddressKind};
+use k8s_openapi::api::core::v1::{Node, NodeAddress, Taint};
+
+/// The key of the taint that a node has until it is initialised, with any value and any effect.
+pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+/// The annotation with the node IP that a kubelet was given.
+pub(crate) const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
+
+/// The two labels for one fact: the old name, which leads once it is there, and the present one.
+pub(crate) struct LabelPair {
+    pub(crate) beta: &'static str,
+    pub(crate) stable: &'static str,
+}
+
+pub(crate) const ZONE: LabelPair =
+    LabelPair { beta: "failure-domain.beta.kubernetes.io/zone", stable: "topology.kubernetes.io/zone" };
+pub(crate) const REGION: LabelPair =
+    LabelPair { beta: "failure-domain.beta.kubernetes.io/region", stable: "topology.kubernetes.io/region" };
+pub(crate) const TYPE: LabelPair =
+    LabelPair { beta: "beta.kubernetes.io/instance-type", stable: "node.kubernetes.io/instance-type" };
+
+/// A node's provider id, unless it is empty.
+pub(crate) fn provider_id(node: &Node) -> Option<&str> {
+    node.spec.as_ref()?.provider_id.as_deref().filter(|it| !it.is_empty())
+}
+
+/// Whether the node waits to be initialised.
+pub(crate) fn is_waiting(node: &Node) -> bool {
+    taints(node).iter().any(|it| it.key == UNINITIALIZED)
+}
+
+/// The node's taints.
+pub(crate) fn taints(node: &Node) -> &[Taint] {
+    node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default()
+}
+
+/// The node IP that the kubelet was given.
+pub(crate) fn provided_node_ip(node: &Node) -> Option<&str> {
+    node.metadata.annotations.as_ref()?.get(PROVIDED_NODE_IP).map(String::as_str)
+}
+
+/// What the node's status says of its addresses. Kinds that Kubernetes does not know are left out.
+pub(crate) fn current_addresses(node: &Node) -> Vec<Address> {
+    let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
+    let address = |it: &NodeAddress| Some(Address { kind: AddressKind::parse(&it.type_)?, value: it.address.clone() });
+    addresses.iter().filter_map(address).collect()
+}
+
+/// A label of the node.
+pub(crate) fn label<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+    node.metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+/// The node's zone and region.
+pub(crate) fn place(node: &Node) -> (Option<&str>, Option<&str>) {
+    (label(node, ZONE.stable), label(node, REGION.stable))
+}

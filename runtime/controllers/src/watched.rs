@@ -1,0 +1,103 @@
+//! The cluster's objects of one kind, as a watch shows them, and what changes with each of its events.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use kube::Resource;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{Lookup, ObjectRef, Store};
+use kube::runtime::watcher::Event;
+
+/// The cluster's objects of one kind: a copy that one watch keeps up to date. Clones share it.
+pub(crate) struct Watched<K: Lookup + Clone + 'static>
+where
+    K::DynamicType: Eq + Hash,
+{
+    store: Store<K>,
+}
+
+/// An object as it was before an event, if it was known, and as it is after it, if it still exists.
+pub(crate) struct Change<K> {
+    pub(crate) before: Option<Arc<K>>,
+    pub(crate) after: Option<Arc<K>>,
+}
+
+impl<K: Lookup + Clone + 'static> Clone for Watched<K>
+where
+    K::DynamicType: Eq + Hash + Clone,
+{
+    fn clone(&self) -> Self {
+        Self { store: self.store.clone() }
+    }
+}
+
+impl<K> Watched<K>
+where
+    K: Resource<DynamicType = ()> + Lookup<DynamicType = ()> + Clone + Debug + 'static,
+{
+    /// Nothing is known yet. Events are applied with the writer.
+    pub(crate) fn new() -> (Self, Writer<K>) {
+        let writer = Writer::<K>::new(());
+        (Self { store: writer.as_reader() }, writer)
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> Store<K> {
+        self.store.clone()
+    }
+
+    /// Waits until all objects are known that existed when the watch began.
+    pub(crate) async fn synced(&self) {
+        if self.store.wait_until_ready().await.is_err() {
+            // The watch was dropped before it had begun: there will be no objects.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The object with this name.
+    pub(crate) fn get(&self, name: &ObjectRef<K>) -> Option<Arc<K>> {
+        self.store.get(name)
+    }
+
+    /// All objects, in no order.
+    pub(crate) fn all(&self) -> Vec<Arc<K>> {
+        self.store.state()
+    }
+
+    /// Applies an event of the watch. Returns what it changes, once the store shows it: a complete list is a change of
+    /// each object in it, and then of each that is gone.
+    pub(crate) fn apply(&self, event: Event<K>, writer: &mut Writer<K>) -> Vec<Change<K>> {
+        match event {
+            Event::Init | Event::InitApply(_) => {
+                writer.apply_watcher_event(&event);
+                Vec::new()
+            }
+            Event::InitDone => {
+                let mut before: HashMap<_, _> =
+                    self.all().into_iter().map(|it| (ObjectRef::from_obj(&*it), it)).collect();
+                writer.apply_watcher_event(&event);
+                let listed = self.all().into_iter().map(|it| {
+                    let before = before.remove(&ObjectRef::from_obj(&*it));
+                    Change { before, after: Some(it) }
+                });
+                let mut changes: Vec<_> = listed.collect();
+                changes.extend(before.into_values().map(|it| Change { before: Some(it), after: None }));
+                changes
+            }
+            Event::Apply(object) => {
+                let name = ObjectRef::from_obj(&object);
+                let before = self.get(&name);
+                writer.apply_watcher_event(&Event::Apply(object));
+                vec![Change { before, after: self.get(&name) }]
+            }
+            Event::Delete(object) => {
+                let event = Event::Delete(object);
+                writer.apply_watcher_event(&event);
+                let Event::Delete(object) = event else { return Vec::new() };
+                vec![Change { before: Some(Arc::new(object)), after: None }]
+            }
+        }
+    }
+}

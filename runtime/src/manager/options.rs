@@ -1,0 +1,35 @@
+//! The controllers' options, out of the settings.
+
+use controllers::{node, node_lifecycle, service};
+
+use crate::flags::Settings;
+
+impl From<&Settings> for node::Options {
+    fn from(settings: &Settings) -> Self {
+        let it = settings.node;
+        Self { syncs: it.syncs, status_updates: it.status_updates, status_update_frequency: it.status_update_frequency }
+    }
+}
+
+impl From<&Settings> for node_lifecycle::Options {
+    fn from(settings: &Settings) -> Self {
+        let it = settings.node_lifecycle;
+        Self {
+            monitor_period: it.monitor_period,
+            warm_up: it.warm_up,
+            grace: it.grace_period,
+            budget: node_lifecycle::Budget { percent: it.budget, window: it.budget_window },
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&Settings> for service::Options {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            syncs: settings.service.syncs,
+            cluster_name: settings.cluster_name.clone(),
+            retry_base: settings.service.retry_base_delay,
+        }
+    }
+}
