@@ -1,4 +1,4 @@
-//! The service-lb-controller: it brings every Service of type LoadBalancer its load balancer, and takes it away again.
+//! The service-lb-controller: it creates, updates and deletes the load balancers of Services of type LoadBalancer.
 //!
 //! ```text
 //! watch ► Services ┐                 ┌ Ignore
@@ -6,8 +6,8 @@
 //! Nodes ► Changes ─┘                 └ Delete: the cloud ► finalizer and memo off, status empty in one write ► event
 //! ```
 //!
-//! Nobody waits for a cloud that is busy: the Service is looked at again later. What the provider asked to keep is on the
-//! Service before it is called again.
+//! Nobody waits for a cloud that is busy: the Service is reconciled again later. What the provider asked to keep is on
+//! the Service before it is called again.
 
 mod backends;
 mod changes;
@@ -73,7 +73,7 @@ const SERVICES: &str = "service";
 const NODES: &str = "node";
 /// The longest pause of the back-off, in first pauses.
 const LONGEST: u32 = 60;
-/// How often it is looked whether what was refused may be allowed by now, and what has been pending for long.
+/// How often denied Services are compared with the version of the credentials, and long-pending ones are reported.
 const CREDENTIALS: Duration = Duration::from_secs(1);
 /// So many of one call are recorded.
 const EVENTS: usize = 10;
@@ -270,8 +270,8 @@ impl Controller {
         }
     }
 
-    /// Tells Services what the cloud has been busy with for long. That is no failure, and so no warning: clouds take
-    /// their time, and whoever is alarmed by warnings could do nothing about it.
+    /// Records on Services what the cloud has been busy with for long. That is no failure, and so no warning: clouds
+    /// take their time, and whoever is alarmed by warnings could do nothing about it.
     fn record_long_pending(&self, now: Instant) {
         let (blocked, longest) = self.states().long_pending(now);
         self.metrics.longest_pending.set(longest.as_secs_f64());
@@ -280,7 +280,7 @@ impl Controller {
         }
     }
 
-    /// Tells a Service which of its annotations nobody knows, once for each set of them.
+    /// Records on a Service which of its annotations nobody knows, once for each set of them.
     fn record_unknown_annotations(&self, state: &mut ServiceState, service: &Service) {
         let unknown = unknown::annotations(service, &self.cluster.description);
         if state.are_new(&unknown) {
@@ -289,7 +289,7 @@ impl Controller {
         }
     }
 
-    /// Tells Services why nothing is done about their load balancers.
+    /// Records on Services why nothing is done about their load balancers.
     fn record_blocked(&self, Blocked { services, why }: &Blocked) {
         let message = format!(
             "Error syncing load balancer: the cloud has not said yet which nodes exist, and until it has, load balancers \

@@ -15,7 +15,7 @@ use crate::nodes::Evidence;
 const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 /// The key of the taint of a node that the cluster autoscaler is about to delete, with any value and any effect.
 const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
-/// The most hosts that a message names.
+/// The most backends that a message names.
 const NAMED: usize = 20;
 
 /// The nodes that take traffic, sorted by name.
@@ -26,7 +26,7 @@ pub(super) struct Backends {
     pub(super) compared_fields: Arc<[Backend]>,
 }
 
-/// What makes a node another host: its labels and its place do not.
+/// What makes a node another backend: its labels and its place do not.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Backend {
     name: String,
@@ -145,7 +145,7 @@ pub(super) fn have_same_names(one: &[Backend], other: &[Backend]) -> bool {
     one.iter().map(|it| &it.name).eq(other.iter().map(|it| &it.name))
 }
 
-/// The first names of hosts, as upstream's messages list them: `[n1 n2 <3 more>]`.
+/// The first names of backends, as upstream's messages list them: `[n1 n2 <3 more>]`.
 pub(super) fn names(backends: &[Backend]) -> String {
     let mut names: Vec<_> = backends.iter().take(NAMED).map(|it| it.name.clone()).collect();
     if backends.len() > NAMED {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_says_besides_is_told_with_the_next_call() {
+    fn other_details_of_a_node_come_with_the_next_call() {
         assert_eq!(change(json!({}), json!({ "metadata": { "labels": { "a": "b" } } })), Change::Detail);
         assert_eq!(change(json!({}), json!({ "spec": { "unschedulable": true } })), Change::Nothing);
         let machine = |change| machine_of(&node("n1", change));

@@ -30,7 +30,7 @@ pub(super) struct Changes {
     /// The nodes that take traffic by what Kubernetes says, whatever the cloud says of them; and how often they changed.
     eligible: Mutex<HashSet<String>>,
     node_changes: Arc<AtomicU64>,
-    /// Why nodes are left out, by name, if that was told.
+    /// Why nodes are left out, by name, if an event said so.
     reported: Mutex<HashMap<String, String>>,
     pending: Mutex<Option<Pending>>,
     noted: Notify,
@@ -50,7 +50,7 @@ struct Cache {
 pub(super) struct Noted {
     /// It could take traffic, and the cloud has to be asked whether its instance exists.
     pub(super) unknown: bool,
-    /// It gets no traffic although it could, and why, if that was not told before.
+    /// It gets no traffic although it could, and why, if no event said so before.
     pub(super) left_out: Option<String>,
 }
 
@@ -148,7 +148,7 @@ impl Changes {
                 reported.insert(name.to_owned(), why.clone());
                 Noted { unknown: false, left_out: Some(why.clone()) }
             }
-            // Whoever is excluded for a moment is not told once more.
+            // Whoever is excluded for a moment gets no second event.
             BackendStatus::No if self.nodes.get(name).is_some() => Noted::default(),
             BackendStatus::No | BackendStatus::Yes(_) => {
                 reported.remove(name);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn hosts_are_read_anew_after_any_change_that_a_provider_is_told() {
+    async fn backends_are_read_again_after_any_relevant_change() {
         let both = changes();
         let (changes, watched) = &*both;
         join(&both, 1);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_node_is_left_out_is_told_once() {
+    fn why_a_node_is_left_out_is_recorded_once() {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let nodes = Nodes::of([node("n1", json!({})), node("n2", json!({ "spec": { "providerID": "aws:///z/i" } }))]);
         let cloud = Description { provider_id_prefixes: vec!["fake://".to_owned()], ..Description::default() };

@@ -10,13 +10,13 @@ use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::plan::{Plan, plan};
+use crate::service::state::NextStep;
 use crate::service::status;
-use crate::service::sync::Step;
-use crate::worker::{Next, random};
+use crate::worker::random;
 
 impl Controller {
     /// Leaves a Service to the controller that was named for it: the memo goes, and nothing else is touched.
-    pub(super) async fn leave(&self, key: &str, service: Arc<Service>) -> Result<Step<Next>, Error> {
+    pub(super) async fn leave(&self, key: &str, service: Arc<Service>) -> Result<NextStep, Error> {
         let uid = service.metadata.uid.clone();
         let memo = status::memo(&service).map(|it| format!(", remembered as {it:?}")).unwrap_or_default();
         let plan = |it: &Service| match plan(it, true, &self.cluster) {
@@ -39,18 +39,18 @@ impl Controller {
                      before{memo}, is not deleted. If it still exists, delete it in the cloud"
                 );
                 self.record(&written, EventKind::Warning, "LoadBalancerNotDeleted", &message);
-                Ok(Step::Made(Next::Done))
+                Ok(NextStep::Done)
             }
             Ok(None) => Ok(self.forget_left(key)),
             Err(Refusal::Api(error)) if error.is_gone() => Ok(self.forget_left(key)),
             Err(Refusal::Api(error)) => Err(Error::Status(error)),
-            Err(Refusal::Plan(())) => Ok(Step::Changed),
+            Err(Refusal::Plan(())) => Ok(NextStep::Again),
         }
     }
 
     /// The Service is gone, and its load balancer was not ours to delete any more.
-    fn forget_left(&self, key: &str) -> Step<Next> {
+    fn forget_left(&self, key: &str) -> NextStep {
         self.states().forget(key);
-        Step::Made(Next::Done)
+        NextStep::Done
     }
 }

@@ -1,8 +1,8 @@
 //! Asking the cloud about nodes that could be backends, as far as nobody else has: before it has said which of the nodes
 //! exist that were there at the start, no load balancer is changed, so that a restart never takes a backend away.
 //!
-//! Ordinarily nothing is asked here: who initialises nodes and updates their addresses hears the same answers. The list at
-//! the start is theirs too.
+//! Ordinarily nothing is asked here: who initialises nodes and updates their addresses gets the same answers. The list
+//! at the start is theirs too.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -58,7 +58,7 @@ pub(super) struct Confirmations {
 struct State {
     /// Whether the nodes that were there at the start have been asked about.
     complete: bool,
-    /// The Services that wait for that, and what was told them.
+    /// The Services that wait for that, and what their last event said.
     waiting: HashMap<String, Option<String>>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Failed {
     due: Option<Instant>,
 }
 
-/// Services to be told why they wait.
+/// Services that need an event about why they wait.
 pub(super) struct Blocked {
     pub(super) services: Vec<String>,
     pub(super) why: String,
@@ -113,7 +113,8 @@ impl Confirmations {
         self.wake.notify_one();
     }
 
-    /// Asks, as long as it runs. Services that waited are given to `release`; those to be told why they wait, to `report`.
+    /// Asks, as long as it runs. Services that waited are given to `release`; those that need an event about why they
+    /// wait, to `report`.
     pub(super) async fn run(
         &self,
         release: impl Fn(&str) + Send + Sync,

@@ -88,7 +88,8 @@ pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBa
     unwanted
 }
 
-/// What makes two wishes of one Service different: all but what we write ourselves, and the order of its ports.
+/// What makes two desired load balancers of one Service different: all but what we write ourselves, and the order of
+/// its ports.
 pub(super) fn compared_fields(mut desired: LoadBalancer) -> LoadBalancer {
     desired.memo = None;
     desired.current_ingress.clear();
@@ -104,7 +105,7 @@ pub(super) fn asked(desired: &LoadBalancer, provider_writes: &[String]) -> LoadB
     asked
 }
 
-/// Those that the provider describes: a change of any other is no change of the wish.
+/// Those that the provider describes: a change of any other is no change of what is desired.
 fn annotations(service: &Service, description: &Description) -> Vec<(String, String)> {
     let is_read = |key: &str| description.annotations.iter().any(|it| it.key == key);
     let annotations = service.metadata.annotations.iter().flatten();
@@ -194,7 +195,7 @@ mod tests {
         compared_fields(compared(before)) != compared_fields(compared(after))
     }
 
-    /// Whether a change of the usual Service is a change of its wish.
+    /// Whether a change of the usual Service is a change of what it desires.
     fn check(change: Value, expected: bool) {
         assert_eq!(differs(json!({}), change.clone()), expected, "{change}");
     }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_a_service_says_is_in_its_wish() {
+    fn everything_in_a_service_is_in_its_desired_load_balancer() {
         let mut change = with_load_balancer();
         change["metadata"]["annotations"] = json!({ SIZE: "2", "example.com/not-described": "x" });
         change["spec"] = json!({
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn case_112_annotations_that_the_provider_describes_are_a_change() {
+    fn case_112_described_annotations_are_a_change() {
         let annotated = |key: &str, value: &str| json!({ "metadata": { "annotations": { key: value } } });
         check(annotated(SIZE, "2"), true);
         check(annotated(ID, "lb-1"), true);

@@ -51,14 +51,14 @@ pub(super) enum Error {
     Release(#[source] object::Error),
 }
 
-/// What stands in the way of a load balancer.
+/// What kind of failure keeps a load balancer from being as desired.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum FailureKind {
     /// What may pass by itself.
     Transient,
-    /// The wish is wrong: it, or the nodes, have to become others.
+    /// The spec is wrong: it, or the nodes, have to change.
     InvalidSpec,
-    /// The cloud or the policy refuses: the credential, or its rights, have to become others.
+    /// The cloud or the policy denies it: the credential, or its rights, have to change.
     Denied,
 }
 
@@ -114,7 +114,7 @@ impl Error {
         }
     }
 
-    /// What stands in the way.
+    /// What kind of failure it is.
     pub(super) fn failure_kind(&self) -> FailureKind {
         match self.cloud() {
             None if matches!(self, Self::Withheld(_)) => FailureKind::Denied,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn case_146_a_pause_that_the_cloud_asks_for_is_obeyed_in_deletions_too() {
+    fn case_146_deletions_obey_the_clouds_pause() {
         let after = Duration::from_secs(42);
         let retry = || CloudError::RetryAfter { after, reason: "busy".to_owned() };
         let update = Error::Update { backends: Arc::default(), source: retry() };
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_person_is_tried_again_every_five_minutes() {
+    fn what_needs_a_person_is_tried_every_five_minutes() {
         let (invalid, denied) = (CloudError::Invalid("bad".to_owned()), CloudError::Denied("no".to_owned()));
         for (error, failure_kind) in [(invalid, FailureKind::InvalidSpec), (denied, FailureKind::Denied)] {
             let error = Error::Ensure(error);

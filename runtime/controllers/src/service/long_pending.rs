@@ -1,12 +1,12 @@
-//! Load balancers that are pending for long: when that is told. No client, no clock, no log.
+//! Load balancers that are pending for long: when that is recorded. No client, no clock, no log.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a load balancer may be pending without a word.
+/// How long a load balancer may be pending without an event.
 const QUIET: Duration = Duration::from_secs(120);
-/// How often it is told that it still is.
+/// How often an event says that it still is.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// That a provider said `pending`, and has said nothing else since.
@@ -27,8 +27,8 @@ impl LongPending {
         now.saturating_duration_since(self.since)
     }
 
-    /// What is to be told now: after two minutes, and then every ten. The text stays the same while the reason does, so
-    /// that the event is one with a count.
+    /// What is to be recorded now: after two minutes, and then every ten. The text stays the same while the reason
+    /// does, so that the event is one with a count.
     pub(super) fn message_due(&mut self, now: Instant) -> Option<String> {
         let is_due = match self.reported {
             None => self.age(now) >= QUIET,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_wait_is_told_after_two_minutes_and_rarely_again() {
+    fn a_long_wait_is_recorded_after_two_minutes_and_rarely_again() {
         let start = Instant::now();
         let mut wait = LongPending::new(start);
         wait.because = "it is being built".to_owned();

@@ -22,7 +22,7 @@ pub(super) fn older_claimant(service: &Service, memo: &str, all: &[Arc<Service>]
 /// Another Service than the one with this UID that has a memo, or is about to have it.
 pub(super) fn holder(uid: &str, memo: &str, states: &ServiceStates, all: &[Arc<Service>]) -> Option<String> {
     let mut remembered = states.iter().filter(|(_, it)| it.uid != uid && it.memo.as_deref() == Some(memo));
-    // Of a Service that is remembered, the memory knows more than the watch.
+    // Of a Service that is remembered, the kept state is newer than the watch.
     let is_remembered = |key: &str| {
         let known = all.iter().find(|it| self::key(it) == key);
         known.zip(states.peek(key)).is_some_and(|(known, it)| known.metadata.uid.as_deref() == Some(it.uid.as_str()))
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_knows_more_than_the_watch() {
+    fn the_kept_state_is_newer_than_the_watch() {
         let all = [with_memo("holder", FIRST), without_memo("other")];
         let mut states = ServiceStates::default();
         states.of("default/holder", &all[0], Instant::now()).memo = Some("lb-2".to_owned());

@@ -1,4 +1,5 @@
-//! Services that are not there any more, and did not wait for their load balancers to go: nothing keeps these but our memory.
+//! Services that are not there any more, and did not wait for their load balancers to go: only our state names their
+//! load balancers.
 //!
 //! The watch shows the Service no more; the API server, asked for it alone, knows it no more either; and only so many go in
 //! a while.
@@ -26,7 +27,7 @@ use crate::trimmed::Trimmed;
 const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
 /// So many in any case.
 const LEAST: usize = 3;
-/// When it is looked again at a Service that the API server has, and the watch does not show.
+/// When a Service is reconciled again that the API server has, and the watch does not show.
 const BEHIND: Duration = Duration::from_secs(10);
 
 impl Controller {
@@ -100,7 +101,7 @@ impl Controller {
     async fn is_there(&self, about: &ObjectReference) -> Result<bool, object::Error> {
         let (namespace, name) = (about.namespace.as_deref(), about.name.as_deref().unwrap_or_default());
         let services: Api<Trimmed<Service>> = Api::namespaced(self.client.clone(), namespace.unwrap_or_default());
-        match object::within(services.get(name)).await {
+        match object::answer(services.get(name)).await {
             Ok(Trimmed(found)) => Ok(found.metadata.uid == about.uid),
             Err(object::Error::Refused(status)) if denies(&status, name) => Ok(false),
             Err(error) => Err(error),

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn case_137_a_class_is_left_alone_until_it_is_deleted_with_our_finalizer() {
+    fn case_137_a_class_is_ours_only_to_release_our_finalizer() {
         let class = json!({ "spec": { "loadBalancerClass": "example.com/other" } });
         check(finalized(class.clone()), Kind::Ignore);
         let mut deleted = finalized(class);

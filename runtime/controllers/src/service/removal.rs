@@ -16,11 +16,11 @@ use crate::service::error::Error;
 use crate::service::ingress::usable;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
-use crate::service::state::Outcome;
+use crate::service::state::{NextStep, Outcome};
 use crate::service::status;
-use crate::service::sync::{Step, held};
+use crate::service::sync::held;
 use crate::service::write::Written;
-use crate::worker::{Next, random};
+use crate::worker::random;
 
 impl Controller {
     /// Takes one step towards the end of a load balancer that its Service does not want any more.
@@ -29,10 +29,10 @@ impl Controller {
         key: &str,
         service: Arc<Service>,
         mut unwanted: LoadBalancer,
-    ) -> Result<Step<Next>, Error> {
+    ) -> Result<NextStep, Error> {
         let now = Instant::now();
         if let Some(pause) = self.states().of(key, &service, now).deleting(now) {
-            return Ok(Step::Made(Next::After(pause)));
+            return Ok(NextStep::After(pause));
         }
         self.load_balancers.check().await.map_err(Error::Delete)?;
         let about = reference(service.as_ref());
@@ -40,7 +40,7 @@ impl Controller {
             self.record_deletion_begun(&about);
         }
         if let Some((memo, older_claimant)) = self.older_claimant(&service) {
-            self.record_foreign_memo(&about, &memo, &older_claimant);
+            self.record_foreign_memo(key, &about, &memo, &older_claimant);
             unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.cluster) };
         }
         match self.delete(&about, unwanted).await.map_err(Error::Delete)? {
@@ -55,8 +55,8 @@ impl Controller {
                 let status = LoadBalancerStatus { memo, ingress, ..it.status };
                 self.keep(key, &service, status, Outcome::Deleting(now + after))?;
                 match self.write(key, service).await? {
-                    Written::Yes(_) | Written::Gone => Ok(Step::Made(Next::After(after))),
-                    Written::Changed => Ok(Step::Changed),
+                    Written::Yes(_) | Written::Gone => Ok(NextStep::After(after)),
+                    Written::Changed => Ok(NextStep::Again),
                 }
             }
         }
@@ -65,14 +65,19 @@ impl Controller {
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
     /// the Service only says of itself.
     pub(super) async fn delete(&self, about: &ObjectReference, unwanted: LoadBalancer) -> Result<Deleted, CloudError> {
-        let removal = self.call_delete(about, &unwanted).await?;
-        let Some((memo, holder)) = self.foreign(&unwanted, &removal) else { return Ok(removal) };
-        self.record_foreign_memo(about, &memo, &holder);
-        let removal = self.call_delete(about, &unclaimed(unwanted.clone(), &self.cluster)).await?;
-        match self.foreign(&unwanted, &removal) {
-            None => Ok(removal),
-            Some((memo, holder)) => Err(memos::taken(&key_of(&unwanted), &memo, &holder)),
+        let key = key_of(&unwanted);
+        let mut deleted = self.call_delete(about, &unwanted).await?;
+        if let Some((memo, holder)) = self.foreign(&unwanted, &deleted) {
+            self.record_foreign_memo(&key, about, &memo, &holder);
+            deleted = self.call_delete(about, &unclaimed(unwanted.clone(), &self.cluster)).await?;
+            if let Some((memo, holder)) = self.foreign(&unwanted, &deleted) {
+                return Err(memos::taken(&key, &memo, &holder));
+            }
         }
+        if let Deleted::Done { stays } = &mut deleted {
+            *stays |= self.states().get(&key).is_some_and(|it| it.has_foreign_memo);
+        }
+        Ok(deleted)
     }
 
     /// The memo that a deletion goes on with, and whose it is, if it is another Service's.
@@ -102,7 +107,7 @@ impl Controller {
     }
 
     /// The cloud has said that it is done: the finalizer goes, and with it the memo and the addresses.
-    async fn release(&self, key: &str, service: Arc<Service>, stays: bool) -> Result<Step<Next>, Error> {
+    async fn release(&self, key: &str, service: Arc<Service>, stays: bool) -> Result<NextStep, Error> {
         let uid = service.metadata.uid.clone();
         let about = reference(service.as_ref());
         let plan = |it: &Service| match plan(it, true, &self.cluster) {
@@ -122,10 +127,10 @@ impl Controller {
             Ok(None) => self.end(key),
             Err(Refusal::Api(error)) if error.is_gone() => self.end(key),
             Err(Refusal::Api(error)) => return Err(Error::Release(error)),
-            Err(Refusal::Plan(())) => return Ok(Step::Changed),
+            Err(Refusal::Plan(())) => return Ok(NextStep::Again),
         }
         self.record_deleted(&about, stays);
-        Ok(Step::Made(Next::Done))
+        Ok(NextStep::Done)
     }
 
     fn end(&self, key: &str) {
@@ -134,7 +139,11 @@ impl Controller {
         }
     }
 
-    fn record_foreign_memo(&self, about: &ObjectReference, memo: &str, holder: &str) {
+    /// The load balancer behind the memo stays, and so nothing is said to be deleted in the end.
+    fn record_foreign_memo(&self, key: &str, about: &ObjectReference, memo: &str, holder: &str) {
+        if let Some(state) = self.states().get(key) {
+            state.has_foreign_memo = true;
+        }
         let message = format!(
             "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
         );

@@ -1,8 +1,10 @@
 //! What was asked of the cloud for each Service, and how far that is. No client, no log; times are arguments.
 
+mod steps;
 mod unwritten;
 
 use std::collections::HashMap;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,6 +25,7 @@ use crate::service::status;
 use crate::token_bucket::TokenBucket;
 use crate::version;
 
+pub(super) use self::steps::{Ask, Cause, EventEffect, NextStep, Phase};
 pub(super) use self::unwritten::{Outcome, Unwritten};
 
 /// Changes of one Service's load balancer at once: its author must not use up the account's quota.
@@ -53,7 +56,7 @@ pub(super) struct ServiceState {
     pub(super) uid: String,
     /// What events call it.
     pub(super) about: ObjectReference,
-    /// The wish that was worked on last, without what we write ourselves.
+    /// The load balancer that was worked on last, without what we write ourselves.
     pub(super) desired: Option<LoadBalancer>,
     /// The nodes for which it was worked on.
     pub(super) backends: Arc<[Backend]>,
@@ -64,6 +67,8 @@ pub(super) struct ServiceState {
     pub(super) may_exist: bool,
     /// Whether the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
     pub(super) is_gone: bool,
+    /// Whether its deletion met a memo of another Service, whose load balancer stays.
+    pub(super) has_foreign_memo: bool,
     /// What the provider asked to keep last, written or not.
     pub(super) memo: Option<String>,
     /// Where it was reached last.
@@ -83,74 +88,20 @@ pub(super) struct ServiceState {
     waiting: Option<Waiting>,
     /// The changes that other nodes behind it may still make: a node that comes and goes must not cost more than an author.
     backend_burst: TokenBucket,
-    /// Whether the beginning of the present work was told.
+    /// Whether an event said that the present work began.
     is_announced: bool,
     /// What the cloud is busy with, if it said so.
     pub(super) pending: Option<LongPending>,
-    /// The annotations that nobody knows, if that was told.
+    /// The annotations that nobody knows, if an event said so.
     unknown: Vec<String>,
     /// The failure that was shown last.
     shown: Option<String>,
-    /// What stood in its way.
+    /// What kind of failure it had last.
     failure_kind: FailureKind,
     /// The version of the credentials that it was last worked on with.
     credentials: u64,
     /// The pass over changed nodes that waits for it.
     pub(super) pass: Option<Arc<Pass>>,
-}
-
-/// How far a Service is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Phase {
-    /// There is something to do.
-    Open,
-    /// The cloud is busy with it until about then.
-    Pending(Instant),
-    /// It has what it wished.
-    Settled,
-    /// Its load balancer has to go; the cloud is busy with that until about then.
-    Deleting(Option<Instant>),
-    /// It has nothing of ours any more.
-    Released,
-}
-
-/// Why the cloud is asked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Cause {
-    /// The Service is new, has changed, or failed.
-    Service,
-    /// Other nodes take traffic.
-    Backends,
-}
-
-/// What is to be done for a wish now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum NextStep {
-    /// Nothing: it is fulfilled.
-    Nothing,
-    /// Nothing before that has passed.
-    Wait(Duration),
-    /// To ask the cloud.
-    Ensure {
-        cause: Cause,
-        /// Whether the nodes are others than the last time, or were not asked about yet.
-        new_backends: bool,
-    },
-}
-
-/// What a change of a Service means to the work queue.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum EventEffect {
-    /// Nothing: it was known.
-    None,
-    /// There is nothing to do any more, and nothing to remember.
-    Forget,
-    /// There is something to do, as there was before: a pause stands.
-    AddIfIdle,
-    /// There is something else to do than before.
-    Add,
-    /// Its load balancer has to go, and nothing was done for that yet: a pause that `ensure` asked for is over.
-    AddDespitePause,
 }
 
 impl ServiceStates {
@@ -173,7 +124,7 @@ impl ServiceStates {
         self.entries.entry(key.to_owned()).or_insert_with(|| ServiceState::new(service, &self.counted, now))
     }
 
-    /// As [`ServiceStates::get`], to look at.
+    /// As [`ServiceStates::get`], to read.
     pub(super) fn peek(&self, key: &str) -> Option<&ServiceState> {
         self.entries.get(key)
     }
@@ -184,14 +135,14 @@ impl ServiceStates {
         entries.filter_map(|(key, it)| it.may_be_allowed(credentials).then(|| key.clone())).collect()
     }
 
-    /// What has been pending for long and is to be told, by what events call the Service; and for how long whatever has
-    /// been pending longest has been so.
+    /// What has been pending for long and is to be recorded, with the reference to its Service; and for how long
+    /// whatever has been pending longest has been so.
     pub(super) fn long_pending(&mut self, now: Instant) -> (Vec<(ObjectReference, String)>, Duration) {
         let (mut is_announced, mut longest) = (Vec::new(), Duration::ZERO);
         for state in self.entries.values_mut() {
             let Some(wait) = &mut state.pending else { continue };
             longest = longest.max(wait.age(now));
-            // What failed since then is told by its failure.
+            // What failed since then is shown by its failure.
             let is_pending = matches!(state.phase, Phase::Pending(_) | Phase::Deleting(Some(_)));
             if let Some(message) = wait.message_due(now).filter(|_| is_pending) {
                 is_announced.push((state.about.clone(), message));
@@ -222,6 +173,7 @@ impl ServiceState {
             cause: Cause::Service,
             may_exist: false,
             is_gone: false,
+            has_foreign_memo: false,
             memo: status::memo(service).map(str::to_owned),
             waiting: None,
             current,
@@ -242,12 +194,18 @@ impl ServiceState {
         }
     }
 
-    /// What is to be done for this wish and these nodes. What is to be asked is remembered as asked.
-    pub(super) fn next_step(&mut self, desired: &LoadBalancer, backends: &Arc<[Backend]>, now: Instant) -> NextStep {
+    /// What is to be done for this desired load balancer and these backends. What is to be asked is remembered as
+    /// asked.
+    pub(super) fn next_step(
+        &mut self,
+        desired: &LoadBalancer,
+        backends: &Arc<[Backend]>,
+        now: Instant,
+    ) -> ControlFlow<NextStep, Ask> {
         let other_backends = self.backends != *backends;
         if self.desired.as_ref() != Some(desired) {
             if let Err(pause) = self.burst.try_take(now) {
-                return NextStep::Wait(pause);
+                return Break(NextStep::After(pause));
             }
             let new_backends = self.desired.is_none() || other_backends;
             self.shown = None;
@@ -260,12 +218,12 @@ impl ServiceState {
             && other_backends
             && let Err(pause) = self.backend_burst.try_take(now)
         {
-            return NextStep::Wait(pause);
+            return Break(NextStep::After(pause));
         }
         match self.phase {
             Phase::Settled if other_backends => self.ask(Cause::Backends, desired, backends, true, now),
-            Phase::Settled => NextStep::Nothing,
-            Phase::Pending(until) if until > now => NextStep::Wait(until - now),
+            Phase::Settled => Break(NextStep::Done),
+            Phase::Pending(until) if until > now => Break(NextStep::After(until - now)),
             Phase::Pending(_) => self.ask(self.cause, desired, backends, false, now),
             Phase::Open | Phase::Deleting(_) | Phase::Released => {
                 self.ask(Cause::Service, desired, backends, other_backends, now)
@@ -280,13 +238,13 @@ impl ServiceState {
         backends: &Arc<[Backend]>,
         new_backends: bool,
         now: Instant,
-    ) -> NextStep {
+    ) -> ControlFlow<NextStep, Ask> {
         self.count(desired, backends, now);
         self.desired = Some(desired.clone());
         self.backends = backends.clone();
         self.cause = cause;
         self.phase = Phase::Open;
-        NextStep::Ensure { cause, new_backends }
+        Continue(Ask { cause, new_backends })
     }
 
     /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
@@ -315,7 +273,7 @@ impl ServiceState {
         }
     }
 
-    /// Whether the work that begins is still to be told of. It is told once for each wish.
+    /// Whether the work that begins is still to be recorded. It is once for each desired load balancer.
     pub(super) fn announces(&mut self) -> bool {
         self.cause == Cause::Service && !std::mem::replace(&mut self.is_announced, true)
     }
@@ -333,7 +291,7 @@ impl ServiceState {
         matches!(self.phase, Phase::Deleting(_))
     }
 
-    /// Begins or goes on to delete what was wished for. Returns whether it begins.
+    /// Begins or goes on to delete what was desired. Returns whether it begins.
     pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
         let begins = !self.is_deleting();
         if begins {
@@ -341,6 +299,7 @@ impl ServiceState {
             self.waiting = None;
             self.desired = Some(compared_fields(unwanted.clone()));
             self.may_exist = true;
+            self.has_foreign_memo = false;
             self.shown = None;
             self.is_announced = false;
             self.pending = None;
@@ -361,10 +320,11 @@ impl ServiceState {
         self.pending = None;
     }
 
-    /// An answer is on the Service, `written` if that took a write. Returns why the cloud was asked if it is news that the
-    /// load balancer is as wished.
+    /// An answer is on the Service, `written` if that took a write. Returns why the cloud was asked if it is new that
+    /// the load balancer is as desired.
     ///
-    /// `compared` and `desired_now` are the wish of the Service before and after: what we write ourselves is no change.
+    /// `compared` and `desired_now` are what the Service desires before and after: what we write ourselves is no
+    /// change.
     pub(super) fn end(
         &mut self,
         written: &Arc<Service>,
@@ -398,7 +358,7 @@ impl ServiceState {
         }
     }
 
-    /// There is nothing left to do for the present wish.
+    /// There is nothing left to do for the present spec.
     pub(super) fn settle(&mut self) {
         self.phase = Phase::Settled;
         self.waiting = None;
@@ -411,7 +371,7 @@ impl ServiceState {
         self.pending.get_or_insert_with(|| LongPending::new(now)).because = because.to_owned();
     }
 
-    /// Whether these annotations, which nobody knows, are others than those that were told last.
+    /// Whether these annotations, which nobody knows, are others than those that were recorded last.
     pub(super) fn are_new(&mut self, unknown: &[&str]) -> bool {
         let are_new = !unknown.is_empty() && self.unknown != unknown;
         if self.unknown != unknown {

@@ -12,7 +12,7 @@ pub(super) const MEMO: &str = "aerostat.dev/memo";
 /// The reason of that condition.
 const KEPT: &str = "Kept";
 
-/// Whether the Service is of the type that has a load balancer, whoever brings it.
+/// Whether the Service is of the type that has a load balancer, whoever provides it.
 pub(super) fn is_load_balancer(service: &Service) -> bool {
     service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"))
 }
@@ -55,7 +55,7 @@ pub(super) fn finalized(service: &Service) -> Service {
     desired
 }
 
-/// The Service with what its provider asked to keep and to show until its load balancer is as wished. Where it is
+/// The Service with what its provider asked to keep and to show until its load balancer is as desired. Where it is
 /// reached stays as it is, unless the provider knows better.
 pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, now: Timestamp) -> Service {
     let mut desired = service.clone();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn until_it_is_served_a_service_is_reached_as_before_unless_the_provider_knows_better() {
+    fn until_ready_the_ingress_stays_unless_the_provider_says_so() {
         let before = service(with_load_balancer());
         let memo_only = LoadBalancerStatus { memo: Some("lb-1 changing".to_owned()), ..LoadBalancerStatus::default() };
         let after = kept(&before, &memo_only, NOW);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_memo_takes_the_place_of_the_old_one_and_other_conditions_stay() {
+    fn a_new_memo_replaces_the_old_one_and_nothing_else() {
         let mut change = with_load_balancer();
         let other = json!({
             "type": "example.com/other", "status": "False", "reason": "R", "message": "m",

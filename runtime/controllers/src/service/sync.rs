@@ -1,5 +1,6 @@
 //! Bringing one Service to where it should be: the order of the steps, each of which may be the last of this process.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,35 +20,28 @@ use crate::service::error::Error;
 use crate::service::ingress;
 use crate::service::memos;
 use crate::service::plan::{Plan, is_wanted, plan};
-use crate::service::state::{Cause, NextStep, Outcome, Phase, Unwritten};
+use crate::service::state::{Ask, Cause, NextStep, Outcome, Phase, Unwritten};
 use crate::service::status;
 use crate::service::write::Written;
 use crate::worker::{Next, random};
 
-/// How often a Service is looked at again at once because somebody has changed it meanwhile.
+/// How often a Service is reconciled again at once because somebody has changed it meanwhile.
 const ATTEMPTS: usize = 10;
 /// How soon a cloud that is busy is asked again at least, and at most.
 const SHORTEST_PENDING: Duration = Duration::from_secs(1);
 const LONGEST_PENDING: Duration = Duration::from_secs(300);
-/// The pause before another look.
+/// The pause before the next attempt.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How a step ended.
-pub(super) enum Step<T> {
-    /// It was made.
-    Made(T),
-    /// Somebody has changed the Service: everything is to be decided anew.
-    Changed,
-}
-
 impl Controller {
-    /// Does what is to be done about the Service under a key.
+    /// Reconciles the Service under a key, several times if somebody changes it meanwhile.
     pub(super) async fn reconcile(&self, key: &str) -> Result<Next, Error> {
         for _ in 0..ATTEMPTS {
-            match self.reconcile_once(key).await? {
-                Step::Made(next) => return Ok(next),
-                Step::Changed => {
-                    debug!(service = key, "the Service has changed meanwhile; looking at it again");
+            match self.steps(key).await? {
+                NextStep::Done => return Ok(Next::Done),
+                NextStep::After(pause) => return Ok(Next::After(pause)),
+                NextStep::Again => {
+                    debug!(service = key, "the Service has changed meanwhile; it is reconciled again");
                     tokio::time::sleep(ATTEMPT_PAUSE.mul_f64(1.0 + random())).await;
                 }
             }
@@ -55,37 +49,28 @@ impl Controller {
         Ok(Next::After(SHORTEST_PENDING))
     }
 
-    async fn reconcile_once(&self, key: &str) -> Result<Step<Next>, Error> {
-        let service = self.latest(key);
-        let credentials = self.rights();
-        if let Some(state) = self.states().get(key) {
-            state.start_work(credentials);
+    /// The steps of a reconciliation, in the order that is safe to interrupt. A step that cannot go on ends it.
+    async fn steps(&self, key: &str) -> Result<NextStep, Error> {
+        let watched = self.latest(key);
+        self.start_work(key);
+        // 1. What an earlier Service of this name left behind in the cloud goes first.
+        if let Some(pause) = self.delete_orphan(key, watched.as_deref()).await? {
+            return Ok(NextStep::After(pause));
         }
-        if let Some(after) = self.delete_orphan(key, service.as_deref()).await? {
-            return Ok(Step::Made(Next::After(after)));
-        }
-        let Some(service) = service else {
+        let Some(service) = watched else {
             self.confirmations.forget(key);
-            return Ok(Step::Made(Next::Done));
+            return Ok(NextStep::Done);
         };
-        let service = match self.settle(key, service).await? {
-            Step::Made(Some(service)) => service,
-            Step::Made(None) => return Ok(Step::Made(Next::Done)),
-            Step::Changed => return Ok(Step::Changed),
+        // 2. What the provider answered last is written before it is called again.
+        let service = match self.write_last_answer(key, service).await? {
+            Continue(service) => service,
+            Break(next) => return Ok(next),
         };
-        let may_exist = {
-            let mut states = self.states();
-            let state = states.of(key, &service, Instant::now());
-            state.start_work(credentials);
-            if is_wanted(&service) {
-                self.record_unknown_annotations(state, &service);
-            }
-            state.may_exist
-        };
-        match plan(&service, may_exist, &self.cluster)? {
+        // 3. One step towards what the Service wants now.
+        match plan(&service, self.may_exist(key, &service), &self.cluster)? {
             Plan::Ignore => {
                 self.states().forget(key);
-                Ok(Step::Made(Next::Done))
+                Ok(NextStep::Done)
             }
             Plan::Delete(unwanted) => self.remove(key, service, unwanted).await,
             Plan::Forget => self.leave(key, service).await,
@@ -93,42 +78,62 @@ impl Controller {
         }
     }
 
-    /// Takes one step towards the load balancer that a Service wishes for.
-    async fn ensure(&self, key: &str, service: Arc<Service>, desired: LoadBalancer) -> Result<Step<Next>, Error> {
+    /// Notes with which version of the credentials the work begins.
+    fn start_work(&self, key: &str) {
+        let rights = self.rights();
+        if let Some(state) = self.states().get(key) {
+            state.start_work(rights);
+        }
+    }
+
+    /// Whether a call may have given the Service a load balancer. From now on its state is kept.
+    fn may_exist(&self, key: &str, service: &Service) -> bool {
+        let rights = self.rights();
+        let mut states = self.states();
+        let state = states.of(key, service, Instant::now());
+        state.start_work(rights);
+        if is_wanted(service) {
+            self.record_unknown_annotations(state, service);
+        }
+        state.may_exist
+    }
+
+    /// Takes one step towards the load balancer that a Service desires.
+    async fn ensure(&self, key: &str, service: Arc<Service>, desired: LoadBalancer) -> Result<NextStep, Error> {
         if !self.confirmations.are_complete() {
-            // Another account, or a cloud that does not answer at all, is told of as ever.
+            // Another account, or a cloud that does not answer at all, is reported as ever.
             self.load_balancers.check().await.map_err(Error::Ensure)?;
             if self.confirmations.hold(key) {
                 debug!(service = key, "the Service waits until the cloud has said which nodes exist");
-                return Ok(Step::Made(Next::Done));
+                return Ok(NextStep::Done);
             }
         }
         let (backends, compared) = (self.changes.backends(), compared_fields(desired));
         let now = Instant::now();
-        let (step, pass) = {
+        let (ask, pass) = {
             let mut states = self.states();
             let state = states.of(key, &service, now);
             match state.next_step(&compared, &backends.compared_fields, now) {
-                // The pass has not ended for it.
-                NextStep::Wait(pause) => (NextStep::Wait(pause), None),
-                step => (step, state.pass.take()),
+                // The pass has ended for it.
+                Break(NextStep::Done) => {
+                    state.pass = None;
+                    return Ok(NextStep::Done);
+                }
+                Break(next) => return Ok(next),
+                Continue(ask) => (ask, state.pass.take()),
             }
         };
-        let (cause, new_backends) = match step {
-            NextStep::Nothing => return Ok(Step::Made(Next::Done)),
-            NextStep::Wait(pause) => return Ok(Step::Made(Next::After(pause))),
-            NextStep::Ensure { cause, new_backends } => (cause, new_backends),
-        };
+        let Ask { cause, new_backends } = ask;
         // Nothing at all is written for another account, in the cluster neither.
         self.load_balancers.check().await.map_err(Error::Ensure)?;
         if self.states().of(key, &service, now).announces() {
             self.record(&service, EventKind::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
         }
-        let Some(service) = self.finalize(&service, key).await? else { return Ok(Step::Changed) };
+        let Some(service) = self.finalize(&service, key).await? else { return Ok(NextStep::Again) };
         // The finalizer may have met a conflict, and the Service may be another one by now.
         let desired = match plan(&service, true, &self.cluster)? {
             Plan::Ensure(desired) if compared_fields(desired.clone()) == compared => desired,
-            Plan::Ignore | Plan::Delete(_) | Plan::Forget | Plan::Ensure(_) => return Ok(Step::Changed),
+            Plan::Ignore | Plan::Delete(_) | Plan::Forget | Plan::Ensure(_) => return Ok(NextStep::Again),
         };
         if cause == Cause::Service && new_backends && backends.nodes.is_empty() {
             self.warn_of_no_backends(&service);
@@ -179,13 +184,13 @@ impl Controller {
     }
 
     /// Does what follows from the provider's answer.
-    async fn follow(&self, key: &str, service: Arc<Service>, progress: Progress) -> Result<Step<Next>, Error> {
+    async fn follow(&self, key: &str, service: Arc<Service>, progress: Progress) -> Result<NextStep, Error> {
         let (status, then, after) = match progress {
             Progress::NotManaged => {
                 if let Some(state) = self.states().get(key) {
                     state.settle();
                 }
-                return Ok(Step::Made(Next::Done));
+                return Ok(NextStep::Done);
             }
             Progress::Failed(status, error) => {
                 let ingress = ingress::usable(key, status.ingress);
@@ -214,8 +219,8 @@ impl Controller {
         };
         self.keep(key, &service, status, then)?;
         match self.write(key, service).await? {
-            Written::Yes(_) | Written::Gone => Ok(Step::Made(after.map_or(Next::Done, Next::After))),
-            Written::Changed => Ok(Step::Changed),
+            Written::Yes(_) | Written::Gone => Ok(after.map_or(NextStep::Done, NextStep::After)),
+            Written::Changed => Ok(NextStep::Again),
         }
     }
 
@@ -226,7 +231,7 @@ impl Controller {
         service: Arc<Service>,
         status: LoadBalancerStatus,
         objection: &str,
-    ) -> Result<Step<Next>, Error> {
+    ) -> Result<NextStep, Error> {
         let error = Error::Ensure(CloudError::Invalid(format!(
             "the provider's answer about Service {key} cannot be its status: {objection}. Its addresses stay as they are, \
              and its memo is kept"
@@ -241,28 +246,32 @@ impl Controller {
         service: Arc<Service>,
         status: LoadBalancerStatus,
         error: Error,
-    ) -> Result<Step<Next>, Error> {
+    ) -> Result<NextStep, Error> {
         self.keep(key, &service, status, Outcome::MemoOnly)?;
         match self.write(key, service).await? {
             Written::Yes(_) | Written::Gone => Err(error),
-            Written::Changed => Ok(Step::Changed),
+            Written::Changed => Ok(NextStep::Again),
         }
     }
 
     /// Writes first what is still to be written, so that the next call has the last memo.
-    async fn settle(&self, key: &str, service: Arc<Service>) -> Result<Step<Option<Arc<Service>>>, Error> {
+    async fn write_last_answer(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+    ) -> Result<ControlFlow<NextStep, Arc<Service>>, Error> {
         {
             let mut states = self.states();
             let state = states.of(key, &service, Instant::now());
             if plan(&service, true, &self.cluster) == Ok(Plan::Forget) {
                 state.unwritten = None;
-                return Ok(Step::Made(Some(service)));
+                return Ok(Continue(service));
             }
             state.drop_outdated_answer(self.desired_now(&service).as_ref());
             let found = status::memo(&service);
             if state.unwritten.is_none() {
                 if found == state.memo.as_deref() {
-                    return Ok(Step::Made(Some(service)));
+                    return Ok(Continue(service));
                 }
                 if found.is_some() {
                     info!(service = key, "somebody has written another memo; the cloud is asked with it");
@@ -270,16 +279,16 @@ impl Controller {
                     if state.phase == Phase::Settled {
                         state.phase = Phase::Open;
                     }
-                    return Ok(Step::Made(Some(service)));
+                    return Ok(Continue(service));
                 }
                 let status = LoadBalancerStatus { memo: state.memo.clone(), ..LoadBalancerStatus::default() };
                 state.unwritten = Some(Unwritten { status, sent_memo: None, then: Outcome::MemoOnly });
             }
         }
         match self.write(key, service).await? {
-            Written::Yes(service) => Ok(Step::Made(Some(service))),
-            Written::Gone => Ok(Step::Made(None)),
-            Written::Changed => Ok(Step::Changed),
+            Written::Yes(service) => Ok(Continue(service)),
+            Written::Gone => Ok(Break(NextStep::Done)),
+            Written::Changed => Ok(Break(NextStep::Again)),
         }
     }
 
@@ -291,7 +300,7 @@ impl Controller {
         let uid = &service.metadata.uid;
         let plan = |it: &Service| match &it.metadata.deletion_timestamp {
             None => Ok(status::finalized(it)),
-            // Nobody may put a finalizer on it any more; what it wants now is decided anew.
+            // Nobody may put a finalizer on it any more; what it wants now is decided again.
             Some(_) => Ok(it.clone()),
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == *uid);
@@ -308,7 +317,7 @@ impl Controller {
         }
     }
 
-    /// Whoever writes a provider has to return the memo with each answer: what is not returned is not kept.
+    /// A provider has to return the memo with each answer: what is not returned is not kept.
     fn record_dropped_memo(&self, key: &str, service: &Service, status: &LoadBalancerStatus) {
         let Some(dropped) = status::memo(service).filter(|_| status.memo.is_none()) else { return };
         warn!(

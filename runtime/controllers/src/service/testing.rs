@@ -1,4 +1,4 @@
-//! Services and nodes for tests, and what they are looked at with.
+//! Services and nodes for tests, and what they are read with.
 
 use std::sync::Arc;
 

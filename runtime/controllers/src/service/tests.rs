@@ -118,7 +118,7 @@ impl Rig {
         let mut states = self.controller.states();
         let state = states.of(&key(service), service, Instant::now());
         let Ok(Plan::Ensure(desired)) = plan(service, false, &self.controller.cluster) else { panic!("it wants one") };
-        state.next_step(&compared_fields(desired), &Arc::default(), Instant::now());
+        let _ = state.next_step(&compared_fields(desired), &Arc::default(), Instant::now());
         state.may_exist = true;
     }
 
@@ -164,7 +164,7 @@ fn pending(memo: Option<&str>) -> CloudResult<Deletion> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_vanished_service_had_is_deleted_step_by_step() {
+async fn an_orphan_is_deleted_step_by_step() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [pending(None), pending(Some("lb-1 going")), Ok(Deletion::Done)]);
     rig.remember(&gone);
@@ -181,7 +181,7 @@ async fn what_a_vanished_service_had_is_deleted_step_by_step() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_pending_for_long_is_told_with_its_reason() {
+async fn a_long_pending_load_balancer_is_recorded_with_its_reason() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [pending(None), pending(None), Ok(Deletion::Done)]);
     rig.remember(&gone);
@@ -190,7 +190,7 @@ async fn what_is_pending_for_long_is_told_with_its_reason() {
     tokio::time::advance(119 * SECOND).await;
     rig.controller.record_long_pending(Instant::now());
     assert_eq!((longest.get(), rig.told()), (119.0, vec!["DeletingLoadBalancer".to_owned()]));
-    // Asking again does not make the wait begin anew.
+    // Asking again does not make the wait begin again.
     rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(SECOND).await;
     rig.controller.record_long_pending(Instant::now());
@@ -198,7 +198,7 @@ async fn what_is_pending_for_long_is_told_with_its_reason() {
     assert_eq!((told.kind, told.reason.as_str()), (EventKind::Normal, "LoadBalancerPending"));
     assert!(told.message.ends_with(": it is locked"), "{}", told.message);
     rig.controller.record_long_pending(Instant::now());
-    assert!(rig.told().is_empty(), "it is told rarely");
+    assert!(rig.told().is_empty(), "it is recorded rarely");
 
     tokio::time::advance(6 * SECOND).await;
     rig.reconcile(&gone).await.unwrap();
@@ -207,7 +207,7 @@ async fn what_is_pending_for_long_is_told_with_its_reason() {
 }
 
 #[tokio::test]
-async fn what_the_provider_did_not_delete_is_not_told_as_deleted() {
+async fn what_the_provider_did_not_delete_is_not_called_deleted() {
     let gone = status("s1", "u1", None);
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     let kind = cloud_provider::EventKind::Warning;
@@ -219,7 +219,7 @@ async fn what_the_provider_did_not_delete_is_not_told_as_deleted() {
 }
 
 #[tokio::test]
-async fn what_a_vanished_service_had_is_its_heirs() {
+async fn an_orphan_belongs_to_the_next_service_with_its_memo() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([status("restored", "u2", Some("lb-1"))], []);
     rig.remember(&gone);
@@ -274,7 +274,7 @@ async fn case_134_a_service_that_nobody_knows_is_nothing() {
 }
 
 #[tokio::test]
-async fn case_116_only_what_may_have_a_load_balancer_is_looked_at_when_it_is_gone() {
+async fn case_116_a_gone_service_without_load_balancer_is_ignored() {
     let rig = Rig::new([], []);
     let depth = || rig.controller.metrics.queue(SERVICES).depth.get();
     rig.controller.on_service_event("default/s1", None);
@@ -354,7 +354,7 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
+async fn of_many_orphans_few_are_deleted_unless_approved() {
     let gone: Vec<_> = (0..50).map(|it| status(&format!("s{it}"), &format!("u{it}"), None)).collect();
     let mut rig = Rig::new([], (0..50).map(|_| Ok(Deletion::Done)));
     gone.iter().for_each(|it| rig.remember(it));
@@ -367,12 +367,12 @@ async fn of_many_vanished_services_few_lose_theirs_unless_approved() {
     assert_eq!(bring_all(&rig, &gone).await, 4, "a tenth of those that are left");
     rig.controller.requested.approve(Instant::now());
     let waiting = rig.controller.states().allowed(rig.controller.rights()).len();
-    assert_eq!(waiting, 41, "whoever waits is looked at again");
+    assert_eq!(waiting, 41, "whoever waits is reconciled again");
     assert_eq!(bring_all(&rig, &gone).await, 41);
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_vanished_services_always_lose_theirs_and_a_retry_is_free() {
+async fn three_orphans_are_always_deleted_and_a_retry_is_free() {
     let gone: Vec<_> = (0..5).map(|it| status(&format!("s{it}"), &format!("u{it}"), None)).collect();
     let down = || Err(CloudError::Unavailable("down".to_owned()));
     let rig = Rig::new([], [down(), down(), Ok(Deletion::Done), Ok(Deletion::Done), Ok(Deletion::Done)]);

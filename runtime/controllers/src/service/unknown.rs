@@ -22,7 +22,7 @@ pub(super) fn annotations<'a>(service: &'a Service, description: &Description) -
     strange.take(COMPARED).filter(|key| is_meant_for(key, description)).collect()
 }
 
-/// What a person is told of keys that nobody describes.
+/// What the event says of keys that nobody describes.
 pub(super) fn message(unknown: &[&str], description: &Description) -> String {
     let one = |key: &&str| match nearest(key, description) {
         Some(nearest) => format!("{key:?}: did you mean {nearest:?}?"),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_are_known_or_anothers_are_not_told() {
+    fn known_and_foreign_annotations_are_not_reported() {
         check("service.beta.kubernetes.io/acme-loadbalancer-name", None);
         check("kubernetes.example.com/written", None);
         check("service.beta.kubernetes.io/aws-load-balancer-type", None);

@@ -1,4 +1,4 @@
-//! Keeping what the provider answered: in memory at once, and on the Service before it is called again.
+//! Keeping what the provider answered: in the state at once, and on the Service before it is called again.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) enum Written {
 }
 
 impl Controller {
-    /// Keeps in memory what the provider answered, unless its memo is another Service's.
+    /// Keeps in the state what the provider answered, unless its memo is another Service's.
     pub(super) fn keep(
         &self,
         key: &str,
@@ -55,7 +55,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Writes what is kept in memory on the Service, in one write or, if it is there already, in none.
+    /// Writes what is kept in the state on the Service, in one write or, if it is there already, in none.
     pub(super) async fn write(&self, key: &str, service: Arc<Service>) -> Result<Written, Error> {
         let unwritten = {
             let mut states = self.states();
@@ -65,7 +65,7 @@ impl Controller {
         let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
         let mut compared = None;
         let plan = |it: &Service| {
-            // Whoever has written a memo that is neither the call's nor its answer's knows more.
+            // Who has written a memo that is neither the call's nor its answer's knows more.
             let other = memo(it).filter(|it| Some(*it) != sent_memo.as_deref() && Some(*it) != status.memo.as_deref());
             if let Some(other) = other {
                 return Err(Refusal::Plan(other.to_owned()));
@@ -111,7 +111,7 @@ impl Controller {
         }
     }
 
-    /// The Service is gone. Should the API server show it again after all, what is kept in memory is written first.
+    /// The Service is gone. Should the API server show it again after all, what is kept in the state is written first.
     fn gone(&self, key: &str) -> Written {
         if let Some(state) = self.states().get(key)
             && let Some(then) = state.unwritten.as_ref().map(|it| it.then)
@@ -142,7 +142,7 @@ impl Controller {
         }
     }
 
-    /// What a Service wishes for, without what we write ourselves; `None` if it wishes for nothing.
+    /// What a Service desires, without what we write ourselves; `None` if it desires nothing.
     pub(super) fn desired_now(&self, service: &Service) -> Option<LoadBalancer> {
         match plan(service, true, &self.cluster) {
             Ok(Plan::Ensure(desired)) => Some(compared_fields(desired)),

@@ -13,7 +13,7 @@ use crate::metrics::Metrics;
 use crate::service::changes::Changes;
 use crate::service::testing::node;
 
-/// A cloud that knows instances `i<nth>` of nodes `n<nth>`, and fails as it is told.
+/// A cloud that knows instances `i<nth>` of nodes `n<nth>`, and fails as prepared.
 #[derive(Default)]
 struct Fake(Mutex<World>);
 
@@ -276,7 +276,7 @@ async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_waits_for_the_cloud_and_is_told_once() {
+async fn a_service_waits_for_the_cloud_with_one_event() {
     let rig = Rig::start(&names(1..=20), World { list_fails: Some(down()), ..World::default() });
     assert!(rig.confirmations.hold("default/s1"));
     rig.after(9).await;
@@ -302,7 +302,7 @@ async fn a_service_that_is_gone_does_not_wait_for_the_cloud() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_heard_from_others_is_not_asked_for_again() {
+async fn answers_to_others_are_not_asked_for_again() {
     let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
     rig.after(1).await;
     for _ in 0..12 {

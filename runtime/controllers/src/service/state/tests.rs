@@ -46,7 +46,7 @@ impl Story {
         self.states.of("default/s1", service, self.now)
     }
 
-    fn next_step(&mut self, service: &Service) -> NextStep {
+    fn next_step(&mut self, service: &Service) -> ControlFlow<NextStep, Ask> {
         let (now, backends, desired) = (self.now, self.backends.clone(), compared(service));
         self.of(service).next_step(&desired, &backends, now)
     }
@@ -60,8 +60,8 @@ impl Story {
     }
 }
 
-fn asks(cause: Cause, new_backends: bool) -> NextStep {
-    NextStep::Ensure { cause, new_backends }
+fn asks(cause: Cause, new_backends: bool) -> ControlFlow<NextStep, Ask> {
+    Continue(Ask { cause, new_backends })
 }
 
 #[test]
@@ -69,14 +69,14 @@ fn what_is_fulfilled_is_not_asked_for_again() {
     let (mut story, service) = (story(), service(json!({})));
     assert_eq!(story.next_step(&service), asks(Cause::Service, true));
     assert_eq!(story.answered(&service, Outcome::Ready), Some(Cause::Service));
-    assert_eq!(story.next_step(&service), NextStep::Nothing);
+    assert_eq!(story.next_step(&service), Break(NextStep::Done));
     assert_eq!(story.next_step(&sized("2")), asks(Cause::Service, false));
 }
 
 #[test]
 fn other_nodes_are_a_cause_of_their_own() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     story.backends = backends(&["n1", "n2", "n3"]);
     assert_eq!(story.next_step(&service), asks(Cause::Backends, true));
@@ -88,16 +88,16 @@ fn other_nodes_are_a_cause_of_their_own() {
 #[test]
 fn case_156_the_same_nodes_are_no_cause() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     story.backends = backends(&["n2", "n1"]);
-    assert_eq!(story.next_step(&service), NextStep::Nothing);
+    assert_eq!(story.next_step(&service), Break(NextStep::Done));
 }
 
 #[test]
 fn an_update_that_failed_is_tried_again_for_the_whole_service() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     story.backends = backends(&["n1"]);
     assert_eq!(story.next_step(&service), asks(Cause::Backends, true));
@@ -105,17 +105,17 @@ fn an_update_that_failed_is_tried_again_for_the_whole_service() {
 }
 
 #[test]
-fn what_is_pending_waits_whatever_wakes_it_and_a_change_does_not() {
+fn a_pending_service_waits_and_a_changed_one_does_not() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     let until = story.now + 30 * SECOND;
     assert_eq!(story.answered(&service, Outcome::Pending(until)), None);
     story.now += 10 * SECOND;
-    assert_eq!(story.next_step(&service), NextStep::Wait(20 * SECOND));
+    assert_eq!(story.next_step(&service), Break(NextStep::After(20 * SECOND)));
     story.backends = backends(&["n1"]);
     assert_eq!(
         story.next_step(&service),
-        NextStep::Wait(20 * SECOND),
+        Break(NextStep::After(20 * SECOND)),
         "the next call sees the nodes as they are by then"
     );
     story.now += 20 * SECOND;
@@ -127,24 +127,24 @@ fn what_is_pending_waits_whatever_wakes_it_and_a_change_does_not() {
 #[test]
 fn an_update_that_takes_its_time_stays_an_update() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     story.backends = backends(&["n1"]);
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Pending(story.now));
     assert_eq!(story.next_step(&service), asks(Cause::Backends, false));
     assert_eq!(story.answered(&service, Outcome::Ready), Some(Cause::Backends));
 }
 
 #[test]
-fn other_nodes_bring_forward_what_they_may_heal() {
+fn other_backends_requeue_what_they_may_fix() {
     let (mut story, service) = (story(), service(json!({})));
     story.backends = backends(&[]);
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     let (one, other) = (backends(&["n1"]), backends(&["n2"]));
     assert!(story.of(&service).lacks(&one), "it failed without any nodes");
     story.backends = one.clone();
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     assert!(!story.of(&service).lacks(&other), "it failed with nodes, and backs off");
     story.of(&service).shows("only wrong nodes", FailureKind::InvalidSpec);
     assert!(story.of(&service).lacks(&other), "other nodes may be right");
@@ -157,27 +157,27 @@ fn other_nodes_bring_forward_what_they_may_heal() {
 }
 
 #[test]
-fn a_beginning_is_told_once_for_each_wish() {
+fn the_start_of_work_is_announced_once_for_each_spec() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     assert!(story.of(&service).announces());
     assert!(!story.of(&service).announces());
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     assert!(!story.of(&service).announces(), "a second try is none");
-    story.next_step(&sized("2"));
+    let _ = story.next_step(&sized("2"));
     assert!(story.of(&service).announces());
     story.answered(&sized("2"), Outcome::Ready);
     story.backends = backends(&["n1"]);
-    story.next_step(&sized("2"));
+    let _ = story.next_step(&sized("2"));
     assert!(!story.of(&service).announces(), "an update is none");
 }
 
 #[test]
-fn the_eleventh_change_has_to_wait_and_tries_and_updates_do_not_count() {
+fn the_eleventh_change_has_to_wait() {
     let mut story = story();
     for size in 0..10 {
         let service = sized(&size.to_string());
-        assert!(matches!(story.next_step(&service), NextStep::Ensure { .. }));
+        assert!(matches!(story.next_step(&service), Continue(_)));
         for _ in 0..5 {
             assert_eq!(story.next_step(&service), asks(Cause::Service, false), "a second try");
         }
@@ -186,8 +186,8 @@ fn the_eleventh_change_has_to_wait_and_tries_and_updates_do_not_count() {
         assert_eq!(story.next_step(&service), asks(Cause::Backends, true), "an update");
         story.answered(&service, Outcome::Ready);
     }
-    assert_eq!(story.next_step(&sized("x")), NextStep::Wait(10 * SECOND));
-    assert_eq!(story.next_step(&sized("9")), NextStep::Nothing, "what was asked for last is there");
+    assert_eq!(story.next_step(&sized("x")), Break(NextStep::After(10 * SECOND)));
+    assert_eq!(story.next_step(&sized("9")), Break(NextStep::Done), "what was asked for last is there");
     story.now += 10 * SECOND;
     assert_eq!(story.next_step(&sized("x")), asks(Cause::Service, false));
 }
@@ -195,12 +195,12 @@ fn the_eleventh_change_has_to_wait_and_tries_and_updates_do_not_count() {
 #[test]
 fn adv_105_a_node_that_comes_and_goes_has_ten_updates_at_once() {
     let (mut story, service) = (story(), sized("1"));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     let flip = |story: &mut Story, nth: usize| {
         story.backends = backends(if nth.is_multiple_of(2) { &["n1"] } else { &["n1", "n2"] });
         let next_step = story.next_step(&service);
-        if matches!(next_step, NextStep::Ensure { .. }) {
+        if matches!(next_step, Continue(_)) {
             story.answered(&service, Outcome::Ready);
         }
         next_step
@@ -208,8 +208,8 @@ fn adv_105_a_node_that_comes_and_goes_has_ten_updates_at_once() {
     for nth in 0..10 {
         assert_eq!(flip(&mut story, nth), asks(Cause::Backends, true));
     }
-    assert_eq!(flip(&mut story, 10), NextStep::Wait(10 * SECOND));
-    assert_eq!(flip(&mut story, 11), NextStep::Nothing, "as it was asked for last");
+    assert_eq!(flip(&mut story, 10), Break(NextStep::After(10 * SECOND)));
+    assert_eq!(flip(&mut story, 11), Break(NextStep::Done), "as it was asked for last");
     story.now += 10 * SECOND;
     assert_eq!(flip(&mut story, 12), asks(Cause::Backends, true));
     assert_eq!(story.next_step(&sized("2")), asks(Cause::Service, false), "its author is not held up");
@@ -218,12 +218,12 @@ fn adv_105_a_node_that_comes_and_goes_has_ten_updates_at_once() {
 #[test]
 fn adv_105_flips_do_not_hurry_what_the_cloud_refuses() {
     let (mut story, service) = (story(), sized("1"));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     let mut asked = 0;
     for nth in 0..100 {
         story.of(&service).shows("HTTP 422", FailureKind::InvalidSpec);
         story.backends = backends(if nth % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
-        asked += usize::from(matches!(story.next_step(&service), NextStep::Ensure { .. }));
+        asked += usize::from(matches!(story.next_step(&service), Continue(_)));
     }
     // What is as it was asked about last is a second try, with pauses of its own.
     assert!(asked <= 10 + 50, "{asked}");
@@ -232,7 +232,7 @@ fn adv_105_flips_do_not_hurry_what_the_cloud_refuses() {
 #[test]
 fn what_we_write_ourselves_is_no_change() {
     let (mut story, before) = (story(), service(json!({})));
-    story.next_step(&before);
+    let _ = story.next_step(&before);
     let mut change = with_load_balancer();
     change["metadata"]["annotations"] = json!({ ID: "lb-1" });
     let after = version("8", change);
@@ -244,13 +244,13 @@ fn what_we_write_ourselves_is_no_change() {
     state.end(&Arc::new(after.clone()), Some(&desired_before), Some(desired_after.clone()));
     assert_eq!(state.effect(&before, Some(&desired_before), false), EventEffect::None, "the watch is late");
     assert_eq!(state.effect(&after, Some(&desired_after), false), EventEffect::None, "the watch has seen our write");
-    assert_eq!(story.next_step(&after), NextStep::Nothing);
+    assert_eq!(story.next_step(&after), Break(NextStep::Done));
 }
 
 #[test]
 fn what_changed_during_a_call_is_still_a_change() {
     let (mut story, before) = (story(), service(json!({})));
-    story.next_step(&before);
+    let _ = story.next_step(&before);
     let meanwhile = sized("2");
     let desired_meanwhile = compared(&meanwhile);
     let state = story.of(&before);
@@ -278,9 +278,9 @@ fn the_watch_may_lag_behind_what_we_wrote() {
 }
 
 #[test]
-fn a_memo_that_somebody_else_writes_or_removes_is_news() {
+fn a_memo_that_somebody_else_writes_or_removes_is_a_change() {
     let (mut story, service) = (story(), service(with_load_balancer()));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     let desired = compared(&service);
     let state = story.of(&service);
@@ -297,16 +297,16 @@ fn a_memo_that_somebody_else_writes_or_removes_is_news() {
 }
 
 #[test]
-fn a_wait_is_told_while_it_lasts_and_begins_anew_with_a_change() {
+fn a_wait_is_recorded_and_restarts_with_a_change() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     let (start, later) = (story.now, story.now + 120 * SECOND);
     story.of(&service).wait("it is being built", start);
     story.answered(&service, Outcome::Pending(later));
     let (is_announced, longest) = story.states.long_pending(later);
     assert_eq!((is_announced.len(), longest), (1, 120 * SECOND));
     assert_eq!(is_announced[0].0.name.as_deref(), Some("s1"));
-    story.next_step(&sized("2"));
+    let _ = story.next_step(&sized("2"));
     assert_eq!(story.states.long_pending(later).1, Duration::ZERO, "another value is worked on");
     story.of(&service).wait("it is being changed", later);
     story.answered(&sized("2"), Outcome::Ready);
@@ -314,7 +314,7 @@ fn a_wait_is_told_while_it_lasts_and_begins_anew_with_a_change() {
 }
 
 #[test]
-fn unknown_annotations_are_news_once_for_each_set() {
+fn unknown_annotations_are_new_once_for_each_set() {
     let (mut story, service) = (story(), service(json!({})));
     let state = story.of(&service);
     let effect = [&[][..], &["a"], &["a"], &["a", "b"], &["a", "b"], &[], &["a"]].map(|it| state.are_new(it));
@@ -324,7 +324,7 @@ fn unknown_annotations_are_news_once_for_each_set() {
 #[test]
 fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     let (desired, other, until) = (compared(&service), compared(&sized("2")), story.now + SECOND);
     let annotations = vec![(ID.to_owned(), "lb-1".to_owned())];
     let status = LoadBalancerStatus { memo: Some("lb-1".to_owned()), annotations, ..LoadBalancerStatus::default() };
@@ -352,7 +352,7 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
 #[test]
 fn a_deletion_begins_once_and_ends_everything() {
     let (mut story, service) = (story(), service(with_load_balancer()));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     let (now, desired) = (story.now, compared(&service));
     let state = story.of(&service);
@@ -372,9 +372,9 @@ fn a_deletion_begins_once_and_ends_everything() {
 }
 
 #[test]
-fn case_136_another_service_with_the_same_name_is_another_service() {
+fn case_136_another_uid_is_another_service() {
     let (mut story, old) = (story(), service(json!({})));
-    story.next_step(&old);
+    let _ = story.next_step(&old);
     let new = service(json!({ "metadata": { "uid": "another" } }));
     assert_eq!(story.of(&old).effect(&new, Some(&compared(&new)), false), EventEffect::AddDespitePause);
     assert_eq!(story.of(&new).desired, None);
@@ -382,18 +382,18 @@ fn case_136_another_service_with_the_same_name_is_another_service() {
 }
 
 #[test]
-fn what_waits_for_a_person_is_shown_once_and_anything_else_each_time() {
+fn what_needs_a_person_is_shown_once() {
     let (mut story, service) = (story(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     let state = story.of(&service);
     assert!(state.shows("bad", FailureKind::Denied));
     assert!(!state.shows("bad", FailureKind::Denied));
     assert!(state.shows("worse", FailureKind::Denied));
     assert!(state.shows("down", FailureKind::Transient));
     assert!(state.shows("down", FailureKind::Transient));
-    story.next_step(&sized("2"));
+    let _ = story.next_step(&sized("2"));
     let state = story.of(&service);
-    assert!(state.shows("worse", FailureKind::Denied), "another wish");
+    assert!(state.shows("worse", FailureKind::Denied), "another spec");
 }
 
 #[test]

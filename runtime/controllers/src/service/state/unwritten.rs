@@ -16,7 +16,7 @@ pub(crate) struct Unwritten {
 /// What an answer means once it is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Outcome {
-    /// The load balancer is as wished.
+    /// The load balancer is as desired.
     Ready,
     /// Come back then.
     Pending(Instant),

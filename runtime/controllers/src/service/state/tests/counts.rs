@@ -8,7 +8,7 @@ use super::*;
 
 const WINDOW: Duration = Duration::from_secs(600);
 
-/// Memory that counts, as the controller makes it for the provider of these tests.
+/// States that count, as the controller makes it for the provider of these tests.
 fn counting() -> Story {
     let provider_writes = cluster().description.writes_annotations.clone().into();
     let states = ServiceStates::new(Counted { provider_writes, ..Counted::default() });
@@ -28,7 +28,7 @@ impl Story {
 
     /// The Service is worked on, and its load balancer is there.
     fn serve(&mut self, service: &Service) {
-        assert!(matches!(self.next_step(service), NextStep::Ensure { .. }), "{:?}", self.demand());
+        assert!(matches!(self.next_step(service), Continue(_)), "{:?}", self.demand());
         self.answered(service, Outcome::Ready);
     }
 }
@@ -46,16 +46,16 @@ fn at(address: &str) -> Arc<[Backend]> {
 fn adv_104_what_a_provider_does_is_not_counted() {
     let mut story = counting();
     story.backends = at("10.1.0.1");
-    story.next_step(&with_id(""));
+    let _ = story.next_step(&with_id(""));
     // It is never done, says another id each time, and lists another address of the machine each time.
     for round in 2..50 {
-        // As often as the wish of one Service may change.
+        // As often as the spec of one Service may change.
         story.now += 10 * SECOND;
         let until = story.now;
         story.answered(&service(json!({})), Outcome::Pending(until));
         story.of(&service(json!({}))).memo = Some(format!("memo-{round}"));
         story.backends = at(&format!("10.1.0.{round}"));
-        assert!(matches!(story.next_step(&with_id(&round.to_string())), NextStep::Ensure { .. }));
+        assert!(matches!(story.next_step(&with_id(&round.to_string())), Continue(_)));
     }
     story.now += 10 * SECOND;
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, changes: 0, is_approved: false });
@@ -63,14 +63,14 @@ fn adv_104_what_a_provider_does_is_not_counted() {
     story.serve(&with_id("served"));
     story.of(&service(json!({}))).phase = Phase::Open;
     story.of(&service(json!({}))).current.clear();
-    story.next_step(&with_id("served"));
+    let _ = story.next_step(&with_id("served"));
     assert_eq!(story.demand(), Demand { waiting: 0, new: 1, changes: 0, is_approved: false });
 }
 
 #[test]
 fn adv_104_what_services_and_nodes_say_is_counted() {
     let mut story = counting();
-    story.next_step(&sized("1"));
+    let _ = story.next_step(&sized("1"));
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, ..Demand::default() });
     story.answered(&sized("1"), Outcome::Ready);
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
@@ -90,14 +90,14 @@ fn adv_104_what_services_and_nodes_say_is_counted() {
 #[test]
 fn adv_104_a_standing_load_balancer_is_not_waited_for() {
     let (mut story, service) = (counting(), service(with_load_balancer()));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
 }
 
 #[test]
 fn adv_104_a_service_that_is_forgotten_does_not_wait() {
     let (mut story, service) = (counting(), service(json!({})));
-    story.next_step(&service);
+    let _ = story.next_step(&service);
     story.states.forget("default/s1");
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
 }
@@ -137,7 +137,7 @@ fn adv_104_a_node_that_flaps_is_counted_now_and_then() {
     for change in 0..600 {
         story.now += SECOND;
         story.has_nodes(if change % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
-        if matches!(story.next_step(&service), NextStep::Ensure { .. }) {
+        if matches!(story.next_step(&service), Continue(_)) {
             story.answered(&service, Outcome::Ready);
         }
     }

@@ -1,0 +1,63 @@
+//! How far the work on a Service is, and how it goes on.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How far a Service is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Phase {
+    /// There is something to do.
+    Open,
+    /// The cloud is busy with it until about then.
+    Pending(Instant),
+    /// It is as desired.
+    Settled,
+    /// Its load balancer has to go; the cloud is busy with that until about then.
+    Deleting(Option<Instant>),
+    /// It has nothing of ours any more.
+    Released,
+}
+
+/// Why the cloud is asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Cause {
+    /// The Service is new, has changed, or failed.
+    Service,
+    /// Other nodes take traffic.
+    Backends,
+}
+
+/// How the work on a Service goes on, once nothing more can be done now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum NextStep {
+    /// It is as desired: the next change brings it back.
+    Done,
+    /// It is reconciled again after this time.
+    After(Duration),
+    /// Somebody has changed it meanwhile: it is reconciled again at once.
+    Again,
+}
+
+/// The cloud is to be asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Ask {
+    pub(crate) cause: Cause,
+    /// Whether the backends are others than the last time, or were not asked about yet.
+    pub(crate) new_backends: bool,
+}
+
+/// What a change of a Service means to the work queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum EventEffect {
+    /// Nothing: it was known.
+    None,
+    /// There is nothing to do any more, and nothing to remember.
+    Forget,
+    /// There is something to do, as there was before: a pause stands.
+    AddIfIdle,
+    /// There is something else to do than before.
+    Add,
+    /// Its load balancer has to go, and nothing was done for that yet: a pause that `ensure` asked for is over.
+    AddDespitePause,
+}
