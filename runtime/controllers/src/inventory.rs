@@ -1,7 +1,7 @@
 //! Which machine stands behind a node: asked of the cloud in as few calls as will do.
 //!
-//! A few nodes are asked about with `get`, side by side. When many wait, one sweep through all machines answers all of
-//! them. Whatever the provider answers is checked here, so that nobody else has to.
+//! A few nodes are asked about with `get`, side by side. When many wait, one list of all machines answers all of them.
+//! Whatever the provider answers is checked here, so that nobody else has to.
 
 mod ahead;
 mod check;
@@ -50,12 +50,12 @@ pub(crate) struct Inventory {
     account: Account,
     nodes: Nodes,
     recorder: Recorder,
-    /// Held during a sweep: whoever comes meanwhile waits for its result.
+    /// Held while a list is read: who comes meanwhile waits for it.
     list_cache: tokio::sync::Mutex<ListCache>,
     /// Few nodes are asked about side by side, however few workers there are.
     ahead: Ahead,
     page_size: PageSize,
-    /// Nodes without a provider id that `get` did not find: a sweep has to look for them too.
+    /// Nodes without a provider id that `get` did not find: a list has to look for them too.
     doubtful: Mutex<HashSet<String>>,
     events: Mutex<ProviderEvents>,
     /// Our own warnings about nodes. They are remembered apart, so that a provider which says much hides none of them.
@@ -64,10 +64,10 @@ pub(crate) struct Inventory {
     unrelated: Mutex<UnrelatedEvents>,
 }
 
-/// A sweep, and whether it was made just now.
+/// A list, and whether it was read just now.
 struct Listed {
-    machines: Arc<InstanceList>,
-    new: bool,
+    list: Arc<InstanceList>,
+    is_new: bool,
 }
 
 impl Inventory {
@@ -122,7 +122,7 @@ impl Inventory {
         Place::of(provider_id).contradiction(&self.account.known_account()?)
     }
 
-    /// The machine behind a node that has joined: as a sweep saw it, if there is one and the cloud has not been asked
+    /// The machine behind a node that has joined: as a list shows it, if there is one and the cloud has not been asked
     /// about the node since, or else asked about alone.
     pub(crate) async fn instance_of(&self, node: &Node, list: Option<&InstanceList>) -> Result<Option<Instance>> {
         let machine = self.known(node);
@@ -137,38 +137,38 @@ impl Inventory {
     /// All machines, as they were at most `age` ago.
     pub(crate) async fn all(&self, age: Duration) -> Result<Arc<InstanceList>> {
         let listed = self.list_unless(|cache, now| cache.fresh(age, now), std::future::ready(())).await;
-        listed.map(|it| it.machines)
+        listed.map(|it| it.list)
     }
 
-    /// All machines, as a sweep found them that began at this time or later.
+    /// All machines, as a list shows them that began at this time or later.
     pub(crate) async fn since(&self, began: Instant) -> Result<Arc<InstanceList>> {
         let listed = self.list_unless(|cache, _| cache.since(began), std::future::ready(())).await;
-        listed.map(|it| it.machines)
+        listed.map(|it| it.list)
     }
 
-    /// The last sweep, unless one is under way.
+    /// The last list, unless one is under way.
     pub(crate) fn newest(&self) -> Option<Arc<InstanceList>> {
         self.list_cache.try_lock().ok()?.newest()
     }
 
-    /// How many calls a sweep is likely to take: as many as the last one, which may have read machines of other clusters
+    /// How many calls a list is likely to take: as many as the last one, which may have read machines of other clusters
     /// too.
     pub(crate) fn pages(&self) -> usize {
         self.page_size.pages(self.nodes.store().len(), Instant::now())
     }
 
-    /// From so many nodes on, one sweep is better than asking about each.
+    /// From so many nodes on, one list is better than asking about each.
     pub(crate) fn many(&self) -> usize {
         self.pages().max(MANY)
     }
 
-    /// Whether a sweep is to tell whether this node has a machine: it has no provider id, and was not found by its name,
-    /// or a sweep takes no more than that question would.
+    /// Whether a list is to tell whether this node has a machine: it has no provider id, and was not found by its name,
+    /// or a list takes no more than that question would.
     pub(crate) fn takes_list(&self, node: &Node) -> bool {
         provider_id(node).is_none() && (self.pages() <= 1 || self.doubtful().contains(&node.name_any()))
     }
 
-    /// Whether a sweep found any machine that stands behind a node of this cluster: if it did not, it may be a look into
+    /// Whether a list found any machine that stands behind a node of this cluster: if it did not, it may be a list of
     /// another account, or at nothing.
     pub(crate) fn is_familiar(&self, list: &InstanceList) -> bool {
         let nodes = self.nodes.store().state();
@@ -178,12 +178,12 @@ impl Inventory {
         })
     }
 
-    /// Whether the cloud has answered no question about this node that began after the sweep.
+    /// Whether the cloud has answered no question about this node that began after the list.
     pub(crate) fn is_newest(&self, node: &Node, list: &InstanceList) -> bool {
         self.nodes.record(node).is_none_or(|it| it.asked <= list.began)
     }
 
-    /// The machine behind a node as a sweep saw it.
+    /// The machine behind a node as a list shows it.
     pub(crate) fn listed(&self, node: &Node, list: &InstanceList) -> Result<Option<Instance>> {
         self.find_in(list, &machine(node))
     }
@@ -231,8 +231,8 @@ impl Inventory {
         self.checked(machine, instance, asked).map(Some)
     }
 
-    /// What it means that `get` found nothing: certainty, if it was asked by provider id or a sweep found nothing
-    /// either; otherwise the next try makes a sweep.
+    /// What it means that `get` found nothing: certainty, if it was asked by provider id or a list showed nothing
+    /// either; otherwise the next try reads a list.
     fn missing(
         &self,
         machine: &cloud_provider::Node,
@@ -261,7 +261,7 @@ impl Inventory {
                 machine.name,
             ))),
             None => Err(Error::Unavailable(format!(
-                "the cloud knows no machine named {}; next, all machines are looked through for it",
+                "the cloud knows no machine named {}; next, the list of all machines is read for it",
                 machine.name,
             ))),
         }
@@ -331,10 +331,11 @@ impl Inventory {
         }
     }
 
-    /// A node is not what its provider id says, or nobody can tell: it is left alone, and that is told on it once.
+    /// A node is not what its provider id says, or that cannot be known: it is left alone, and an event on it says so
+    /// once.
     fn withhold(&self, name: &str, provider_id: &str, asked: Instant, why: &str) {
         let is_new = self.nodes.record_answer(name, provider_id, Answer::NotItsOwn(why), asked);
-        // Why a node cannot join is told by who initialises it.
+        // Why a node cannot join is said by the controller that initialises it.
         let node = self.nodes.get(name).filter(|it| is_new && !is_waiting(it));
         if let Some(node) = node {
             let message = format!(
@@ -346,7 +347,7 @@ impl Inventory {
         }
     }
 
-    /// The last sweep if `serves` takes it, or a new one once `moment` has passed.
+    /// The last list if `serves` takes it, or a new one once `moment` has passed.
     async fn list_unless(
         &self,
         serves: impl FnOnce(&ListCache, Instant) -> Option<Arc<InstanceList>>,
@@ -354,8 +355,8 @@ impl Inventory {
     ) -> Result<Listed> {
         let mut cache = self.list_cache.lock().await;
         let now = Instant::now();
-        if let Some(machines) = serves(&cache, now) {
-            return Ok(Listed { machines, new: false });
+        if let Some(list) = serves(&cache, now) {
+            return Ok(Listed { list, is_new: false });
         }
         if let Some(error) = cache.refused(now) {
             return Err(error);
@@ -373,9 +374,9 @@ impl Inventory {
             );
         }
         self.record_provider_events(events.into_vec(), None);
-        let machines = cache.end(list, Instant::now())?;
-        debug!(incomplete = machines.incomplete, "all machines were read");
-        Ok(Listed { machines, new: true })
+        let list = cache.end(list, Instant::now())?;
+        debug!(incomplete = list.incomplete, "all machines were read");
+        Ok(Listed { list, is_new: true })
     }
 
     /// Records the events of a provider on the nodes that they are about, and a few of them into log lines if that is no node of
@@ -414,7 +415,7 @@ impl Inventory {
         machine
     }
 
-    /// Warns about a node, unless that was told lately.
+    /// Warns about a node, unless an event said so lately.
     fn warn(&self, node: &Node, reason: &str, message: String) {
         let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,11 +1,11 @@
-//! The machines that one sweep found, and which of them stands behind a node.
+//! The machines that one list holds, and which of them stands behind a node.
 
 use std::cmp::Ordering;
 
 use cloud_provider::Instance;
 use tokio::time::Instant;
 
-/// The machines that one sweep found.
+/// The machines that one list holds.
 #[derive(Debug)]
 pub(crate) struct InstanceList {
     instances: Vec<Instance>,
@@ -20,12 +20,12 @@ pub(crate) struct InstanceList {
     by_name: Vec<usize>,
 }
 
-/// What a sweep says of a node.
+/// What a list says of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Match<'a> {
     /// This machine stands behind it.
     One(&'a Instance),
-    /// No machine of the sweep does.
+    /// No machine of the list does.
     Nothing,
     /// Several machines could.
     Several(&'a Instance, &'a Instance),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_a_provider_id_is_matched_by_name_and_then_by_address() {
+    fn without_a_provider_id_name_and_then_address_match() {
         let machines = [instance("a", Some("x://1"), &["n1", "n1"]), instance("n1", Some("x://2"), &[])];
         check(("n1", None), &machines, &[1]);
         check(("n1", None), &machines[..1], &[0]);

@@ -28,50 +28,100 @@ const EACH_CALL: Duration = Duration::from_millis(300);
 /// And after so long at the latest.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// What decides how a node that joins is asked about.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Situation {
+    /// Nodes that wait to be initialised.
+    pub(super) waiting: usize,
+    /// From so many on, a list takes no more calls than questions about each.
+    pub(super) many: usize,
+    /// `get` did not find this node.
+    pub(super) is_doubtful: bool,
+    /// There is a list that began after the node came, and is fresh.
+    pub(super) has_list: bool,
+    /// It was asked about ahead of its turn.
+    pub(super) is_asked: bool,
+    /// It was waited for a moment whether more nodes come.
+    pub(super) has_gathered: bool,
+}
+
 /// How a node that joins is asked about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Way {
-    /// About it alone.
+pub(super) enum Strategy {
+    /// Not at all: a list that is there already answers.
+    KnownList,
+    /// Not at all: the answer to a `get` ahead of its turn is there, or under way.
+    GetAhead,
+    /// With a `get` now; the other nodes that wait are asked about ahead of their turn.
     Get,
-    /// Through all machines.
+    /// With a list, which answers for all nodes that wait.
     List,
+    /// Later: more nodes may be about to come.
+    Gather,
+}
+
+/// How a node that joins is asked about.
+pub(super) fn strategy(it: Situation) -> Strategy {
+    if it.has_list {
+        Strategy::KnownList
+    } else if prefers_list(it.waiting, it.many, it.is_doubtful) {
+        Strategy::List
+    } else if it.is_asked {
+        Strategy::GetAhead
+    } else if it.waiting > FEW && !it.has_gathered {
+        Strategy::Gather
+    } else {
+        Strategy::Get
+    }
+}
+
+/// Whether a list is better than a question about one node alone.
+fn prefers_list(waiting: usize, many: usize, is_doubtful: bool) -> bool {
+    waiting >= many || is_doubtful
 }
 
 impl Inventory {
     /// The machine behind a node that joins.
     ///
-    /// `Ok(None)`: the cloud is certain that there is none, and a sweep did not find one either.
+    /// `Ok(None)`: the cloud is certain that there is none, and a list did not show one either.
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = self.known(node);
         let came = self.nodes.waiting_since(node).unwrap_or_else(Instant::now);
-        let ahead = self.ahead.turn(&machine, came);
-        let (mut way, mut fresh) = self.way(&machine, came).await;
-        if ahead.is_none() && fresh.is_none() && way == Way::Get && self.nodes.waiting() > FEW {
-            tokio::time::sleep(GATHER).await;
-            (way, fresh) = self.way(&machine, came).await;
-        }
-        let mut listed = fresh.map(|machines| Listed { machines, new: false });
-        if way == Way::Get && listed.is_none() {
-            self.ask_ahead();
-            // An answer that never comes is one that was not asked for.
-            if let Some(Awaited { answer, since, .. }) = ahead
-                && let Ok(answer) = answer.await
-            {
-                return self.answered(answer?, since, &machine, node, None);
-            }
-        }
-        if listed.is_none() && way == Way::List {
-            listed = Some(self.list_unless(|cache, now| cache.fresh_since(FRESH, came, now), self.gathered()).await?);
-        }
-        let Some(listed) = listed else { return self.get(&machine, node, None).await };
-        match self.find_in(&listed.machines, &machine)? {
-            Some(instance) => {
-                self.doubtful().remove(&machine.name);
-                Ok(Some(instance))
-            }
-            // `get` has just said so, and now the sweep has too.
-            None if listed.new && listed.machines.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
-            None => self.get(&machine, node, Some(&listed.machines)).await,
+        let mut ahead = self.ahead.turn(&machine, came);
+        let mut has_gathered = false;
+        loop {
+            let (mut situation, list) = self.situation(&machine, came).await;
+            (situation.is_asked, situation.has_gathered) = (ahead.is_some(), has_gathered);
+            let listed = match (strategy(situation), list, ahead.take()) {
+                (Strategy::Gather, _, None) => {
+                    tokio::time::sleep(GATHER).await;
+                    has_gathered = true;
+                    continue;
+                }
+                (Strategy::KnownList, Some(list), _) => Listed { list, is_new: false },
+                (Strategy::List, ..) => {
+                    self.list_unless(|cache, now| cache.fresh_since(FRESH, came, now), self.gathered()).await?
+                }
+                (_, _, ahead) => {
+                    self.ask_ahead();
+                    // A question that was dropped has no answer: then it is asked now.
+                    if let Some(Awaited { answer, since, .. }) = ahead
+                        && let Ok(answer) = answer.await
+                    {
+                        return self.answered(answer?, since, &machine, node, None);
+                    }
+                    return self.get(&machine, node, None).await;
+                }
+            };
+            return match self.find_in(&listed.list, &machine)? {
+                Some(instance) => {
+                    self.doubtful().remove(&machine.name);
+                    Ok(Some(instance))
+                }
+                // `get` has just found nothing, and now the list has not either.
+                None if listed.is_new && listed.list.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
+                None => self.get(&machine, node, Some(&listed.list)).await,
+            };
         }
     }
 
@@ -94,21 +144,16 @@ impl Inventory {
         self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| machine(&it)).collect());
     }
 
-    /// How a node that came at `came` is asked about, and the list that answers for it if there is one.
-    async fn way(&self, machine: &cloud_provider::Node, came: Instant) -> (Way, Option<Arc<InstanceList>>) {
-        let way = way(self.nodes.waiting(), self.many(), self.is_doubtful(machine));
+    /// What decides how a node that came at `came` is asked about, and the list that answers for it if there is one.
+    async fn situation(&self, machine: &cloud_provider::Node, came: Instant) -> (Situation, Option<Arc<InstanceList>>) {
+        let (waiting, many, is_doubtful) = (self.nodes.waiting(), self.many(), self.is_doubtful(machine));
         let cache = match self.list_cache.try_lock() {
             Ok(cache) => Some(cache),
-            // A sweep is under way: it may answer for this node too, unless it is asked about alone.
-            Err(_) if way == Way::List => Some(self.list_cache.lock().await),
+            // A list is being read: it may answer for this node too, unless the node is asked about alone.
+            Err(_) if prefers_list(waiting, many, is_doubtful) => Some(self.list_cache.lock().await),
             Err(_) => None,
         };
-        (way, cache.and_then(|it| it.fresh_since(FRESH, came, Instant::now())))
+        let list = cache.and_then(|it| it.fresh_since(FRESH, came, Instant::now()));
+        (Situation { waiting, many, is_doubtful, has_list: list.is_some(), ..Situation::default() }, list)
     }
-}
-
-/// How a node that joins is asked about, if there is no fresh sweep: `waiting` nodes join, from `many` on a sweep is
-/// better, and `doubtful` says that `get` did not find this one.
-pub(super) fn way(waiting: usize, many: usize, doubtful: bool) -> Way {
-    if waiting >= many || doubtful { Way::List } else { Way::Get }
 }

@@ -15,18 +15,18 @@ pub(crate) const CALL: Duration = Duration::from_secs(150);
 /// How long a whole list may take. The largest honest one, 100,000 machines in pages of 200 at one request a second, takes
 /// 500 s; a list that takes longer says little about now, and whoever joins waits for it.
 const LIST: Duration = Duration::from_secs(900);
-/// How many times the page size is halved before a sweep fails.
+/// How many times the page size is halved before a list fails.
 const HALVINGS: u32 = 3;
 
-/// What a sweep found, the events beside it, and the page size that worked.
+/// What a list holds, the events beside it, and the page size that worked.
 pub(super) struct ListResult {
     pub(super) list: Result<InstanceList>,
     pub(super) events: EventList,
     pub(super) limit: u32,
 }
 
-/// Reads all machines, `limit` of them at a time. If a page does not come, the page size is halved, and the sweep
-/// starts again: a cursor is only good for the page size that it came from.
+/// Reads all machines, `limit` of them at a time. If a page does not come, the page size is halved, and the list starts
+/// again: a cursor is only good for the page size that it came from.
 ///
 /// A list over one of its limits is incomplete: what was read of it counts, and nothing is concluded from what was not.
 pub(super) async fn list_all(instances: &dyn Instances, limit: u32) -> ListResult {

@@ -1,4 +1,4 @@
-//! What is remembered of the last sweep: what it found, or that it failed and when the next may be tried.
+//! The last list: what it holds, or that it failed and when the next may be tried.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tracing::warn;
 use crate::error::{Pause, back_off, pause};
 use crate::inventory::instance_list::InstanceList;
 
-/// The longest time for which a failed sweep is not tried again, unless the cloud asks for more.
+/// The longest time for which a failed list is not tried again, unless the cloud asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The last sweep.
+/// The last list.
 #[derive(Debug, Default)]
 pub(super) struct ListCache {
     /// What it found.
@@ -23,27 +23,27 @@ pub(super) struct ListCache {
 }
 
 impl ListCache {
-    /// The last sweep, if it is not too old.
+    /// The last list, if it is not too old.
     pub(super) fn fresh(&self, age: Duration, now: Instant) -> Option<Arc<InstanceList>> {
         self.machines.clone().filter(|it| now.saturating_duration_since(it.began) < age)
     }
 
-    /// The last sweep, if it is not too old and began at this time or later.
+    /// The last list, if it is not too old and began at this time or later.
     pub(super) fn fresh_since(&self, age: Duration, began: Instant, now: Instant) -> Option<Arc<InstanceList>> {
         self.fresh(age, now).filter(|it| it.began >= began)
     }
 
-    /// The last sweep.
+    /// The last list.
     pub(super) fn newest(&self) -> Option<Arc<InstanceList>> {
         self.machines.clone()
     }
 
-    /// The last sweep, if it began at this time or later.
+    /// The last list, if it began at this time or later.
     pub(super) fn since(&self, began: Instant) -> Option<Arc<InstanceList>> {
         self.machines.clone().filter(|it| it.began >= began)
     }
 
-    /// Why there can be no sweep yet.
+    /// Why there can be no list yet.
     pub(super) fn refused(&self, now: Instant) -> Option<Error> {
         let (error, _, until) = self.failed.as_ref()?;
         let left = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
@@ -53,7 +53,7 @@ impl ListCache {
         })
     }
 
-    /// Remembers a sweep, or that there was none.
+    /// Remembers a list, or that there was none.
     pub(super) fn end(&mut self, machines: Result<InstanceList>, now: Instant) -> Result<Arc<InstanceList>> {
         match machines {
             Ok(machines) => {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// How long a smaller size is used that worked where a larger one did not, and how long a list's pages count.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
-/// The page size of the next sweep.
+/// The page size of the next list.
 #[derive(Debug)]
 pub(super) struct PageSize {
     whole: u32,
@@ -41,7 +41,7 @@ impl PageSize {
         }
     }
 
-    /// Remembers the size with which a sweep ended, and its pages if it was complete. One that failed says nothing about
+    /// Remembers the size with which a list ended, and its pages if it was complete. One that failed says nothing about
     /// sizes.
     pub(super) fn ended(&self, size: u32, succeeded: bool, pages: Option<usize>, now: Instant) {
         if let Some(pages) = pages {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_that_worked_is_used_for_an_hour_and_an_outage_says_nothing() {
+    fn a_page_size_that_worked_is_used_for_an_hour() {
         let (size, start) = (PageSize::new(200), Instant::now());
         let minute = |it: u64| start + Duration::from_secs(60 * it);
         assert_eq!(size.at(start), 200);

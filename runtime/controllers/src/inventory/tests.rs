@@ -1,4 +1,5 @@
 mod asked;
+mod whose;
 
 use std::sync::Mutex;
 
@@ -7,10 +8,10 @@ use cloud_provider::{Address, AddressKind, EventKind, Gap, Identity, Page, Reply
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 
 use super::ahead::FRESH;
-use super::joining::{FEW, GATHER, Way, way};
+use super::joining::{FEW, GATHER, Situation, Strategy, strategy};
 use super::*;
 
-/// A cloud that knows machines, counts calls, and fails as it is told.
+/// A cloud that knows machines, counts calls, and fails as prepared.
 #[derive(Default)]
 struct Fake {
     machines: Vec<Instance>,
@@ -127,11 +128,24 @@ fn inventory_with(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>, recor
 }
 
 #[test]
-fn seven_are_asked_about_and_eight_are_swept() {
-    assert_eq!(way(1, MANY, false), Way::Get);
-    assert_eq!(way(7, MANY, false), Way::Get);
-    assert_eq!(way(8, MANY, false), Way::List);
-    assert_eq!(way(1, MANY, true), Way::List, "a node that was not found alone is looked for among all");
+fn the_strategy_for_a_node_that_joins() {
+    let usual = Situation { waiting: 1, many: MANY, ..Situation::default() };
+    for (situation, expected) in [
+        (usual, Strategy::Get),
+        (Situation { waiting: FEW, ..usual }, Strategy::Get),
+        (Situation { waiting: FEW + 1, ..usual }, Strategy::Gather),
+        (Situation { waiting: 7, has_gathered: true, ..usual }, Strategy::Get),
+        (Situation { waiting: 7, is_asked: true, ..usual }, Strategy::GetAhead),
+        (Situation { waiting: 8, ..usual }, Strategy::List),
+        (Situation { waiting: 8, is_asked: true, ..usual }, Strategy::List),
+        (Situation { waiting: 8, many: 9, has_gathered: true, ..usual }, Strategy::Get),
+        (Situation { is_doubtful: true, ..usual }, Strategy::List),
+        (Situation { is_doubtful: true, has_list: true, ..usual }, Strategy::KnownList),
+        (Situation { waiting: 8, has_list: true, ..usual }, Strategy::KnownList),
+        (Situation { is_asked: true, has_list: true, ..usual }, Strategy::KnownList),
+    ] {
+        assert_eq!(strategy(situation), expected, "{situation:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,7 +159,7 @@ async fn few_nodes_are_asked_about_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn few_nodes_are_asked_about_side_by_side_however_few_workers_there_are() {
+async fn few_nodes_are_asked_about_side_by_side() {
     let second = Duration::from_secs(1);
     let fake = Arc::new(Fake { machines: machines(7), delay: second, ..Fake::default() });
     let inventory = inventory(&fake, (1..=7).map(node));
@@ -160,7 +174,7 @@ async fn few_nodes_are_asked_about_side_by_side_however_few_workers_there_are() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_about_a_node_before_it_changed_is_not_believed() {
+async fn an_answer_from_before_a_change_of_the_node_is_ignored() {
     let fake = Arc::new(Fake { machines: machines(2), delay: Duration::from_secs(1), ..Fake::default() });
     let inventory = inventory(&fake, (1..=2).map(node));
     inventory.joining(&node(1)).await.unwrap();
@@ -169,7 +183,7 @@ async fn what_was_asked_about_a_node_before_it_changed_is_not_believed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_060_many_nodes_share_one_sweep() {
+async fn case_060_many_nodes_share_one_list() {
     let fake = Arc::new(Fake { machines: machines(1000), ..Fake::default() });
     let inventory = inventory(&fake, (1..=1000).map(node));
     let nodes: Vec<_> = (1..=1000).map(node).collect();
@@ -179,7 +193,7 @@ async fn case_060_many_nodes_share_one_sweep() {
 
     tokio::time::advance(FRESH).await;
     inventory.joining(&node(1)).await.unwrap();
-    assert_eq!(fake.calls().len(), 2, "the sweep was too old");
+    assert_eq!(fake.calls().len(), 2, "the list was too old");
     inventory.all(Duration::from_secs(300)).await.unwrap();
     assert_eq!(fake.calls().len(), 0, "the address loop takes it for one period");
 }
@@ -215,7 +229,7 @@ async fn nodes_that_come_together_wait_a_moment_for_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_sweep_lacks_is_asked_about() {
+async fn what_a_list_lacks_is_asked_about() {
     let fake = Arc::new(Fake { machines: machines(9), unlisted: vec!["n9".into()], ..Fake::default() });
     let inventory = inventory(&fake, (1..=9).map(node));
     assert_eq!(inventory.joining(&node(9)).await, Ok(Some(instance(9))));
@@ -223,7 +237,7 @@ async fn what_a_sweep_lacks_is_asked_about() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn none_without_a_provider_id_counts_after_a_sweep_that_finds_nothing_either() {
+async fn a_missing_name_counts_once_a_list_lacks_it_too() {
     let fake = Arc::new(Fake::default());
     let inventory = inventory(&fake, [node(1)]);
     let error = inventory.joining(&node(1)).await.unwrap_err();
@@ -236,7 +250,7 @@ async fn none_without_a_provider_id_counts_after_a_sweep_that_finds_nothing_eith
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_finds_a_machine_by_the_nodes_name_among_its_addresses() {
+async fn a_list_finds_a_machine_by_an_address_that_is_the_name() {
     let name = Address { kind: AddressKind::InternalDns, value: "n1".into() };
     let machine = Instance { name: "web".into(), addresses: vec![name], ..instance(5) };
     let fake = Arc::new(Fake { machines: vec![machine.clone()], ..Fake::default() });
@@ -246,7 +260,7 @@ async fn a_sweep_finds_a_machine_by_the_nodes_name_among_its_addresses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_incomplete_sweep_proves_nothing() {
+async fn an_incomplete_list_proves_nothing() {
     let fake = Arc::new(Fake { incomplete: Some("zone b did not answer".into()), ..Fake::default() });
     let inventory = inventory(&fake, [node(1)]);
     for _ in 0..3 {
@@ -273,11 +287,11 @@ async fn a_page_that_does_not_come_is_asked_for_in_halves() {
     inventory.all(FRESH).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500", "list 0 250", "list 0 125", "list 125 125"]);
     inventory.all(Duration::ZERO).await.unwrap();
-    assert_eq!(fake.calls()[0], "list 0 125", "the next sweep begins with the size that worked");
+    assert_eq!(fake.calls()[0], "list 0 125", "the next list begins with the size that worked");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_that_failed_is_not_tried_by_each_who_asks() {
+async fn a_failed_list_is_not_repeated_by_every_caller() {
     let failures = vec![Error::Unavailable("HTTP 502".into()); 5];
     let fake = Arc::new(Fake { machines: machines(9), failures: failures.into(), ..Fake::default() });
     let inventory = inventory(&fake, (1..=9).map(node));
@@ -303,28 +317,6 @@ async fn everyone_waits_as_long_as_the_cloud_asks() {
     assert_eq!(inventory.joining(&node(2)).await, Ok(Some(instance(2))));
 }
 
-#[tokio::test(start_paused = true)]
-async fn two_machines_for_one_node_are_an_error_that_names_both() {
-    let twin = Instance { provider_id: Some("fake://77".into()), ..instance(1) };
-    let machines = machines(9).into_iter().chain([twin]).collect();
-    let fake = Arc::new(Fake { machines, ..Fake::default() });
-    let inventory = inventory(&fake, (1..=9).map(node));
-    let error = inventory.joining(&node(1)).await.unwrap_err();
-    assert!(
-        matches!(&error, Error::Invalid(text) if text.contains("fake://1)") && text.contains("fake://77")),
-        "{error}"
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_machine_stands_behind_one_node() {
-    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
-    let inventory = inventory(&fake, [known(1, "fake://1"), known(2, "fake://1")]);
-    let error = inventory.joining(&known(2, "fake://1")).await.unwrap_err();
-    assert!(matches!(&error, Error::Invalid(text) if text.contains("node n1")), "{error}");
-    assert_eq!(inventory.joining(&known(1, "fake://1")).await, Ok(Some(instance(1))));
-}
-
 /// A node with this name and provider id, which does not wait.
 fn existing(name: &str, provider_id: &str) -> Node {
     let mut node = known(1, provider_id);
@@ -333,70 +325,12 @@ fn existing(name: &str, provider_id: &str) -> Node {
     node
 }
 
-#[tokio::test(start_paused = true)]
-async fn adv_111_the_clouds_words_tell_which_of_two_nodes_is_meant() {
-    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
-    let (recorder, mut events) = Recorder::captured();
-    let (imposter, real) = (existing("a1", "fake://1"), existing("n1", "fake://1"));
-    let inventory = inventory_with(&fake, [imposter.clone(), real.clone()], recorder);
-    for _ in 0..2 {
-        inventory.instance_of(&imposter, None).await.unwrap_err();
-        assert_eq!(inventory.instance_of(&real, None).await, Ok(Some(instance(1))));
-        assert!(inventory.nodes.confirmed(&imposter).is_none() && inventory.nodes.confirmed(&real).is_some());
-    }
-    let event = events.try_recv().unwrap();
-    assert_eq!((event.about.name.as_deref(), event.reason.as_str()), (Some("a1"), "ProviderIDConflict"));
-    assert!(event.message.contains("node n1"), "{}", event.message);
-    assert!(events.try_recv().is_err(), "it is told once");
-}
-
-#[tokio::test(start_paused = true)]
-async fn adv_111_what_nobody_can_prove_is_left_alone_and_told() {
-    let machine = Instance { name: "web".into(), ..instance(1) };
-    let fake = Arc::new(Fake { machines: vec![machine.clone()], ..Fake::default() });
-    let (recorder, mut events) = Recorder::captured();
-    let both = [existing("a1", "fake://1"), existing("n1", "fake://1")];
-    let (nodes, mut writer) = Nodes::new();
-    nodes.apply(kube::runtime::watcher::Event::Apply(both[1].clone()), &mut writer);
-    let inventory = Inventory { nodes: nodes.clone(), ..inventory_with(&fake, [], recorder) };
-    assert_eq!(inventory.instance_of(&both[1], None).await, Ok(Some(machine.clone())), "as long as there is one");
-    nodes.apply(kube::runtime::watcher::Event::Apply(both[0].clone()), &mut writer);
-    for node in &both {
-        let error = inventory.instance_of(node, None).await.unwrap_err();
-        assert!(matches!(error, Error::Invalid(_)), "{error}");
-        assert!(both.iter().all(|it| nodes.confirmed(it).is_none()));
-    }
-    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
-    let mut about: Vec<_> = told.iter().map(|it| (it.about.name.as_deref().unwrap(), it.reason.as_str())).collect();
-    about.sort_unstable();
-    assert_eq!(about, [("a1", "ProviderIDConflict"), ("n1", "ProviderIDConflict")]);
-    assert!(told.iter().any(|it| it.message.contains("so has node a1")));
-
-    // That the machine is gone is said of neither: nobody knows whose it was.
-    let gone = Inventory { instances: Arc::new(Fake::default()), ..inventory };
-    for node in &both {
-        assert!(matches!(gone.instance_of(node, None).await, Err(Error::Invalid(_))));
-    }
-    nodes.apply(kube::runtime::watcher::Event::Delete(both[0].clone()), &mut writer);
-    let inventory = Inventory { instances: fake, ..gone };
-    assert_eq!(inventory.instance_of(&both[1], None).await, Ok(Some(machine)), "it is alone again");
-    assert!(nodes.confirmed(&both[1]).is_some());
-}
-
-#[test]
-fn a_node_of_another_cloud_is_not_covered() {
-    let inventory = inventory(&Arc::new(Fake::default()), []);
-    assert!(inventory.covers(&node(1)));
-    assert!(inventory.covers(&known(1, "fake://1")));
-    assert!(!inventory.covers(&known(1, "aws:///z/i-1")));
-}
-
 fn event(message: &str) -> Event {
     Event { about: None, kind: EventKind::Warning, reason: "Deprecated".into(), message: message.into() }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notice_becomes_an_event_once_in_a_while() {
+async fn a_provider_event_is_recorded_once_in_ten_minutes() {
     let events = vec![event("This size goes away.")];
     let fake = Arc::new(Fake { machines: machines(1), events, ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
@@ -425,7 +359,7 @@ async fn case_104_a_question_that_is_not_answered_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_since_a_time_is_made_once() {
+async fn a_list_since_a_time_is_read_once() {
     let fake = Arc::new(Fake { machines: machines(9), ..Fake::default() });
     let inventory = inventory(&fake, []);
     let start = Instant::now();
@@ -440,7 +374,7 @@ async fn a_sweep_since_a_time_is_made_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_is_familiar_if_it_has_one_of_the_clusters_machines() {
+async fn a_list_is_familiar_with_one_machine_of_the_cluster() {
     let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
     let list = inventory(&fake, []).all(FRESH).await.unwrap();
     assert!(inventory(&fake, [known(2, "fake://2"), known(3, "fake://3")]).is_familiar(&list));
@@ -450,7 +384,7 @@ async fn a_sweep_is_familiar_if_it_has_one_of_the_clusters_machines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn adv_103_a_node_that_is_too_large_is_told_and_joins() {
+async fn adv_103_a_node_that_is_too_large_joins_with_an_event() {
     let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
     let mut large = node(1);
     let address =
@@ -469,7 +403,7 @@ async fn adv_103_a_node_that_is_too_large_is_told_and_joins() {
     assert!(events.try_recv().is_err(), "it was told once, and of no other node");
 }
 
-/// A cloud that tells this account.
+/// A cloud that returns this account.
 struct Whose(&'static str);
 
 #[async_trait]
@@ -477,20 +411,6 @@ impl Identity for Whose {
     async fn identity(&self) -> Result<Option<String>> {
         Ok(Some(self.0.to_owned()))
     }
-}
-
-#[tokio::test]
-async fn adv_111_a_node_of_another_account_is_left_alone() {
-    let account = Account::new(Arc::new(Whose("account=ours region=eu-1")), None);
-    let gce = Description { provider_id_prefixes: vec!["gce://".into()], ..Description::default() };
-    let inventory = inventory(&Arc::new(Fake::default()), []);
-    let inventory = Inventory { description: Arc::new(gce), ..inventory }.within(account.clone());
-    let covers = |id: &str| inventory.covers(&known(1, id));
-    assert!(covers("gce://theirs/eu-1-a/n1"), "nobody has told whose it is");
-    account.check().await.unwrap();
-    assert!(covers("gce://ours/eu-1-a/n1"));
-    assert!(!covers("gce://theirs/eu-1-a/n1"));
-    assert!(!covers("gce://ours/us-1-a/n1"));
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Instances for Wrong {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notices_about_strangers_keep_none_from_a_node() {
+async fn events_about_other_machines_hide_none_about_a_node() {
     let event = |about: Option<String>, message: String| Event {
         about,
         kind: EventKind::Warning,
