@@ -28,7 +28,7 @@ const RIGHT: Duration = Duration::from_secs(60);
 const WRONG: Duration = Duration::from_secs(10);
 /// How long an error counts, so that not everybody who waits asks for himself.
 const FAILED: Duration = Duration::from_secs(1);
-/// How often another account is told of.
+/// How often an event says that another account answers.
 const RECORD_PAUSE: Duration = Duration::from_secs(300);
 
 /// The cloud account of the cluster. Clones share what is known of it.
@@ -49,7 +49,7 @@ struct Guard {
     known_account: std::sync::RwLock<Option<Arc<str>>>,
 }
 
-/// Where the account is remembered beyond this process, and told of.
+/// Where the account is remembered beyond this process, and where events about it are recorded.
 struct AccountStore {
     leases: Api<Lease>,
     lease: ObjectReference,
@@ -90,8 +90,8 @@ enum Judgement {
 }
 
 impl Account {
-    /// The account that `identity` tells, remembered in an annotation of `lease`, on which `recorder` also writes when
-    /// another one answers. Without a Lease it is remembered as long as the process lives.
+    /// The account that `identity` returns, remembered in an annotation of `lease`, on which `recorder` also writes
+    /// when another one answers. Without a Lease it is remembered as long as the process lives.
     #[must_use]
     pub fn new(identity: Arc<dyn Identity>, lease: Option<(Client, ObjectReference, Recorder)>) -> Self {
         let store = lease.map(|(client, lease, recorder)| {
@@ -150,7 +150,7 @@ impl Guard {
         if let Some(store) = &self.store {
             match store.read().await {
                 Ok(Some(on_lease)) => known.follow_lease(on_lease, found.as_deref()),
-                // Whoever holds it makes it anew; nothing is forgotten meanwhile.
+                // Its holder creates it again; nothing is forgotten meanwhile.
                 Ok(None) => {}
                 // What is remembered is no less right because the API server does not answer.
                 Err(error) if known.is(found.as_deref()) => debug!("{error}"),
@@ -193,7 +193,7 @@ impl Guard {
         let (whose, back) = match found {
             Some(found) => (format!("the credential belongs to the cloud account {found:?}"), "put that one's back"),
             None => (
-                "the cloud no longer tells whose the credential is".to_owned(),
+                "the cloud no longer says whose the credential is".to_owned(),
                 "let the credential read its account again",
             ),
         };
@@ -219,7 +219,7 @@ impl AccountStore {
 
     /// `None` if there is no Lease.
     async fn read(&self) -> Result<Option<OnLease>> {
-        let lease = object::within(self.leases.get_opt(self.name())).await.map_err(|error| {
+        let lease = object::answer(self.leases.get_opt(self.name())).await.map_err(|error| {
             Error::Unavailable(format!(
                 "cannot read the cluster's cloud account from the Lease {}: {error}",
                 self.name()
@@ -235,7 +235,7 @@ impl AccountStore {
     async fn write(&self, account: &str, uid: Option<&str>) -> Result<()> {
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: account }, "uid": uid } }));
         let (name, parameters) = (self.name(), PatchParams::default());
-        match object::within(self.leases.patch(name, &parameters, &patch)).await {
+        match object::answer(self.leases.patch(name, &parameters, &patch)).await {
             Ok(_) => Ok(()),
             Err(error) => Err(Error::Unavailable(format!(
                 "cannot remember the cluster's cloud account on the Lease {name}: {error}"
@@ -245,10 +245,10 @@ impl AccountStore {
 }
 
 impl Known {
-    /// Takes note of what the Lease says now, when the cloud tells this account.
+    /// Takes note of what the Lease says now, when the cloud returns this account.
     fn follow_lease(&mut self, OnLease { uid, account }: OnLease, found: Option<&str>) {
         if self.lease.is_some() && self.lease != uid {
-            // A Lease that was made anew knows nothing, or what it was made with. This process has not forgotten.
+            // A Lease that was created again knows nothing, or what it was made with. This process has not forgotten.
             self.is_written = account.is_some();
             self.remembered = account.or(self.remembered.take());
         } else if !self.is(found) && (account.is_some() || self.is_written || self.remembered.is_none()) {
@@ -284,7 +284,7 @@ fn checking(remembered: Option<&str>) -> String {
     }
 }
 
-/// A cloud that tells nothing is another's as soon as one account was remembered.
+/// A cloud that names no account counts as another one as soon as one account was remembered.
 fn judge(remembered: Option<&str>, found: Option<&str>) -> Judgement {
     match (remembered, found) {
         (None, Some(_)) => Judgement::First,

@@ -1,7 +1,7 @@
 //! The Kubernetes side of a cloud-controller-manager: what its controllers decide and write.
 //!
 //! ```text
-//! watch ► Nodes ► queue ► node::sync ─ Inventory ─ one get, or one sweep for all ► the cloud
+//! watch ► Nodes ► queue ► node::sync ─ Inventory ─ one get, or one list for all ► the cloud
 //!                            └ plan: the node as it should be ► object::update ► events
 //!
 //! watch ► Services ► queue ► service::sync ─ ensure, delete ► the cloud
@@ -45,5 +45,6 @@ pub use crate::events::{EventKind, Events, Recorder, reference};
 pub use crate::liveness::{Liveness, STUCK};
 pub use crate::metrics::Metrics;
 pub use crate::nodes::{Confirmed, Nodes};
+pub use crate::object::LateAnswer;
 pub use crate::requested_changes::{LONGEST_WINDOW, RequestedChanges};
 pub use crate::token_bucket::TokenBucket;

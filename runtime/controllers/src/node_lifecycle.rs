@@ -2,13 +2,13 @@
 //! machine is stopped.
 //!
 //! ```text
-//! Nodes ► Watchlist: who is not ready, and due ► Inventory: one sweep for all ► present ► taint on or off
+//! Nodes ► Watchlist: who is not ready, and due ► Inventory: one list for all ► present ► taint on or off
 //!                                                   └ missing ► get ► missing ► … once more ► ■ plan::objection
 //!                                                                                 └ none ► budget ► Event ► DELETE
 //! ```
 //!
-//! A node is deleted only if its machine was missing in two looks in a row, each an answer of its own to a question about
-//! it alone, the last one after a complete sweep that lacks it too. Errors prove nothing.
+//! A node is deleted only if its machine was missing in two checks in a row, each an answer of its own to a question
+//! about it alone, the last one after a complete list that lacks it too. Errors prove nothing.
 
 mod confirm;
 pub(crate) mod plan;
@@ -51,14 +51,14 @@ const COMPONENT: &str = "cloud-node-lifecycle-controller";
 /// provider runs side by side, so that a cloud that hangs on some nodes leaves room for nodes that join.
 const SIDE_BY_SIDE: usize = 5;
 
-/// When this controller looks at nodes, and what keeps it from deleting them.
+/// When this controller checks nodes, and what keeps it from deleting them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Options {
-    /// The pause between two passes over all nodes, and the first between two looks at one that is not ready:
+    /// The pause between two passes over all nodes, and the first between two checks of one that is not ready:
     /// `--node-monitor-period`.
     pub monitor_period: Duration,
-    /// The least pause between two looks that both have to miss a machine: longer than one answer of the cloud may serve
-    /// two questions.
+    /// The least pause between two checks that both have to miss a machine: longer than one answer of the cloud may
+    /// serve two questions.
     pub apart: Duration,
     /// No node is deleted in the first time of leadership.
     pub warm_up: Duration,
@@ -81,7 +81,7 @@ struct Controller {
     watchlist: Mutex<Watchlist>,
     spent: Mutex<Spent>,
     questions: Semaphore,
-    /// When the newest list began by which nodes were looked at.
+    /// When the newest list began by which nodes were checked.
     listed: Mutex<Instant>,
     /// Held by the pass that takes taints off.
     untainting: tokio::sync::Mutex<()>,
@@ -159,7 +159,7 @@ impl Controller {
             self.pass(rounds);
             while let Some(ended) = rounds.try_join_next() {
                 if let Err(panic) = ended {
-                    error!(error = chain(&panic), "a look at the nodes ended");
+                    error!(error = chain(&panic), "a check of the nodes ended");
                 }
             }
             tokio::time::sleep(self.options.monitor_period).await;
@@ -183,7 +183,7 @@ impl Controller {
         }
     }
 
-    /// A list that others have asked for since the last pass: it costs nothing to look at nodes by it.
+    /// A list that others have asked for since the last pass: it costs nothing to check nodes by it.
     fn newer_list(&self) -> Option<Arc<InstanceList>> {
         let newest = self.inventory.newest()?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The object as it should be becomes the smallest patch, guarded by the version that was looked at.
+//! The object as it should be becomes the smallest patch, guarded by the version that was read.
 
 use std::error::Error as StdError;
 use std::fmt::Debug;
@@ -13,8 +13,6 @@ use tracing::debug;
 
 use crate::trimmed::{Read, Trimmed};
 
-/// How long the API server may take for one request.
-pub(crate) const REQUEST: Duration = Duration::from_secs(30);
 /// How often a write is tried while others change the object.
 const CONFLICTS: u32 = 20;
 /// The shortest pause between two of these tries; the longest is twice that.
@@ -38,7 +36,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Whether the object has changed since it was looked at.
+    /// Whether the object has changed since it was read.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused(status) if status.code == 409 && status.reason == "Conflict")
     }
@@ -69,10 +67,19 @@ impl<W> From<Error> for Refusal<W> {
     }
 }
 
+/// The error of a client whose request got no answer in this time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the API server did not answer within {0:?}")]
+pub struct LateAnswer(pub Duration);
+
 impl From<kube::Error> for Error {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self::Refused(status),
+            kube::Error::Service(cause) => match cause.downcast::<LateAnswer>() {
+                Ok(late) => Self::Late(late.0),
+                Err(cause) => Self::Failed(kube::Error::Service(cause)),
+            },
             error => Self::Failed(error),
         }
     }
@@ -100,7 +107,7 @@ where
 {
     let Some(patch) = difference_in(current, desired, part).map_err(Error::Unwritable)? else { return Ok(None) };
     let (name, params, patch) = (current.name_any(), PatchParams::default(), Patch::Merge(patch));
-    let answer = within(async {
+    let answer = answer(async {
         match part {
             Part::Object => api.patch(&name, &params, &patch).await,
             Part::Status | Part::StatusAndMetadata => api.patch_status(&name, &params, &patch).await,
@@ -131,7 +138,7 @@ where
             Ok(Some(written)) => return Ok(Some(Arc::new(written))),
             Ok(None) => return Ok(Some(object)),
             Err(error) if error.is_conflict() && tries < CONFLICTS => {
-                debug!(object = object.name_any(), "the object has changed meanwhile; looking at it again");
+                debug!(object = object.name_any(), "the object has changed meanwhile; trying again");
                 tries += 1;
                 tokio::time::sleep(CONFLICT_PAUSE.mul_f64(1.0 + jitter())).await;
                 match latest() {
@@ -144,12 +151,10 @@ where
     }
 }
 
-/// The answer of the API server, if it comes in time.
-pub(crate) async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
-    match tokio::time::timeout(REQUEST, request).await {
-        Ok(answer) => answer.map_err(Error::from),
-        Err(_) => Err(Error::Late(REQUEST)),
-    }
+/// The answer of the API server. The client's own time-out ends a request that gets none, with a [`LateAnswer`]: it begins
+/// when the request is sent, and does not count how long the request waited for a rate limit.
+pub(crate) async fn answer<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
+    request.await.map_err(Error::from)
 }
 
 /// The merge patch from one object to the other, with the version that it is good for.
@@ -239,12 +244,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_for_the_rate_limit_is_no_late_answer() {
-        let answer = within(async {
+        let answer = answer(async {
             // As the client waits before it sends a request.
             tokio::time::sleep(Duration::from_secs(40)).await;
             Ok("answer")
         });
         assert_eq!(answer.await.unwrap(), "answer");
+        let late = kube::Error::Service(Box::new(LateAnswer(Duration::from_secs(30))));
+        assert_eq!(Error::from(late).to_string(), "the API server did not answer within 30 s");
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
         };
         // Without a version the list is as new as the request: the API server waits until its cache is.
         let version = if lists { "" } else { self.seen.newest().unwrap_or_default() }.to_owned();
-        let events = object::within(self.api.watch(&params, &version)).await;
+        let events = object::answer(self.api.watch(&params, &version)).await;
         let mut events = pin!(events.map_err(|error| problem(error, lists))?);
         if lists {
             (self.apply)(Event::Init);
@@ -220,7 +220,7 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
         (self.apply)(Event::Init);
         let mut params = ListParams::default().limit(PAGE);
         loop {
-            let page = object::within(self.api.list(&params)).await.map_err(|error| problem(error, false))?;
+            let page = object::answer(self.api.list(&params)).await.map_err(|error| problem(error, false))?;
             page.items.into_iter().for_each(|Trimmed(object)| (self.apply)(Event::InitApply(object)));
             match page.metadata.continue_.filter(|it| !it.is_empty()) {
                 Some(next) => params = params.continue_token(&next),

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use controllers::TokenBucket;
+use controllers::{LateAnswer, TokenBucket};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, Uri};
@@ -117,9 +117,8 @@ where
             config.wait(&method).await;
             let begin = Instant::now();
             let patience = config.patience;
-            let answer = timeout(patience, read(answer, is_watch))
-                .await
-                .unwrap_or_else(|_| Err(format!("the API server did not answer within {patience:?}").into()));
+            let answer =
+                timeout(patience, read(answer, is_watch)).await.unwrap_or_else(|_| Err(LateAnswer(patience).into()));
             config.count(&method, size, begin.elapsed(), &answer);
             answer
         }
@@ -226,6 +225,27 @@ mod tests {
         ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
             Poll::Pending
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_out_begins_after_the_wait_for_the_rate_limit() {
+        let patience = Duration::from_secs(30);
+        let limit = Some(RateLimit { per_second: 0.025, burst: 1 });
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let layer = RequestLayer::new(&"https://127.0.0.1:6443".parse().unwrap(), patience, limit, metrics);
+        let mut service = layer.layer(tower::service_fn(|request: Request<Body>| async move {
+            let seconds = request.uri().path().trim_start_matches('/').parse().unwrap();
+            sleep(Duration::from_secs(seconds)).await;
+            Ok(Response::new(Full::new(Bytes::new())))
+        }));
+        let get = |uri: &str| Request::get(uri).body(Body::empty()).unwrap();
+
+        service.call(get("/0")).await.unwrap();
+        let began = Instant::now();
+        service.call(get("/29")).await.unwrap();
+        assert!(began.elapsed() >= Duration::from_secs(69), "it waited 40 s before");
+        let error = service.call(get("/31")).await.unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&LateAnswer(patience)));
     }
 
     #[tokio::test]

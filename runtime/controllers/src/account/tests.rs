@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::*;
 
-/// A cloud that tells one account after the other, and counts.
+/// A cloud that returns one account after the other, and counts.
 pub(super) struct Cloud {
     account: Plain<Result<Option<String>>>,
     asked: AtomicUsize,
@@ -55,7 +55,7 @@ pub(super) fn account(cloud: &Arc<Cloud>) -> Account {
 }
 
 #[test]
-fn a_lease_made_anew_does_not_forget_the_account() {
+fn a_new_lease_does_not_forget_the_account() {
     let on_lease =
         |uid: &str, account: Option<&str>| OnLease { uid: Some(uid.into()), account: account.map(Into::into) };
     let mut known = Known::default();
@@ -91,7 +91,7 @@ async fn the_account_is_asked_once_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_credential_is_asked_about_at_once_and_another_account_denied() {
+async fn a_new_credential_is_checked_at_once() {
     let cloud = Cloud::new("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
@@ -113,14 +113,14 @@ async fn an_error_says_nothing_about_the_account() {
     let error = Error::Unavailable("asking which cloud account the credential belongs to: down".to_owned());
     assert_eq!(account.check().await, Err(error.clone()));
     assert_eq!(account.check().await, Err(error));
-    assert_eq!(cloud.asked(), 1, "a crowd asks once");
+    assert_eq!(cloud.asked(), 1, "eight callers ask once");
     tokio::time::advance(FAILED).await;
     cloud.becomes(Ok(Some("a".to_owned())));
     assert_eq!(account.check().await, Ok(()));
 }
 
 #[tokio::test]
-async fn a_cloud_that_does_not_tell_is_never_doubted() {
+async fn a_cloud_without_accounts_is_never_doubted() {
     let cloud = Cloud::new("a");
     cloud.becomes(Ok(None));
     assert_eq!(account(&cloud).check().await, Ok(()));
@@ -128,14 +128,14 @@ async fn a_cloud_that_does_not_tell_is_never_doubted() {
 }
 
 #[tokio::test]
-async fn a_cloud_that_has_told_once_must_go_on_telling() {
+async fn a_cloud_that_named_its_account_must_go_on() {
     let cloud = Cloud::new("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
     cloud.version.store(2, Ordering::Relaxed);
     cloud.becomes(Ok(None));
     let Err(Error::Denied(message)) = account.check().await else { panic!("nobody knows whose this is") };
-    assert!(message.contains("no longer tells"), "{message}");
+    assert!(message.contains("no longer says"), "{message}");
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn an_error_says_which_account_was_expected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cloud_that_never_tells_its_account_holds_nobody_for_ever() {
+async fn a_cloud_that_never_names_its_account_blocks_nobody() {
     struct Silent;
     #[async_trait]
     impl Identity for Silent {

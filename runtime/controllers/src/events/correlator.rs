@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tenth_similar_event_in_ten_minutes_and_those_after_it_become_one() {
+    fn ten_similar_events_in_ten_minutes_become_one() {
         let mut correlator = Correlator::default();
         for nth in 1..10 {
             assert_eq!(verdict(&mut correlator, &format!("message {nth}"), nth).0, "create");

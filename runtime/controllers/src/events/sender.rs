@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 use crate::error::chain;
 use crate::events::correlator::{Correlator, Verdict, patch};
 use crate::events::recorded::Recorded;
-use crate::object::{Error, within};
+use crate::object::{Error, answer};
 
 /// How many times an event is sent before it is given up.
 const TRIES: u32 = 12;
@@ -51,17 +51,17 @@ async fn write(client: &Client, verdict: &Verdict) -> Result<(), Error> {
         Verdict::Count(event) => {
             let (name, count) = (event.metadata.name.as_deref().unwrap_or_default(), Patch::Merge(patch(event)));
             let params = PatchParams::default();
-            match within(async { api(client, event).patch(name, &params, &count).await }).await {
+            match answer(async { api(client, event).patch(name, &params, &count).await }).await {
                 // The first one is not there any more: events live for an hour.
                 Err(error) if error.is_gone() => create(client, event).await,
-                answer => answer.map(drop),
+                written => written.map(drop),
             }
         }
     }
 }
 
 async fn create(client: &Client, event: &Event) -> Result<(), Error> {
-    within(async { api(client, event).create(&PostParams::default(), event).await }).await.map(drop)
+    answer(async { api(client, event).create(&PostParams::default(), event).await }).await.map(drop)
 }
 
 fn api(client: &Client, event: &Event) -> Api<Event> {

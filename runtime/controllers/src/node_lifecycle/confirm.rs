@@ -26,12 +26,12 @@ impl Controller {
     pub(super) async fn contained_round(&self, taken: Taken, there: Option<Arc<InstanceList>>) {
         let nodes: Vec<_> = taken.due.iter().chain(&taken.early).cloned().collect();
         if let Err(panic) = contained(self.round(taken, there)).await {
-            error!(panic, "a look at the nodes panicked");
+            error!(panic, "a check of the nodes panicked");
             nodes.iter().for_each(|it| self.settle(it, Outcome::Failed(None)));
         }
     }
 
-    /// Looks at nodes: with one sweep for all, or, where that is cheaper, at each alone.
+    /// Checks nodes: with one list for all, or, where that is cheaper, each alone.
     ///
     /// `there` is a list that somebody else has asked for: it answers where nobody's time has come.
     async fn round(&self, taken: Taken, there: Option<Arc<InstanceList>>) {
@@ -74,7 +74,7 @@ impl Controller {
         stream::iter(checks).for_each_concurrent(None, check).await;
     }
 
-    /// Whether a sweep is cheaper than questions about the nodes alone, or one of them can only be found by a sweep.
+    /// Whether a list is cheaper than questions about the nodes alone, or one of them can only be found by a list.
     fn is_list_due(&self, taken: &Taken) -> bool {
         let nodes = taken.due.len() + taken.early.len();
         nodes >= self.inventory.pages().max(2)
@@ -94,9 +94,9 @@ impl Controller {
         Ok(list)
     }
 
-    /// Looks at a node whose time has come.
+    /// Checks a node whose time has come.
     async fn check(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize) {
-        // Somebody else may have asked about this node after the sweep had begun.
+        // Somebody else may have asked about this node after the list had begun.
         let list = list.filter(|it| self.inventory.is_newest(&node, it));
         match list.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
             Ok(Some(instance)) => return self.present(node, &instance, calls).await,
@@ -121,7 +121,7 @@ impl Controller {
         }
     }
 
-    /// Looks at a node whose time has not come, because a sweep has been made anyway.
+    /// Checks a node whose time has not come, because a list has been read anyway.
     async fn check_early(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize) {
         let list = list.filter(|it| self.inventory.is_newest(&node, it));
         match list.map(|it| self.inventory.listed(&node, it)) {
@@ -138,7 +138,7 @@ impl Controller {
         self.settle(&node, if marked { Outcome::Present { calls } } else { Outcome::Failed(None) });
     }
 
-    /// The machine was found neither by a sweep, if there was one, nor by a question about it alone after that.
+    /// The machine was found neither by a list, if there was one, nor by a question about it alone after that.
     async fn absent(&self, node: Arc<Node>, list: Option<&InstanceList>) {
         let enough = self.watchlist().miss(&node);
         let current = self.nodes.get(&node.name_any()).filter(|it| {
@@ -177,7 +177,7 @@ impl Controller {
         // Not another node that has got the name since, and not this one if anything was said of it since.
         let preconditions = Preconditions { uid: node.uid(), resource_version: node.resource_version() };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match object::within(self.api.delete(&name, &params)).await {
+        match object::answer(self.api.delete(&name, &params)).await {
             Ok(_) => info!(node = name, provider_id = provider_id(node), "the node is deleted: its machine is gone"),
             Err(error) if error.is_gone() => info!(node = name, "the node is gone already"),
             Err(error) => {
@@ -207,7 +207,7 @@ impl Controller {
         self.settle(node, Outcome::Withheld(reason.ends_in()));
     }
 
-    /// Tells why a node stays, unless that was told lately.
+    /// Records why a node stays, unless an event said so lately.
     fn record_withheld(&self, node: &Node, reason: &Reason) {
         if self.watchlist().is_new(node, reason, Instant::now()) {
             let message = reason.message(&node.name_any());

@@ -38,14 +38,14 @@ pub(super) enum Reason {
     },
 }
 
-/// What a sweep that lacks a machine is worth.
+/// What a list that lacks a machine is worth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListQuality<'a> {
     /// Why it lacks machines.
     pub(super) incomplete: Option<&'a str>,
     /// Whether it has any of the cluster's machines.
     pub(super) familiar: bool,
-    /// The cluster's account, which has answered, if the cloud tells accounts.
+    /// The cluster's account, which has answered, if the cloud names accounts.
     pub(super) account: Option<&'a Arc<str>>,
 }
 
@@ -90,7 +90,8 @@ impl Reason {
         }
     }
 
-    /// What is told of the node: why it stays, and what can be done. The same words as long as the reason is the same.
+    /// What the event on the node says: why it stays, and what can be done. The same words as long as the reason is the
+    /// same.
     pub(super) fn message(&self, node: &str) -> String {
         let approve = format!("annotate it with {APPROVED}=true to have it deleted now");
         match self {
@@ -171,7 +172,7 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
     desired
 }
 
-/// What speaks against deleting a node whose machine neither a sweep nor a question about it alone has found.
+/// What speaks against deleting a node whose machine neither a list nor a question about it alone has found.
 ///
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.

@@ -122,10 +122,10 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
 
 /// Cases: case 96
 #[tokio::test(start_paused = true)]
-async fn an_hour_of_a_thousand_nodes_costs_a_sweep_each_five_minutes_with_and_without_dead_ones() {
+async fn an_hour_of_a_thousand_nodes_costs_twelve_lists() {
     let healthy = second_hour(0).await;
     let sick = second_hour(NOT_READY).await;
-    assert_eq!(healthy, (60, 0, 12), "twelve sweeps of five pages, each beside a question whose account it is");
+    assert_eq!(healthy, (60, 0, 12), "twelve lists of five pages, each beside a question about the account");
     assert_eq!(sick, (60, 0, 12), "the same");
 }
 

@@ -1,5 +1,5 @@
-//! The nodes that are not ready: when each is looked at again, and what is remembered of it. No clock: it is told the
-//! time.
+//! The nodes that are not ready: when each is checked again, and what is remembered of it. No clock: times are
+//! arguments.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use tokio::time::Instant;
 
 use crate::node_lifecycle::plan::{self, Reason};
 
-/// The longest pause between two looks at a node.
+/// The longest pause between two checks of a node.
 const LONGEST: Duration = Duration::from_secs(300);
-/// How much a pause grows at the most where looks cost several calls.
+/// How much a pause grows at the most where checks cost several calls.
 const GROWTH: u32 = 4;
 /// How many times in a row the cloud has to miss a machine before its node is deleted.
 const ABSENCES: u32 = 2;
 /// How often that number doubles at the most, once for each time that a missing machine was there again.
 const DOUBLINGS: u32 = 3;
-/// How long the same reason is not told again.
+/// How long the same reason is not recorded again.
 const QUIET: Duration = Duration::from_secs(600);
 
 /// The nodes that are not ready.
 #[derive(Debug)]
 pub(super) struct Watchlist {
-    /// The first pause between two looks.
+    /// The first pause between two checks.
     period: Duration,
-    /// The pause after a look that missed a machine.
+    /// The pause after a check that missed a machine.
     apart: Duration,
     nodes: HashMap<String, Watched>,
 }
@@ -39,10 +39,10 @@ struct Watched {
     uid: Option<String>,
     /// Since when it is not ready.
     since: Option<Timestamp>,
-    /// The pause before the next look.
+    /// The pause before the next check.
     pause: Duration,
     due: Instant,
-    /// When the last look ended that has shown something.
+    /// When the last check ended that has shown something.
     checked: Option<Instant>,
     /// Somebody is looking.
     busy: bool,
@@ -50,11 +50,11 @@ struct Watched {
     absences: u32,
     /// How many times it was missing and then there again.
     returns: u32,
-    /// When which reason was told.
+    /// When which reason was recorded.
     reported: HashMap<&'static str, Instant>,
 }
 
-/// Nodes to look at now. Until they are [settled](Watchlist::settle), nobody else looks at them.
+/// Nodes to check now. Until they are [settled](Watchlist::settle), nobody else checks them.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     /// Those whose time has come.
@@ -63,15 +63,15 @@ pub(super) struct Taken {
     pub(super) early: Vec<Arc<Node>>,
 }
 
-/// What a look at a node has shown.
+/// What a check of a node has shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
     /// Its machine exists.
     Present {
-        /// How many calls such a look takes, whoever makes them; none if the list of somebody else has shown it.
+        /// How many calls such a check takes, whoever makes them; none if the list of somebody else has shown it.
         calls: usize,
     },
-    /// Its machine is missing: that is looked at again soon.
+    /// Its machine is missing: it is checked again soon.
     Absent,
     /// Its machine is missing, and the node stays, for a reason that ends in so long.
     Withheld(Option<Duration>),
@@ -86,9 +86,9 @@ impl Watchlist {
         Self { period, apart: apart.max(period), nodes: HashMap::new() }
     }
 
-    /// Takes those of `not_ready` that are to be looked at, and forgets all nodes that are not among them. The others are
-    /// taken too if one answer about all is about to come, or is there: the list that began at `there`, if they were not
-    /// looked at since.
+    /// Takes those of `not_ready` that are to be checked, and forgets all nodes that are not among them. The others are
+    /// taken too if one answer about all is about to come, or is there: the list that began at `there`, if they were
+    /// not checked since.
     pub(super) fn take(&mut self, not_ready: &[Arc<Node>], there: Option<Instant>, now: Instant) -> Taken {
         let mut known = std::mem::take(&mut self.nodes);
         let mut taken = Taken::default();
@@ -96,7 +96,7 @@ impl Watchlist {
             let name = node.name_any();
             let watched = known.remove(&name).filter(|it| it.uid == node.metadata.uid);
             let mut watched = watched.unwrap_or_else(|| Watched::new(node, self.period, now));
-            // It may have been ready between two passes: then looks at it are frequent again.
+            // It may have been ready between two passes: then it is checked often again.
             let since = plan::ready_since(node);
             if watched.since != since {
                 watched.since = since;
@@ -123,7 +123,7 @@ impl Watchlist {
         taken
     }
 
-    /// Whether the machine of a node was missing when it was last looked for.
+    /// Whether the machine of a node was missing at its last check.
     pub(super) fn is_missing(&self, node: &Node) -> bool {
         self.nodes.get(&node.name_any()).is_some_and(|it| it.absences > 0)
     }
@@ -139,7 +139,7 @@ impl Watchlist {
         watched.absences >= ABSENCES << watched.returns.min(DOUBLINGS)
     }
 
-    /// Ends a look at a node.
+    /// Ends a check of a node.
     pub(super) fn settle(&mut self, node: &Node, outcome: Outcome, now: Instant) {
         let (period, apart) = (self.period, self.apart);
         let Some(watched) = self.of(node) else { return };
@@ -177,7 +177,7 @@ impl Watchlist {
         }
     }
 
-    /// Whether a reason is to be told: it was not told in the last minutes.
+    /// Whether a reason is to be recorded: it was not in the last minutes.
     pub(super) fn is_new(&mut self, node: &Node, reason: &Reason, now: Instant) -> bool {
         let Some(watched) = self.of(node) else { return false };
         let reported = watched.reported.get(reason.label());
@@ -209,7 +209,7 @@ impl Watched {
     }
 }
 
-/// The pause after the next look: so many times as long each time, and five minutes at the most.
+/// The pause after the next check: so many times as long each time, and five minutes at the most.
 fn grown(pause: Duration, times: u32, period: Duration) -> Duration {
     pause.saturating_mul(times).min(LONGEST.max(period))
 }

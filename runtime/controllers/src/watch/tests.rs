@@ -1,4 +1,4 @@
-//! Watches of an API server that answers as it is told, on a clock that jumps.
+//! Watches of an API server with prepared answers, on a clock that jumps.
 
 use std::sync::{Arc, Mutex};
 

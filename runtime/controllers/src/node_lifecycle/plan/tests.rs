@@ -105,7 +105,7 @@ fn in_the_first_time_of_leadership_nothing_goes() {
 }
 
 #[test]
-fn adv_71_a_sweep_that_is_incomplete_or_of_strangers_proves_nothing() {
+fn adv_71_an_incomplete_or_foreign_list_proves_nothing() {
     let incomplete = ListQuality { incomplete: Some("zone b is silent"), ..GOOD };
     let expected = Some(Reason::Incomplete("zone b is silent".to_owned()));
     assert_eq!(objection(&aged(3600), incomplete, patience(0, 300)), expected);

@@ -23,7 +23,7 @@ fn names(nodes: &[Arc<Node>]) -> Vec<String> {
     nodes.iter().map(|it| it.name_any()).collect()
 }
 
-/// Seconds after which one node is looked at, if each look has this outcome.
+/// Seconds after which one node is checked, if each check has this outcome.
 fn checks(outcome: Outcome, seconds: u64) -> Vec<u64> {
     let (start, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
@@ -47,20 +47,20 @@ fn case_105_looks_at_a_node_that_is_there_become_rare() {
 }
 
 #[test]
-fn errors_make_looks_rare_too_and_a_pause_that_was_asked_for_is_kept() {
+fn errors_make_checks_rare_and_a_requested_pause_is_kept() {
     assert_eq!(checks(Outcome::Failed(None), 3600).len(), 17);
     assert_eq!(checks(Outcome::Failed(Some(Duration::from_secs(120))), 600), [0, 120, 240, 360, 480]);
 }
 
 #[test]
-fn a_node_is_looked_at_when_what_holds_it_back_ends() {
+fn a_node_is_checked_when_the_reason_to_withhold_ends() {
     assert_eq!(checks(Outcome::Withheld(None), 320), [0, 5, 15, 35, 75, 155, 315]);
     assert_eq!(checks(Outcome::Withheld(Some(Duration::from_secs(12))), 60), [0, 5, 15, 30, 45]);
 }
 
 /// Cases: case 105
 #[test]
-fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
+fn fifty_failed_nodes_share_twelve_checks_an_hour() {
     let (start, them) = (Instant::now(), nodes(50));
     let mut watchlist = Watchlist::new(PERIOD, APART);
     let mut rounds = Vec::new();
@@ -81,7 +81,7 @@ fn fifty_nodes_that_failed_one_after_the_other_share_twelve_looks_an_hour() {
 }
 
 #[test]
-fn a_node_is_looked_at_once_at_a_time() {
+fn a_node_has_one_check_at_a_time() {
     let (now, them) = (Instant::now(), nodes(2));
     let mut watchlist = Watchlist::new(PERIOD, APART);
     assert_eq!(names(&watchlist.take(&them, None, now).due), ["n0", "n1"]);
@@ -102,7 +102,7 @@ fn nodes_whose_time_has_not_come_are_taken_only_beside_others() {
     watchlist.settle(&them[1], Outcome::Present { calls: 1 }, now);
     let taken = watchlist.take(&them, None, now);
     assert!(taken.due.is_empty() && taken.early.is_empty());
-    assert_eq!(watchlist.take(&them, None, now + PERIOD).due.len(), 2, "a look that came to nothing changes nothing");
+    assert_eq!(watchlist.take(&them, None, now + PERIOD).due.len(), 2, "a check without a result changes nothing");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_missing_machine_is_missed_twice() {
 }
 
 #[test]
-fn two_looks_that_miss_a_machine_are_two_answers_however_short_the_period() {
+fn two_checks_that_miss_a_machine_are_two_answers() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(Duration::from_millis(100), APART);
     watchlist.take(&them, None, now);
@@ -131,7 +131,7 @@ fn two_looks_that_miss_a_machine_are_two_answers_however_short_the_period() {
 }
 
 #[test]
-fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
+fn adv_72_a_flapping_machine_must_be_missing_longer_each_time() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, None, now);
@@ -150,7 +150,7 @@ fn adv_72_a_machine_that_comes_and_goes_is_missed_for_longer_each_time() {
 }
 
 #[test]
-fn a_node_whose_readiness_has_changed_between_two_passes_begins_anew() {
+fn a_change_of_readiness_between_passes_resets_the_checks() {
     let (now, mut them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, None, now);
@@ -168,7 +168,7 @@ fn a_node_whose_readiness_has_changed_between_two_passes_begins_anew() {
 }
 
 #[test]
-fn a_node_that_is_ready_again_or_another_one_begins_anew() {
+fn a_node_that_is_ready_again_starts_over() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, None, now);
@@ -185,7 +185,7 @@ fn a_node_that_is_ready_again_or_another_one_begins_anew() {
 }
 
 #[test]
-fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
+fn a_node_that_was_ready_is_checked_often_again() {
     let start = Instant::now();
     let not_ready_since = |second| {
         let condition = NodeCondition {
@@ -212,7 +212,7 @@ fn a_node_that_was_ready_between_two_passes_is_looked_at_often_again() {
 }
 
 #[test]
-fn a_reason_is_told_once_in_ten_minutes() {
+fn a_reason_is_recorded_once_in_ten_minutes() {
     let (now, them) = (Instant::now(), nodes(1));
     let mut watchlist = Watchlist::new(PERIOD, APART);
     watchlist.take(&them, None, now);
@@ -234,7 +234,7 @@ fn every_node_is_taken_once() {
 }
 
 #[test]
-fn a_look_that_takes_more_calls_comes_less_often() {
+fn a_check_that_takes_more_calls_comes_less_often() {
     let seconds = |calls: usize| checks(Outcome::Present { calls }, 600);
     assert_eq!(seconds(1), [0, 5, 15, 35, 75, 155, 315]);
     assert_eq!(seconds(5), [0, 25, 125, 425]);
