@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_told_where_its_api_server_is() {
+    fn a_pod_finds_its_api_server() {
         let folder = std::env::temp_dir().join(format!("aerostat-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder).unwrap();
         for file in ["ca.crt", "token"] {
@@ -235,7 +235,7 @@ clusters:
     }
 
     #[test]
-    fn a_pod_without_a_service_account_is_told_so() {
+    fn a_pod_without_a_service_account_gets_a_reason() {
         let pod =
             InCluster { host: "fd00::1".into(), port: "443".into(), service_account: "/nowhere/serviceaccount".into() };
         let error = in_cluster(&pod).unwrap_err().to_string();

@@ -48,7 +48,7 @@ fn value(config_map: ConfigMap, namespace: &str, name: &str, key: &str) -> Resul
     let keys: Vec<_> = binary.keys().chain(text.keys()).map(String::as_str).collect();
     let found = if keys.is_empty() { "it is empty".to_owned() } else { format!("it has {}", keys.join(", ")) };
     Err(format!(
-        "the ConfigMap has no key {key}; {found}. Correct provider.module.configMap.key, or make the ConfigMap anew: \
+        "the ConfigMap has no key {key}; {found}. Correct provider.module.configMap.key, or replace the ConfigMap: \
          kubectl -n {namespace} create configmap {name} --from-file={key}=FILE.wasm --dry-run=client -o yaml | \
          kubectl replace -f -"
     ))
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_is_told_with_those_that_are_there() {
+    fn a_missing_key_is_reported_with_the_existing_ones() {
         let error = read("wasm").unwrap_err();
         assert!(error.contains("no key wasm; it has provider.wasm, note"), "{error}");
         assert!(error.contains("kubectl -n kube-system create configmap acme --from-file=wasm=FILE.wasm"), "{error}");

@@ -1,6 +1,6 @@
 //! The command line: upstream's flag names, read once into [`Settings`].
 //!
-//! This is the only place that reads the environment, and the only variables are the two with which Kubernetes tells a
+//! This is the only place that reads the environment, and the only variables are the two with which Kubernetes gives a
 //! Pod where its API server is.
 
 mod command_line;
@@ -66,7 +66,7 @@ pub struct Api {
     pub limit: Option<RateLimit>,
 }
 
-/// What Kubernetes tells a Pod about its API server.
+/// What Kubernetes gives a Pod about its API server.
 #[derive(Clone, Debug)]
 pub struct InCluster {
     /// `KUBERNETES_SERVICE_HOST`: an address, or a name.

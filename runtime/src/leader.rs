@@ -1,7 +1,7 @@
 //! Holding the Lease, so that one of several replicas works: what client-go does, on the same object.
 //!
 //! Different from client-go: a holder that finds another name in the Lease gives up at once and does not try until its
-//! deadline, a process that is asked to end gives the Lease back, and others look for it more often.
+//! deadline, a process that is asked to end gives the Lease back, and others read it more often.
 
 mod election;
 

@@ -52,11 +52,11 @@ struct Process {
     leader: Option<Leader>,
     /// What Services ask for.
     requested: RequestedChanges,
-    /// What the gate says of writes that are withheld; taken by the task that tells of it.
+    /// What the gate says of writes that are withheld; taken by the task that reports it.
     withheld: mpsc::UnboundedReceiver<String>,
     /// Each ends with its name, when it should not.
     tasks: JoinSet<&'static str>,
-    /// Each ends with its name, when it was told to.
+    /// Each ends with its name, when it was asked to.
     controllers: JoinSet<&'static str>,
     stop: watch::Sender<bool>,
     /// Each ends when its recorders are gone and their events are sent.
@@ -152,7 +152,7 @@ impl Process {
             Ok(())
         };
         let load = async { anyhow::Ok(cloud::load(&settings, config, outside).await) };
-        // Where both fail, the API server is told of, as ever.
+        // Where both fail, the API server is reported, as ever.
         let ((), loaded) = tokio::try_join!(reached, load)?;
         let loaded = loaded?;
         let credentials = loaded.credentials.clone();
@@ -227,7 +227,7 @@ impl Process {
         }
     }
 
-    /// Tells of a quarantine with an event on the Lease. Without leader election the log has to do.
+    /// Reports a quarantine with an event on the Lease. Without leader election the log has to do.
     fn watch_quarantine(&mut self) {
         let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
             return;
@@ -254,8 +254,8 @@ impl Process {
         });
     }
 
-    /// Tells of writes to the cloud that are withheld, with an event on the Lease. Without leader election the log has to
-    /// do.
+    /// Reports writes to the cloud that are withheld, with an event on the Lease. Without leader election the log has
+    /// to do.
     fn watch_withheld(&mut self) {
         let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
             return;

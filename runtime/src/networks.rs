@@ -30,7 +30,7 @@ const CLUSTER: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How often the nodes are looked through.
+/// How often the nodes are read.
 const NODES: Duration = Duration::from_secs(10);
 
 /// Where the gate's knowledge comes from.
@@ -44,7 +44,7 @@ pub(crate) struct Watcher {
     pub(crate) gate: Gate,
 }
 
-/// The most sentences about Nodes that are not believed, at one look through the nodes.
+/// The most sentences about Nodes that are not believed, in one pass over the nodes.
 const WARNINGS: usize = 16;
 
 /// What changes rarely.
@@ -55,7 +55,7 @@ struct Cluster {
 }
 
 impl Watcher {
-    /// Tells the gate what the cluster is, before anything may pass through it.
+    /// Gives the gate the cluster's networks, before anything may pass through it.
     ///
     /// Returns only once all of it is known: a gate that does not know the cluster would let a provider into it.
     pub(crate) async fn learn(&self) -> Learned {
@@ -96,7 +96,7 @@ impl Watcher {
         }
     }
 
-    /// Tells the gate. Returns what was not believed, and warns about what of it was not among `before`.
+    /// Gives the gate the networks. Returns what was not believed, and warns about what of it was not among `before`.
     fn tell(&self, cluster: &Cluster, before: &BTreeSet<String>) -> BTreeSet<String> {
         let nodes = self.nodes.store().state();
         let nodes: Vec<_> = nodes.into_iter().map(|node| (self.nodes.confirmed(&node), node)).collect();
@@ -130,7 +130,7 @@ impl Watcher {
 /// What [`Watcher::learn`] found out, and [`Watcher::follow`] begins with.
 pub(crate) struct Learned {
     cluster: Cluster,
-    /// What of Nodes is not believed, and was told.
+    /// What of Nodes is not believed, and was logged.
     refused: BTreeSet<String>,
 }
 

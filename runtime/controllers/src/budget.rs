@@ -1,4 +1,4 @@
-//! How many objects may be deleted in how long. No clock: it is told the time.
+//! How many objects may be deleted in how long. No clock: times are arguments.
 
 use std::collections::VecDeque;
 use std::time::Duration;

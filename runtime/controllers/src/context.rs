@@ -54,7 +54,7 @@ impl Context {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let (events, _) = Events::new(client.clone());
         let (stop, shutdown) = watch::channel(false);
-        // Dropped, it would tell the controllers to end.
+        // Dropped, it would end the controllers.
         std::mem::forget(stop);
         Self::new(client, nodes, account, RequestedChanges::default(), metrics, events, shutdown)
     }

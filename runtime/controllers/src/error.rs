@@ -59,7 +59,7 @@ pub(crate) fn pause(failures: u32, error: &CloudError) -> Pause {
     NODES.pause(failures, error)
 }
 
-/// How much of an error is told, in bytes: the API server may answer with pages.
+/// How much of an error is shown, in bytes: the API server may answer with pages.
 const CHAIN: usize = 8 << 10;
 
 /// An error and what caused it, in one printable line of at most 8 KiB: parts of it may be the words of the API server,

@@ -2,8 +2,8 @@
 //!
 //! Whoever may write a Service, and every kubelet, decides what stands in these objects. A provider that is handed more
 //! than any cloud can mean spends its CPU time on it, and the call ends without a result. So a Service over a limit is
-//! invalid, and told so; what is deleted, and what a kubelet writes, is cut. Nothing that stands in the cloud goes because
-//! of a limit.
+//! invalid, and its event says so; what is deleted, and what a kubelet writes, is cut. Nothing that stands in the cloud
+//! goes because of a limit.
 
 use cloud_provider::LoadBalancer;
 

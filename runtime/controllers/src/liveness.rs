@@ -8,10 +8,10 @@ use tokio::time::Instant;
 /// How long a controller may have work and finish none of it, or not begin the next round of a loop, before it counts as
 /// stuck.
 ///
-/// A restart mends nothing that the cloud is the reason of, so that no slow cloud may come near this: one call ends after
-/// 150 s, a whole list of machines after 15 minutes, and the longest work on one object, which may wait for several lists
-/// and look at its object ten times, within an hour. Failures are finished work. Only what waits for something that never
-/// comes takes longer.
+/// A restart mends nothing that the cloud is the reason of, so that no slow cloud may come near this: one call ends
+/// after 150 s, a whole list of machines after 15 minutes, and the longest work on one object, which may wait for
+/// several lists and reconcile its object ten times, within an hour. Failures are finished work. Only what waits for
+/// something that never comes takes longer.
 pub const STUCK: Duration = Duration::from_secs(2 * 3600);
 
 /// Whether a controller gets anywhere. Clones share it; a controller that does not run is not stuck.
@@ -23,7 +23,7 @@ pub struct Liveness {
 /// For how long a part of a controller has had work and finished none.
 type Sign = Box<dyn Fn() -> Duration + Send + Sync>;
 
-/// A loop that tells when it begins a round.
+/// A loop that reports when it begins a round.
 pub(crate) struct Pulse {
     last: Arc<Mutex<Instant>>,
 }

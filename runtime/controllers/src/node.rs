@@ -28,7 +28,7 @@ use self::plan::Change;
 
 /// The queue's name in metrics.
 const QUEUE: &str = "Nodes";
-/// How often it is looked whether the credentials have changed.
+/// How often the version of the credentials is compared.
 const CREDENTIALS: Duration = Duration::from_secs(1);
 
 /// How much this controller does at once, and how often.
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_054_the_address_loop_is_as_wide_as_the_workers_unless_it_is_told() {
+    fn case_054_the_address_loop_has_as_many_workers_by_default() {
         let refreshes = |syncs, status_updates| {
             Options { syncs, status_updates, status_update_frequency: Duration::ZERO }.refreshes()
         };

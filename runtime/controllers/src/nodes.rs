@@ -30,7 +30,7 @@ pub(crate) use self::index::Verdict;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: they come from [`Trimmed`](crate::trimmed::Lean).
+/// What no controller reads is left out of the copies: they come from [`Trimmed`](crate::trimmed::Trimmed).
 #[derive(Clone)]
 pub struct Nodes {
     watched: Watched<Node>,
@@ -38,7 +38,7 @@ pub struct Nodes {
 }
 
 struct Shared {
-    /// Held while an event is dealt with, so that a new listener misses none and hears none twice.
+    /// Held while an event is dealt with, so that a new listener misses no event and sees none twice.
     listeners: Mutex<Vec<Listener>>,
     index: Mutex<Index>,
     confirmed: Mutex<confirmed::Instances>,
@@ -47,10 +47,10 @@ struct Shared {
     waiting: AtomicUsize,
 }
 
-/// Hears of each change: the node as it was, if it was known, and as it is, if it still is.
+/// Called with each change: the node as it was, if it was known, and as it is, if it still is.
 type Listener = Box<dyn Fn(Option<&Node>, Option<&Node>) + Send>;
 
-/// Hears the name of a node whenever answers of the cloud show something new of its instance.
+/// Called with the name of a node whenever answers of the cloud show something new of its instance.
 type EvidenceListener = Box<dyn Fn(&str) + Send>;
 
 impl Nodes {
@@ -227,7 +227,7 @@ mod tests {
 
     type Calls = Arc<Mutex<Vec<String>>>;
 
-    /// What a listener hears, as `old > new`, of resourceVersions.
+    /// What a listener is called with, as `old > new`, of resourceVersions.
     fn listener(calls: &Calls) -> impl Fn(Option<&Node>, Option<&Node>) + Send + 'static {
         let calls = calls.clone();
         let version = |it: Option<&Node>| it.and_then(Node::resource_version).unwrap_or_else(|| "-".to_owned());
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_hears_what_is_known_and_every_change_once() {
+    fn a_listener_gets_known_nodes_and_every_change_once() {
         let (nodes, mut writer) = Nodes::new();
         let calls = Calls::default();
         let mut apply = |events: Vec<Event<Node>>| events.into_iter().for_each(|it| nodes.apply(it, &mut writer));

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 const QUIET: Duration = Duration::from_secs(600);
 /// ProviderEvents that are remembered.
 const REMEMBERED: usize = 4096;
-/// So many events are told in one [`SPAN`] that are about no object of the cluster.
+/// So many events are logged in one [`SPAN`] that are about no object of the cluster.
 const UNRELATED_PER_SPAN: u32 = 3;
-/// How long those that are not told are counted.
+/// How long those that are not logged are counted.
 const SPAN: Duration = Duration::from_secs(60);
 
 /// The events of the last minutes, by object.
@@ -35,7 +35,7 @@ pub(crate) struct UnrelatedEvents {
 /// What becomes of an event that is about no object of the cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sample {
-    /// It is told, and before it that so many others were not since the last time.
+    /// It is logged, with the number of those that were not since the last time.
     Logged {
         /// How many.
         left_out: u64,
@@ -45,7 +45,7 @@ pub(crate) enum Sample {
 }
 
 impl ProviderEvents {
-    /// Whether an event about an object is news; it is none for the next ten minutes.
+    /// Whether an event about an object is new; it is not for the next ten minutes.
     pub(crate) fn is_new(&mut self, object: &str, event: &Event, now: Instant) -> bool {
         if self.recorded.len() >= REMEMBERED {
             self.recorded.retain(|_, at| now - *at < QUIET);
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_ten_thousand_strangers_three_a_minute_are_told() {
+    fn of_ten_thousand_unrelated_events_three_are_logged() {
         let (mut unrelated, start) = (UnrelatedEvents::default(), Instant::now());
         let recorded = (0..10_000).filter(|_| unrelated.sample(start) != Sample::Skipped).count();
         assert_eq!(recorded, 3);

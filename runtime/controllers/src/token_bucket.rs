@@ -1,4 +1,4 @@
-//! How often something may be done: so many times at once, and then at a rate. No clock: it is told the time.
+//! How often something may be done: so many times at once, and then at a rate. No clock: times are arguments.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Workers: they take keys from a queue, bring what is behind them to where it should be, and put back what failed.
+//! Workers: they take keys from a queue, reconcile what is behind them, and put back what failed.
 
 use std::any::Any;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,7 +22,7 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     /// Why it could not be done.
     type Error: Send;
 
-    /// Brings what is behind a key to where it should be.
+    /// Reconciles what is behind a key.
     fn sync(&self, key: &str) -> impl Future<Output = Result<Next, Self::Error>> + Send;
 
     /// Shows a failure to whom it concerns.
@@ -40,7 +40,7 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
 pub(crate) enum Next {
     /// It is as it should be.
     Done,
-    /// It is looked at again then.
+    /// It is reconciled again then.
     After(Duration),
 }
 

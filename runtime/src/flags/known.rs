@@ -135,7 +135,7 @@ pub(super) fn args() -> impl Iterator<Item = Arg> {
     })
 }
 
-/// Looks at every known flag that the command line gives. `Ok` is the warnings, `Err` the errors.
+/// Checks every known flag that the command line gives. `Ok` is the warnings, `Err` the errors.
 pub(super) fn judge(matches: &ArgMatches) -> Result<Vec<String>, Vec<String>> {
     let mut warnings = Vec::new();
     let mut errors = Vec::new();

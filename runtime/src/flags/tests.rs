@@ -1,4 +1,4 @@
-//! What operators write, and what they are told.
+//! What operators write, and what the answers say.
 
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ impl Election {
         Self { identity, lease_duration, observed: None }
     }
 
-    /// The renewal that can be tried without reading the Lease first: this candidate was the holder when it last looked,
+    /// The renewal that can be tried without reading the Lease first: this candidate was the holder when it last read,
     /// and could not have lost the Lease since.
     pub(super) fn renewal(&self, now: Now) -> Option<Lease> {
         let observed = self.observed.as_ref().filter(|it| it.holder() == self.identity && it.is_valid(now))?;
@@ -171,7 +171,7 @@ impl Observed {
 mod tests {
     use super::*;
 
-    /// A cluster with one Lease, and a clock that only moves when told.
+    /// A cluster with one Lease, and a clock that only moves when asked to.
     struct World {
         lease: Option<Lease>,
         begin: Instant,
@@ -238,10 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_respected_for_its_duration_from_when_it_was_first_seen() {
+    fn a_lease_counts_from_when_it_was_first_seen() {
         let mut world = World::new();
         assert!(world.attempt(&mut candidate("a")));
-        // Long after a's last renewal, but b has only just looked.
+        // Long after a's last renewal, but b has only just read it.
         world.seconds += 100;
         let mut b = candidate("b");
         assert!(!world.attempt(&mut b));
@@ -294,7 +294,7 @@ mod tests {
         let renewal = a.renewal(world.now()).expect("a is the holder").spec.unwrap();
         assert_eq!((renewal.acquire_time, renewal.lease_transitions), (acquired.clone(), Some(0)));
         assert_ne!(renewal.renew_time, acquired);
-        // And so does a renewal that had to look first.
+        // And so does a renewal that had to read first.
         assert!(world.attempt(&mut a));
         assert_eq!(world.spec().acquire_time, acquired);
     }

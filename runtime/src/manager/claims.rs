@@ -37,7 +37,7 @@ pub(super) struct Row {
     asked: String,
     /// What the config says to that.
     answer: String,
-    /// Whether somebody should look.
+    /// Whether a person should read it.
     pub(super) is_odd: bool,
 }
 

@@ -12,7 +12,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
-/// The most addresses of one Node, and of one machine, that are looked at. Machines have a handful.
+/// The most addresses of one Node, and of one machine, that are read. Machines have a handful.
 const ADDRESSES: usize = 64;
 /// The most pod networks of one Node: one of each family, says the API server.
 const POD_NETWORKS: usize = 2;
@@ -32,7 +32,7 @@ const BELIEVED: [IpNet; 7] = [
     IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7)),
 ];
 
-/// What the nodes tell.
+/// What the nodes say.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct Told {
     pub(super) networks: Vec<NodeNetwork>,
@@ -42,7 +42,7 @@ pub(super) struct Told {
 
 /// Gathers the networks of nodes, each with what the cloud has confirmed of its machine.
 pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a Confirmed>)>) -> Told {
-    // Of several nodes that tell the same, the first by name is kept, so that a denial does not change its words.
+    // Of several nodes that say the same, the first by name is kept, so that a denial does not change its words.
     let mut networks: BTreeMap<(NodeNetworkKind, IpNet), String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
     for (node, confirmed) in nodes {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_tells_of_its_pods_and_of_itself() {
+    fn a_node_names_its_pods_and_its_own_network() {
         let node = node("worker-1", &["10.244.1.0/24", "fd00:1::/64"], &["worker-1", "10.0.0.7", "fd00::7"]);
         let told = of_nodes([(&node, None), (&node, None)]);
         let expected = [
@@ -203,7 +203,7 @@ mod tests {
         let cloud = ["104.16.1.1", "2606:4700::1", "::ffff:104.16.1.2", "64:ff9b::6810:101", "10.0.0.7"];
         let node = node("worker-1", &[], &cloud);
         assert_eq!(told(&node, None), [(NodeNetworkKind::Address, "10.0.0.7/32".to_owned())]);
-        // Whether the Node lists it or not: it is the cloud's word.
+        // Whether the Node lists it or not: the cloud says so.
         let confirmed = confirmed(&["104.16.1.1", "104.16.9.9", "::ffff:104.16.1.2", "worker-1.internal"]);
         let networks = told(&node, Some(&confirmed));
         let confirmed = |it: &str| (NodeNetworkKind::ConfirmedAddress, it.to_owned());
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_nodes_that_tell_the_same_the_first_by_name_is_named() {
+    fn of_two_nodes_with_one_network_the_first_is_named() {
         let (one, two) = (node("a", &["10.244.1.0/24"], &[]), node("b", &["10.244.1.0/24"], &[]));
         let names = |nodes: [&Node; 2]| of_nodes(nodes.map(|it| (it, None))).networks.remove(0).node;
         assert_eq!([names([&one, &two]), names([&two, &one])], ["a", "a"]);

@@ -28,8 +28,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How long a token that the API server has known counts as one that it may be asked about at any time.
 const MET: Duration = Duration::from_secs(3600);
 
-/// How often the API server is asked on behalf of strangers: whoever reaches the port could otherwise make it a load on
-/// the API server, with a new token or path each time.
+/// How often the API server is asked on behalf of unknown callers: whoever reaches the port could otherwise make it a
+/// load on the API server, with a new token or path each time.
 const UNKNOWN_CALLERS: RateLimit = RateLimit { per_second: 5.0, burst: 100 };
 
 /// What scrapers ask for. All other pairs of a verb and a path are the caller's invention.
@@ -38,14 +38,14 @@ const PATHS: [&str; 2] = ["/metrics", "/metrics/slis"];
 
 /// Asks the API server who callers are and what they may do, and remembers its answers for ten seconds.
 ///
-/// What it asks on behalf of strangers has a limit.
+/// What it asks on behalf of unknown callers has a limit.
 pub(crate) struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: Api<SubjectAccessReview>,
     // By digest: tokens of others are not kept.
     users: Mutex<Answers<[u8; 32], Option<User>>>,
     rights: Mutex<Answers<(User, String, String), bool>>,
-    /// Tokens that were somebody's in the last hour: scrapes go on while strangers use up their limit.
+    /// Tokens that were somebody's in the last hour: scrapes go on while unknown callers use up their limit.
     met: Mutex<Answers<[u8; 32], ()>>,
     unknown_callers: Mutex<TokenBucket>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Reviewer {
 /// Why the API server's word is not there.
 #[derive(Debug)]
 pub(super) enum ReviewError {
-    /// Strangers have asked too much. They may come back after this time.
+    /// Unknown callers have asked too much. They may come back after this time.
     TooMany(Duration),
     /// It did not answer, with the cause.
     Failed(String),
@@ -116,7 +116,8 @@ impl Reviewer {
             return Ok(allowed);
         }
         let scrapes = VERBS.contains(&verb) && PATHS.contains(&path);
-        // Whoever shows no token is a stranger whatever he asks for: no answer is kept while the API server fails.
+        // Whoever shows no token is an unknown caller whatever the request is: no answer is kept while the API server
+        // fails.
         if !scrapes || *user == User::anonymous() {
             self.admit_unknown_caller()?;
         }
@@ -133,7 +134,7 @@ impl Reviewer {
     /// Counts a question on behalf of somebody who is not known.
     fn admit_unknown_caller(&self) -> Result<(), ReviewError> {
         lock(&self.unknown_callers).try_take(Instant::now()).map_err(|after| {
-            debug!("the API server was asked too often on behalf of strangers; they may come back in {after:?}");
+            debug!("the API server was asked too often on behalf of unknown callers; they may come back in {after:?}");
             ReviewError::TooMany(after)
         })
     }

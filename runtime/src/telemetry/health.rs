@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_check_is_told_without_being_asked() {
+    fn a_failed_check_is_shown_without_verbose() {
         check(
             &[("leaderElection", false), ("cloud-node-controller", true)],
             false,

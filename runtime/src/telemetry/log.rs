@@ -38,7 +38,7 @@ pub fn start(settings: Log) {
 
 /// What is written at which `-v`.
 ///
-/// Other crates are heard only when they warn, whatever the verbosity: some print request headers, and with them
+/// Other crates are shown only when they warn, whatever the verbosity: some print request headers, and with them
 /// tokens, when they debug. What kube's client would say of failed requests is said by whoever sent them.
 fn filter(verbosity: i32) -> Targets {
     let ours = match verbosity {

@@ -229,7 +229,7 @@ fn forbidden(user: &str, verb: &str, path: &str) -> Answer {
     status(StatusCode::FORBIDDEN, &message, "Forbidden", r#""details":{},"#)
 }
 
-/// Who asks for more than the API server may be asked is told when to come back.
+/// Who asks for more than the API server may be asked gets the time after which to come back.
 fn too_many(after: Duration) -> Answer {
     let mut answer = status(
         StatusCode::TOO_MANY_REQUESTS,

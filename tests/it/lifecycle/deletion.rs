@@ -21,7 +21,7 @@ use crate::controller::{
 const NODE: &str = r"/api/v1/nodes/n1(\?|$)";
 
 #[tokio::test]
-async fn case_076_a_node_whose_machine_is_gone_is_announced_and_deleted() {
+async fn case_076_a_node_without_a_machine_is_deleted() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
@@ -62,7 +62,7 @@ async fn case_076_a_deletion_that_fails_is_told_and_tried_again() {
 }
 
 #[tokio::test]
-async fn case_077_unknown_is_not_ready_and_neither_is_a_node_that_says_nothing() {
+async fn case_077_unknown_and_absent_readiness_is_not_ready() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
@@ -197,7 +197,7 @@ async fn case_098_a_node_that_took_the_name_meanwhile_survives() {
 }
 
 #[tokio::test]
-async fn case_098_a_node_that_took_the_name_while_the_cloud_was_asked_is_not_touched() {
+async fn case_098_a_new_node_of_the_same_name_is_not_deleted() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
@@ -235,7 +235,7 @@ async fn a_node_that_revives_before_it_is_deleted_lives() {
 }
 
 #[tokio::test]
-async fn case_102_a_node_of_another_cloud_is_never_asked_about_nor_deleted() {
+async fn case_102_a_node_of_another_cloud_is_left_alone() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;

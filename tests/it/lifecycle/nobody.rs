@@ -104,7 +104,7 @@ async fn nobody_loses_a_node_to_a_foreign_accounts_list() {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_a_foreign_accounts_list_where_the_cloud_does_not_tell_accounts() {
+async fn nobody_loses_a_node_to_a_list_of_another_account() {
     let cluster = cluster().await;
     let (_cloud, controller) = hundred(&cluster, |it| {
         it.lists(List::Without(names(1..=100)));
@@ -131,7 +131,7 @@ async fn nobody_loses_a_node_to_a_hanging_api() {
 
 /// Cases: failing-cloud
 #[tokio::test]
-async fn a_cloud_that_denies_all_machines_but_one_in_its_list_costs_ten_nodes_at_most() {
+async fn a_cloud_that_denies_machines_costs_ten_nodes_at_most() {
     let cluster = cluster().await;
     let (_cloud, controller) = hundred(&cluster, |it| {
         it.lists(List::Without(names(1..=99)));

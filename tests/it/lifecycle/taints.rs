@@ -45,7 +45,7 @@ async fn case_081_a_node_whose_machine_runs_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn case_081_and_100_the_taint_goes_as_soon_as_the_machine_runs_again() {
+async fn case_081_and_100_the_taint_goes_once_the_machine_runs() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);
@@ -57,7 +57,7 @@ async fn case_081_and_100_the_taint_goes_as_soon_as_the_machine_runs_again() {
 }
 
 #[tokio::test]
-async fn case_082_a_ready_node_loses_the_taint_and_keeps_the_others_in_order() {
+async fn case_082_a_ready_node_loses_this_taint_only() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     let mut tainted = node(1);
@@ -102,7 +102,7 @@ async fn case_085_an_error_about_one_node_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn case_093_a_conflict_is_tried_again_with_the_node_as_it_is_then() {
+async fn case_093_a_conflict_is_retried_with_the_newer_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([stopped(1)]);
@@ -131,7 +131,7 @@ async fn case_096_ten_nodes_cost_one_sweep_a_pass() {
 }
 
 #[tokio::test]
-async fn case_104_a_cloud_that_is_silent_about_one_node_holds_up_no_other() {
+async fn case_104_silence_about_one_node_delays_no_other() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;

@@ -85,7 +85,7 @@ async fn when_the_first_time_of_leadership_is_over_nodes_go() {
 }
 
 #[tokio::test]
-async fn no_more_nodes_go_than_the_budget_allows_unless_an_operator_says_so() {
+async fn no_more_nodes_go_than_the_budget_unless_approved() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((11..=20).map(machine));
@@ -151,7 +151,7 @@ async fn an_operators_word_does_not_stand_in_for_the_clouds() {
 }
 
 #[tokio::test]
-async fn a_node_that_the_list_lacks_and_the_cloud_finds_stays_and_that_is_told_once() {
+async fn a_node_the_list_lacks_and_get_finds_stays() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
@@ -168,7 +168,7 @@ async fn a_node_that_the_list_lacks_and_the_cloud_finds_stays_and_that_is_told_o
 }
 
 #[tokio::test]
-async fn adv_71_of_five_hundred_nodes_none_goes_for_an_empty_list_or_half_a_one_and_a_tenth_at_most() {
+async fn adv_71_of_five_hundred_nodes_a_tenth_goes_at_most() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=500).map(machine));

@@ -61,7 +61,7 @@ async fn case_045_the_loop_asks_about_each_initialised_node_once() {
 }
 
 #[tokio::test]
-async fn case_046_the_first_pass_comes_at_once_and_the_next_after_the_period() {
+async fn case_046_the_first_pass_is_at_once_the_next_after_the_period() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);
@@ -72,7 +72,7 @@ async fn case_046_the_first_pass_comes_at_once_and_the_next_after_the_period() {
 }
 
 #[tokio::test]
-async fn case_048_a_changed_address_replaces_the_list_and_nothing_else() {
+async fn case_048_a_changed_address_replaces_the_list_only() {
     let bodies = check(
         &[("InternalIP", "10.1.0.1"), ("Hostname", "n1")],
         with(vec![internal("10.1.0.99")]),
@@ -102,7 +102,7 @@ async fn case_050_an_address_that_the_cloud_took_away_goes() {
 }
 
 #[tokio::test]
-async fn case_056_a_dual_stack_node_that_did_not_change_is_not_written() {
+async fn case_056_an_unchanged_dual_stack_node_is_not_written() {
     let both = [("InternalIP", "10.1.0.1"), ("InternalIP", "fd00::1"), ("Hostname", "n1")];
     check(&both, with(vec![internal("10.1.0.1"), internal("fd00::1")]), &both).await;
 }
@@ -151,7 +151,7 @@ async fn case_052_a_node_ip_that_went_wrong_keeps_the_addresses() {
 }
 
 #[tokio::test]
-async fn a_cloud_without_addresses_machine_or_answer_keeps_the_addresses() {
+async fn without_an_answer_of_the_cloud_the_addresses_stay() {
     let errors =
         [Answer::Machine(with(Vec::new())), Answer::None, Answer::Error(Error::Unavailable("HTTP 500".to_owned()))];
     for answer in errors {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::controller::{create, events};
 
 #[tokio::test]
-async fn an_event_that_repeats_is_counted_and_one_that_expired_is_written_anew() {
+async fn a_repeated_event_is_counted_and_an_expired_one_rewritten() {
     let cluster = cluster().await;
     let node = create(&cluster, &kubelet::node("n1")).await;
     let (recorder, sender) = Recorder::new(cluster.aerostat.clone(), "test");

@@ -29,7 +29,7 @@ fn pauses(answered: &[Answered]) -> Vec<Duration> {
 }
 
 #[tokio::test]
-async fn case_026_a_conflict_is_tried_again_with_the_node_as_it_is_then() {
+async fn case_026_a_conflict_is_retried_with_the_newer_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);
@@ -81,7 +81,7 @@ async fn case_028_a_refusal_backs_off_without_conflict_retries() {
 }
 
 #[tokio::test]
-async fn case_029_addresses_that_cannot_be_written_come_with_the_next_pass() {
+async fn case_029_failed_addresses_come_with_the_next_pass() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);
@@ -120,7 +120,7 @@ async fn case_037_heartbeats_do_not_cut_a_pause_short() {
 }
 
 #[tokio::test]
-async fn the_pause_that_a_cloud_asks_for_is_kept_whatever_happens_to_the_node() {
+async fn the_clouds_pause_is_kept_whatever_happens_to_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     let pause = Error::RetryAfter { after: Duration::from_secs(3), reason: "HTTP 429".to_owned() };
@@ -139,7 +139,7 @@ async fn the_pause_that_a_cloud_asks_for_is_kept_whatever_happens_to_the_node() 
 }
 
 #[tokio::test]
-async fn case_008_and_038_a_machine_that_is_not_there_backs_off_and_nothing_is_deleted() {
+async fn case_008_and_038_a_missing_machine_backs_off() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.tell("n1", Answer::None);

@@ -306,7 +306,7 @@ async fn a_node_that_changes_during_a_slow_call_is_written_once() {
 }
 
 #[tokio::test]
-async fn a_node_that_waited_before_the_start_is_initialised_and_the_first_pass_leaves_it_alone() {
+async fn a_node_from_before_the_start_is_initialised_once() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1), machine(2)]);

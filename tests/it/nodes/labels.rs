@@ -67,7 +67,7 @@ async fn case_041_and_042_where_nothing_is_wrong_nothing_is_asked() {
 }
 
 #[tokio::test]
-async fn case_044_a_failed_write_backs_off_and_holds_only_what_changes() {
+async fn case_044_a_failed_write_backs_off_with_the_same_patch() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     let faults = Faults::new();

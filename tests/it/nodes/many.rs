@@ -18,7 +18,7 @@ async fn create_all(cluster: &Cluster, count: usize, node: impl Fn(usize) -> Nod
 }
 
 #[tokio::test]
-async fn a_hundred_nodes_that_join_cost_three_requests_each_and_one_sweep() {
+async fn a_hundred_joining_nodes_cost_three_requests_each_and_a_list() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=100).map(machine));
@@ -37,7 +37,7 @@ async fn a_hundred_nodes_that_join_cost_three_requests_each_and_one_sweep() {
 }
 
 #[tokio::test]
-async fn case_060_a_pass_over_a_thousand_nodes_is_two_pages_and_what_they_lack() {
+async fn case_060_a_pass_over_a_thousand_nodes_is_two_pages() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=1000).map(machine));

@@ -34,7 +34,7 @@ async fn change_what_does_not_matter(cluster: &Cluster, nth: usize) {
 }
 
 #[tokio::test]
-async fn case_109_to_114_the_cloud_hears_of_what_the_load_balancer_depends_on_and_of_nothing_else() {
+async fn case_109_to_114_only_relevant_changes_reach_the_cloud() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -79,7 +79,7 @@ async fn case_109_to_114_the_cloud_hears_of_what_the_load_balancer_depends_on_an
 }
 
 #[tokio::test]
-async fn case_108_a_service_that_needs_no_load_balancer_any_more_loses_it() {
+async fn case_108_an_unwanted_load_balancer_is_deleted() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -134,7 +134,7 @@ async fn a_change_during_a_call_makes_one_more_call() {
 }
 
 #[tokio::test]
-async fn a_service_that_changes_all_the_time_is_slowed_down_and_holds_nobody_up() {
+async fn a_service_that_always_changes_is_slowed_down() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());

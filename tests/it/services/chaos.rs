@@ -304,11 +304,11 @@ async fn play(seed: u64) {
 }
 
 #[tokio::test]
-async fn whatever_fails_every_service_ends_with_its_load_balancer_and_none_is_left_over() {
+async fn whatever_fails_every_service_gets_one_load_balancer() {
     play(1).await;
 }
 
 #[tokio::test]
-async fn whatever_fails_in_another_order_every_service_ends_with_its_load_balancer() {
+async fn whatever_fails_in_another_order_every_service_gets_one() {
     play(2).await;
 }

@@ -19,7 +19,7 @@ const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
 const STATUS: &str = r"/services/s1/status(\?|$)";
 
 #[tokio::test]
-async fn case_106_the_type_and_the_finalizer_say_which_services_concern_us() {
+async fn case_106_type_and_finalizer_select_our_services() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -201,7 +201,7 @@ async fn case_140_foreign_finalizers_stay_when_ours_is_added() {
 }
 
 #[tokio::test]
-async fn case_142_as_many_calls_as_workers_and_never_two_for_one_service() {
+async fn case_142_one_call_for_each_worker_and_for_each_service() {
     for syncs in [1, 5] {
         let cluster = any_cluster().await;
         let cloud = Cloud::new();

@@ -106,7 +106,7 @@ async fn case_130_an_error_keeps_the_finalizer() {
 }
 
 #[tokio::test]
-async fn case_132_a_service_that_is_gone_when_it_is_released_is_no_failure() {
+async fn case_132_a_service_gone_at_its_release_is_no_failure() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -125,7 +125,7 @@ async fn case_132_a_service_that_is_gone_when_it_is_released_is_no_failure() {
 }
 
 #[tokio::test]
-async fn case_132_a_release_that_is_answered_with_not_found_is_a_success() {
+async fn case_132_a_release_answered_with_not_found_succeeds() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
@@ -163,7 +163,7 @@ async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
 }
 
 #[tokio::test]
-async fn case_146_the_pause_that_a_cloud_asks_for_holds_for_deletions_too() {
+async fn case_146_a_deletion_keeps_the_clouds_pause() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -184,7 +184,7 @@ async fn case_146_the_pause_that_a_cloud_asks_for_holds_for_deletions_too() {
 }
 
 #[tokio::test]
-async fn a_deletion_that_takes_its_time_is_no_failure_and_keeps_the_finalizer() {
+async fn a_slow_deletion_keeps_the_finalizer() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -202,7 +202,7 @@ async fn a_deletion_that_takes_its_time_is_no_failure_and_keeps_the_finalizer() 
 }
 
 #[tokio::test]
-async fn the_finalizer_alone_says_that_a_service_with_a_class_is_cleaned_up() {
+async fn the_finalizer_alone_decides_about_a_service_with_a_class() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -250,7 +250,7 @@ async fn what_a_call_brought_before_the_deletion_is_taken_along() {
 }
 
 #[tokio::test]
-async fn what_is_wanted_again_while_it_is_deleted_comes_back_afterwards() {
+async fn a_service_wanted_again_during_deletion_comes_back() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());

@@ -52,7 +52,7 @@ async fn case_121_failures_back_off_until_one_call_succeeds() {
 }
 
 #[tokio::test]
-async fn case_122_the_pause_that_a_cloud_asks_for_is_kept_and_counts_as_no_failure() {
+async fn case_122_the_clouds_pause_is_kept_and_is_no_failure() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let pause = Duration::from_secs(2);
@@ -75,7 +75,7 @@ async fn case_122_the_pause_that_a_cloud_asks_for_is_kept_and_counts_as_no_failu
 }
 
 #[tokio::test]
-async fn what_is_invalid_or_denied_is_told_once_and_tried_again_after_a_change() {
+async fn invalid_and_denied_are_shown_once_and_retried_on_change() {
     let errors = [Error::Invalid("size must be a number".to_owned()), Error::Denied("HTTP 403: no rights".to_owned())];
     for error in errors {
         let cluster = any_cluster().await;
@@ -99,7 +99,7 @@ async fn what_is_invalid_or_denied_is_told_once_and_tried_again_after_a_change()
 }
 
 #[tokio::test]
-async fn case_126_a_status_that_cannot_be_written_is_told_and_written_later() {
+async fn case_126_a_failed_status_write_is_shown_and_repeated() {
     for (code, reason) in [(409, "Conflict"), (500, "InternalError")] {
         let cluster = any_cluster().await;
         let cloud = Cloud::new();
@@ -119,7 +119,7 @@ async fn case_126_a_status_that_cannot_be_written_is_told_and_written_later() {
 }
 
 #[tokio::test]
-async fn case_126_a_service_that_is_gone_when_its_status_is_written_is_no_failure() {
+async fn case_126_a_service_gone_at_its_status_write_is_no_failure() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
@@ -167,7 +167,7 @@ async fn an_error_leaves_the_addresses_as_they_are() {
 }
 
 #[tokio::test]
-async fn what_a_provider_wants_to_be_known_is_an_event_of_the_service_and_not_a_flood() {
+async fn provider_events_are_recorded_on_the_service_and_limited() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let event = Event {

@@ -52,7 +52,7 @@ fn taints(taints: Value) -> Value {
 }
 
 #[tokio::test]
-async fn case_152_the_host_set_leaves_out_what_goes_and_what_is_not_there_yet() {
+async fn case_152_leaving_and_uninitialised_nodes_are_no_backends() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let mut cordoned = node(3);
@@ -89,7 +89,7 @@ async fn case_152_the_host_set_leaves_out_what_goes_and_what_is_not_there_yet() 
 }
 
 #[tokio::test]
-async fn case_156_and_161_a_node_that_joins_costs_each_load_balancer_one_call() {
+async fn case_156_and_161_a_joining_node_costs_one_call_each() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     join_all(&cluster, 3).await;
@@ -128,7 +128,7 @@ async fn case_156_many_nodes_that_join_at_once_cost_one_call() {
 }
 
 #[tokio::test]
-async fn case_153_154_157_and_170_what_does_not_change_the_host_set_costs_nothing() {
+async fn case_153_154_157_and_170_same_backends_cost_nothing() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     join_all(&cluster, 2).await;
@@ -164,7 +164,7 @@ async fn case_153_154_157_and_170_what_does_not_change_the_host_set_costs_nothin
 }
 
 #[tokio::test]
-async fn case_158_165_and_173_hosts_that_are_about_to_go_are_taken_off_at_once() {
+async fn case_158_165_and_173_leaving_backends_go_at_once() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     join(&cluster, &node(1)).await;

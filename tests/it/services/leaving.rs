@@ -17,7 +17,7 @@ use crate::controller::{
 };
 
 #[tokio::test]
-async fn what_is_in_flight_is_finished_before_the_end_and_nothing_else_is_begun() {
+async fn the_end_finishes_calls_in_flight_and_begins_no_others() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -79,7 +79,7 @@ async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
 }
 
 #[tokio::test]
-async fn what_another_account_answered_while_the_credential_changed_is_not_believed() {
+async fn answers_of_another_account_are_not_believed() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.is_of("ours");
@@ -115,7 +115,7 @@ async fn what_another_account_answered_while_the_credential_changed_is_not_belie
 }
 
 #[tokio::test]
-async fn a_new_process_takes_nothing_from_a_cloud_that_does_not_tell_the_account_any_more() {
+async fn a_new_process_needs_the_account_before_it_deletes() {
     let cluster = any_cluster().await;
     // RBAC names this one and no other.
     let (cloud, name) = (Cloud::new(), "cloud-controller-manager");

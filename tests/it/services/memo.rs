@@ -54,7 +54,7 @@ async fn a_memo_is_written_before_the_next_call_and_carried_by_it() {
 }
 
 #[tokio::test]
-async fn a_memo_that_could_not_be_written_is_written_before_the_next_call() {
+async fn an_unwritten_memo_is_written_before_the_next_call() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -80,7 +80,7 @@ async fn a_memo_that_could_not_be_written_is_written_before_the_next_call() {
 }
 
 #[tokio::test]
-async fn case_126_a_memo_survives_a_change_of_its_service_during_the_call() {
+async fn case_126_a_memo_survives_a_change_during_the_call() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", SECOND)]);

@@ -22,7 +22,7 @@ const ENSURING: &str = "Normal EnsuringLoadBalancer: Ensuring load balancer";
 const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
 
 #[tokio::test]
-async fn one_worker_serves_two_hundred_load_balancers_that_are_being_built() {
+async fn one_worker_serves_two_hundred_pending_load_balancers() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     for nth in 1..=200 {
@@ -118,7 +118,7 @@ async fn addresses_stay_while_a_change_is_pending() {
 }
 
 #[tokio::test]
-async fn a_pause_shorter_than_a_second_is_a_second_but_for_the_first_memo() {
+async fn a_short_pause_is_a_second_except_for_the_first_memo() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", Duration::ZERO), building("lb-1", Duration::ZERO)]);

@@ -33,7 +33,7 @@ async fn case_164_an_update_that_fails_is_told_and_tried_again() {
 }
 
 #[tokio::test]
-async fn case_168_a_slow_update_delays_no_other_service_and_is_not_repeated_for_it() {
+async fn case_168_a_slow_update_delays_no_other_service() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     join(&cluster, &node(1)).await;
@@ -73,7 +73,7 @@ async fn case_169_updates_are_counted_and_measured() {
 }
 
 #[tokio::test]
-async fn case_172_a_node_that_joins_is_taken_in_once_when_it_is_initialised() {
+async fn case_172_a_joining_node_is_added_once_it_is_initialised() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     join(&cluster, &node(1)).await;

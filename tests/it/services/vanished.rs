@@ -32,7 +32,7 @@ async fn tear_out_named(cluster: &Cluster, name: &str) {
 }
 
 #[tokio::test]
-async fn case_116_a_service_that_vanished_is_remembered_and_its_load_balancer_deleted() {
+async fn case_116_an_orphaned_load_balancer_is_deleted() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -71,7 +71,7 @@ async fn case_116_a_deletion_from_memory_that_fails_is_tried_again() {
 }
 
 #[tokio::test]
-async fn case_136_the_old_load_balancer_goes_before_a_new_service_of_its_name_gets_one() {
+async fn case_136_the_old_load_balancer_goes_before_a_new_one() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -109,7 +109,7 @@ async fn case_136_the_old_load_balancer_goes_before_a_new_service_of_its_name_ge
 }
 
 #[tokio::test]
-async fn a_finalizer_that_somebody_took_off_comes_back_with_the_next_call() {
+async fn a_removed_finalizer_comes_back_with_the_next_call() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -125,7 +125,7 @@ async fn a_finalizer_that_somebody_took_off_comes_back_with_the_next_call() {
 }
 
 #[tokio::test]
-async fn case_116_what_a_call_brought_after_its_service_had_vanished_is_deleted() {
+async fn case_116_a_late_result_for_a_gone_service_is_deleted() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -195,7 +195,7 @@ async fn a_service_that_a_list_lacks_is_asked_for_before_deletion() {
 }
 
 #[tokio::test]
-async fn without_an_answer_about_a_vanished_service_nothing_is_deleted() {
+async fn without_an_answer_about_a_gone_service_nothing_is_deleted() {
     let cluster = any_cluster().await;
     let (cloud, faults) = (Cloud::new(), Faults::new());
     faults.set(Fault::status(Method::GET, "/services/s1$", 500, "InternalError", "injected failure"));

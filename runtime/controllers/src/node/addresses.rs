@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn case_030_the_nodes_own_host_names_stay_where_the_cloud_has_none() {
+    fn case_030_own_host_names_stay_where_the_cloud_has_none() {
         let existing = addresses("Int 10.0.0.9, H kubelet-1, H kubelet-2");
         let kept = with_hostnames(addresses("Int 10.0.0.1"), &existing);
         assert_eq!(kept, addresses("Int 10.0.0.1, H kubelet-1, H kubelet-2"));

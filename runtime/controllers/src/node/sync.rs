@@ -1,4 +1,4 @@
-//! Bringing one node to where it should be: initialised, with labels that agree with each other.
+//! Reconciling one node: initialised, with labels that agree with each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +113,7 @@ impl Controller {
         let instance = instance.map_err(|source| Error::Metadata { node: name.to_owned(), source })?;
         let instance = instance.ok_or_else(|| Error::NotFound(name.to_owned()))?;
 
-        // The cloud took its time, and kubelets write meanwhile: what was looked at before would be a conflict now.
+        // The cloud took its time, and kubelets write meanwhile: what was read before would be a conflict now.
         let fresh = self.nodes.get(name).filter(|it| it.metadata.uid == node.metadata.uid);
         let Some(node) = fresh else { return Ok(()) };
         let Some(initialized) = self.initialize(node.clone(), &instance).await? else { return Ok(()) };

@@ -18,7 +18,7 @@ const APART: Duration = Duration::from_secs(3);
 /// What the cloud said of one node's instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Confirmed {
-    /// The instance's addresses. Empty if the cloud tells none.
+    /// The instance's addresses. Empty if the cloud names none.
     pub addresses: Vec<Address>,
     /// The instance's zone.
     pub zone: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) enum Answer<'a> {
     Named(&'a Instance),
     /// Neither a complete list nor a question about it alone has found it.
     Missing,
-    /// It is another node's, or nobody can tell whose: the sentence says so.
+    /// It is another node's, or nobody knows whose: the sentence says so.
     NotItsOwn(&'a str),
     /// The answer, or the provider id, is wrong: the sentence says how.
     Invalid(&'a str),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_news_is_told() {
+    fn only_what_is_new_is_notified() {
         let nodes = Nodes::of([node("n1", Some("fake://1"))]);
         let calls = Arc::new(std::sync::Mutex::new(0));
         let count = calls.clone();

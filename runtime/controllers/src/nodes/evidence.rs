@@ -29,13 +29,13 @@ impl Nodes {
         self.confirmed_instances().of(node).cloned()
     }
 
-    /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with this
-    /// name, or is about to be. The question began at `asked`. Tells listeners if the answer shows something new.
-    /// Returns whether it does.
+    /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with
+    /// this name, or is about to be. The question began at `asked`. Calls the listeners if the answer shows something
+    /// new. Returns whether it does.
     pub(crate) fn record_answer(&self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant) -> bool {
         let is_new = {
             let mut instances = self.confirmed_instances();
-            // Looked up with the lock held: whoever forgets a node does so after it is gone from the store.
+            // Read with the lock held: whoever forgets a node does so after it is gone from the store.
             self.get(node).is_some() && instances.record_answer(node, provider_id, answer, asked, Instant::now())
         };
         if is_new {

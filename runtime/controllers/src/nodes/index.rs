@@ -1,4 +1,4 @@
-//! What is asked of all nodes together, kept so that nobody has to look through them.
+//! What is asked of all nodes together, kept in an index.
 
 use std::collections::{HashMap, HashSet};
 

@@ -152,7 +152,7 @@ impl Work<'_> {
         self.queue.lock().queue.forget(&self.key);
     }
 
-    /// The key has not failed, and has to be looked at again after `delay`.
+    /// The key has not failed, and has to be reconciled again after `delay`.
     pub(crate) fn postponed(self, delay: Duration) {
         let mut state = self.queue.lock();
         self.queue.metrics.retries.inc();

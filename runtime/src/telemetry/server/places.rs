@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// How far a connection has come. Each stage has places of its own: a crowd in one stage takes nothing from those who are
-/// past it.
+/// How far a connection has come. Each stage has places of its own: many connections in one stage take nothing from
+/// those who are past it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Stage {
     /// A TCP connection, without a TLS handshake so far.
@@ -169,7 +169,7 @@ mod tests {
         check(&[], Connected, None);
         check(&[(NEIGHBOUR, Connected, 256)], Connected, None);
         check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Asked, None);
-        // A crowd at one address loses its own, whether the probe came before or after it.
+        // Many connections of one address lose one of their own, whether the probe came before or after it.
         check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(0));
         check(&[(KUBELET, Connected, 1), (NEIGHBOUR, Connected, 256)], Connected, Some(1));
         // At the probe's own address the longest silent goes, and the probe has come last.
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_given_back_and_its_connection_told_to_go() {
+    fn a_place_is_given_back_and_its_connection_closed() {
         let places = Arc::new(Places::default());
         let address: IpAddr = "192.0.2.1".parse().unwrap();
         let (first, first_ended) = places.take(address);

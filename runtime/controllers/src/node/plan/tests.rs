@@ -99,7 +99,7 @@ fn case_001_one_write_has_provider_id_labels_and_no_taint() {
 }
 
 #[test]
-fn case_004_every_taint_with_the_key_goes_and_the_others_stay_in_order() {
+fn case_004_every_taint_with_the_key_goes_and_others_stay() {
     let taints =
         [(UNINITIALIZED, "NoSchedule"), ("foo", "NoSchedule"), (UNINITIALIZED, "NoExecute"), ("bar", "NoExecute")];
     let node = check(&with_taints(waiting(), &taints), &instance());
@@ -202,7 +202,7 @@ fn check_change(after: impl FnOnce(Node) -> Node, expected: Change) {
 }
 
 #[test]
-fn case_037_only_what_initialisation_depends_on_cuts_a_pause_short() {
+fn case_037_only_relevant_changes_cut_a_pause_short() {
     check_change(|it| it, Change::Same);
     check_change(|it| with_addresses(it, &[("InternalIP", "10.0.0.9")]), Change::Same);
     check_change(|it| with_labels(it, &[("a", "c")]), Change::Same);
@@ -267,7 +267,7 @@ fn case_042_without_the_old_label_nothing_changes() {
 }
 
 #[test]
-fn a_label_that_cannot_be_written_is_tried_after_its_pause_or_when_it_changes() {
+fn a_failed_label_write_waits_for_its_pause_or_a_change() {
     let node = with_taints(waiting(), &[]);
     let stale = with_labels(node.clone(), &[(BETA_ZONE, "z1"), (ZONE_LABEL, "wrong")]);
     let other = with_labels(node, &[(BETA_ZONE, "z2"), (ZONE_LABEL, "wrong")]);
