@@ -22,9 +22,7 @@
 //! assert_eq!(size(&desired), Err(error));
 //! ```
 
-mod values;
-
-pub use self::values::{Bool, Form, Integer, List, OneOf, Port, Span, Text, Values};
+pub use crate::form::{Bool, Form, Integer, List, OneOf, Port, Span, Text, Values};
 
 use crate::{Annotation, Description, Error, LoadBalancer, Result};
 

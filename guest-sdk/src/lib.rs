@@ -6,6 +6,7 @@ pub mod clock;
 mod description;
 mod error;
 pub mod events;
+pub mod form;
 mod host;
 pub mod http;
 mod instances;
