@@ -1,13 +1,19 @@
-//! What may stand in an annotation: how it is read, and how an error and the description say it.
+//! What may stand in an annotation or a setting: how it is read, and how an error and the description say it.
 
-use std::time::Duration;
+mod custom;
+mod integer;
+mod span;
 
-/// What may stand in an annotation.
-pub trait Values {
+pub use self::custom::Custom;
+pub use self::integer::Integer;
+pub use self::span::Span;
+
+/// What may stand in an annotation or a setting.
+pub trait Form {
     /// What is read.
     type Value<'a>;
 
-    /// Reads a value, which is not empty and has no white space around it; `None` if it may not stand there.
+    /// Reads a value without white space around it; `None` if it may not stand there.
     fn parse<'a>(&self, text: &'a str) -> Option<Self::Value<'a>>;
 
     /// What may stand there. In an error it goes on after "is not".
@@ -18,7 +24,7 @@ pub trait Values {
 #[derive(Clone, Copy, Debug)]
 pub struct Bool;
 
-impl Values for Bool {
+impl Form for Bool {
     type Value<'a> = bool;
 
     fn parse(&self, text: &str) -> Option<bool> {
@@ -34,55 +40,11 @@ impl Values for Bool {
     }
 }
 
-/// A whole number within bounds.
-#[derive(Clone, Copy, Debug)]
-pub struct Integer {
-    least: u32,
-    most: u32,
-    unit: &'static str,
-    or_zero: bool,
-}
-
-impl Integer {
-    /// Both bounds may stand there.
-    #[must_use]
-    pub const fn between(least: u32, most: u32) -> Self {
-        Self { least, most, unit: "", or_zero: false }
-    }
-
-    /// What is counted: "seconds".
-    #[must_use]
-    pub const fn of(self, unit: &'static str) -> Self {
-        Self { unit, ..self }
-    }
-
-    /// Zero is read as well, which means that it is not set. It is not told of.
-    #[must_use]
-    pub const fn or_zero(self) -> Self {
-        Self { or_zero: true, ..self }
-    }
-}
-
-impl Values for Integer {
-    type Value<'a> = u32;
-
-    fn parse(&self, text: &str) -> Option<u32> {
-        let fits = |it: &u32| (self.least..=self.most).contains(it) || (self.or_zero && *it == 0);
-        text.parse().ok().filter(fits)
-    }
-
-    fn allowed(&self) -> String {
-        let Self { least, most, unit, .. } = self;
-        let of = if unit.is_empty() { "" } else { " of " };
-        format!("a whole number{of}{unit} from {least} to {most}")
-    }
-}
-
 /// One of a few words, and what each of them means.
 #[derive(Clone, Copy, Debug)]
 pub struct OneOf<T: 'static>(pub &'static [(&'static str, T)]);
 
-impl<T: Copy> Values for OneOf<T> {
+impl<T: Copy> Form for OneOf<T> {
     type Value<'a> = T;
 
     fn parse(&self, text: &str) -> Option<T> {
@@ -99,42 +61,11 @@ impl<T: Copy> Values for OneOf<T> {
     }
 }
 
-/// A length of time within bounds: a whole number and `ms`, `s`, `m` or `h`.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    least: Duration,
-    most: Duration,
-}
-
-/// The units of a [`Span`] in milliseconds, the largest first.
-const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
-
-impl Span {
-    /// Both bounds may stand there.
+impl<T: Copy + PartialEq> OneOf<T> {
+    /// The word that means `meaning`, if there is one.
     #[must_use]
-    pub const fn between(least: Duration, most: Duration) -> Self {
-        Self { least, most }
-    }
-
-    fn shown(duration: Duration) -> String {
-        let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let (unit, size) = UNITS.into_iter().find(|(_, size)| milliseconds % size == 0).unwrap_or(("ms", 1));
-        format!("{}{unit}", milliseconds / size)
-    }
-}
-
-impl Values for Span {
-    type Value<'a> = Duration;
-
-    fn parse(&self, text: &str) -> Option<Duration> {
-        let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit())?);
-        let (_, size) = UNITS.into_iter().find(|(it, _)| *it == unit)?;
-        let duration = Duration::from_millis(number.parse::<u64>().ok()?.checked_mul(size)?);
-        Some(duration).filter(|it| (self.least..=self.most).contains(it))
-    }
-
-    fn allowed(&self) -> String {
-        format!("between {} and {}", Self::shown(self.least), Self::shown(self.most))
+    pub fn word(&self, meaning: T) -> Option<&'static str> {
+        self.0.iter().find(|(_, it)| *it == meaning).map(|(word, _)| *word)
     }
 }
 
@@ -142,7 +73,7 @@ impl Values for Span {
 #[derive(Clone, Copy, Debug)]
 pub struct Port;
 
-impl Values for Port {
+impl Form for Port {
     type Value<'a> = u16;
 
     fn parse(&self, text: &str) -> Option<u16> {
@@ -154,19 +85,22 @@ impl Values for Port {
     }
 }
 
-/// Values of one kind with commas between them.
+/// Values of one form with commas between them.
 #[derive(Clone, Copy, Debug)]
-pub struct List<V> {
+pub struct List<F> {
     /// What stands between the commas.
-    pub of: V,
+    pub of: F,
     /// What they are called together: "ports". Empty where the example says enough.
     pub what: &'static str,
     /// A list that may stand there.
     pub example: &'static str,
 }
 
-impl<V: Values> Values for List<V> {
-    type Value<'a> = Vec<V::Value<'a>>;
+/// Ports with commas between them.
+pub const PORTS: List<Port> = List { of: Port, what: "ports", example: "80,8080" };
+
+impl<F: Form> Form for List<F> {
+    type Value<'a> = Vec<F::Value<'a>>;
 
     fn parse<'a>(&self, text: &'a str) -> Option<Self::Value<'a>> {
         text.split(',').map(|it| self.of.parse(it.trim())).collect()
@@ -183,7 +117,7 @@ impl<V: Values> Values for List<V> {
 #[derive(Clone, Copy, Debug)]
 pub struct Text(pub &'static str);
 
-impl Values for Text {
+impl Form for Text {
     type Value<'a> = &'a str;
 
     fn parse<'a>(&self, text: &'a str) -> Option<&'a str> {
@@ -195,50 +129,9 @@ impl Values for Text {
     }
 }
 
-/// Text of a form of the cloud's own: an id, a name, an address.
-#[derive(Debug)]
-pub struct Form<T> {
-    /// What may stand there. In an error it goes on after "is not".
-    pub allowed: &'static str,
-    /// Reads it; `None` if it has another form.
-    pub parse: fn(&str) -> Option<T>,
-}
-
-impl<T> Clone for Form<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Form<T> {}
-
-impl<T> Values for Form<T> {
-    type Value<'a> = T;
-
-    fn parse(&self, text: &str) -> Option<T> {
-        (self.parse)(text)
-    }
-
-    fn allowed(&self) -> String {
-        self.allowed.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn spans_have_a_unit() {
-        let span = Span::between(Duration::from_millis(1), Duration::from_hours(2));
-        for (text, milliseconds) in [("250ms", 250), ("90s", 90_000), ("5m", 300_000), ("1h", 3_600_000)] {
-            assert_eq!(span.parse(text), Some(Duration::from_millis(milliseconds)), "{text}");
-        }
-        for text in ["", "s", "15", "1.5s", "-1s", "1d", "3h", "0s", "99999999999999999999h", "5 m", "5µ"] {
-            assert_eq!(span.parse(text), None, "{text}");
-        }
-        assert_eq!(span.allowed(), "between 1ms and 2h");
-    }
 
     #[test]
     fn booleans_are_those_of_go() {
@@ -250,6 +143,21 @@ mod tests {
         }
         for text in ["yes", "no", "on", "tRUE", "2", ""] {
             assert_eq!(Bool.parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_read_and_found_by_its_meaning() {
+        let form = OneOf(&[("tcp", 4), ("http", 7)]);
+        assert_eq!((form.parse("http"), form.parse("HTTP")), (Some(7), None));
+        assert_eq!((form.word(7), form.word(5)), (Some("http"), None));
+    }
+
+    #[test]
+    fn a_list_is_read_without_white_space() {
+        assert_eq!(PORTS.parse("80, 443"), Some(vec![80, 443]));
+        for text in ["", "80,", "0", "65536", "http"] {
+            assert_eq!(PORTS.parse(text), None, "{text}");
         }
     }
 }

@@ -19,15 +19,19 @@
 
 mod refusal;
 mod response;
+mod within;
 
 pub use self::response::Response;
 pub use crate::Method;
+pub use crate::bindings::host::aerostat::cloud::http::Location;
+
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::bindings::host::aerostat::cloud::http as wire;
-use crate::{Error, Result, host};
+use crate::{Change, Error, Result, host};
 
 /// A GET of `path` under the endpoint's base URL, by unescaped segments.
 pub fn get<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>) -> Request {
@@ -59,27 +63,63 @@ pub fn delete<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>
     Client::new(endpoint).delete(path)
 }
 
+/// Asks the host to send nothing more to this endpoint for `pause`, at most an hour: the cloud throttles without saying
+/// for how long, or a quota is nearly used up. Reads wait too. `reason` is for a person.
+///
+/// Not for an answer that is an error anyway and says when to come back: that is [`Error::retry_after`].
+///
+/// ```
+/// # use std::time::Duration;
+/// # use aerostat_sdk::{http, testing::Host};
+/// # let host = Host::new();
+/// # host.run(|| {
+/// http::throttle("api", Duration::from_secs(30), "12 of 3600 requests are left");
+/// # });
+/// # assert_eq!(host.throttles(), ["api 30000 ms: 12 of 3600 requests are left"]);
+/// ```
+pub fn throttle(endpoint: &str, pause: Duration, reason: &str) {
+    let milliseconds = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
+    host::throttle(endpoint, milliseconds, reason);
+}
+
+/// Which endpoint, path and query an absolute URL in an answer stands for; `None` if it belongs to no endpoint. Nothing is
+/// sent, and nothing allowed: go on with [`Client::request`] and [`Request::query`].
+#[must_use]
+pub fn resolve_url(url: &str) -> Option<Location> {
+    host::resolve_url(url)
+}
+
 /// How a cloud differs: the error that an unsuccessful answer is, or `None` to have it sorted as everywhere.
 pub type Refusals = fn(&Response) -> Option<Error>;
+
+/// Whether an answer says that its object is still carrying out an earlier change.
+pub type IsBusy = fn(&Response) -> bool;
 
 /// An endpoint, and how its answers are to be understood.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
     endpoint: &'a str,
     refusals: Refusals,
+    is_busy: IsBusy,
 }
 
 impl<'a> Client<'a> {
     /// The endpoint with this name in the operator's config.
     #[must_use]
     pub const fn new(endpoint: &'a str) -> Self {
-        Self { endpoint, refusals: |_| None }
+        Self { endpoint, refusals: |_| None, is_busy: |response| matches!(response.status(), 409 | 423) }
     }
 
     /// Asks `refusals` first about every answer that is not a success, 404 included.
     #[must_use]
     pub const fn refusals(self, refusals: Refusals) -> Self {
         Self { refusals, ..self }
+    }
+
+    /// Says which answers mean [`Change::Busy`], in the place of 409 and 423.
+    #[must_use]
+    pub const fn busy(self, is_busy: IsBusy) -> Self {
+        Self { is_busy, ..self }
     }
 
     /// A GET of `path` under the endpoint's base URL, by unescaped segments.
@@ -122,7 +162,7 @@ impl<'a> Client<'a> {
             headers: vec![("accept".to_owned(), "application/json".to_owned())],
             body: None,
         };
-        Request { request, refusals: self.refusals, broken: None }
+        Request { request, refusals: self.refusals, is_busy: self.is_busy, broken: None }
     }
 }
 
@@ -141,6 +181,7 @@ pub enum Attempt {
 pub struct Request {
     request: wire::Request,
     refusals: Refusals,
+    is_busy: IsBusy,
     /// Why it cannot be sent.
     broken: Option<Error>,
 }
@@ -172,13 +213,38 @@ impl Request {
         self.header("content-type", "application/json")
     }
 
+    /// Sets the body to a form of names and values in this order, unescaped: the host writes it, with its content type. Where
+    /// an endpoint has an operation in its parameters, no other body leaves.
+    ///
+    /// ```
+    /// # use aerostat_sdk::{Result, http};
+    /// # fn example() -> Result<()> {
+    /// http::post("compute", [""; 0]).form([("Action", "DescribeInstances"), ("MaxResults", "100")]).send()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn form<N: Into<String>, V: ToString>(mut self, pairs: impl IntoIterator<Item = (N, V)>) -> Self {
+        let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.to_string()));
+        self.request.body = Some(wire::Body::Form(pairs.collect()));
+        self
+    }
+
     /// Is it there? The object, or `None` if the cloud answers 404.
     ///
     /// # Errors
     ///
     /// Every other answer that is not a success, and a body that is not a `T`.
     pub fn find<T: DeserializeOwned>(self) -> Result<Option<T>> {
-        self.found()?.map(|it| it.json()).transpose()
+        self.find_response()?.map(|it| it.json()).transpose()
+    }
+
+    /// Is it there? The object in this field of the answer, for clouds that answer `{ "server": { … } }`; `None` if the cloud
+    /// answers 404.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::find`].
+    pub fn find_in<T: DeserializeOwned>(self, field: &str) -> Result<Option<T>> {
+        self.find_response()?.map(|it| it.json_in(field)).transpose()
     }
 
     /// Does it, and answers with what the cloud said.
@@ -196,7 +262,36 @@ impl Request {
     ///
     /// Every other answer that is not a success.
     pub fn send_or_gone(self) -> Result<()> {
-        self.found().map(drop)
+        self.find_response().map(drop)
+    }
+
+    /// Changes something that is there, or says that the cloud is still carrying out an earlier change of it.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer that is not a success.
+    pub fn change(self) -> Result<Change<Response>> {
+        let is_busy = self.is_busy;
+        let response = self.answer()?;
+        if is_busy(&response) {
+            return Ok(Change::Busy(response.complaint()));
+        }
+        response.accepted().map(Change::Done)
+    }
+
+    /// Makes sure that it is gone, or says that the cloud is still carrying out an earlier change of it.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer that is not a success, but for 404.
+    pub fn change_or_gone(self) -> Result<Change<()>> {
+        let (is_busy, refusals) = (self.is_busy, self.refusals);
+        let response = self.answer()?;
+        match response.status() {
+            404 => refusals(&response).map_or(Ok(Change::Done(())), Err),
+            _ if is_busy(&response) => Ok(Change::Busy(response.complaint())),
+            _ => response.accepted().map(|_| Change::Done(())),
+        }
     }
 
     /// Whatever the cloud answers, unsorted: for a status that says something here which it says nowhere else. Go on
@@ -230,8 +325,12 @@ impl Request {
         }
     }
 
-    /// The answer; `None` if it is 404 and the provider has nothing to say about that.
-    fn found(self) -> Result<Option<Response>> {
+    /// Is it there? The answer, for a body that [`Response::json`] does not read; `None` if the cloud answers 404.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer that is not a success.
+    pub fn find_response(self) -> Result<Option<Response>> {
         let refusals = self.refusals;
         let response = self.answer()?;
         match response.status() {

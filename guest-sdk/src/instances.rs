@@ -161,26 +161,3 @@ impl Address {
         Self { kind: AddressKind::ExternalDns, value: value.into() }
     }
 }
-
-impl Node {
-    /// A node of this name, of which nothing else is known: for a vendor's own tests.
-    pub fn named(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            uid: None,
-            provider_id: None,
-            addresses: Vec::new(),
-            zone: None,
-            region: None,
-            labels: Vec::new(),
-            extra: Vec::new(),
-        }
-    }
-
-    /// The same node with a provider id.
-    #[must_use]
-    pub fn with_provider_id(mut self, provider_id: impl Into<String>) -> Self {
-        self.provider_id = Some(provider_id.into());
-        self
-    }
-}

@@ -2,6 +2,8 @@
 #![doc = include_str!("../README.md")]
 
 pub mod annotations;
+pub mod backend;
+mod change;
 pub mod clock;
 mod description;
 mod error;
@@ -10,9 +12,15 @@ pub mod form;
 mod host;
 pub mod http;
 mod instances;
+pub mod json;
+pub mod key;
 mod load_balancers;
 pub mod log;
+pub mod nodes;
+mod pages;
 pub mod provider_id;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod readme;
 pub mod settings;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -32,9 +40,11 @@ pub use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancer
     Deletion, ExternalTrafficPolicy, FailedStatus, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Owner,
     PendingStatus, Port, Progress, Protocol,
 };
+pub use crate::change::Change;
 pub use crate::description::Provider;
 pub use crate::instances::Instances;
 pub use crate::load_balancers::LoadBalancers;
+pub use crate::pages::{Position, pages};
 
 /// An answer for the host, or why there is none.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

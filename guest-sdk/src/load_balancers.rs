@@ -1,5 +1,6 @@
 //! A load balancer for a Service.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -47,6 +48,43 @@ impl LoadBalancer {
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The region in which most of its nodes are.
+    ///
+    /// ```
+    /// use aerostat_sdk::{LoadBalancer, Node};
+    ///
+    /// let node = |name, region| Node::named(name).in_region(region);
+    /// let desired = LoadBalancer::of("default", "web", "uid").with_node(node("a", "nyc3")).with_node(node("b", "nyc3"));
+    /// assert_eq!(desired.with_node(node("c", "fra1")).region().as_deref(), Ok("nyc3"));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] without nodes; [`Error::Invalid`], if no node has a region, or two regions have as many.
+    pub fn region(&self) -> Result<String> {
+        let mut nodes_of: BTreeMap<&str, usize> = BTreeMap::new();
+        for region in self.nodes.iter().filter_map(|it| it.region.as_deref()) {
+            *nodes_of.entry(region).or_default() += 1;
+        }
+        let most = nodes_of.values().max().copied().unwrap_or_default();
+        let mut regions = nodes_of.into_iter().filter(|(_, nodes)| *nodes == most).map(|(region, _)| region);
+        match (regions.next(), regions.next()) {
+            (Some(region), None) => Ok(region.to_owned()),
+            (None, _) if self.nodes.is_empty() => Err(Self::without_nodes("")),
+            (None, _) => Err(Error::invalid(
+                "the region is not known: the cloud says none of any node; set the provider's setting for it",
+            )),
+            (Some(one), Some(another)) => Err(Error::invalid(format_args!(
+                "the region is not clear: as many nodes are in {one} as in {another}; set the provider's setting for it"
+            ))),
+        }
+    }
+
+    /// The error for a load balancer that would send to no node. `more` goes on after the sentence.
+    pub fn without_nodes(more: impl Display) -> Error {
+        Error::unavailable(format_args!("no ready nodes available for load balancer{more}"))
     }
 
     /// How things stand before this call, as far as the Service says: its addresses and its memo. What a step that
@@ -218,6 +256,20 @@ impl Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_region_is_where_most_nodes_are() {
+        let region = |regions: &[&str]| {
+            let service = LoadBalancer::of("default", "web", "uid").with_node(Node::named("unknown"));
+            regions.iter().fold(service, |it, region| it.with_node(Node::named("n").in_region(*region))).region()
+        };
+        assert_eq!(region(&["b", "a", "b"]).as_deref(), Ok("b"));
+        let Err(Error::Invalid(why)) = region(&["b", "a"]) else { panic!("it is not clear") };
+        assert!(why.starts_with("the region is not clear: as many nodes are in a as in b"), "{why}");
+        assert!(matches!(region(&[]), Err(Error::Invalid(why)) if why.starts_with("the region is not known")));
+        let none = LoadBalancer::of("default", "web", "uid").region();
+        assert_eq!(none, Err(Error::unavailable("no ready nodes available for load balancer")));
+    }
 
     #[test]
     fn a_pending_status_says_when_to_come_back() {

@@ -3,7 +3,27 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use crate::form::Form;
+use crate::key::{Key, Place};
 use crate::{Error, Result, host};
+
+/// The setting of a row of a table; `None` where the operator left it out. See [`key`](crate::key).
+///
+/// # Errors
+///
+/// [`Error::Invalid`], naming the setting, its value, and what may stand there.
+pub fn read<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<Option<T>> {
+    text(key.name).map(|it| key.parse(Place::Setting, &it)).transpose()
+}
+
+/// The setting of a row of a table, or its default where the operator left it out.
+///
+/// # Errors
+///
+/// As [`read`], and [`Error::Invalid`] where it is left out and has no default.
+pub fn get<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<T> {
+    read(key)?.map_or_else(|| key.missing(Place::Setting), Ok)
+}
 
 /// The setting `name`, parsed; `None` where the operator left it out.
 ///
@@ -11,7 +31,7 @@ use crate::{Error, Result, host};
 ///
 /// [`Error::Invalid`], naming the setting and its value, if the value does not parse.
 pub fn find<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
-    let Some((_, value)) = host::settings().into_iter().find(|(key, _)| key == name) else { return Ok(None) };
+    let Some(value) = text(name) else { return Ok(None) };
     match value.parse() {
         Ok(parsed) => Ok(Some(parsed)),
         Err(error) => Err(Error::invalid(format_args!("setting {name}: {value:?} is not valid: {error}"))),
@@ -24,8 +44,16 @@ pub fn find<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
 ///
 /// [`Error::Invalid`], naming the setting, if it is missing or does not parse.
 pub fn require<T: FromStr<Err: Display>>(name: &str) -> Result<T> {
-    find(name)?
-        .ok_or_else(|| Error::invalid(format_args!("setting {name} is missing: write it under provider.settings")))
+    find(name)?.ok_or_else(|| missing(name))
+}
+
+/// The error for a setting that has to be there.
+pub(crate) fn missing(name: &str) -> Error {
+    Error::invalid(format_args!("setting {name} is missing: write it under provider.settings"))
+}
+
+fn text(name: &str) -> Option<String> {
+    host::settings().into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 #[cfg(test)]

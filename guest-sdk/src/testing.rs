@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 pub use crate::Method;
 pub use crate::bindings::host::aerostat::cloud::events::EventKind;
-pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Request, Response};
+pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Location, Request, Response};
 
 /// What a request gets: an answer, or why there is none.
 pub type Outcome = Result<Response, Failure>;
@@ -35,8 +35,10 @@ pub struct Host(Rc<RefCell<State>>);
 struct State {
     settings: Vec<(String, String)>,
     answers: Rc<dyn Fn(&Request) -> Outcome>,
+    locations: Vec<(String, Location)>,
     now: u64,
     requests: Vec<Request>,
+    throttles: Vec<String>,
     events: Vec<Event>,
     log: Vec<String>,
 }
@@ -67,8 +69,10 @@ impl Host {
         Self(Rc::new(RefCell::new(State {
             settings: Vec::new(),
             answers: Rc::new(|request| panic!("nothing was expected to be sent, but {}", line(request))),
+            locations: Vec::new(),
             now: 0,
             requests: Vec::new(),
+            throttles: Vec::new(),
             events: Vec::new(),
             log: Vec::new(),
         })))
@@ -92,6 +96,13 @@ impl Host {
     #[must_use]
     pub fn answers(self, answers: impl Fn(&Request) -> Outcome + 'static) -> Self {
         self.0.borrow_mut().answers = Rc::new(answers);
+        self
+    }
+
+    /// Says what an absolute URL stands for. All others belong to no endpoint.
+    #[must_use]
+    pub fn resolves(self, url: &str, location: Location) -> Self {
+        self.0.borrow_mut().locations.push((url.to_owned(), location));
         self
     }
 
@@ -119,6 +130,12 @@ impl Host {
     pub fn bodies(&self) -> Vec<String> {
         let bodies = |it: &Request| it.body.as_ref().map(text);
         self.0.borrow().requests.iter().filter_map(bodies).collect()
+    }
+
+    /// The pauses of endpoints that were asked for: "api 30000 ms: the quota is used up".
+    #[must_use]
+    pub fn throttles(&self) -> Vec<String> {
+        self.0.borrow().throttles.clone()
     }
 
     /// The events that were asked for.
@@ -156,7 +173,7 @@ fn line(request: &Request) -> String {
 pub(crate) mod imports {
     use std::rc::Rc;
 
-    use super::{CURRENT, Event, EventKind, Host, Outcome, Request};
+    use super::{CURRENT, Event, EventKind, Host, Location, Outcome, Request};
     use crate::bindings::host::aerostat::cloud::log::Level;
 
     fn host() -> Host {
@@ -176,6 +193,14 @@ pub(crate) mod imports {
         state.borrow_mut().requests.push(request.clone());
         let answers = Rc::clone(&state.borrow().answers);
         answers(request)
+    }
+
+    pub(crate) fn throttle(endpoint: &str, milliseconds: u32, reason: &str) {
+        host().0.borrow_mut().throttles.push(format!("{endpoint} {milliseconds} ms: {reason}"));
+    }
+
+    pub(crate) fn resolve_url(url: &str) -> Option<Location> {
+        host().0.borrow().locations.iter().find(|(it, _)| it == url).map(|(_, location)| location.clone())
     }
 
     pub(crate) fn emit_event(about: Option<&str>, kind: EventKind, reason: &str, message: &str) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Refusals, refusal, wire};
+use super::{Refusals, refusal, wire, within};
 use crate::{Error, Result, host};
 
 /// The most characters of a cloud's own words that a message keeps.
@@ -66,12 +66,23 @@ impl Response {
     ///
     /// [`Error::Unavailable`], with what was asked and the place in the text, if it is not a `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(|error| {
-            Error::unavailable(format_args!(
-                "{}: {} with an answer that cannot be read: {error}",
-                self.asked, self.status
-            ))
-        })
+        serde_json::from_slice(&self.body).map_err(|error| self.unreadable(&error))
+    }
+
+    /// The object in this field of the body, for clouds that answer `{ "server": { … } }`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::json`], also if the field is missing.
+    pub fn json_in<T: DeserializeOwned>(&self, field: &str) -> Result<T> {
+        within::read(field, &self.body).map_err(|error| self.unreadable(&error))
+    }
+
+    /// The error for an answer that makes no sense.
+    #[must_use]
+    pub fn unreadable(&self, error: &serde_json::Error) -> Error {
+        let Self { asked, status, .. } = self;
+        Error::unavailable(format_args!("{asked}: {status} with an answer that cannot be read: {error}"))
     }
 
     /// How long the header `retry-after` asks to wait. The host hands it over in seconds, also where the cloud wrote a

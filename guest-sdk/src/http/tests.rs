@@ -161,14 +161,60 @@ fn a_long_complaint_is_cut() {
 #[test]
 fn a_request_carries_what_was_said() {
     let host = Host::new().answers(|_| testing::answer(204, ""));
-    let wish = BTreeMap::from([("size", "small")]);
+    let spec = BTreeMap::from([("size", "small")]);
     host.run(|| {
-        patch("api", ["a b", "c"]).query("page", 2).json(&wish).header("If-Match", "etag").send()?;
+        patch("api", ["a b", "c"]).query("page", 2).json(&spec).header("If-Match", "etag").send()?;
         delete("api", ["a"]).send_or_gone()
     })
     .unwrap();
     assert_eq!(host.requests(), ["PATCH api /a b/c?page=2", "DELETE api /a"]);
     assert_eq!(host.bodies(), [r#"{"size":"small"}"#]);
+}
+
+#[test]
+fn a_form_is_sent_as_names_and_values() {
+    let host = Host::new().answers(|_| testing::answer(200, ""));
+    host.run(|| post("api", [""; 0]).form([("Action", "Describe".to_owned()), ("Page", 2.to_string())]).send())
+        .unwrap();
+    assert_eq!(host.bodies(), ["Action=Describe&Page=2"]);
+}
+
+#[test]
+fn a_busy_object_is_no_failure() {
+    const CLIENT: Client<'_> = Client::new("api").busy(|it| it.status() == 403);
+    let host = |status| Host::new().answers(move |_| testing::answer(status, ""));
+    let change = |status, client: Client<'_>| host(status).run(|| client.put(["a"]).change()).map(|it| it.map(drop));
+    let busy = |status| Ok(Change::Busy(format!("PUT /a at endpoint api: {status}")));
+    assert_eq!(change(409, Client::new("api")), busy(409));
+    assert_eq!(change(423, Client::new("api")), busy(423));
+    assert_eq!(change(403, CLIENT), busy(403));
+    assert_eq!(change(409, CLIENT), Err(Error::unavailable("PUT /a at endpoint api: 409")));
+    assert_eq!(change(200, CLIENT), Ok(Change::Done(())));
+    let gone = |status| host(status).run(|| CLIENT.delete(["a"]).change_or_gone());
+    assert_eq!((gone(404), gone(204)), (Ok(Change::Done(())), Ok(Change::Done(()))));
+    assert_eq!(gone(403), Ok(Change::Busy("DELETE /a at endpoint api: 403".to_owned())));
+    assert!(matches!(gone(500), Err(Error::Unavailable(_))));
+}
+
+#[test]
+fn a_url_stands_for_a_place_at_an_endpoint() {
+    let place = Location { endpoint: "api".to_owned(), path: vec!["a".to_owned()], query: Vec::new() };
+    Host::new().resolves("https://api.example.com/v1/a", place.clone()).run(|| {
+        assert_eq!(resolve_url("https://api.example.com/v1/a"), Some(place));
+        assert_eq!(resolve_url("https://elsewhere.example.com/"), None);
+    });
+}
+
+#[test]
+fn an_object_is_read_out_of_its_field() {
+    let find = |body: &'static str| {
+        Host::new().answers(move |_| testing::answer(200, body)).run(|| get("api", ["a"]).find_in::<Thing>("thing"))
+    };
+    assert_eq!(find(r#"{ "links": { "a": [1] }, "thing": { "id": 7 } }"#), Ok(Some(Thing { id: 7 })));
+    for body in ["{}", "[]", r#"{ "thing": {} }"#, "{"] {
+        assert!(matches!(find(body), Err(Error::Unavailable(_))), "{body}");
+    }
+    assert!(matches!(find("{}"), Err(Error::Unavailable(why)) if why.contains("missing field `thing`")));
 }
 
 #[test]
@@ -187,7 +233,7 @@ fn something_to_be_done_to_what_is_not_there_is_unavailable() {
 
 #[test]
 fn a_body_that_cannot_be_written_is_not_sent() {
-    let wish = BTreeMap::from([((1, 2), 3)]);
-    let sent = Host::new().run(|| post("api", ["a"]).json(&wish).send().map(drop));
+    let spec = BTreeMap::from([((1, 2), 3)]);
+    let sent = Host::new().run(|| post("api", ["a"]).json(&spec).send().map(drop));
     assert_eq!(sent, Err(Error::invalid("POST /a at endpoint api: the body cannot be written: key must be a string")));
 }

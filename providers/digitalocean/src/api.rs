@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aerostat_sdk::http::{Client, Request, Response};
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, pages};
 use serde::Deserialize;
 
 /// The most objects that one page holds.
 pub(crate) const LARGEST_PAGE: u32 = 200;
 
-const API: Client<'_> = Client::new("api").refusals(refusal);
+const API: Client<'_> = Client::new("api").refusals(refusal).busy(is_busy);
 
 /// Which list a droplet is in: the usual one lacks those with GPUs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -81,9 +81,9 @@ pub(crate) struct Droplets {
 }
 
 impl Droplets {
-    /// Whether this is the last page. The link itself is not used: it leads to the public host, wherever we asked.
+    /// Whether this is the last page.
     pub(crate) fn is_last(&self) -> bool {
-        self.links.pages.next.is_none()
+        self.links.after(0).is_none()
     }
 }
 
@@ -96,6 +96,13 @@ struct Links {
 #[derive(Default, Deserialize)]
 struct Pages {
     next: Option<String>,
+}
+
+impl Links {
+    /// The number of the next page. The link itself is not used: it leads to the public host, wherever we asked.
+    fn after(&self, number: u32) -> Option<u32> {
+        self.pages.next.as_ref().map(|_| number + 1)
+    }
 }
 
 /// Who the token belongs to.
@@ -119,12 +126,7 @@ impl Account {
 
 /// The droplet with this id.
 pub(crate) fn droplet(id: u64) -> Result<Option<Droplet>> {
-    #[derive(Deserialize)]
-    struct Body {
-        droplet: Droplet,
-    }
-    let found: Option<Body> = API.get(["v2", "droplets", &id.to_string()]).find()?;
-    Ok(found.map(|it| it.droplet))
+    API.get(["v2", "droplets", &id.to_string()]).find_in("droplet")
 }
 
 /// The first page of droplets with this name, in upper or lower case.
@@ -139,15 +141,11 @@ pub(crate) fn droplets_tagged(tag: &str, number: u32, size: u32) -> Result<Dropl
 
 /// The ids of all droplets with this tag.
 pub(crate) fn ids_tagged(tag: &str) -> Result<BTreeSet<u64>> {
-    let mut ids = BTreeSet::new();
-    for number in 1_u32.. {
-        let page = droplets_tagged(tag, number, LARGEST_PAGE)?;
-        ids.extend(page.droplets.iter().map(|it| it.id));
-        if page.is_last() {
-            break;
-        }
-    }
-    Ok(ids)
+    let droplets = pages(1, |number| {
+        let page = droplets_tagged(tag, *number, LARGEST_PAGE)?;
+        Ok((page.droplets, page.links.after(*number)))
+    });
+    Ok(droplets?.iter().map(|it| it.id).collect())
 }
 
 /// A page of the account's droplets.
@@ -172,16 +170,11 @@ fn page(request: Request, number: u32, size: u32) -> Result<Droplets> {
 
 /// The account behind the token; `None` if the token may not read it (scope `account:read`).
 pub(crate) fn account() -> Result<Option<Account>> {
-    #[derive(Deserialize)]
-    struct Body {
-        account: Account,
-    }
     let response = API.get(["v2", "account"]).answer()?;
     if response.status() == 403 {
         return Ok(None);
     }
-    let body: Body = response.accepted()?.json()?;
-    Ok(Some(body.account))
+    response.accepted()?.json_in("account").map(Some)
 }
 
 /// An error of the API: `{"id": "not_found", "message": "…"}`.
@@ -194,29 +187,32 @@ struct Refusal {
 
 /// Whether an object refuses a change because it is still carrying out an earlier one.
 fn is_busy(response: &Response) -> bool {
-    let said = || response.json::<Refusal>().unwrap_or_default();
     match response.status() {
-        403 => said().message.contains("previous actions"),
+        403 => said(response).message.contains("previous actions"),
         409 => true,
+        // A name that the list shows no more is freed a while after its load balancer is gone.
+        422 => says_name_taken(response),
         _ => false,
     }
 }
 
+fn says_name_taken(response: &Response) -> bool {
+    said(response).message.contains("load balancer with that name")
+}
+
+fn said(response: &Response) -> Refusal {
+    response.json().unwrap_or_default()
+}
+
 /// Where this cloud's answers mean something else than their statuses say.
 fn refusal(response: &Response) -> Option<Error> {
-    let said = || response.json().unwrap_or_default();
     match response.status() {
-        403 => {
-            // Not a missing right: the object is busy.
-            is_busy(response).then(|| Error::unavailable(response.complaint()))
-        }
-        404 => {
-            // Anything between us and the cloud can say 404. Only the API itself knows that a droplet is gone.
-            let Refusal { id, .. } = said();
-            (id != "not_found").then(|| {
-                let complaint = response.complaint();
-                Error::unavailable(format_args!("{complaint}, but not in the API's words: does baseUrl lead to it?"))
-            })
+        // Not a missing right: the object is busy.
+        403 if is_busy(response) => Some(Error::unavailable(response.complaint())),
+        // Anything between us and the cloud can say 404. Only the API itself knows that a droplet is gone.
+        404 if said(response).id != "not_found" => {
+            let complaint = response.complaint();
+            Some(Error::unavailable(format_args!("{complaint}, but not in the API's words: does baseUrl lead to it?")))
         }
         429 => {
             // Only the limit per minute comes with retry-after. The limit per hour tells when the oldest request expires.

@@ -3,13 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod api;
-mod cluster;
 mod droplet;
 mod instances;
 mod load_balancer;
 mod settings;
 
-use aerostat_sdk::{Description, Endpoint, Method, Provider, Result, Setting, provider_id};
+use aerostat_sdk::{Description, Endpoint, Method, Provider, Result, provider_id};
 
 use crate::api::Account;
 use crate::settings::Settings;
@@ -45,14 +44,9 @@ impl Provider for DigitalOcean {
         let description = Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(PREFIX)
             .endpoint(api)
-            .setting(Setting::optional(
-                cluster::SETTING,
-                "Id of the DOKS cluster. Only droplets with the tag k8s:<id> are listed and found by name, instead of \
-                 all of the account, and load balancers get this tag.",
-            ))
+            .settings(settings::TABLE)
+            .annotations(load_balancer::TABLE)
             .list_page_size(api::LARGEST_PAGE);
-        let description = Settings::described().into_iter().fold(description, Description::setting);
-        let description = description.annotations(load_balancer::TABLE);
         Ok(load_balancer::WRITTEN.into_iter().fold(description, Description::writes_annotation))
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use aerostat_sdk::testing::{EventKind, Host, Outcome, Request, Response, answer};
-use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, Result, State};
+use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, Result, State, readme};
 use serde_json::{Value, json};
 
 use crate::DigitalOcean;
@@ -259,7 +259,7 @@ fn a_sweep_keeps_its_page_size() {
         let Err(Error::Invalid(text)) = Host::new().run(|| DigitalOcean::list(Some(cursor), 100)) else {
             panic!("{cursor}")
         };
-        assert_eq!(text, format!("cursor {cursor:?} is not one of a sweep with 100 droplets a page"));
+        assert_eq!(text, format!("cursor {cursor:?} is not one of a list with 100 droplets a page"));
     }
 }
 
@@ -322,13 +322,10 @@ fn settings_that_cannot_work_are_refused_at_load() {
 }
 
 #[test]
-fn the_readme_shows_the_annotations_that_are_described() {
-    let readme = include_str!("../README.md");
-    let row = |it: &aerostat_sdk::Annotation| {
-        let key = it.key.strip_prefix("service.beta.kubernetes.io/do-loadbalancer-").unwrap_or(&it.key);
-        format!("| `{key}` | {} | {} | {} |", it.values, it.default.as_deref().unwrap_or_default(), it.doc)
-    };
-    let described = Host::new().run(DigitalOcean::describe).unwrap().annotations;
-    let missing: Vec<_> = described.iter().map(row).filter(|it| !readme.contains(it)).collect();
-    assert!(missing.is_empty(), "the README lacks:\n{}", missing.join("\n"));
+fn the_readme_shows_what_is_described() {
+    let description = Host::new().run(DigitalOcean::describe).unwrap();
+    let prefix = "service.beta.kubernetes.io/do-loadbalancer-";
+    let filled = readme::filled(include_str!("../README.md"), &description, prefix);
+    // UPDATE_EXPECT=1 rewrites the file; the failure says so.
+    expect_test::expect_file!["../README.md"].assert_eq(&filled);
 }

@@ -1,6 +1,5 @@
 //! Load balancers, as the API shows them and as it wants them.
 
-mod lenient;
 mod model;
 
 pub(crate) use self::model::{
@@ -10,53 +9,28 @@ pub(crate) use self::model::{
 
 use std::collections::BTreeSet;
 
-use aerostat_sdk::http::{Attempt, Request, Response};
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::backend::{Creation, Found};
+use aerostat_sdk::http::{Request, Response};
+use aerostat_sdk::{Change, Error, Result, json, pages};
 use serde::{Deserialize, Serialize};
 
-use super::{API, LARGEST_PAGE, Links, Refusal, is_busy};
-
-/// What became of a change to something that is there.
-#[derive(Debug)]
-pub(crate) enum Change<T> {
-    /// It is done.
-    Done(T),
-    /// Not now: the load balancer is still carrying out an earlier one. In the cloud's words.
-    Busy(String),
-}
-
-/// What became of a creation.
-#[derive(Debug)]
-pub(crate) enum Creation {
-    /// The cloud is building it.
-    Begun(Box<LoadBalancer>),
-    /// Perhaps: the cloud did not answer, or said that it failed. Why, for a person.
-    Unknown(String),
-    /// There is one with this name already, whatever the list says.
-    NameTaken(String),
-}
+use super::{API, LARGEST_PAGE, Links, says_name_taken};
 
 /// As much of a load balancer as a list is asked for.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) id: String,
     pub(crate) name: String,
-    #[serde(default, rename = "type", deserialize_with = "lenient::word")]
+    #[serde(default, rename = "type", deserialize_with = "json::empty_as_default")]
     pub(crate) kind: Kind,
-}
-
-#[derive(Deserialize)]
-struct One {
-    load_balancer: LoadBalancer,
 }
 
 /// The load balancer with this id.
 pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
-    let found: Option<One> = API.get(path(id)).find()?;
-    Ok(found.map(|it| it.load_balancer))
+    API.get(path(id)).find_response()?.as_ref().map(one).transpose()
 }
 
-/// All load balancers of the account, strangers' too: of them nothing is read that could be new to us.
+/// All load balancers of the account. Of those that are not ours nothing is read that could be new to us.
 pub(crate) fn list() -> Result<Vec<Listed>> {
     #[derive(Deserialize)]
     struct Page {
@@ -64,46 +38,23 @@ pub(crate) fn list() -> Result<Vec<Listed>> {
         #[serde(default)]
         links: Links,
     }
-    let mut all = Vec::new();
-    for number in 1_u32.. {
+    pages(1, |number| {
         let request = API.get(["v2", "load_balancers"]).query("page", number).query("per_page", LARGEST_PAGE);
         let page: Page = request.send()?.json()?;
-        all.extend(page.load_balancers);
-        if page.links.pages.next.is_none() {
-            break;
-        }
-    }
-    Ok(all)
+        Ok((page.load_balancers, page.links.after(*number)))
+    })
 }
 
 /// Has one built.
-pub(crate) fn create(spec: &Spec) -> Result<Creation> {
-    let response = match API.post(["v2", "load_balancers"]).json(spec).attempt()? {
-        Attempt::Answered(it) => it,
-        Attempt::Lost(why) => return Ok(Creation::Unknown(why)),
-    };
-    match response.status() {
-        500.. => Ok(Creation::Unknown(response.complaint())),
-        // The cloud has no code of its own for this.
-        409 | 422 if says_name_taken(&response) => Ok(Creation::NameTaken(response.complaint())),
-        _ => {
-            let response = response.accepted()?;
-            // Whatever it says, it was accepted: an answer that makes no sense does not undo that.
-            let made = response.json::<One>();
-            Ok(made.map_or_else(
-                |_| Creation::Unknown(format!("{}, with an answer that cannot be read", response.complaint())),
-                |it| Creation::Begun(Box::new(it.load_balancer)),
-            ))
-        }
-    }
+pub(crate) fn create(spec: &Spec, found: impl Fn(&LoadBalancer) -> Found) -> Result<Creation> {
+    // The cloud has no code of its own for a name that is taken.
+    let is_unclear = |it: &Response| matches!(it.status(), 409 | 422) && says_name_taken(it);
+    API.post(["v2", "load_balancers"]).json(spec).create_unless(is_unclear, |it| Ok(found(&one(it)?)))
 }
 
 /// Replaces all that is said about a load balancer.
 pub(crate) fn replace(id: &str, spec: &Spec) -> Result<Change<LoadBalancer>> {
-    match change(API.put(path(id)).json(spec))? {
-        Change::Done(response) => Ok(Change::Done(response.json::<One>()?.load_balancer)),
-        Change::Busy(why) => Ok(Change::Busy(why)),
-    }
+    API.put(path(id)).json(spec).change()?.and_then(|it| one(&it).map(Change::Done))
 }
 
 /// Adds targets, and changes nothing else.
@@ -118,12 +69,7 @@ pub(crate) fn remove_droplets(id: &str, droplets: &BTreeSet<u64>) -> Result<Chan
 
 /// Makes sure that it is gone.
 pub(crate) fn delete(id: &str) -> Result<Change<()>> {
-    let response = API.delete(path(id)).answer()?;
-    match response.status() {
-        404 => super::refusal(&response).map_or(Ok(Change::Done(())), Err),
-        _ if is_busy(&response) => Ok(Change::Busy(response.complaint())),
-        _ => response.accepted().map(|_| Change::Done(())),
-    }
+    API.delete(path(id)).change_or_gone()
 }
 
 fn targets(request: Request, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
@@ -131,24 +77,11 @@ fn targets(request: Request, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
     struct Body<'a> {
         droplet_ids: &'a BTreeSet<u64>,
     }
-    Ok(match change(request.json(&Body { droplet_ids: droplets }))? {
-        Change::Done(_) => Change::Done(()),
-        Change::Busy(why) => Change::Busy(why),
-    })
+    Ok(request.json(&Body { droplet_ids: droplets }).change()?.map(drop))
 }
 
-fn change(request: Request) -> Result<Change<Response>> {
-    let response = request.answer()?;
-    // A name that the list shows no more is freed a while after its load balancer is gone.
-    if is_busy(&response) || (response.status() == 422 && says_name_taken(&response)) {
-        return Ok(Change::Busy(response.complaint()));
-    }
-    response.accepted().map(Change::Done)
-}
-
-fn says_name_taken(response: &Response) -> bool {
-    let Refusal { message, .. } = response.json().unwrap_or_default();
-    message.contains("load balancer with that name")
+fn one(response: &Response) -> Result<LoadBalancer> {
+    LoadBalancer::read(response.json_in("load_balancer")?).map_err(|error| response.unreadable(&error))
 }
 
 fn path(id: &str) -> [&str; 3] {
@@ -181,7 +114,7 @@ impl LoadBalancer {
 
     /// For a person: its id, and its name.
     pub(crate) fn title(&self) -> String {
-        title(&self.id, &self.name)
+        Found::new(&self.id, &self.name, false).title()
     }
 
     /// The error for one that is of no kind that serves a Service.
@@ -189,15 +122,4 @@ impl LoadBalancer {
         let title = self.title();
         Error::invalid(format_args!("{title} is neither REGIONAL nor REGIONAL_NETWORK: it cannot serve a Service"))
     }
-}
-
-impl Listed {
-    /// For a person: its id, and its name.
-    pub(crate) fn title(&self) -> String {
-        title(&self.id, &self.name)
-    }
-}
-
-fn title(id: &str, name: &str) -> String {
-    format!("load balancer {id} ({name})")
 }

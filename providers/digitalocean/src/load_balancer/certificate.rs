@@ -1,57 +1,40 @@
-//! Which certificate a load balancer shows.
+//! What is done about TLS, and which certificate a load balancer shows.
 
 use aerostat_sdk::{Error, Result};
 
+use super::Reading;
 use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, TLS_PASSTHROUGH};
-use super::reading::Reading;
 use crate::api::certificates;
 use crate::api::load_balancers::{LoadBalancer as Live, Rule};
 
-/// What is done about TLS.
+/// What a Service says about TLS.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Tls {
     /// Nothing.
     None,
     /// It is left to the targets.
     Passthrough,
-    /// It ends at the load balancer, with this certificate: its id.
-    Certificate(String),
+    /// It ends at the load balancer, with the certificate with this id, or the one that took its place.
+    Id(String),
+    /// It ends at the load balancer, with the certificate that has this name now.
+    Name(String),
     /// Both at once, which is an error where a port speaks TLS. The annotation that does not go with passthrough.
     Contradiction(&'static str),
 }
 
-/// What a Service says about TLS.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Wanted {
-    None,
-    Passthrough,
-    /// The certificate with this id, or the one that took its place.
-    Id(String),
-    /// The certificate that has this name now.
-    Name(String),
-    /// Passthrough, and what the annotation with this key says.
-    Contradiction(&'static str),
-}
-
-impl Wanted {
+impl Tls {
     /// # Errors
     ///
     /// `invalid`, if the annotations contradict each other. Where there is a load balancer, it depends on the ports
     /// whether that counts: so says the vendor's controller.
     pub(super) fn of(annotations: &mut Reading<'_>) -> Result<Self> {
-        let passthrough = annotations.annotations.read(&TLS_PASSTHROUGH).unwrap_or_else(|_| {
-            let value = annotations.text(TLS_PASSTHROUGH.name).unwrap_or_default();
-            annotations.warnings.tolerated(
-                TLS_PASSTHROUGH.name,
-                value,
-                "counts as false: it is neither true nor false",
-            );
-            None
+        let passthrough = annotations.flag(&TLS_PASSTHROUGH).unwrap_or_else(|_| {
+            let value = annotations.text(&TLS_PASSTHROUGH).unwrap_or_default();
+            annotations.tolerated(&TLS_PASSTHROUGH, value, "counts as false: it is neither true nor false");
+            false
         });
-        let id = annotations
-            .read_or_keep(&CERTIFICATE_ID, |live, text| (shown(live) == Some(text)).then(|| text.to_owned()))?;
-        let name = annotations.text(CERTIFICATE_NAME.name);
-        match (passthrough.unwrap_or(false), id, name) {
+        let id = annotations.read_or_shown(&CERTIFICATE_ID, |live| shown(live).map(str::to_owned))?;
+        match (passthrough, id, annotations.text(&CERTIFICATE_NAME)) {
             (false, Some(id), _) => Ok(Self::Id(id)),
             (false, None, Some(name)) => Ok(Self::Name(name.to_owned())),
             (false, None, None) => Ok(Self::None),
@@ -63,13 +46,11 @@ impl Wanted {
         }
     }
 
-    /// As the rules want it, without asking the cloud: a name stands for the id that is not known yet.
-    pub(super) fn unresolved(&self) -> Tls {
+    /// The certificate as the rules say it before the cloud was asked: a name stands for the id that is not known yet.
+    pub(super) fn certificate(&self) -> Option<&String> {
         match self {
-            Self::None => Tls::None,
-            Self::Passthrough => Tls::Passthrough,
-            Self::Contradiction(other) => Tls::Contradiction(other),
-            Self::Id(it) | Self::Name(it) => Tls::Certificate(it.clone()),
+            Self::Id(it) | Self::Name(it) => Some(it),
+            Self::None | Self::Passthrough | Self::Contradiction(_) => None,
         }
     }
 
@@ -89,14 +70,10 @@ impl Wanted {
                 _ => id.clone(),
             },
             Self::Name(name) => {
-                let found = certificates::named(name)?;
-                let missing = || {
-                    Error::invalid(format_args!(
-                        "certificate with name {name:?} not found (annotation {})",
-                        CERTIFICATE_NAME.name
-                    ))
-                };
-                found.ok_or_else(missing)?.id
+                let key = CERTIFICATE_NAME.name;
+                let missing =
+                    || Error::invalid(format_args!("certificate with name {name:?} not found (annotation {key})"));
+                certificates::named(name)?.ok_or_else(missing)?.id
             }
         };
         for rule in rules {

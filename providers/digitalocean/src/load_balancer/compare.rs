@@ -1,4 +1,4 @@
-//! What differs between a load balancer and the wish: as little as possible is written.
+//! What differs between a load balancer and what the Service asks for: as little as possible is written.
 
 use std::collections::BTreeSet;
 
@@ -22,11 +22,11 @@ pub(super) enum Difference {
     Everything,
 }
 
-/// What has to be written so that `live` is as `wished`.
-pub(super) fn difference(live: &Live, wished: &Spec) -> Difference {
+/// What has to be written so that `live` is as `desired`.
+pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
     // A load balancer with a tag chooses its targets itself, and takes no others.
     let chooses_itself = !live.tag.is_empty();
-    let (mut is, mut wanted) = (comparable(&Spec::of(live)), comparable(wished));
+    let (mut is, mut wanted) = (comparable(&live.spec()), comparable(desired));
     // The API does not always show it, and a check of one's own leaves it to the load balancer.
     let (shown, asked) = (&mut is.health_check.proxy_protocol, &mut wanted.health_check.proxy_protocol);
     if shown.is_none() || asked.is_none() {
@@ -35,7 +35,7 @@ pub(super) fn difference(live: &Live, wished: &Spec) -> Difference {
     if chooses_itself || is != wanted {
         return Difference::Everything;
     }
-    let (add, remove) = targets(live, &wished.droplet_ids);
+    let (add, remove) = targets(live, &desired.droplet_ids);
     if add.is_empty() && remove.is_empty() { Difference::Nothing } else { Difference::Targets { add, remove } }
 }
 

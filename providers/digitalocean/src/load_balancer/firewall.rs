@@ -1,17 +1,17 @@
 //! Who may reach the load balancer: its own firewall, not the droplets'.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
-use aerostat_sdk::annotations::{Form, Key, List};
+use aerostat_sdk::form::{Custom, Form as _, List};
+use aerostat_sdk::key::Key;
 use aerostat_sdk::{LoadBalancer, Result};
 
+use super::Reading;
 use super::annotations::{ALLOW_RULES, DENY_RULES};
-use super::reading::Reading;
 use crate::api::load_balancers::{Firewall, LoadBalancer as Live};
 
 /// A rule of the firewall.
-pub(super) const RULE: Form<String> = Form { allowed: "a rule such as ip:192.0.2.1", parse: rule };
+pub(super) const RULE: Custom<String> = Custom { allowed: "a rule such as ip:192.0.2.1", parse: rule };
 
 /// The firewall that a Service asks for. Its source ranges take the place of the annotation with allowed ones.
 pub(super) fn firewall(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<Firewall> {
@@ -23,7 +23,7 @@ pub(super) fn firewall(service: &LoadBalancer, annotations: &mut Reading<'_>) ->
 
 fn rules(
     annotations: &mut Reading<'_>,
-    key: &Key<List<Form<String>>>,
+    key: &Key<List<Custom<String>>>,
     shown: impl Fn(&Live) -> &BTreeSet<String>,
 ) -> Result<BTreeSet<String>> {
     let as_shown = |live: &Live, text: &str| {
@@ -34,15 +34,10 @@ fn rules(
 }
 
 fn rule(text: &str) -> Option<String> {
-    let is_range = |text: &str| {
-        let (address, bits) = text.split_once('/')?;
-        let longest = if address.parse::<IpAddr>().ok()?.is_ipv4() { 32 } else { 128 };
-        bits.parse::<u8>().ok().filter(|it| *it <= longest)
+    match text.split_once(':')? {
+        ("ip", address) => Custom::address("").parse(address)?,
+        ("cidr", range) => Custom::cidr("").parse(range)?,
+        _ => return None,
     };
-    let valid = match text.split_once(':')? {
-        ("ip", address) => address.parse::<IpAddr>().is_ok(),
-        ("cidr", range) => is_range(range).is_some(),
-        _ => false,
-    };
-    valid.then(|| text.to_owned())
+    Some(text.to_owned())
 }

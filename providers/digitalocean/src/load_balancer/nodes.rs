@@ -1,18 +1,14 @@
 //! Which droplets take traffic, and which address families they have.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
-use aerostat_sdk::{AddressKind, Error, Node, Result, provider_id};
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::nodes::named;
+use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Result, provider_id};
 
 use super::annotations::{NETWORK, TYPE};
-use super::warnings::Warnings;
 use crate::PREFIX;
 use crate::api::load_balancers::{Kind, Network};
-
-/// The most nodes that one message names.
-const NAMED: usize = 10;
 
 /// The droplets behind the nodes that this load balancer reaches.
 #[derive(Debug, Eq, PartialEq)]
@@ -37,12 +33,8 @@ impl Targets {
                 unknown.push(&*node.name);
                 continue;
             };
-            let has = |kind, is: fn(&IpAddr) -> bool| {
-                let mut addresses = node.addresses.iter().filter(|it| it.kind == kind);
-                addresses.any(|it| it.value.parse().is_ok_and(|it| is(&it)))
-            };
-            let public = has(AddressKind::ExternalIp, IpAddr::is_ipv4);
-            let internal = has(AddressKind::InternalIp, IpAddr::is_ipv4);
+            let public = node.address(AddressKind::ExternalIp, IpFamily::Ipv4).is_some();
+            let internal = node.address(AddressKind::InternalIp, IpFamily::Ipv4).is_some();
             let reached = match (network, kind) {
                 (Network::Internal, _) => true,
                 (Network::External, Kind::Regional) => public || internal,
@@ -50,7 +42,7 @@ impl Targets {
             };
             if reached {
                 targets.droplets.insert(id);
-                targets.dual_stack &= public && has(AddressKind::ExternalIp, IpAddr::is_ipv6);
+                targets.dual_stack &= public && node.address(AddressKind::ExternalIp, IpFamily::Ipv6).is_some();
             } else if internal {
                 private.push(&*node.name);
             } else {
@@ -61,15 +53,13 @@ impl Targets {
             return Err(none(&private, &unknown));
         }
         if !unknown.is_empty() {
-            let nodes = named(&unknown);
-            warnings.add("NodesSkipped", format!("no droplet, or no address that is reached, is known of {nodes}"));
+            let why = format!("no droplet, or no address that is reached, is known of {}", named(&unknown));
+            warnings.add("NodesSkipped", why);
         }
         if !private.is_empty() {
             let nodes = named(&private);
-            warnings.add(
-                "NodesSkipped",
-                format!("a REGIONAL_NETWORK load balancer does not reach {nodes}: no public IPv4 address"),
-            );
+            let why = format!("a REGIONAL_NETWORK load balancer does not reach {nodes}: no public IPv4 address");
+            warnings.add("NodesSkipped", why);
         }
         Ok(targets)
     }
@@ -80,40 +70,17 @@ pub(super) fn droplet(node: &Node) -> Option<u64> {
     provider_id::parse(PREFIX, node.provider_id.as_deref()?, "the droplet's id, a number").ok()
 }
 
-/// Those of `nodes` that a load balancer in this region reaches: the cloud takes droplets of its own region only. Where no
-/// node is in it, all are left for the cloud to refuse.
-pub(super) fn in_region<'a>(nodes: &'a [Node], region: &str, warnings: &mut Warnings) -> Cow<'a, [Node]> {
-    let is_elsewhere = |it: &Node| it.region.as_deref().is_some_and(|it| it != region);
-    let elsewhere: Vec<_> = nodes.iter().filter(|it| is_elsewhere(it)).map(|it| &*it.name).collect();
-    if elsewhere.is_empty() || elsewhere.len() == nodes.len() {
-        return Cow::Borrowed(nodes);
-    }
-    let names = named(&elsewhere);
-    warnings
-        .add("NodesSkipped", format!("a load balancer in {region} does not reach {names}: droplets of other regions"));
-    nodes.iter().filter(|it| !is_elsewhere(it)).cloned().collect()
-}
-
 /// Why there is no target: because of private nodes, of nodes that nothing is known of, or because there is no node.
-pub(super) fn none(private: &[&str], unknown: &[&str]) -> Error {
-    if private.is_empty() {
-        let unknown =
-            if unknown.is_empty() { String::new() } else { format!(": nothing is known of {}", named(unknown)) };
-        return Error::unavailable(format_args!("no ready nodes available for load balancer{unknown}"));
-    }
-    Error::invalid(format_args!(
-        "an external REGIONAL_NETWORK load balancer needs nodes with a public IPv4 address, and {} have none: set \
-         annotation {} to REGIONAL or annotation {} to INTERNAL",
-        named(private),
-        TYPE.name,
-        NETWORK.name
-    ))
-}
-
-fn named(nodes: &[&str]) -> String {
-    let shown = nodes.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    match nodes.len().checked_sub(NAMED) {
-        None | Some(0) => shown,
-        Some(more) => format!("{shown} and {more} more"),
+fn none(private: &[&str], unknown: &[&str]) -> Error {
+    match (private, unknown) {
+        ([], []) => LoadBalancer::without_nodes(""),
+        ([], unknown) => LoadBalancer::without_nodes(format_args!(": nothing is known of {}", named(unknown))),
+        (private, _) => Error::invalid(format_args!(
+            "an external REGIONAL_NETWORK load balancer needs nodes with a public IPv4 address, and {} have none: set \
+             annotation {} to REGIONAL or annotation {} to INTERNAL",
+            named(private),
+            TYPE.name,
+            NETWORK.name
+        )),
     }
 }

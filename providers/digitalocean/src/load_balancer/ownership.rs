@@ -2,29 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use aerostat_sdk::{Error, LoadBalancer, Result};
+use aerostat_sdk::{LoadBalancer, Result};
 
-use super::annotations::ID;
 use super::nodes::droplet;
 use crate::api;
 use crate::api::load_balancers::{Kind, LoadBalancer as Live};
 use crate::settings::{ADOPT_BY_ID, Settings};
 
-/// Whether a load balancer that the id annotation names is the Service's: it has the name that holds the Service's UID,
-/// or an address which the Service's status shows (and which only a controller can have written), or it serves nothing
-/// but this Service, or the operator says that an id is enough.
+/// Whether a load balancer that the id annotation names is the Service's: it has an address which the Service's status shows
+/// (and which only a controller can have written), or it serves nothing but this Service, or the operator says that an id
+/// is enough. `Err` says what to do.
 ///
 /// # Errors
 ///
 /// Whatever the cloud answers.
-pub(super) fn is_proven(service: &LoadBalancer, live: &Live, settings: &Settings) -> Result<bool> {
+pub(super) fn proof(service: &LoadBalancer, live: &Live, settings: &Settings) -> Result<Result<(), String>> {
     let shown = |address: &str| {
         !address.is_empty() && service.current_ingress.iter().any(|it| it.ip.as_deref() == Some(address))
     };
-    if live.name == service.name || shown(&live.ip) || shown(&live.ipv6) || settings.adopt_by_id {
-        return Ok(true);
+    if shown(&live.ip) || shown(&live.ipv6) || settings.adopt_by_id {
+        return Ok(Ok(()));
     }
-    Ok(sends_to_node_ports_of(service, live) && sends_to_cluster(service, live, settings)?)
+    if sends_to_node_ports_of(service, live) && sends_to_cluster(service, live, settings)? {
+        return Ok(Ok(()));
+    }
+    let address = if live.ip.is_empty() { "none yet" } else { &live.ip };
+    Ok(Err(format!(
+        "its address ({address}) is not in the Service's status, and it does not send to this Service's node ports on this \
+         cluster's nodes alone. It is not touched. To adopt it, let the operator set {}: \"true\" under \
+         provider.settings; to get a load balancer of its own, remove the annotation",
+        ADOPT_BY_ID.name
+    )))
 }
 
 /// Whether all that arrives goes to node ports which the Service has now: the API server gives a node port to one
@@ -43,29 +51,6 @@ fn sends_to_cluster(service: &LoadBalancer, live: &Live, settings: &Settings) ->
     if live.droplet_ids.is_subset(&service.nodes.iter().filter_map(droplet).collect()) {
         return Ok(true);
     }
-    let Some(tag) = settings.cluster.tag() else { return Ok(false) };
+    let Some(tag) = &settings.cluster_tag else { return Ok(false) };
     Ok(live.droplet_ids.is_subset(&api::ids_tagged(tag)?))
-}
-
-/// The error for one that is not proven to be the Service's, with the way to adopt it.
-pub(super) fn unproven(live: &Live) -> Error {
-    let address = if live.ip.is_empty() { "none yet" } else { &live.ip };
-    Error::invalid(format_args!(
-        "annotation {} names {}, which cannot be proven to be this Service's: its address ({address}) is not in the \
-         Service's status, and it does not send to this Service's node ports on this cluster's nodes alone. It is not \
-         touched. To adopt it, let the operator set {ADOPT_BY_ID}: \"true\" under provider.settings; to get a load \
-         balancer of its own, remove the annotation",
-        ID.name,
-        live.title()
-    ))
-}
-
-/// What is said of one that is not proven to be the Service's when that is deleted.
-pub(super) fn stays(live: &Live) -> String {
-    format!(
-        "{}, which annotation {} names, is not deleted: it cannot be proven to be this Service's. If it is, delete it in \
-         the cloud: until then it costs money",
-        live.title(),
-        ID.name
-    )
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use aerostat_sdk::annotations::{Key, List, Port as Number};
+use aerostat_sdk::form::{List, Port as Number};
+use aerostat_sdk::key::Key;
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result};
 
+use super::Reading;
 use super::annotations::{
     CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, TLS_PASSTHROUGH, TLS_PORTS,
 };
 use super::certificate::{Tls, contradiction};
-use super::reading::Reading;
 use crate::api::load_balancers::{Kind, Protocol, Rule};
 
 /// Ports that the load balancer keeps for itself.
@@ -38,17 +39,13 @@ const PROXY_ONLY: [&str; 8] = [
 pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind: Kind, tls: &Tls) -> Result<Vec<Rule>> {
     for port in &service.ports {
         if port.protocol == Carried::Sctp {
-            return Err(Error::invalid(format_args!(
-                "only TCP or UDP protocol is supported: port {} is SCTP",
-                port.port
-            )));
+            let number = port.port;
+            return Err(Error::invalid(format_args!("only TCP or UDP protocol is supported: port {number} is SCTP")));
         }
         if RESERVED.contains(&port.port) {
-            let (first, last) = (RESERVED.start(), RESERVED.end());
-            return Err(Error::invalid(format_args!(
-                "port {} cannot be used: {first} to {last} are reserved by the cloud",
-                port.port
-            )));
+            let (number, first, last) = (port.port, RESERVED.start(), RESERVED.end());
+            let why = format_args!("port {number} cannot be used: {first} to {last} are reserved by the cloud");
+            return Err(Error::invalid(why));
         }
     }
     let mut rules = match kind {
@@ -61,7 +58,7 @@ pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind:
 
 /// Packets keep their destination, so that it is the Service's own port that the nodes see.
 fn passed_through(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Vec<Rule> {
-    let ignored = PROXY_ONLY.iter().find_map(|key| Some((*key, annotations.text(key)?)));
+    let ignored = PROXY_ONLY.iter().find_map(|key| Some((*key, annotations.annotations.text(key)?)));
     if let Some((key, value)) = ignored {
         annotations.warnings.tolerated(key, value, "has no effect on a REGIONAL_NETWORK load balancer");
     }
@@ -85,7 +82,7 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
         });
     }
     if let Some(wanted) = protocols.http3 {
-        let Tls::Certificate(id) = tls else {
+        let Some(certificate) = tls.certificate() else {
             return Err(Error::invalid(format_args!(
                 "annotation {}: {wanted} needs a certificate: set {} or {}, and not {}",
                 HTTP3_PORT.name, CERTIFICATE_ID.name, CERTIFICATE_NAME.name, TLS_PASSTHROUGH.name
@@ -93,95 +90,76 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
         };
         match service.ports.iter().find(|it| it.port == wanted) {
             Some(port) => rules.push(Rule {
-                certificate_id: Some(id.clone()),
+                certificate_id: Some(certificate.clone()),
                 target_protocol: Protocol::Http,
                 ..plain(wanted, Protocol::Http3, node_port(port)?)
             }),
             None => {
                 let meaning = "has no effect: the Service has no such port";
-                annotations.warnings.tolerated(HTTP3_PORT.name, &wanted.to_string(), meaning);
+                annotations.tolerated(&HTTP3_PORT, &wanted.to_string(), meaning);
             }
         }
     }
     if let Tls::Contradiction(other) = tls {
         let meaning = format!("has no effect, and neither has {other}: no port speaks TLS");
-        annotations.warnings.tolerated(TLS_PASSTHROUGH.name, "true", &meaning);
+        annotations.tolerated(&TLS_PASSTHROUGH, "true", &meaning);
     }
     Ok(rules)
 }
 
+/// Which annotations list ports, and what these speak.
+const LISTS: [(&Key<List<Number>>, Protocol); 3] =
+    [(&HTTP_PORTS, Protocol::Http), (&TLS_PORTS, Protocol::Https), (&HTTP2_PORTS, Protocol::Http2)];
+
 /// Which ports speak what.
 struct Protocols {
     usual: Protocol,
-    http: BTreeSet<u16>,
-    https: BTreeSet<u16>,
-    http2: BTreeSet<u16>,
+    /// Those of each of the [`LISTS`].
+    listed: [BTreeSet<u16>; 3],
     http3: Option<u16>,
 }
 
 impl Protocols {
     fn of(annotations: &mut Reading<'_>, tls: &Tls) -> Result<Self> {
-        let mut ports = |key: &Key<List<Number>>| -> Result<BTreeSet<u16>> {
-            Ok(annotations.read(key)?.unwrap_or_default().into_iter().collect())
-        };
-        let mut protocols = Self {
-            http: ports(&HTTP_PORTS)?,
-            https: ports(&TLS_PORTS)?,
-            http2: ports(&HTTP2_PORTS)?,
-            usual: annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp),
-            http3: annotations.read(&HTTP3_PORT)?,
-        };
-        protocols.refuse_doubles()?;
-        if *tls != Tls::None && protocols.https.is_empty() && !protocols.http2.contains(&443) {
-            protocols.https.insert(443);
+        let mut listed = <[BTreeSet<u16>; 3]>::default();
+        for ((key, _), ports) in LISTS.into_iter().zip(&mut listed) {
+            ports.extend(annotations.read(key)?.unwrap_or_default());
         }
-        Ok(protocols)
-    }
-
-    /// A port cannot speak two protocols.
-    fn refuse_doubles(&self) -> Result<()> {
-        for (one, its, other, others) in [
-            (HTTP_PORTS.name, &self.http, TLS_PORTS.name, &self.https),
-            (HTTP_PORTS.name, &self.http, HTTP2_PORTS.name, &self.http2),
-            (TLS_PORTS.name, &self.https, HTTP2_PORTS.name, &self.http2),
-        ] {
-            let both: Vec<_> = its.intersection(others).take(NAMED).map(u16::to_string).collect();
+        let usual = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
+        let http3 = annotations.read(&HTTP3_PORT)?;
+        // A port cannot speak two protocols.
+        for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+            let both: Vec<_> = listed[one].intersection(&listed[other]).take(NAMED).map(u16::to_string).collect();
             if !both.is_empty() {
-                let ports = both.join(",");
+                let (one, other, ports) = (LISTS[one].0.name, LISTS[other].0.name, both.join(","));
                 return Err(Error::invalid(format_args!(
                     "annotations {one} and {other} both list {ports}: a port can be in one of them"
                 )));
             }
         }
-        Ok(())
+        let [_, https, http2] = &mut listed;
+        if *tls != Tls::None && https.is_empty() && !http2.contains(&443) {
+            https.insert(443);
+        }
+        Ok(Self { usual, listed, http3 })
     }
 
-    /// Ports that are listed and that the Service does not have: no harm, and probably an error.
+    /// Warns of ports that are listed and that the Service does not have: no harm, and probably an error.
     fn check(&self, service: &LoadBalancer, annotations: &mut Reading<'_>) {
         // A set: a Service may have thousands of ports, and an annotation may list as many.
         let existing: BTreeSet<u16> = service.ports.iter().map(|it| it.port).collect();
-        for (key, ports) in [(&HTTP_PORTS, &self.http), (&TLS_PORTS, &self.https), (&HTTP2_PORTS, &self.http2)] {
-            let is_the_implied_one = key.name == TLS_PORTS.name && ports.len() == 1 && ports.contains(&443);
+        for ((key, protocol), ports) in LISTS.into_iter().zip(&self.listed) {
+            let is_the_implied_one = protocol == Protocol::Https && ports.len() == 1 && ports.contains(&443);
             if let Some(port) = ports.difference(&existing).next().filter(|_| !is_the_implied_one) {
-                annotations.warnings.tolerated(
-                    key.name,
-                    &port.to_string(),
-                    "has no effect: the Service has no such port",
-                );
+                annotations.tolerated(key, &port.to_string(), "has no effect: the Service has no such port");
             }
         }
     }
 
     fn of_port(&self, port: u16) -> Protocol {
-        if self.http2.contains(&port) {
-            Protocol::Http2
-        } else if self.https.contains(&port) {
-            Protocol::Https
-        } else if self.http.contains(&port) {
-            Protocol::Http
-        } else {
-            self.usual
-        }
+        // The last one that lists it counts: a certificate makes 443 speak HTTPS.
+        let list = LISTS.into_iter().zip(&self.listed).rev().find(|(_, ports)| ports.contains(&port));
+        list.map_or(self.usual, |((_, protocol), _)| protocol)
     }
 }
 
@@ -199,7 +177,9 @@ fn plain(entry_port: u16, protocol: Protocol, target_port: u16) -> Rule {
 fn secured(entry_port: u16, protocol: Protocol, target_port: u16, tls: &Tls) -> Result<Rule> {
     let rule = plain(entry_port, protocol, target_port);
     match tls {
-        Tls::Certificate(id) => Ok(Rule { certificate_id: Some(id.clone()), target_protocol: Protocol::Http, ..rule }),
+        Tls::Id(id) | Tls::Name(id) => {
+            Ok(Rule { certificate_id: Some(id.clone()), target_protocol: Protocol::Http, ..rule })
+        }
         Tls::Passthrough => Ok(Rule { tls_passthrough: true, ..rule }),
         Tls::Contradiction(other) => Err(contradiction(other)),
         Tls::None => Err(Error::invalid(format_args!(

@@ -1,19 +1,19 @@
 //! The mapping, natively: what is sent for a Service, and what becomes of the answers. The whole way through the sandbox
 //! is tested elsewhere, against a simulated cloud.
 
+mod desired;
 mod differences;
 mod refused;
 mod rules;
 mod steps;
 mod tolerated;
-mod wishes;
 
 use aerostat_sdk::testing::{Event, EventKind, Host};
 use aerostat_sdk::{Address, Error, LoadBalancer, Node, Port, Protocol};
 use serde_json::{Value, json};
 
 use super::annotations as key;
-use super::wish::Wish;
+use super::desired::Desired;
 use crate::api::load_balancers::LoadBalancer as Live;
 use crate::settings::Settings;
 
@@ -48,20 +48,20 @@ fn regional() -> LoadBalancer {
     service().with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key::TYPE.name, "REGIONAL")
 }
 
-/// The wish of a Service for a new load balancer, as JSON, and what its author should know.
-fn wished(service: &LoadBalancer) -> (Value, Vec<String>) {
+/// The desired of a Service for a new load balancer, as JSON, and what its author should know.
+fn desired(service: &LoadBalancer) -> (Value, Vec<String>) {
     let host = Host::new();
     let spec = host.run(|| {
-        let wish = Wish::of(service, &Settings::read()?, None)?;
-        wish.warnings.emit();
-        Ok(json!(wish.spec))
+        let desired = Desired::of(service, &Settings::read()?, None)?;
+        desired.warnings.emit();
+        Ok(json!(desired.spec))
     });
     (spec.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.events()))
 }
 
 /// Why a Service gets no load balancer.
 fn refusal(service: &LoadBalancer) -> String {
-    let wished = Host::new().run(|| Wish::of(service, &Settings::read()?, None).map(|it| json!(it.spec)));
+    let wished = Host::new().run(|| Desired::of(service, &Settings::read()?, None).map(|it| json!(it.spec)));
     match wished {
         Err(Error::Invalid(why)) => why,
         other => panic!("{other:?}"),
@@ -105,16 +105,16 @@ fn live(changes: &Value) -> Live {
     for (name, value) in changes.as_object().unwrap() {
         object[name] = value.clone();
     }
-    serde_json::from_value(object).unwrap()
+    Live::read(object).unwrap()
 }
 
 /// What a Service asks for of a load balancer that there is.
-fn wished_of(service: &LoadBalancer, live: &Live) -> (Wish, Vec<String>) {
+fn desired_of(service: &LoadBalancer, live: &Live) -> (Desired, Vec<String>) {
     let host = Host::new();
-    let wish = host.run(|| {
-        let mut wish = Wish::of(service, &Settings::read()?, Some(live))?;
-        std::mem::take(&mut wish.warnings).emit();
-        Ok(wish)
+    let desired = host.run(|| {
+        let mut desired = Desired::of(service, &Settings::read()?, Some(live))?;
+        std::mem::take(&mut desired.warnings).emit();
+        Ok(desired)
     });
-    (wish.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.events()))
+    (desired.unwrap_or_else(|error: Error| panic!("{error:?}")), warnings(&host.events()))
 }

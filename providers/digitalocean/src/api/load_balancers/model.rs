@@ -1,81 +1,48 @@
-//! The fields of a load balancer. What the API may leave out, or say as null, has its default here.
+//! The fields of a load balancer. What the API leaves out, or says as null, empty or zero, has its default here.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
-use serde::{Deserialize, Serialize};
+use aerostat_sdk::json::sparse;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-
-use super::lenient;
 
 /// A load balancer as the API shows it.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct LoadBalancer {
     pub(crate) id: String,
-    pub(crate) name: String,
     pub(crate) status: Status,
     /// Empty until there is one.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default)]
     pub(crate) ip: String,
     /// Empty where there is none.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default)]
     pub(crate) ipv6: String,
-    #[serde(default)]
-    pub(crate) region: Option<Region>,
-    #[serde(default, rename = "type", deserialize_with = "lenient::word")]
-    pub(crate) kind: Kind,
-    #[serde(default, deserialize_with = "lenient::word")]
-    pub(crate) network: Network,
-    #[serde(default, deserialize_with = "lenient::word")]
-    pub(crate) network_stack: Stack,
-    #[serde(default)]
-    pub(crate) size: Option<String>,
-    #[serde(default, deserialize_with = "lenient::not_zero")]
+    size: Option<String>,
     pub(crate) size_unit: Option<u32>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) forwarding_rules: Vec<Rule>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) health_check: HealthCheck,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) sticky_sessions: StickySessions,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) droplet_ids: BTreeSet<u64>,
     /// The tag whose droplets are the targets, in the place of a list of them. Mostly empty.
-    #[serde(default, deserialize_with = "lenient::or_default")]
+    #[serde(default)]
     pub(crate) tag: String,
     /// Its own tags. Absent: the API does not say.
-    #[serde(default)]
     pub(crate) tags: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) redirect_http_to_https: bool,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) enable_proxy_protocol: bool,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) enable_backend_keepalive: bool,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) disable_lets_encrypt_dns_records: bool,
-    #[serde(default, deserialize_with = "lenient::not_zero")]
-    pub(crate) http_idle_timeout_seconds: Option<u32>,
-    #[serde(default, deserialize_with = "lenient::not_empty")]
-    pub(crate) vpc_uuid: Option<String>,
-    #[serde(default, deserialize_with = "lenient::not_empty")]
-    pub(crate) subnet_uuid: Option<String>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub(crate) firewall: Firewall,
-    #[serde(flatten)]
-    pub(crate) kept: Kept,
+    #[serde(skip)]
+    said: Spec,
 }
 
 /// All that a creation or a replacement says. What it does not say falls back to the API's default.
-#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
 pub(crate) struct Spec {
     pub(crate) name: String,
+    #[serde(deserialize_with = "slug")]
     pub(crate) region: String,
     #[serde(rename = "type")]
     pub(crate) kind: Kind,
     pub(crate) network: Network,
     pub(crate) network_stack: Stack,
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
     pub(crate) size: Option<Size>,
+    #[serde(skip_deserializing)]
     pub(crate) algorithm: Algorithm,
     /// In their order by port and protocol.
     pub(crate) forwarding_rules: Vec<Rule>,
@@ -98,20 +65,14 @@ pub(crate) struct Spec {
     /// Always there: an empty object is what takes earlier rules away.
     pub(crate) firewall: Firewall,
     /// An address of one's own. Only for a creation.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) ip: Option<String>,
-    #[serde(flatten)]
-    pub(crate) kept: Kept,
-}
-
-/// What others say about a load balancer, in the panel or by the API: handed on as it is, so that a replacement does
-/// not reset it.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) struct Kept {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    project_id: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tls_cipher_policy: Option<Value>,
+    /// Said by others, in the panel or by the API: handed on as it is, so that a replacement does not reset it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) project_id: Option<Value>,
+    /// As `project_id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tls_cipher_policy: Option<Value>,
 }
 
 /// How far it is.
@@ -124,12 +85,6 @@ pub(crate) enum Status {
     /// One that is new to us: wait.
     #[serde(other)]
     Other,
-}
-
-/// Where it is.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Region {
-    pub(crate) slug: String,
 }
 
 /// What kind of load balancer it is.
@@ -214,31 +169,31 @@ pub(crate) struct Rule {
     pub(crate) entry_protocol: Protocol,
     pub(crate) target_port: u16,
     pub(crate) target_protocol: Protocol,
-    #[serde(default, deserialize_with = "lenient::not_empty", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_id: Option<String>,
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "lenient::is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) tls_passthrough: bool,
 }
 
 /// How targets are found to be well.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
 pub(crate) struct HealthCheck {
-    #[serde(default, deserialize_with = "lenient::word")]
     pub(crate) protocol: HealthProtocol,
-    #[serde(default = "lenient::port_80", deserialize_with = "lenient::port_or_80")]
+    #[serde(default = "port_80")]
     pub(crate) port: u16,
-    #[serde(default, deserialize_with = "lenient::not_empty", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
-    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check_interval_seconds: Option<u32>,
-    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) response_timeout_seconds: Option<u32>,
-    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unhealthy_threshold: Option<u32>,
-    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) healthy_threshold: Option<u32>,
     /// Absent: as the load balancer does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) proxy_protocol: Option<bool>,
 }
 
@@ -254,12 +209,13 @@ pub(crate) enum HealthProtocol {
 
 /// Whether a client stays with its target.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
 pub(crate) struct StickySessions {
-    #[serde(default, rename = "type", deserialize_with = "lenient::word")]
+    #[serde(rename = "type")]
     pub(crate) kind: StickyKind,
-    #[serde(default, deserialize_with = "lenient::not_empty", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cookie_name: Option<String>,
-    #[serde(default, deserialize_with = "lenient::not_zero", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cookie_ttl_seconds: Option<u32>,
 }
 
@@ -274,49 +230,34 @@ pub(crate) enum StickyKind {
 
 /// Who may come in, and who may not. Both empty: everybody may.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
 pub(crate) struct Firewall {
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) allow: BTreeSet<String>,
-    #[serde(default, deserialize_with = "lenient::or_default", skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) deny: BTreeSet<String>,
 }
 
-impl Spec {
-    /// What a replacement says that changes nothing about a load balancer.
-    pub(crate) fn of(live: &LoadBalancer) -> Self {
-        let live = live.clone();
-        Self {
-            size: live.size(),
-            name: live.name,
-            region: live.region.map(|it| it.slug).unwrap_or_default(),
-            kind: live.kind,
-            network: live.network,
-            network_stack: live.network_stack,
-            algorithm: Algorithm::default(),
-            forwarding_rules: live.forwarding_rules,
-            health_check: live.health_check,
-            sticky_sessions: live.sticky_sessions,
-            droplet_ids: live.droplet_ids,
-            tags: live.tags.unwrap_or_default(),
-            redirect_http_to_https: live.redirect_http_to_https,
-            enable_proxy_protocol: live.enable_proxy_protocol,
-            enable_backend_keepalive: live.enable_backend_keepalive,
-            disable_lets_encrypt_dns_records: live.disable_lets_encrypt_dns_records,
-            http_idle_timeout_seconds: live.http_idle_timeout_seconds,
-            vpc_uuid: live.vpc_uuid,
-            subnet_uuid: live.subnet_uuid,
-            firewall: live.firewall,
-            ip: None,
-            kept: live.kept,
-        }
+impl LoadBalancer {
+    /// As the API shows it.
+    pub(crate) fn read(shown: Value) -> serde_json::Result<Self> {
+        let shown = sparse(shown);
+        Ok(Self { said: Spec::deserialize(&shown)?, ..Self::deserialize(&shown)? })
+    }
+
+    /// What a replacement says that changes nothing about it.
+    pub(crate) fn spec(&self) -> Spec {
+        let slug = || Slug::NAMED.into_iter().find(|(name, _)| Some(*name) == self.size.as_deref());
+        let size = self.size_unit.map(Size::Unit).or_else(|| slug().map(|(_, slug)| Size::Slug(slug)));
+        Spec { size, ..self.said.clone() }
     }
 }
 
-impl LoadBalancer {
-    /// The size that it has.
-    fn size(&self) -> Option<Size> {
-        let slug = || Slug::NAMED.into_iter().find(|(name, _)| Some(*name) == self.size.as_deref());
-        self.size_unit.map(Size::Unit).or_else(|| slug().map(|(_, slug)| Size::Slug(slug)))
+impl Deref for LoadBalancer {
+    type Target = Spec;
+
+    fn deref(&self) -> &Spec {
+        &self.said
     }
 }
 
@@ -335,4 +276,17 @@ impl Size {
             Self::Slug(Slug::Large) => 6,
         }
     }
+}
+
+/// The API takes a region's slug, and shows an object.
+fn slug<'de, D: Deserializer<'de>>(region: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    struct Region {
+        slug: String,
+    }
+    Region::deserialize(region).map(|it| it.slug)
+}
+
+fn port_80() -> u16 {
+    80
 }

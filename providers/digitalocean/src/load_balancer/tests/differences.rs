@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use aerostat_sdk::{Address, LoadBalancer};
 use serde_json::{Value, json};
 
-use super::{key, live, service, wished_of, worker};
+use super::{desired_of, key, live, service, worker};
 use crate::api::load_balancers::Spec;
 use crate::load_balancer::compare::{Difference, difference};
 
 /// What differs between a load balancer and a Service that nobody has to be warned about.
 fn differs(live: &Value, service: &LoadBalancer) -> Difference {
     let live = super::live(live);
-    let (wish, warnings) = wished_of(service, &live);
+    let (desired, warnings) = desired_of(service, &live);
     assert_eq!(warnings, [""; 0]);
-    difference(&live, &wish.spec)
+    difference(&live, &desired.spec)
 }
 
 /// The usual check with changes.
@@ -61,7 +61,7 @@ fn a_type_that_is_not_told_is_the_default_one() {
 #[test]
 fn numbers_of_zero_are_not_told() {
     let live = super::live(&check(&json!({ "check_interval_seconds": 0, "healthy_threshold": null, "port": 0 })));
-    let check = live.health_check;
+    let check = &live.health_check;
     assert_eq!((check.check_interval_seconds, check.healthy_threshold, check.port), (None, None, 80));
 }
 
@@ -129,8 +129,8 @@ fn a_size_that_nobody_asks_for_stays() {
 #[test]
 fn what_nobody_manages_is_handed_on() {
     let live = live(&json!({ "size_unit": 5, "domains": [{ "name": "a.example" }] }));
-    let (wish, _) = wished_of(&service(), &live);
-    let spec = json!(wish.spec);
+    let (desired, _) = desired_of(&service(), &live);
+    let spec = json!(desired.spec);
     for (name, value) in [
         ("project_id", json!("9cc10173-e9ea-4176-9dbc-a4cee4c4ff30")),
         ("tls_cipher_policy", json!("STRONG")),
@@ -175,11 +175,11 @@ fn what_cannot_be_changed_stays_with_a_warning() {
         ),
     ] {
         let live = super::live(&live);
-        let (wish, warnings) = wished_of(&service, &live);
+        let (desired, warnings) = desired_of(&service, &live);
         assert_eq!(warnings, [format!("LoadBalancerImmutable: {warning}")]);
-        let Spec { kind, network, network_stack, .. } = &wish.spec;
+        let Spec { kind, network, network_stack, .. } = &desired.spec;
         assert_eq!((kind, network, network_stack), (&live.kind, &live.network, &live.network_stack));
-        assert_eq!(difference(&live, &wish.spec), Difference::Nothing);
+        assert_eq!(difference(&live, &desired.spec), Difference::Nothing);
     }
 }
 

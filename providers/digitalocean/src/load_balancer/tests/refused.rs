@@ -141,6 +141,6 @@ fn a_name_that_proves_whose_it_is_cannot_be_chosen_by_another() {
     check(service(), key::NAME.name, of_another, allowed);
     check(service(), key::NAME.name, &of_another.to_uppercase(), allowed);
     for free in [super::NAME, "a1f2e3d4c5b6a79880910a1b2c3d4e5", "b1f2e3d4c5b6a79880910a1b2c3d4e5f", "adeadbeef"] {
-        assert_eq!(super::wished(&service().with_annotation(key::NAME.name, free)).0["name"], free);
+        assert_eq!(super::desired(&service().with_annotation(key::NAME.name, free)).0["name"], free);
     }
 }

@@ -2,11 +2,11 @@
 
 use aerostat_sdk::{LoadBalancer, Port, Protocol};
 
-use super::{CERTIFICATE, key, refusal, regional, service, wished};
+use super::{CERTIFICATE, desired, key, refusal, regional, service};
 
 /// The rules in short: "https 443 → http 30443 with C", "… through" where TLS is passed through.
 fn rules(service: &LoadBalancer) -> Vec<String> {
-    let (spec, warnings) = wished(service);
+    let (spec, warnings) = desired(service);
     assert_eq!(warnings, [""; 0]);
     let rules = spec["forwarding_rules"].as_array().unwrap().iter().map(|it| {
         let word = |name: &str| it[name].as_str().unwrap().to_owned();

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{key, live, regional, service, wished, wished_of};
+use super::{desired, desired_of, key, live, regional, service};
 use crate::load_balancer::compare::{Difference, difference};
 
 /// Checks what is made of a value, and that there is one warning about it.
 fn check(service: aerostat_sdk::LoadBalancer, key: &str, value: &str, pointer: &str, expected: &Value, meaning: &str) {
-    let (spec, warnings) = wished(&service.with_annotation(key, value));
+    let (spec, warnings) = desired(&service.with_annotation(key, value));
     assert_eq!(spec.pointer(pointer).unwrap_or(&Value::Null), expected, "{key}");
     assert_eq!(warnings, [format!("AnnotationTolerated: annotation {key}: {value:?} {meaning}")]);
 }
@@ -77,10 +77,10 @@ fn what_only_a_proxy_does_has_no_effect_where_packets_are_passed_through() {
 /// Checks that a value which may not stand there is a warning where the load balancer has it, and changes nothing.
 fn stays(service: aerostat_sdk::LoadBalancer, key: &str, value: &str, shown: &Value, allowed: &str) {
     let (service, live) = (service.with_annotation(key, value), live(shown));
-    let (wish, warnings) = wished_of(&service, &live);
+    let (desired, warnings) = desired_of(&service, &live);
     let meaning = format!("stays, because the load balancer has it; it is not {allowed}");
     assert_eq!(warnings, [format!("AnnotationTolerated: annotation {key}: {value:?} {meaning}")]);
-    assert_eq!(difference(&live, &wish.spec), Difference::Nothing, "{key}");
+    assert_eq!(difference(&live, &desired.spec), Difference::Nothing, "{key}");
 }
 
 /// The usual check with one other value.
@@ -123,6 +123,6 @@ fn what_the_load_balancer_does_not_have_is_refused() {
     let service = service().with_annotation(key::SIZE_UNIT.name, "200");
     let live = live(&json!({ "size_unit": 199, "size": null }));
     let refused = aerostat_sdk::testing::Host::new()
-        .run(|| super::Wish::of(&service, &super::Settings::read()?, Some(&live)).map(|it| it.spec));
+        .run(|| super::Desired::of(&service, &super::Settings::read()?, Some(&live)).map(|it| it.spec));
     assert!(refused.is_err(), "{refused:?}");
 }

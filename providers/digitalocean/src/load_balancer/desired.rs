@@ -1,36 +1,34 @@
-//! What a Service asks for, as all that a creation or a replacement says.
-
-use std::collections::BTreeMap;
+//! What a Service asks for, as all that a creation or a replacement says, and where it is reached then.
 
 use aerostat_sdk::annotations::refused;
-use aerostat_sdk::{Error, LoadBalancer, Result};
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::nodes::in_region;
+use aerostat_sdk::{Error, Ingress, IpMode, LoadBalancer, Result};
 
 use super::annotations::{
     ALGORITHM, HOSTNAME, IDLE_TIMEOUT, IP, KEEPALIVE, NAME, NETWORK, NETWORK_STACK, NO_DNS_RECORDS, PROXY_PROTOCOL,
     REDIRECT, SIZE_SLUG, SIZE_UNIT, STICKY_COOKIE_NAME, STICKY_COOKIE_TTL, STICKY_TYPE, SUBNET, TYPE,
 };
-use super::certificate::Wanted;
-use super::nodes::{self, Targets};
-use super::reading::Reading;
-use super::warnings::Warnings;
-use super::{firewall, health, rules};
+use super::certificate::Tls;
+use super::nodes::Targets;
+use super::{Reading, firewall, health, rules};
 use crate::api::load_balancers::{
     Algorithm, Kind, LoadBalancer as Live, Network, Size, Spec, Stack, StickyKind, StickySessions,
 };
 use crate::settings::Settings;
 
-/// A wish, and what it takes to fulfil it.
+/// What a Service asks for, and what it takes to get there.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct Desired {
     /// With the name of a certificate where its id is not known yet.
     pub(super) spec: Spec,
-    pub(super) certificate: Wanted,
+    pub(super) tls: Tls,
     /// Shown in the Service's status in the place of addresses.
-    pub(super) hostname: Option<String>,
+    hostname: Option<String>,
     pub(super) warnings: Warnings,
 }
 
-impl Wish {
+impl Desired {
     /// What `service` asks for, laid over what is `live`: what cannot be changed stays as it is, and what nobody asks for.
     ///
     /// # Errors
@@ -39,17 +37,17 @@ impl Wish {
     pub(super) fn of(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> Result<Self> {
         let mut reading = Reading::of(service, live);
         let annotations = &mut reading;
-        let shown = live.map(Spec::of).unwrap_or_default();
+        let shown = live.map(Live::spec).unwrap_or_default();
         let kind = chosen_kind(annotations, settings)?;
         let network = chosen_network(annotations)?;
-        let certificate = match kind {
-            Kind::Regional => Wanted::of(annotations)?,
+        let tls = match kind {
+            Kind::Regional => Tls::of(annotations)?,
             // Packets are passed through: what is inside is not its business.
-            Kind::RegionalNetwork | Kind::Other => Wanted::None,
+            Kind::RegionalNetwork | Kind::Other => Tls::None,
         };
-        let forwarding_rules = rules::rules(service, annotations, kind, &certificate.unresolved())?;
-        let region = region(service, settings, &shown)?;
-        let nodes = nodes::in_region(&service.nodes, &region, &mut annotations.warnings);
+        let forwarding_rules = rules::rules(service, annotations, kind, &tls)?;
+        let region = region(service, settings, live)?;
+        let nodes = in_region(&service.nodes, &region, &mut annotations.warnings);
         let targets = Targets::of(&nodes, kind, network, &mut annotations.warnings)?;
         let spec = Spec {
             name: name(service, annotations)?,
@@ -73,72 +71,78 @@ impl Wish {
             subnet_uuid: subnet(annotations)?,
             firewall: firewall::firewall(service, annotations)?,
             ip: annotations.read(&IP)?.filter(|_| live.is_none()),
-            kept: shown.kept,
+            project_id: shown.project_id,
+            tls_cipher_policy: shown.tls_cipher_policy,
         };
         let hostname = annotations.read(&HOSTNAME)?;
-        Ok(Self { spec, certificate, hostname, warnings: reading.warnings })
+        Ok(Self { spec, tls, hostname, warnings: reading.warnings })
+    }
+
+    /// Where the Service is reached, now that its load balancer is as desired.
+    pub(super) fn ingress(&self, live: &Live) -> Vec<Ingress> {
+        if let Some(hostname) = &self.hostname {
+            return vec![Ingress::hostname(hostname)];
+        }
+        let addresses = [&live.ip, &live.ipv6].into_iter().filter(|it| !it.is_empty());
+        addresses.map(|it| Ingress::ip(it).ip_mode(self.ip_mode())).collect()
+    }
+
+    /// How packets arrive. Where the load balancer ends connections, or says things about clients that only it knows,
+    /// traffic from inside the cluster has to pass it too, and not be cut short. Anything else is said as the API server says
+    /// it by default, so that the status is the same.
+    fn ip_mode(&self) -> IpMode {
+        let spec = &self.spec;
+        let ends_tls = spec.forwarding_rules.iter().any(|it| it.certificate_id.is_some());
+        let is_sticky = spec.sticky_sessions.kind == StickyKind::Cookies;
+        match spec.kind {
+            Kind::Regional if spec.enable_proxy_protocol || ends_tls || is_sticky => IpMode::Proxy,
+            Kind::Regional | Kind::RegionalNetwork | Kind::Other => IpMode::Vip,
+        }
     }
 }
 
 fn chosen_kind(annotations: &mut Reading<'_>, settings: &Settings) -> Result<Kind> {
-    let wanted = annotations.read(&TYPE)?;
-    let Some(live) = annotations.live else { return Ok(wanted.unwrap_or(settings.default_kind)) };
-    let word = |kind| match kind {
-        Kind::Regional => Ok("REGIONAL"),
-        Kind::RegionalNetwork => Ok("REGIONAL_NETWORK"),
-        Kind::Other => Err(live.unsupported()),
-    };
-    if let Some(wanted) = wanted.filter(|it| *it != live.kind) {
-        annotations.warnings.kept("type", word(live.kind)?, word(wanted)?);
+    let desired = annotations.read(&TYPE)?;
+    let Some(live) = annotations.live else { return Ok(desired.unwrap_or(settings.default_kind)) };
+    if live.kind == Kind::Other {
+        return Err(live.unsupported());
     }
-    word(live.kind).map(|_| live.kind)
+    annotations.immutable("type", &TYPE, live.kind, desired);
+    Ok(live.kind)
 }
 
 fn chosen_network(annotations: &mut Reading<'_>) -> Result<Network> {
-    let text = annotations.text(NETWORK.name);
     let read = annotations.read(&NETWORK)?;
     let Some(live) = annotations.live else { return Ok(read.unwrap_or_default()) };
     // Without the annotation it is external; what cannot be read says nothing.
-    let wanted = if text.is_none() { Some(Network::default()) } else { read };
-    let word = |network| match network {
-        Network::External => "EXTERNAL",
-        Network::Internal => "INTERNAL",
-    };
-    if let Some(wanted) = wanted.filter(|it| *it != live.network) {
-        annotations.warnings.kept("network", word(live.network), word(wanted));
-    }
+    let desired = if annotations.text(&NETWORK).is_none() { Some(Network::default()) } else { read };
+    annotations.immutable("network", &NETWORK, live.network, desired);
     Ok(live.network)
 }
 
 fn stack(annotations: &mut Reading<'_>, kind: Kind, network: Network, targets: &Targets) -> Result<Stack> {
-    let wanted = annotations.read(&NETWORK_STACK)?;
+    let desired = annotations.read(&NETWORK_STACK)?;
     // Packets that are passed through reach only nodes with an address of their family.
     let reaches_all = kind == Kind::Regional || targets.dual_stack;
     let Some(live) = annotations.live else {
         let refuse = |allowed| Err(refused(NETWORK_STACK.name, "DUALSTACK", allowed));
-        return match wanted {
+        return match desired {
             Some(Stack::DualStack) if network == Network::Internal => {
                 refuse("possible with an INTERNAL load balancer: IPV4")
             }
             Some(Stack::DualStack) if !reaches_all => {
                 refuse("possible while a node lacks a public IPv6 address: IPV4, or a load balancer of type REGIONAL")
             }
-            Some(wanted) => Ok(wanted),
+            Some(desired) => Ok(desired),
             None if network == Network::External && reaches_all => Ok(Stack::DualStack),
             None => Ok(Stack::Ipv4),
         };
     };
-    let warnings = &mut annotations.warnings;
-    match (live.network_stack, wanted) {
-        (Stack::DualStack, Some(Stack::Ipv4)) => warnings.kept("network stack", "DUALSTACK", "IPV4"),
-        (Stack::Ipv4, Some(Stack::DualStack)) => warnings.kept("network stack", "IPV4", "DUALSTACK"),
-        (Stack::DualStack, _) if !reaches_all => warnings.add(
-            "LoadBalancerImmutable",
-            "network stack stays DUALSTACK, although a node lacks a public IPv6 address: what arrives by IPv6 does \
-             not reach it"
-                .to_owned(),
-        ),
-        (Stack::DualStack | Stack::Ipv4, _) => {}
+    annotations.immutable("network stack", &NETWORK_STACK, live.network_stack, desired);
+    if live.network_stack == Stack::DualStack && desired != Some(Stack::Ipv4) && !reaches_all {
+        let why = "network stack stays DUALSTACK, although a node lacks a public IPv6 address: what arrives by IPv6 does \
+                   not reach it";
+        annotations.warnings.add("LoadBalancerImmutable", why);
     }
     Ok(live.network_stack)
 }
@@ -151,8 +155,7 @@ fn name(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<String>
         if annotations.live.is_none_or(|it| it.name != chosen) {
             return Err(refused(NAME.name, &chosen, allowed));
         }
-        let meaning = format!("stays, because the load balancer has it; it is not {allowed}");
-        annotations.warnings.tolerated(NAME.name, &chosen, &meaning);
+        annotations.keep(NAME.name, &chosen, allowed);
     }
     Ok(chosen)
 }
@@ -163,37 +166,17 @@ fn is_default_name(name: &str) -> bool {
 }
 
 /// Where it is, or is to be: where the operator says, or else where most of the nodes are.
-pub(super) fn region(service: &LoadBalancer, settings: &Settings, shown: &Spec) -> Result<String> {
-    if !shown.region.is_empty() {
-        return Ok(shown.region.clone());
-    }
-    if let Some(region) = &settings.region {
-        return Ok(region.clone());
-    }
-    let mut nodes_of: BTreeMap<&str, usize> = BTreeMap::new();
-    for region in service.nodes.iter().filter_map(|it| it.region.as_deref()) {
-        *nodes_of.entry(region).or_default() += 1;
-    }
-    let most = nodes_of.values().max().copied().unwrap_or_default();
-    let regions: Vec<_> = nodes_of.into_iter().filter(|(_, nodes)| *nodes == most).map(|(region, _)| region).collect();
-    match regions[..] {
-        [region] => Ok(region.to_owned()),
-        [] if service.nodes.is_empty() => Err(nodes::none(&[], &[])),
-        [] => Err(Error::invalid(
-            "the region is not known: the cloud tells none of any node, and setting region is missing",
-        )),
-        [one, another, ..] => Err(Error::invalid(format_args!(
-            "the region is not clear: as many nodes are in {one} as in {another}; set setting region"
-        ))),
-    }
+pub(super) fn region(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> Result<String> {
+    let shown = live.map(|it| &it.region).filter(|it| !it.is_empty());
+    shown.or(settings.region.as_ref()).map_or_else(|| service.region(), |it| Ok(it.clone()))
 }
 
 /// The size that somebody asks for. Nobody: it may have been changed in the panel.
 fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
     let slug = annotations.read(&SIZE_SLUG)?;
-    let unit = annotations.number(&SIZE_UNIT, |it| it.size_unit)?;
+    let unit = annotations.read_or_shown(&SIZE_UNIT, |it| it.size_unit)?;
     if unit == Some(0) {
-        annotations.warnings.tolerated(SIZE_UNIT.name, "0", "counts as not set: the least is 1");
+        annotations.tolerated(&SIZE_UNIT, "0", "counts as not set: the least is 1");
     }
     match (slug, unit.filter(|it| *it != 0)) {
         (Some(_), Some(_)) => {
@@ -206,70 +189,67 @@ fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
 }
 
 fn algorithm(annotations: &mut Reading<'_>) -> Algorithm {
-    match annotations.text(ALGORITHM.name) {
-        Some("least_connections") => Algorithm::LeastConnections,
-        None | Some("round_robin") => Algorithm::RoundRobin,
+    match annotations.text(&ALGORITHM) {
+        Some("least_connections") => return Algorithm::LeastConnections,
+        None | Some("round_robin") => {}
         Some(other) => {
             let meaning = "counts as round_robin: it is neither that nor least_connections";
-            annotations.warnings.tolerated(ALGORITHM.name, other, meaning);
-            Algorithm::RoundRobin
+            annotations.tolerated(&ALGORITHM, other, meaning);
         }
     }
+    Algorithm::RoundRobin
 }
 
 fn sticky_sessions(annotations: &mut Reading<'_>) -> Result<StickySessions> {
-    match annotations.text(STICKY_TYPE.name) {
+    match annotations.text(&STICKY_TYPE) {
         Some("cookies") => {}
         None | Some("none") => return Ok(StickySessions::default()),
         Some(other) => {
-            let meaning = "counts as none: it is neither that nor cookies";
-            annotations.warnings.tolerated(STICKY_TYPE.name, other, meaning);
+            annotations.tolerated(&STICKY_TYPE, other, "counts as none: it is neither that nor cookies");
             return Ok(StickySessions::default());
         }
     }
     let missing =
         |key| Error::invalid(format_args!("annotation {}: \"cookies\" needs annotation {key}", STICKY_TYPE.name));
-    let as_shown = |live: &Live, text: &str| live.sticky_sessions.cookie_name.clone().filter(|it| it == text);
-    let name = annotations.read_or_keep(&STICKY_COOKIE_NAME, as_shown)?;
+    let name = annotations.read_or_shown(&STICKY_COOKIE_NAME, |it| it.sticky_sessions.cookie_name.clone())?;
     let name = name.ok_or_else(|| missing(STICKY_COOKIE_NAME.name))?;
-    let ttl = annotations.number(&STICKY_COOKIE_TTL, |it| it.sticky_sessions.cookie_ttl_seconds)?;
+    let ttl = annotations.read_or_shown(&STICKY_COOKIE_TTL, |it| it.sticky_sessions.cookie_ttl_seconds)?;
     let ttl = ttl.ok_or_else(|| missing(STICKY_COOKIE_TTL.name))?;
     Ok(StickySessions { kind: StickyKind::Cookies, cookie_name: Some(name), cookie_ttl_seconds: Some(ttl) })
 }
 
 fn idle_timeout(annotations: &mut Reading<'_>) -> Result<Option<u32>> {
-    let seconds = annotations.number(&IDLE_TIMEOUT, |it| it.http_idle_timeout_seconds)?;
+    let seconds = annotations.read_or_shown(&IDLE_TIMEOUT, |it| it.http_idle_timeout_seconds)?;
     if seconds == Some(0) {
-        annotations.warnings.tolerated(IDLE_TIMEOUT.name, "0", "counts as not set: 60 seconds");
+        annotations.tolerated(&IDLE_TIMEOUT, "0", "counts as not set: 60 seconds");
     }
     Ok(seconds.filter(|it| *it != 0))
 }
 
 /// The cluster's tag, beside those that it has.
 fn tags(settings: &Settings, mut tags: Vec<String>) -> Vec<String> {
-    if let Some(tag) = settings.cluster.tag()
-        && !tags.iter().any(|it| it == tag)
-    {
-        tags.push(tag.to_owned());
-    }
+    tags.extend(settings.cluster_tag.iter().filter(|it| !tags.contains(it)).cloned().collect::<Vec<_>>());
     tags
 }
 
 fn vpc(annotations: &mut Reading<'_>, settings: &Settings) -> Option<String> {
     let Some(live) = annotations.live else { return settings.vpc.clone() };
-    if let (Some(is), Some(wanted)) = (&live.vpc_uuid, &settings.vpc)
-        && !is.eq_ignore_ascii_case(wanted)
-    {
-        annotations.warnings.kept("VPC", is, wanted);
-    }
+    keeps(annotations, "VPC", live.vpc_uuid.as_ref(), settings.vpc.as_ref());
     live.vpc_uuid.clone()
 }
 
 fn subnet(annotations: &mut Reading<'_>) -> Result<Option<String>> {
-    let wanted = annotations.read(&SUBNET)?;
-    let Some(is) = annotations.live.and_then(|it| it.subnet_uuid.as_ref()) else { return Ok(wanted) };
-    if let Some(wanted) = wanted.filter(|it| !is.eq_ignore_ascii_case(it)) {
-        annotations.warnings.kept("subnet", is, &wanted);
+    let desired = annotations.read(&SUBNET)?;
+    let Some(live) = annotations.live.and_then(|it| it.subnet_uuid.as_ref()) else { return Ok(desired) };
+    keeps(annotations, "subnet", Some(live), desired.as_ref());
+    Ok(Some(live.clone()))
+}
+
+/// Warns, if another id is asked for than the one that cannot be changed.
+fn keeps(annotations: &mut Reading<'_>, field: &str, live: Option<&String>, desired: Option<&String>) {
+    if let (Some(live), Some(desired)) = (live, desired)
+        && !live.eq_ignore_ascii_case(desired)
+    {
+        annotations.warnings.immutable(field, live, desired);
     }
-    Ok(Some(is.clone()))
 }

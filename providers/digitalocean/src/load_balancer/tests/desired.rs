@@ -4,24 +4,24 @@ use aerostat_sdk::testing::Host;
 use aerostat_sdk::{Address, ExternalTrafficPolicy, LoadBalancer, Port, Protocol};
 use serde_json::{Value, json};
 
-use super::{key, private, regional, service, wished, worker};
-use crate::load_balancer::wish::Wish;
+use super::{desired, key, private, regional, service, worker};
+use crate::load_balancer::desired::Desired;
 use crate::settings::Settings;
 
-/// One part of the wish of a Service that nobody has to be warned about.
+/// One part of the desired of a Service that nobody has to be warned about.
 fn part(service: &LoadBalancer, pointer: &str) -> Value {
-    let (spec, warnings) = wished(service);
+    let (spec, warnings) = desired(service);
     assert_eq!(warnings, [""; 0]);
     spec.pointer(pointer).cloned().unwrap_or_default()
 }
 
 fn with_setting(name: &str, value: &str, service: &LoadBalancer) -> Value {
-    Host::new().setting(name, value).run(|| json!(Wish::of(service, &Settings::read().unwrap(), None).unwrap().spec))
+    Host::new().setting(name, value).run(|| json!(Desired::of(service, &Settings::read().unwrap(), None).unwrap().spec))
 }
 
 #[test]
 fn a_service_without_annotations_gets_the_vendors_defaults() {
-    let (spec, warnings) = wished(&service());
+    let (spec, warnings) = desired(&service());
     assert_eq!(
         spec,
         json!({
@@ -89,7 +89,7 @@ fn sticky_sessions_need_a_cookie() {
 #[test]
 fn an_empty_value_is_as_good_as_none() {
     let service = service().with_annotation(key::SIZE_UNIT.name, "").with_annotation(key::TYPE.name, " ");
-    assert_eq!(wished(&service), wished(&super::service()));
+    assert_eq!(desired(&service), desired(&super::service()));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn each_kind_takes_the_nodes_that_it_reaches() {
         ((key::TYPE.name, "REGIONAL"), json!([1, 2])),
         ((key::NETWORK.name, "INTERNAL"), json!([1, 2, 3])),
     ] {
-        let (spec, warnings) = wished(&all.clone().with_annotation(annotation.0, annotation.1));
+        let (spec, warnings) = desired(&all.clone().with_annotation(annotation.0, annotation.1));
         assert_eq!(spec["droplet_ids"], droplets, "{annotation:?}");
         assert!(warnings.iter().all(|it| it.starts_with("NodesSkipped: ")), "{warnings:?}");
         assert!(warnings[0].contains("worker-4"), "{warnings:?}");
@@ -176,7 +176,7 @@ fn adv_105_a_droplet_of_another_region_is_left_out() {
         node.region = Some(region.to_owned());
         node
     };
-    let (spec, warnings) = wished(&service().with_node(super::worker(2)).with_node(elsewhere(3, "fra1")));
+    let (spec, warnings) = desired(&service().with_node(super::worker(2)).with_node(elsewhere(3, "fra1")));
     assert_eq!((&spec["region"], &spec["droplet_ids"]), (&json!("nyc3"), &json!([1, 2])));
     assert!(warnings.iter().any(|it| it.starts_with("NodesSkipped: ") && it.contains("worker-3")), "{warnings:?}");
     let why = super::refusal(&service().with_node(elsewhere(3, "fra1")));

@@ -1,0 +1,155 @@
+//! Reads a Service's annotations where there may be a load balancer already: a value that would change nothing is no
+//! refusal, because another controller may have accepted it before.
+
+use std::str::FromStr;
+
+use super::Annotations;
+use crate::events::Warnings;
+use crate::form::{Form, OneOf};
+use crate::key::Key;
+use crate::{LoadBalancer, Result};
+
+/// The annotations of a Service, the load balancer that there is, and what the Service's author should know.
+#[derive(Debug)]
+pub struct Reading<'a, L> {
+    /// The annotations.
+    pub annotations: Annotations<'a>,
+    /// The load balancer as the cloud shows it, if there is one.
+    pub live: Option<&'a L>,
+    /// What to say of the values.
+    pub warnings: Warnings,
+}
+
+impl<'a, L> Reading<'a, L> {
+    /// The annotations of `service`, whose load balancer is `live`.
+    #[must_use]
+    pub fn of(service: &'a LoadBalancer, live: Option<&'a L>) -> Self {
+        Self { annotations: Annotations::of(service), live, warnings: Warnings::default() }
+    }
+
+    /// A value. What counts only at a creation, and may not stand there, is a warning where there is a load balancer.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the key, the value, and what may stand there.
+    pub fn read<F: Form>(&mut self, key: &Key<F>) -> Result<Option<F::Value<'a>>> {
+        let refused = match self.annotations.read(key) {
+            Err(refused) if key.is_only_at_creation() && self.live.is_some() => refused,
+            read => return read,
+        };
+        let Some(text) = self.text(key) else { return Err(refused) };
+        let meaning = format!("has no effect on a load balancer that is there, and is not {}", key.allowed());
+        self.warnings.tolerated(key.name, text, &meaning);
+        Ok(None)
+    }
+
+    /// A value, or one that may not stand there and that the load balancer has nevertheless: `as_shown` reads it then.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the key, the value, and what may stand there.
+    pub fn read_or_keep<F: Form>(
+        &mut self,
+        key: &Key<F>,
+        as_shown: impl FnOnce(&L, &'a str) -> Option<F::Value<'a>>,
+    ) -> Result<Option<F::Value<'a>>> {
+        let refused = match self.read(key) {
+            Ok(read) => return Ok(read),
+            Err(refused) => refused,
+        };
+        let (Some(live), Some(text)) = (self.live, self.text(key)) else { return Err(refused) };
+        let shown = as_shown(live, text).ok_or(refused)?;
+        self.keep(key.name, text, &key.allowed());
+        Ok(Some(shown))
+    }
+
+    /// A value or its default, or a value that may not stand there and that the load balancer has nevertheless.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the key, the value, and what may stand there.
+    pub fn read_or_shown<F, T>(&mut self, key: &Key<F>, shown: impl FnOnce(&L) -> Option<T>) -> Result<Option<T>>
+    where
+        F: for<'b> Form<Value<'b> = T>,
+        T: FromStr + PartialEq,
+    {
+        let read =
+            self.read_or_keep(key, |live, text| shown(live).filter(|it| text.parse().ok().as_ref() == Some(it)))?;
+        Ok(read.or_else(|| key.fallback()))
+    }
+
+    /// A boolean; false where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the key, the value, and what may stand there.
+    pub fn flag<F: for<'b> Form<Value<'b> = bool>>(&mut self, key: &Key<F>) -> Result<bool> {
+        Ok(self.read(key)?.unwrap_or(false))
+    }
+
+    /// A value as it is; `None` where it is not there, or empty.
+    #[must_use]
+    pub fn text<F>(&self, key: &Key<F>) -> Option<&'a str> {
+        self.annotations.text(key.name)
+    }
+
+    /// Warns, if `desired` is something else than what the load balancer has and cannot change.
+    pub fn immutable<T: Copy + PartialEq>(&mut self, field: &str, key: &Key<OneOf<T>>, live: T, desired: Option<T>) {
+        let Some(desired) = desired.filter(|it| *it != live) else { return };
+        if let (Some(live), Some(desired)) = (key.form.word(live), key.form.word(desired)) {
+            self.warnings.immutable(field, live, desired);
+        }
+    }
+
+    /// Warns that a value stays although it is not what `allowed` says.
+    pub fn keep(&mut self, name: &str, value: &str, allowed: &str) {
+        self.warnings.tolerated(name, value, &format!("stays, because the load balancer has it; it is not {allowed}"));
+    }
+
+    /// Warns that a value means something although it may not stand there, or that it has no effect.
+    pub fn tolerated<F>(&mut self, key: &Key<F>, value: &str, meaning: &str) {
+        self.warnings.tolerated(key.name, value, meaning);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::form::Integer;
+    use crate::testing::Host;
+
+    const SIZE: Key<Integer> = Key::new("acme.example/size", Integer::between(1, 9), "").default("3");
+    const ZONE: Key<Integer> = Key::new("acme.example/zone", Integer::between(1, 9), "").only_at_creation();
+
+    /// What is read of a value where the load balancer has `live`, and the warnings.
+    fn read(key: &Key<Integer>, value: &str, live: Option<u32>) -> (Result<Option<u32>>, Vec<String>) {
+        let service = LoadBalancer::of("default", "web", "uid").with_annotation(key.name, value);
+        let mut reading = Reading::of(&service, live.as_ref());
+        let read = reading.read_or_shown(key, |it| Some(*it));
+        let host = Host::new();
+        host.run(|| reading.warnings.emit());
+        (read, host.events().into_iter().map(|it| format!("{}: {}", it.reason, it.message)).collect())
+    }
+
+    #[test]
+    fn a_value_that_the_load_balancer_has_stays() {
+        let warning = "AnnotationTolerated: annotation acme.example/size: \"12\" stays, because the load balancer has it; \
+                       it is not a whole number from 1 to 9";
+        assert_eq!(read(&SIZE, "12", Some(12)), (Ok(Some(12)), vec![warning.to_owned()]));
+        assert!(read(&SIZE, "12", Some(11)).0.is_err() && read(&SIZE, "12", None).0.is_err());
+    }
+
+    #[test]
+    fn a_default_holds_without_a_value() {
+        assert_eq!(read(&SIZE, "", Some(7)), (Ok(Some(3)), Vec::new()));
+        assert_eq!(read(&ZONE, "", Some(7)), (Ok(None), Vec::new()));
+    }
+
+    #[test]
+    fn what_counts_at_a_creation_is_a_warning_later() {
+        let warning = "AnnotationTolerated: annotation acme.example/zone: \"12\" has no effect on a load balancer that is \
+                       there, and is not a whole number from 1 to 9";
+        assert_eq!(read(&ZONE, "12", Some(7)), (Ok(None), vec![warning.to_owned()]));
+        assert!(read(&ZONE, "12", None).0.is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! What became of a creation: the one request that must not be sent twice.
+
+use serde::de::DeserializeOwned;
+
+use super::Found;
+use crate::Result;
+use crate::http::{Attempt, Request, Response};
+
+/// What became of a creation.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Creation {
+    /// The cloud builds it.
+    Begun(Found),
+    /// It may have been created or not: the cloud did not answer, said that it failed, or has one like it already. Why, for a
+    /// person.
+    Unclear(String),
+}
+
+impl Request {
+    /// Sends a creation. What may have been carried out is [`Creation::Unclear`]: an answer that was lost, a status of 500 or
+    /// more, and a success that cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// Every other answer that is not a success: nothing was created.
+    pub fn create<T: DeserializeOwned>(self, found: impl FnOnce(T) -> Found) -> Result<Creation> {
+        self.create_unless(|_| false, |response| response.json().map(found))
+    }
+
+    /// As [`Self::create`], where `is_unclear` names further answers after which there may be one, such as "the name is taken",
+    /// and `found` reads the answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::create`].
+    pub fn create_unless(
+        self,
+        is_unclear: impl FnOnce(&Response) -> bool,
+        found: impl FnOnce(&Response) -> Result<Found>,
+    ) -> Result<Creation> {
+        let response = match self.attempt()? {
+            Attempt::Answered(response) => response,
+            Attempt::Lost(why) => return Ok(Creation::Unclear(why)),
+        };
+        if response.status() >= 500 || is_unclear(&response) {
+            return Ok(Creation::Unclear(response.complaint()));
+        }
+        let response = response.accepted()?;
+        // Whatever it says, it was accepted: an answer that makes no sense does not undo that.
+        let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
+        Ok(found(&response).map_or_else(unread, Creation::Begun))
+    }
+}

@@ -1,0 +1,89 @@
+//! One step towards a load balancer's absence: by the id that is remembered, by the Service's mark, or by what proves whose
+//! it is.
+
+use super::memo::{self, Memo};
+use super::{AT_ONCE, Backend, Removal};
+use crate::annotations::Annotations;
+use crate::{Deletion, Result, clock, events};
+
+/// Takes one step towards the absence of the load balancer of `backend`'s Service. One that an annotation names and that
+/// cannot be proven to be the Service's stays, with a warning.
+///
+/// # Errors
+///
+/// Those of `backend`; [`Error::Invalid`](crate::Error::Invalid) for a memo that this provider did not write.
+pub fn delete<B: Backend>(backend: &B) -> Result<Deletion> {
+    match Memo::of(backend.service(), |id| backend.is_id(id))? {
+        // Before its id alone is remembered, nobody has made sure that no other Service has it.
+        None | Some(Memo::Untagged(_)) => delete_unremembered(backend),
+        Some(Memo::Id(id)) => delete_one(backend, &id),
+        Some(Memo::Creating { since } | Memo::Lost { since }) => delete_created(backend, since),
+    }
+}
+
+/// Nothing is remembered: what an annotation names and is proven to be the Service's goes, and what has its mark.
+fn delete_unremembered<B: Backend>(backend: &B) -> Result<Deletion> {
+    // An annotation that cannot be read names nothing.
+    let claimed = B::CLAIM.and_then(|it| Some((it.name, Annotations::of(backend.service()).read(it).ok()??)));
+    let mut unproven = None;
+    if let Some((key, id)) = claimed
+        && let Some(live) = backend.find(&id)?
+    {
+        let found = backend.found(&live);
+        if found.is_marked || backend.proof(&live)?.is_ok() {
+            let because = format_args!("{} is this Service's, and deleted next", found.title());
+            return Ok(Deletion::pending(found.status(backend.service()), AT_ONCE, because));
+        }
+        unproven = Some((key, found));
+    }
+    if let Some(deletion) = delete_marked(backend)? {
+        return Ok(deletion);
+    }
+    if let Some((key, found)) = unproven {
+        let message = format!(
+            "{}, which annotation {key} names, is not deleted: it cannot be proven to be this Service's. If it is, delete it \
+             in the cloud: until then it costs money",
+            found.title()
+        );
+        events::warning(None, "LoadBalancerNotDeleted", &message);
+    }
+    Ok(Deletion::Done)
+}
+
+/// It was announced at `since`: if it is not there, it may still appear.
+fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
+    if let Some(deletion) = delete_marked(backend)? {
+        return Ok(deletion);
+    }
+    let pauses = backend.pauses();
+    let Some(left) = memo::remaining(since, pauses.create_again, clock::now()) else { return Ok(Deletion::Done) };
+    let service = backend.service();
+    let because = format_args!(
+        "load balancer {} may have been created, and may be listed late: it is looked for {} s more",
+        service.name,
+        left.as_secs()
+    );
+    Ok(Deletion::pending(service.status(), left.min(pauses.poll), because))
+}
+
+/// Deletes whatever has the Service's mark; `None` if nothing has it.
+fn delete_marked<B: Backend>(backend: &B) -> Result<Option<Deletion>> {
+    let mut deletion = None;
+    for found in backend.list()?.iter().filter(|it| it.is_marked) {
+        // Of several answers the one counts after which most is left to do.
+        deletion = match (deletion, delete_one(backend, &found.id)?) {
+            (Some(pending @ Deletion::Pending(_)), _) | (_, pending @ Deletion::Pending(_)) => Some(pending),
+            (Some(kept @ Deletion::Kept(_)), _) | (_, kept @ Deletion::Kept(_)) => Some(kept),
+            (None | Some(Deletion::Done), Deletion::Done) => Some(Deletion::Done),
+        };
+    }
+    Ok(deletion)
+}
+
+fn delete_one<B: Backend>(backend: &B, id: &str) -> Result<Deletion> {
+    Ok(match backend.delete(id)? {
+        Removal::Gone => Deletion::Done,
+        Removal::Busy(why) => Deletion::pending(backend.service().status(), backend.pauses().poll, why),
+        Removal::Kept(why) => Deletion::Kept(why),
+    })
+}

@@ -1,0 +1,179 @@
+//! One step towards a load balancer.
+
+use std::time::Duration;
+
+use super::memo::{self, Memo};
+use super::{AT_ONCE, Backend, Creation, Found, Update};
+use crate::annotations::Annotations;
+use crate::key::shown;
+use crate::{Error, LoadBalancerStatus, Progress, Result, clock, events};
+
+/// Takes one step towards the load balancer of `backend`'s Service.
+///
+/// # Errors
+///
+/// Those of `backend`; [`Error::Invalid`] for a memo that this provider did not write, and for a load balancer that an
+/// annotation names and that cannot be proven to be the Service's.
+pub fn ensure<B: Backend>(backend: &B) -> Result<Progress> {
+    match Memo::of(backend.service(), |id| backend.is_id(id))? {
+        None => begin(backend),
+        Some(Memo::Id(id)) => match backend.find(&id)? {
+            Some(live) => update(backend, &live),
+            None => replace_missing(backend, &id),
+        },
+        Some(Memo::Untagged(id)) => tag_adopted(backend, &id),
+        Some(Memo::Creating { since }) => create(backend, since),
+        Some(Memo::Lost { since }) => look_for_lost(backend, since),
+    }
+}
+
+/// Nothing is remembered: either one is adopted, or a creation is announced. Nothing is written.
+fn begin<B: Backend>(backend: &B) -> Result<Progress> {
+    let Some(key) = B::CLAIM else { return announce(backend) };
+    let Some(id) = Annotations::of(backend.service()).read(key)? else { return announce(backend) };
+    let Some(live) = backend.find(&id)? else {
+        let message =
+            format!("annotation {} names load balancer {id}, which does not exist: another is built", key.name);
+        events::warning(None, "LoadBalancerNotFound", &message);
+        return announce(backend);
+    };
+    let found = backend.found(&live);
+    if !found.is_marked
+        && let Err(why) = backend.proof(&live)?
+    {
+        return Err(Error::invalid(format_args!(
+            "annotation {} names {}, which cannot be proven to be this Service's: {why}",
+            key.name,
+            found.title()
+        )));
+    }
+    if !backend.needs_tag(&live) {
+        return Ok(remember(backend, &found));
+    }
+    let status =
+        LoadBalancerStatus { memo: Some(text(backend, &Memo::Untagged(found.id.clone()))), ..status(backend, &found) };
+    let because = format_args!("{} is this Service's from now on, and gets the cluster's tag", found.title());
+    Ok(Progress::pending(status, AT_ONCE, because))
+}
+
+fn tag_adopted<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
+    backend.tag(id)?;
+    let status = announced(backend, &Memo::Id(id.to_owned()));
+    Ok(Progress::pending(status, AT_ONCE, format_args!("load balancer {id} has the cluster's tag")))
+}
+
+/// It is proven to be the Service's. It is written to when the host has kept that, and no other Service has it.
+fn remember<B: Backend>(backend: &B, found: &Found) -> Progress {
+    let because = format_args!("{} is this Service's from now on", found.title());
+    Progress::pending(status(backend, found), AT_ONCE, because)
+}
+
+/// Says that one is to be created, if it can be.
+fn announce<B: Backend>(backend: &B) -> Result<Progress> {
+    backend.can_create()?;
+    let status = announced(backend, &Memo::Creating { since: clock::now() });
+    let because = format_args!("load balancer {} is about to be created", backend.service().name);
+    Ok(Progress::pending(status, AT_ONCE, because))
+}
+
+/// Finds the one that was announced at `since`, or creates it.
+fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
+    let listed = backend.list()?;
+    if let Some(found) = listed.iter().find(|it| it.is_marked) {
+        return Ok(remember(backend, found));
+    }
+    // Nothing was made, and nothing will appear: by now the Service may name one to adopt.
+    if memo::remaining(since, backend.pauses().create_again, clock::now()).is_none() && claims(backend).is_some() {
+        return begin(backend);
+    }
+    if !memo::is_fresh(since, clock::now()) {
+        return announce(backend);
+    }
+    match backend.create(&listed)? {
+        Creation::Begun(found) => {
+            let because = format_args!("the cloud builds {}", found.title());
+            Ok(Progress::pending(status(backend, &found), backend.pauses().poll, because))
+        }
+        Creation::Unclear(why) => {
+            let message = format!("load balancer {} may have been created or not: {why}", backend.service().name);
+            events::warning(None, "LoadBalancerCreationUnclear", &message);
+            Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again))
+        }
+    }
+}
+
+/// Finds the one whose creation was unclear at `since`, or creates it once it has been absent for long enough.
+fn look_for_lost<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
+    if let Some(found) = backend.list()?.iter().find(|it| it.is_marked) {
+        return Ok(remember(backend, found));
+    }
+    match memo::remaining(since, backend.pauses().create_again, clock::now()) {
+        Some(left) => Ok(wait_for_lost(backend, since, left)),
+        None => begin(backend),
+    }
+}
+
+fn wait_for_lost<B: Backend>(backend: &B, since: u64, left: Duration) -> Progress {
+    let because = format_args!(
+        "the cloud did not say what became of load balancer {}: it is looked for, and created again if it is not there in {} s",
+        backend.service().name,
+        left.as_secs()
+    );
+    Progress::pending(announced(backend, &Memo::Lost { since }), left.min(backend.pauses().poll), because)
+}
+
+/// The remembered one does not exist: another is built, if the list agrees.
+fn replace_missing<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
+    if backend.list()?.iter().any(|it| it.id == id) {
+        return Err(Error::unavailable(format_args!(
+            "the cloud lists load balancer {id}, and answers that it does not exist"
+        )));
+    }
+    let message = format!("load balancer {id} of this Service does not exist any more: another is built");
+    events::warning(None, "LoadBalancerNotFound", &message);
+    announce(backend)
+}
+
+/// It is there, and the Service's.
+fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
+    let updated = backend.update(live);
+    let (found, poll) = (backend.found(live), backend.pauses().poll);
+    if !matches!(updated, Ok(Update::Building)) {
+        warn_of_other_claim(backend, &found);
+    }
+    let status = status(backend, &found);
+    Ok(match updated? {
+        Update::Done(ingress) => Progress::Ready(LoadBalancerStatus { ingress, ..status }),
+        // A little later than the first time: a cloud that takes a round time is not read just before that.
+        Update::Building => {
+            Progress::pending(status, poll + poll / 30, format_args!("the cloud builds {}", found.title()))
+        }
+        Update::Busy(why) => Progress::pending(status, poll, why),
+    })
+}
+
+fn warn_of_other_claim<B: Backend>(backend: &B, found: &Found) {
+    if let Some((key, other)) = claims(backend).filter(|(_, it)| !it.eq_ignore_ascii_case(&found.id)) {
+        let message = format!("annotation {key}: {} is ignored: this Service has {}", shown(other), found.title());
+        events::warning(None, "LoadBalancerIdIgnored", &message);
+    }
+}
+
+/// The annotation that names a load balancer to adopt, and what stands in it.
+fn claims<B: Backend>(backend: &B) -> Option<(&str, &str)> {
+    B::CLAIM.and_then(|it| Some((it.name, Annotations::of(backend.service()).text(it.name)?)))
+}
+
+/// What is known of a Service whose load balancer is `found`.
+fn status<B: Backend>(backend: &B, found: &Found) -> LoadBalancerStatus {
+    found.status(backend.service())
+}
+
+/// What is known of a Service of which `memo` is to be remembered.
+fn announced<B: Backend>(backend: &B, memo: &Memo) -> LoadBalancerStatus {
+    backend.service().status().memo(text(backend, memo))
+}
+
+fn text<B: Backend>(backend: &B, memo: &Memo) -> String {
+    memo.text(backend.service())
+}

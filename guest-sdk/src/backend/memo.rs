@@ -1,0 +1,74 @@
+//! What is kept on the Service between two calls: proof of ownership, and how far a creation is.
+
+use std::time::Duration;
+
+use crate::{Error, LoadBalancer, Result};
+
+/// For how many seconds an announced creation may be sent.
+const FRESH: u64 = 60;
+
+/// What an earlier call asked to keep.
+///
+/// A creation is announced before it is sent, so that whatever happens then, the next call knows that there may be a
+/// load balancer which the cloud does not list yet. Its name makes the text unique: no two Services share a memo.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Memo {
+    /// The load balancer with this id is the Service's.
+    Id(String),
+    /// The same, and [`Backend::tag`](super::Backend::tag) is still to be called.
+    Untagged(String),
+    /// It is about to be created. The time is in seconds since 1970.
+    Creating { since: u64 },
+    /// The cloud did not say what became of its creation.
+    Lost { since: u64 },
+}
+
+impl Memo {
+    /// What the host kept, if it kept anything. `is_id` says what an id of this cloud looks like.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, if it is nothing that this provider ever wrote: to go on would be to build a second one.
+    pub(super) fn of(service: &LoadBalancer, is_id: impl Fn(&str) -> bool) -> Result<Option<Self>> {
+        let Some(text) = &service.memo else { return Ok(None) };
+        let id = |id: &&str| is_id(id);
+        let memo = match &*text.split(' ').collect::<Vec<_>>() {
+            ["creating", name, "since", since] if *name == service.name => {
+                since.parse().ok().map(|since| Self::Creating { since })
+            }
+            ["lost", name, "since", since] if *name == service.name => {
+                since.parse().ok().map(|since| Self::Lost { since })
+            }
+            ["tag", it] => Some(*it).filter(id).map(|it| Self::Untagged(it.to_owned())),
+            [it] => Some(*it).filter(id).map(|it| Self::Id(it.to_owned())),
+            _ => None,
+        };
+        let unknown =
+            || Error::invalid(format_args!("the memo {text:?} in the Service's status is not one of this provider"));
+        memo.map(Some).ok_or_else(unknown)
+    }
+
+    /// As it is kept on `service`.
+    pub(super) fn text(&self, service: &LoadBalancer) -> String {
+        let name = &service.name;
+        match self {
+            Self::Id(id) => id.clone(),
+            Self::Untagged(id) => format!("tag {id}"),
+            Self::Creating { since } => format!("creating {name} since {since}"),
+            Self::Lost { since } => format!("lost {name} since {since}"),
+        }
+    }
+}
+
+/// Whether a creation that was announced at `since` may be sent at `now`: a deletion counts from the announcement how long
+/// the load balancer may still appear.
+pub(super) fn is_fresh(since: u64, now: u64) -> bool {
+    now.checked_sub(since).is_some_and(|passed| passed <= FRESH)
+}
+
+/// How much of `pause`, which began at `since`, is left at `now`. `None`, if it is over.
+pub(super) fn remaining(since: u64, pause: Duration, now: u64) -> Option<Duration> {
+    // A clock that was set back must not make the wait longer than it was.
+    let passed = Duration::from_secs(now.saturating_sub(since));
+    pause.checked_sub(passed).filter(|it| !it.is_zero())
+}

@@ -1,0 +1,331 @@
+//! The promises, with a cloud in memory: late lists, lost answers, protected objects, and Services that name others' load
+//! balancers.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::*;
+use crate::testing::Host;
+use crate::{Deletion, Error, LoadBalancer, Progress};
+
+const CLAIM: Key<Custom<String>> = Key::new(
+    "acme.example/id",
+    Custom { allowed: "an id", parse: |it| it.starts_with("lb-").then(|| it.to_owned()) },
+    "",
+);
+
+/// What a cloud does.
+#[derive(Default)]
+struct Cloud {
+    /// Id, name and whether it serves.
+    balancers: RefCell<Vec<(String, String, bool)>>,
+    hidden_from_lists: bool,
+    creation: Option<Creation>,
+    removal: Option<Removal>,
+    needs_tag: bool,
+    proof: Option<String>,
+    calls: RefCell<Vec<String>>,
+}
+
+struct Call<'a>(&'a Cloud, &'a LoadBalancer);
+
+impl Call<'_> {
+    fn call(&self, what: impl Into<String>) {
+        self.0.calls.borrow_mut().push(what.into());
+    }
+}
+
+impl Backend for Call<'_> {
+    type Live = (String, String, bool);
+
+    const CLAIM: Option<&'static Key<Custom<String>>> = Some(&CLAIM);
+
+    fn service(&self) -> &LoadBalancer {
+        self.1
+    }
+
+    fn is_id(&self, text: &str) -> bool {
+        text.starts_with("lb-")
+    }
+
+    fn pauses(&self) -> Pauses {
+        Pauses { poll: Duration::from_secs(15), create_again: Duration::from_secs(60) }
+    }
+
+    fn list(&self) -> Result<Vec<Found>> {
+        self.call("list");
+        let all = self.0.balancers.borrow();
+        Ok(all.iter().filter(|_| !self.0.hidden_from_lists).map(|it| self.found(it)).collect())
+    }
+
+    fn find(&self, id: &str) -> Result<Option<Self::Live>> {
+        self.call(format!("find {id}"));
+        Ok(self.0.balancers.borrow().iter().find(|(it, ..)| it == id && it != "lb-denied").cloned())
+    }
+
+    fn found(&self, (id, name, _): &Self::Live) -> Found {
+        Found::new(id, name, *name == self.1.name).annotation(CLAIM.name, id)
+    }
+
+    fn create(&self, _: &[Found]) -> Result<Creation> {
+        self.call("create");
+        let made = ("lb-1".to_owned(), self.1.name.clone(), false);
+        let begun = Creation::Begun(self.found(&made));
+        self.0.balancers.borrow_mut().push(made);
+        Ok(self.0.creation.clone().unwrap_or(begun))
+    }
+
+    fn update(&self, (id, _, serves): &Self::Live) -> Result<Update> {
+        self.call(format!("update {id}"));
+        Ok(if *serves { Update::Done(vec![Ingress::ip("192.0.2.1")]) } else { Update::Building })
+    }
+
+    fn delete(&self, id: &str) -> Result<Removal> {
+        self.call(format!("delete {id}"));
+        self.0.balancers.borrow_mut().retain(|(it, ..)| it != id);
+        Ok(self.0.removal.clone().unwrap_or(Removal::Gone))
+    }
+
+    fn proof(&self, _: &Self::Live) -> Result<Result<(), String>> {
+        Ok(self.0.proof.clone().map_or(Ok(()), Err))
+    }
+
+    fn needs_tag(&self, _: &Self::Live) -> bool {
+        self.0.needs_tag
+    }
+
+    fn tag(&self, id: &str) -> Result<()> {
+        self.call(format!("tag {id}"));
+        Ok(())
+    }
+}
+
+impl Cloud {
+    fn with(self, id: &str, name: &str, serves: bool) -> Self {
+        self.balancers.borrow_mut().push((id.to_owned(), name.to_owned(), serves));
+        self
+    }
+
+    /// One `ensure` at `now`: the memo, the pause in milliseconds, and the events.
+    fn pending(&self, service: &LoadBalancer, now: u64) -> (String, u32, Vec<String>) {
+        let host = Host::new().at(now);
+        match host.run(|| ensure(&Call(self, service))) {
+            Ok(Progress::Pending(it)) => (it.status.memo.unwrap(), it.wait.milliseconds, reasons(&host)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn ensure(&self, service: &LoadBalancer) -> Result<Progress> {
+        Host::new().at(1_000).run(|| ensure(&Call(self, service)))
+    }
+
+    fn delete(&self, service: &LoadBalancer, now: u64) -> Result<Deletion> {
+        Host::new().at(now).run(|| delete(&Call(self, service)))
+    }
+
+    fn calls(&self) -> Vec<String> {
+        self.calls.take()
+    }
+}
+
+fn reasons(host: &Host) -> Vec<String> {
+    host.events().into_iter().map(|it| it.reason).collect()
+}
+
+fn service() -> LoadBalancer {
+    LoadBalancer::of("default", "web", "1")
+}
+
+fn with_memo(memo: &str) -> LoadBalancer {
+    LoadBalancer { memo: Some(memo.to_owned()), ..service() }
+}
+
+fn claiming(id: &str) -> LoadBalancer {
+    service().with_annotation(CLAIM.name, id)
+}
+
+#[test]
+fn a_creation_is_announced_before_it_is_sent() {
+    let cloud = Cloud::default();
+    let announced = cloud.pending(&service(), 1_000);
+    assert_eq!(announced, ("creating a1 since 1000".to_owned(), 0, Vec::new()));
+    assert_eq!(cloud.calls(), [""; 0]);
+    let created = cloud.pending(&with_memo(&announced.0), 1_060);
+    assert_eq!((created.0, created.1), ("lb-1".to_owned(), 15_000));
+    assert_eq!(cloud.calls(), ["list", "create"]);
+}
+
+#[test]
+fn a_late_creation_is_announced_again() {
+    for since in [939, 1_001] {
+        let cloud = Cloud::default();
+        assert_eq!(cloud.pending(&with_memo(&format!("creating a1 since {since}")), 1_000).0, "creating a1 since 1000");
+        assert_eq!(cloud.calls(), ["list"]);
+    }
+}
+
+#[test]
+fn a_creation_without_an_answer_is_looked_for() {
+    let unclear = Creation::Unclear("the answer was lost".to_owned());
+    let cloud = Cloud { creation: Some(unclear), hidden_from_lists: true, ..Cloud::default() };
+    let lost = cloud.pending(&with_memo("creating a1 since 1000"), 1_000);
+    assert_eq!(lost, ("lost a1 since 1000".to_owned(), 15_000, vec!["LoadBalancerCreationUnclear".to_owned()]));
+    assert_eq!(cloud.pending(&with_memo(&lost.0), 1_050).1, 10_000);
+    assert_eq!(
+        cloud.pending(&with_memo(&lost.0), 1_060).0,
+        "creating a1 since 1060",
+        "it has been absent for long enough"
+    );
+    let cloud = Cloud { hidden_from_lists: false, ..cloud };
+    assert_eq!(cloud.pending(&with_memo(&lost.0), 1_050), ("lb-1".to_owned(), 0, Vec::new()));
+    assert_eq!(cloud.calls().iter().filter(|it| *it == "create").count(), 1);
+}
+
+#[test]
+fn a_clock_that_was_set_back_makes_no_wait_longer() {
+    assert_eq!(Cloud::default().pending(&with_memo("lost a1 since 5000"), 1_000).1, 15_000);
+}
+
+#[test]
+fn a_load_balancer_with_the_mark_is_never_made_twice() {
+    for memo in ["creating a1 since 1000", "lost a1 since 900"] {
+        let cloud = Cloud::default().with("lb-7", "a1", true);
+        assert_eq!(cloud.pending(&with_memo(memo), 1_000).0, "lb-7");
+        assert_eq!(cloud.calls(), ["list"], "nothing is written before the id is kept");
+    }
+}
+
+#[test]
+fn a_memo_of_another_stops_everything() {
+    for memo in ["", "7", "creating", "creating a2 since 7", "lost a1 since never", "tag 7", "lb-1 lb-2"] {
+        let cloud = Cloud::default();
+        assert!(matches!(cloud.ensure(&with_memo(memo)), Err(Error::Invalid(_))), "{memo}");
+        assert!(matches!(cloud.delete(&with_memo(memo), 1_000), Err(Error::Invalid(_))), "{memo}");
+        assert_eq!(cloud.calls(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_remembered_load_balancer_is_updated() {
+    let cloud = Cloud::default().with("lb-1", "chosen", false);
+    let building = cloud.pending(&with_memo("lb-1"), 1_000);
+    assert_eq!(building, ("lb-1".to_owned(), 15_500, Vec::new()), "a little later than the first time");
+    let cloud = Cloud::default().with("lb-1", "chosen", true);
+    let ready = LoadBalancerStatus::new([Ingress::ip("192.0.2.1")]).memo("lb-1").annotation(CLAIM.name, "lb-1");
+    assert_eq!(cloud.ensure(&with_memo("lb-1")), Ok(Progress::Ready(ready)));
+    assert_eq!(cloud.calls(), ["find lb-1", "update lb-1"]);
+}
+
+#[test]
+fn one_answer_is_not_enough_to_build_another() {
+    let cloud = Cloud::default().with("lb-denied", "chosen", true);
+    assert!(matches!(cloud.ensure(&with_memo("lb-denied")), Err(Error::Unavailable(_))));
+    let missing = Cloud::default().pending(&with_memo("lb-9"), 1_000);
+    assert_eq!(missing, ("creating a1 since 1000".to_owned(), 0, vec!["LoadBalancerNotFound".to_owned()]));
+}
+
+#[test]
+fn what_is_claimed_is_adopted_only_with_proof() {
+    let cloud = Cloud { proof: Some("it is not yours".to_owned()), ..Cloud::default() }.with("lb-7", "other", true);
+    let why = "annotation acme.example/id names load balancer lb-7 (other), which cannot be proven to be this Service's: it \
+               is not yours";
+    assert_eq!(cloud.ensure(&claiming("lb-7")), Err(Error::invalid(why)));
+    let cloud = Cloud { proof: None, ..cloud };
+    assert_eq!(cloud.pending(&claiming("lb-7"), 1_000), ("lb-7".to_owned(), 0, Vec::new()));
+    assert_eq!(cloud.calls(), ["find lb-7", "find lb-7"], "nothing is written before the id is kept");
+}
+
+#[test]
+fn what_is_adopted_is_tagged_once() {
+    let cloud = Cloud { needs_tag: true, ..Cloud::default() }.with("lb-7", "other", true);
+    let adopted = cloud.pending(&claiming("lb-7"), 1_000);
+    assert_eq!(adopted.0, "tag lb-7");
+    assert_eq!(cloud.pending(&with_memo(&adopted.0), 1_000).0, "lb-7");
+    assert_eq!(cloud.calls(), ["find lb-7", "tag lb-7"]);
+}
+
+#[test]
+fn another_claim_than_the_remembered_id_is_ignored() {
+    let cloud = Cloud::default().with("lb-1", "chosen", true);
+    let host = Host::new();
+    let service = LoadBalancer { memo: Some("lb-1".to_owned()), ..claiming("lb-7") };
+    assert!(matches!(host.run(|| ensure(&Call(&cloud, &service))), Ok(Progress::Ready(_))));
+    assert_eq!(reasons(&host), ["LoadBalancerIdIgnored"]);
+}
+
+#[test]
+fn a_refused_creation_makes_room_for_a_claim_later() {
+    let cloud = Cloud::default().with("lb-7", "other", true);
+    let late = LoadBalancer { memo: Some("creating a1 since 900".to_owned()), ..claiming("lb-7") };
+    assert_eq!(cloud.pending(&late, 1_000).0, "lb-7");
+    let early = LoadBalancer { memo: Some("creating a1 since 990".to_owned()), ..claiming("lb-7") };
+    assert_eq!(cloud.pending(&early, 1_000).0, "lb-1", "what was announced a moment ago comes first");
+}
+
+#[test]
+fn a_deletion_waits_for_what_may_still_appear() {
+    for memo in ["creating a1 since 1000", "lost a1 since 1000"] {
+        let cloud = Cloud { hidden_from_lists: true, ..Cloud::default() }.with("lb-1", "a1", true);
+        assert!(
+            matches!(cloud.delete(&with_memo(memo), 1_030), Ok(Deletion::Pending(it)) if it.wait.milliseconds == 15_000)
+        );
+        assert!(
+            matches!(cloud.delete(&with_memo(memo), 1_055), Ok(Deletion::Pending(it)) if it.wait.milliseconds == 5_000)
+        );
+        assert_eq!(cloud.delete(&with_memo(memo), 1_060), Ok(Deletion::Done));
+        let cloud = Cloud { hidden_from_lists: false, ..cloud };
+        assert_eq!(cloud.delete(&with_memo(memo), 1_030), Ok(Deletion::Done));
+        assert_eq!(cloud.balancers.take(), []);
+    }
+}
+
+#[test]
+fn a_remembered_load_balancer_is_deleted_by_its_id() {
+    let cloud = Cloud::default().with("lb-1", "chosen", true).with("lb-2", "other", true);
+    assert_eq!(cloud.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::Done));
+    assert_eq!(cloud.calls(), ["delete lb-1"]);
+    let cloud = Cloud { removal: Some(Removal::Kept("it is protected".to_owned())), ..cloud };
+    assert_eq!(cloud.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::kept("it is protected")));
+    let cloud = Cloud { removal: Some(Removal::Busy("not yet".to_owned())), ..cloud };
+    let Ok(Deletion::Pending(pending)) = cloud.delete(&with_memo("lb-1"), 1_000) else { panic!("not pending") };
+    assert_eq!((pending.status.memo.as_deref(), pending.wait.milliseconds), (Some("lb-1"), 15_000));
+}
+
+#[test]
+fn without_a_memo_the_mark_or_a_proof_decides() {
+    let cloud = Cloud::default().with("lb-1", "a1", true).with("lb-2", "other", true);
+    assert_eq!(cloud.delete(&service(), 1_000), Ok(Deletion::Done));
+    assert_eq!(cloud.calls(), ["list", "delete lb-1"]);
+    let Ok(Deletion::Pending(proven)) = cloud.delete(&claiming("lb-2"), 1_000) else { panic!("not remembered first") };
+    assert_eq!((proven.status.memo.as_deref(), proven.wait.milliseconds), (Some("lb-2"), 0));
+    let cloud = Cloud { proof: Some(String::new()), ..cloud };
+    let host = Host::new();
+    assert_eq!(host.run(|| delete(&Call(&cloud, &claiming("lb-2")))), Ok(Deletion::Done));
+    assert_eq!((reasons(&host), cloud.balancers.take().len()), (vec!["LoadBalancerNotDeleted".to_owned()], 1));
+    assert_eq!(cloud.delete(&claiming("nonsense"), 1_000), Ok(Deletion::Done));
+}
+
+#[test]
+fn of_several_deletions_the_unfinished_one_counts() {
+    let cloud = Cloud { removal: Some(Removal::Busy("not yet".to_owned())), ..Cloud::default() };
+    let cloud = cloud.with("lb-1", "a1", true).with("lb-2", "a1", true);
+    assert!(matches!(cloud.delete(&service(), 1_000), Ok(Deletion::Pending(_))));
+    assert_eq!(cloud.calls(), ["list", "delete lb-1", "delete lb-2"]);
+}
+
+#[test]
+fn an_answer_says_whether_something_was_created() {
+    use crate::http;
+    use crate::testing::{Failure, Outcome, answer};
+
+    let send = |outcome: fn() -> Outcome| {
+        let host = Host::new().answers(move |_| outcome());
+        host.run(|| http::post("api", ["a"]).create(|id: String| Found::new(id, "a", true)))
+    };
+    assert_eq!(send(|| answer(202, "\"lb-1\"")), Ok(Creation::Begun(Found::new("lb-1", "a", true))));
+    for unclear in [|| answer(500, ""), || answer(202, "<html>"), || Err(Failure::Interrupted("time-out".to_owned()))] {
+        assert!(matches!(send(unclear), Ok(Creation::Unclear(_))));
+    }
+    assert!(matches!(send(|| answer(422, "")), Err(Error::Invalid(_))));
+    assert!(matches!(send(|| Err(Failure::Unreachable("refused".to_owned()))), Err(Error::Unavailable(_))));
+}

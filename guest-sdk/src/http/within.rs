@@ -1,0 +1,45 @@
+//! Answers that put an object into a field of its kind: `{ "server": { … } }`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+/// What stands in the field `name` of the JSON object in `body`.
+pub(super) fn read<T: DeserializeOwned>(name: &str, body: &[u8]) -> serde_json::Result<T> {
+    Field { name, of: PhantomData }.deserialize(&mut serde_json::Deserializer::from_slice(body))
+}
+
+struct Field<'a, T> {
+    name: &'a str,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Field<'_, T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, object: D) -> Result<T, D::Error> {
+        object.deserialize_map(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Field<'_, T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an object with the field `{}`", self.name)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<T, A::Error> {
+        let mut found = None;
+        while let Some(name) = fields.next_key::<String>()? {
+            if name == self.name {
+                found = Some(fields.next_value()?);
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        found.ok_or_else(|| A::Error::custom(format_args!("missing field `{}`", self.name)))
+    }
+}

@@ -1,0 +1,71 @@
+//! Reads answers of clouds that say `null`, `""` or `0` where others leave a field out, and changes parts of objects that
+//! are written as a whole.
+//!
+//! ```
+//! use aerostat_sdk::json;
+//! use serde::Deserialize;
+//!
+//! #[derive(Debug, Deserialize, PartialEq)]
+//! struct Balancer {
+//!     #[serde(default, deserialize_with = "json::null_as_default")]
+//!     ports: Vec<u16>,
+//!     #[serde(default, deserialize_with = "json::empty_as_none")]
+//!     network: Option<String>,
+//!     #[serde(default, deserialize_with = "json::zero_as_none")]
+//!     timeout: Option<u32>,
+//! }
+//!
+//! let text = r#"{ "ports": null, "network": "", "timeout": 0 }"#;
+//! let balancer: Balancer = serde_json::from_str(text).unwrap();
+//! assert_eq!(balancer, Balancer { ports: Vec::new(), network: None, timeout: None });
+//! ```
+//!
+//! Where all of an object's fields are so, [`sparse`] takes them out of its JSON, and `#[serde(default)]` does the rest.
+
+mod edit;
+mod sparse;
+
+pub use self::edit::Edit;
+pub use self::sparse::sparse;
+
+use serde::de::IntoDeserializer as _;
+use serde::{Deserialize, Deserializer};
+
+/// What is null is as good as left out.
+///
+/// # Errors
+///
+/// Those of `T`.
+pub fn null_as_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(value: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
+}
+
+/// A text that is null or empty is as good as left out.
+///
+/// # Errors
+///
+/// If it is no text.
+pub fn empty_as_none<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::deserialize(value)?.filter(|it: &String| !it.is_empty()))
+}
+
+/// A word of an enum that is null or empty is as good as left out.
+///
+/// # Errors
+///
+/// If it is another word.
+pub fn empty_as_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(value: D) -> Result<T, D::Error> {
+    match empty_as_none(value)? {
+        Some(word) => T::deserialize(word.into_deserializer()),
+        None => Ok(T::default()),
+    }
+}
+
+/// A number that is null or zero is as good as left out.
+///
+/// # Errors
+///
+/// If it is no number.
+pub fn zero_as_none<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
+    Ok(Option::deserialize(value)?.filter(|it| *it != 0))
+}

@@ -1,0 +1,268 @@
+//! The annotations and the settings that a provider reads, as tables: each row says its key, what may stand there, what
+//! holds without it and what it does. Values are read by the row, errors name what the row allows, and the description
+//! and the README show it.
+//!
+//! ```
+//! use aerostat_sdk::annotations::Annotations;
+//! use aerostat_sdk::form::{Integer, OneOf, Span};
+//! use aerostat_sdk::key::Key;
+//! use aerostat_sdk::{Description, LoadBalancer, Result, settings};
+//! # use std::time::Duration;
+//! # const MINUTE: Duration = Duration::from_secs(60);
+//!
+//! aerostat_sdk::table! {
+//!     /// The annotations.
+//!     const ANNOTATIONS;
+//!     SIZE: Integer = ("acme.example/size", Integer::between(1, 100), "How many machines it has.").default("1");
+//!     LAYER: OneOf<u8> = ("acme.example/layer", OneOf(&[("tcp", 4), ("http", 7)]), "What it understands.");
+//! }
+//! aerostat_sdk::table! {
+//!     /// The settings.
+//!     const SETTINGS;
+//!     POLL: Span = ("pollInterval", Span::between(MINUTE, MINUTE * 60), "How often to look.").default("5m");
+//! }
+//!
+//! fn describe() -> Description {
+//!     Description::new("acme", "1.0.0").annotations(ANNOTATIONS).settings(SETTINGS)
+//! }
+//!
+//! fn size(desired: &LoadBalancer) -> Result<u32> {
+//!     Annotations::of(desired).get(&SIZE)
+//! }
+//!
+//! let plain = LoadBalancer::of("default", "web", "uid");
+//! assert_eq!(size(&plain), Ok(1));
+//! let error = aerostat_sdk::Error::invalid("annotation acme.example/size: \"many\" is not a whole number from 1 to 100");
+//! assert_eq!(size(&plain.with_annotation(SIZE.name, "many")), Err(error));
+//! ```
+
+use std::fmt;
+
+use crate::form::Form;
+use crate::{Annotation, Description, Error, Result, Setting};
+
+/// The most characters of a value that a message shows.
+const SHOWN: usize = 120;
+
+/// A row of a table: one annotation or setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<F> {
+    /// The annotation's key, or the setting's name.
+    pub name: &'static str,
+    /// What may stand there.
+    pub form: F,
+    default: Default,
+    doc: &'static str,
+    hint: &'static str,
+    only_at_creation: bool,
+    is_required: bool,
+    selects_nodes: bool,
+}
+
+/// What holds where nobody says anything.
+#[derive(Clone, Copy, Debug)]
+enum Default {
+    None,
+    /// This, as somebody might have written it.
+    Value(&'static str),
+    /// What these words say: the provider applies it itself.
+    Words(&'static str),
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Annotation,
+    Setting,
+}
+
+/// A row of any form, for a table of all of them.
+pub trait Row {
+    /// What the provider's description says of it as an annotation.
+    fn annotation(&self) -> Annotation;
+
+    /// What the provider's description says of it as a setting.
+    fn setting(&self) -> Setting;
+}
+
+impl<F: Copy> Key<F> {
+    /// An annotation or setting by its name, what may stand there, and what it does in a sentence or two.
+    #[must_use]
+    pub const fn new(name: &'static str, form: F, doc: &'static str) -> Self {
+        let default = Default::None;
+        Self { name, form, default, doc, hint: "", only_at_creation: false, is_required: false, selects_nodes: false }
+    }
+
+    /// What holds without it, as somebody would write it. It is read where the value is missing.
+    #[must_use]
+    pub const fn default(self, default: &'static str) -> Self {
+        Self { default: Default::Value(default), ..self }
+    }
+
+    /// What holds without it, in words: the provider applies it itself.
+    #[must_use]
+    pub const fn otherwise(self, default: &'static str) -> Self {
+        Self { default: Default::Words(default), ..self }
+    }
+
+    /// What an error adds in brackets: where else to say what somebody may have meant.
+    #[must_use]
+    pub const fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    /// It counts when a load balancer is created, and never again. The description says so.
+    #[must_use]
+    pub const fn only_at_creation(self) -> Self {
+        Self { only_at_creation: true, ..self }
+    }
+
+    /// A setting without which the provider cannot work.
+    #[must_use]
+    pub const fn required(self) -> Self {
+        Self { is_required: true, ..self }
+    }
+
+    /// An annotation that is a label selector for nodes. The host evaluates it: a load balancer's nodes are those that
+    /// match.
+    #[must_use]
+    pub const fn selects_nodes(self) -> Self {
+        Self { selects_nodes: true, ..self }
+    }
+}
+
+impl<F: Form> Key<F> {
+    /// Whether it counts only when a load balancer is created.
+    #[must_use]
+    pub const fn is_only_at_creation(&self) -> bool {
+        self.only_at_creation
+    }
+
+    /// What may stand there, as it goes on after "is not".
+    #[must_use]
+    pub fn allowed(&self) -> String {
+        self.form.allowed()
+    }
+
+    /// What holds without it, if it is a value.
+    #[must_use]
+    pub fn fallback(&self) -> Option<F::Value<'static>> {
+        match self.default {
+            Default::Value(text) => self.form.parse(text),
+            Default::Words(_) | Default::None => None,
+        }
+    }
+
+    /// Reads `text`, or says why it may not stand at `place`.
+    pub(crate) fn parse<'a>(&self, place: Place, text: &'a str) -> Result<F::Value<'a>> {
+        self.form.parse(text).ok_or_else(|| {
+            let allowed = self.form.allowed();
+            let allowed = if self.hint.is_empty() { allowed } else { format!("{allowed} ({})", self.hint) };
+            refused(place, self.name, text, &allowed)
+        })
+    }
+
+    /// What holds where nothing stands at `place`, or that something has to.
+    pub(crate) fn missing(&self, place: Place) -> Result<F::Value<'static>> {
+        let missing = match place {
+            Place::Annotation => Error::invalid(format_args!("annotation {} is missing", self.name)),
+            Place::Setting => crate::settings::missing(self.name),
+        };
+        self.fallback().ok_or(missing)
+    }
+
+    fn default_for_people(&self) -> Option<String> {
+        // A default that may not stand there is the provider's mistake: its tests describe it.
+        debug_assert!(
+            !matches!(self.default, Default::Value(text) if self.form.parse(text).is_none()),
+            "the default of {} may not stand there",
+            self.name
+        );
+        match self.default {
+            Default::None => None,
+            Default::Value(text) | Default::Words(text) => Some(text.to_owned()),
+        }
+    }
+}
+
+impl<F: Form> Row for Key<F> {
+    fn annotation(&self) -> Annotation {
+        let doc = match self.only_at_creation {
+            true => format!("{} Counts only when the load balancer is created.", self.doc),
+            false => self.doc.to_owned(),
+        };
+        Annotation {
+            key: self.name.to_owned(),
+            values: self.form.allowed(),
+            default: self.default_for_people(),
+            doc,
+            selects_nodes: self.selects_nodes,
+        }
+    }
+
+    fn setting(&self) -> Setting {
+        Setting {
+            name: self.name.to_owned(),
+            required: self.is_required,
+            default: self.default_for_people(),
+            doc: format!("{} Values: {}.", self.doc, self.form.allowed()),
+        }
+    }
+}
+
+impl Description {
+    /// Adds all rows of a table of annotations. The host passes no others.
+    #[must_use]
+    pub fn annotations<'a>(self, table: impl IntoIterator<Item = &'a dyn Row>) -> Self {
+        table.into_iter().map(Row::annotation).fold(self, Self::annotation)
+    }
+
+    /// Adds all rows of a table of settings. What is not described is an error in the operator's file.
+    #[must_use]
+    pub fn settings<'a>(self, table: impl IntoIterator<Item = &'a dyn Row>) -> Self {
+        table.into_iter().map(Row::setting).fold(self, Self::setting)
+    }
+}
+
+/// Makes one [`Key`] of each line, and a table of all of them, so that none can be forgotten in the description.
+///
+/// Each line is `NAME: Form = (name, form, doc)`, and what else [`Key`] can say of it. See [the module](crate::key).
+#[macro_export]
+macro_rules! table {
+    (
+        $(#[$doc:meta])* $visibility:vis const $table:ident;
+        $( $row:ident: $form:ty = ($($new:expr),+ $(,)?) $(.$more:ident($($argument:expr)?))* ; )+
+    ) => {
+        $( $visibility const $row: $crate::key::Key<$form> =
+            $crate::key::Key::<$form>::new($($new),+)$(.$more($($argument)?))*; )+
+
+        $(#[$doc])*
+        $visibility const $table: [&dyn $crate::key::Row; [$(stringify!($row)),+].len()] = [$(&$row),+];
+    };
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Annotation => "annotation",
+            Self::Setting => "setting",
+        })
+    }
+}
+
+/// The error for a value that may not stand at `place`. What may goes on after "is not".
+pub(crate) fn refused(place: Place, name: &str, value: &str, allowed: &str) -> Error {
+    Error::invalid(format_args!("{place} {name}: {} is not {allowed}", shown(value)))
+}
+
+/// A value for a message: in quotes, and cut after 120 characters.
+#[must_use]
+pub fn shown(value: &str) -> String {
+    match value.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &value[..end]),
+        None => format!("{value:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
