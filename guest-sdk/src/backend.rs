@@ -5,7 +5,7 @@
 //! it, once for all clouds:
 //!
 //! - A creation is announced in the memo before it is sent, and sent at most a minute later.
-//! - A creation without an answer is looked for by the Service's mark. It is repeated only when it has been absent for
+//! - After a creation without an answer, the list is searched for the Service's mark. It is repeated only when it has been absent for
 //!   [`Pauses::create_again`].
 //! - Only the id of a load balancer that is proven to be the Service's is remembered, and nothing is written to it before
 //!   the host has kept that.

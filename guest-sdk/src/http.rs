@@ -251,7 +251,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Every answer that is not a success; 404 is `unavailable`: what was there a moment ago is looked for again.
+    /// Every answer that is not a success; 404 is `unavailable`: what was there a moment ago is searched again.
     pub fn send(self) -> Result<Response> {
         self.answer()?.accepted()
     }

@@ -59,7 +59,7 @@ pub struct Key<F> {
     selects_nodes: bool,
 }
 
-/// What holds where nobody says anything.
+/// What holds where nothing is written.
 #[derive(Clone, Copy, Debug)]
 enum Default {
     None,

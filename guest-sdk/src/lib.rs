@@ -76,7 +76,7 @@ macro_rules! export {
     };
 }
 
-/// One capability of [`export!`]. Off wasm it is empty: there is nobody to export to, and the names would not link.
+/// One capability of [`export!`]. Off wasm it is empty: there is no host to export to, and the names would not link.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_capability {

@@ -12,7 +12,7 @@ use crate::{
 
 /// What a cloud with load balancers implements.
 ///
-/// Each call makes one step and answers where things stand: nobody waits inside a call. Every step is safe to repeat
+/// Each call makes one step and answers with the status: no call waits. Every step is safe to repeat
 /// and safe to lose. What an earlier call made is found again, by its mark of ownership in the cloud, by the name that
 /// holds the Service's UID, or by the memo, and never made twice.
 pub trait LoadBalancers {
@@ -25,7 +25,7 @@ pub trait LoadBalancers {
 
     /// Takes one step towards its absence. What is not there, or cannot be proven to be the Service's, is
     /// [`Deletion::Done`] and is not touched. Where something may stay behind, a warning beside `Done` says what: then the
-    /// host does not tell that anything was deleted.
+    /// host does not say that anything was deleted.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ pub fn info(message: &str, fields: &[(&str, &str)]) {
     write(Level::Info, message, fields);
 }
 
-/// Somebody should look.
+/// An operator should read it.
 pub fn warn(message: &str, fields: &[(&str, &str)]) {
     write(Level::Warn, message, fields);
 }

@@ -89,7 +89,7 @@ fn a_refusal_is_an_error_and_never_none() {
     assert_eq!(host.run(|| Acme::get(&Node::named("worker-1"))), Err(error));
 }
 
-const WISH: &str = r#"{"ports":{"80":30080},"machines":["worker-1"]}"#;
+const SPEC: &str = r#"{"ports":{"80":30080},"machines":["worker-1"]}"#;
 
 /// A Service that wants port 80, and one node.
 fn web() -> LoadBalancer {
@@ -109,7 +109,7 @@ fn balancers(found: Option<String>, made: String) -> Host {
 }
 
 fn balancer(ip: &str) -> String {
-    format!(r#"{{ "spec": {WISH}, "ip": {ip} }}"#)
+    format!(r#"{{ "spec": {SPEC}, "ip": {ip} }}"#)
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn a_balancer_is_made_and_waited_for() {
         Progress::pending(LoadBalancerStatus::new([]), Duration::from_secs(5), "the cloud builds the balancer");
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(progress));
     assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c", "PUT api /balancers/a0e2f6f1c"]);
-    assert_eq!(host.bodies(), [WISH]);
+    assert_eq!(host.bodies(), [SPEC]);
 }
 
 #[test]
-fn a_balancer_that_is_as_speced_is_only_read() {
+fn a_balancer_that_is_as_desired_is_only_read() {
     let host = balancers(Some(balancer("\"192.0.2.7\"")), String::new());
     let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]));
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
@@ -136,11 +136,11 @@ fn a_balancer_that_differs_is_written_whole() {
     let host = balancers(Some(found), balancer("\"192.0.2.7\""));
     let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]));
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
-    assert_eq!(host.bodies(), [WISH]);
+    assert_eq!(host.bodies(), [SPEC]);
 }
 
 #[test]
-fn a_spec_that_acme_cannot_grant_is_refused_before_anything_is_asked() {
+fn an_impossible_spec_is_refused_before_any_request() {
     let udp = web().with_port(Port::new(Protocol::Udp, 53, 30_053));
     assert_eq!(Host::new().run(|| Acme::ensure(&udp)), Err(Error::invalid("port 53: UDP is not TCP")));
     let mut nowhere = web();

@@ -82,7 +82,7 @@ fn a_moment_in_a_header_is_counted_from_now() {
 }
 
 #[test]
-fn an_answer_that_makes_no_sense_is_unavailable_and_never_none() {
+fn an_unreadable_answer_is_unavailable_and_never_none() {
     for body in ["", "<html>", "{", "null", "[]", r#"{ "id": "seven" }"#, r#"{ "name": 7 }"#] {
         let Error::Unavailable(text) = find(move || testing::answer(200, body)).unwrap_err() else { panic!("{body}") };
         assert!(text.starts_with("GET /things/7 at endpoint api: 200 with an answer that cannot be read: "), "{text}");
@@ -109,7 +109,7 @@ fn what_the_host_could_not_do_keeps_its_kind() {
 }
 
 #[test]
-fn a_lost_answer_is_told_from_a_request_that_was_not_sent() {
+fn a_lost_answer_differs_from_a_request_that_was_not_sent() {
     let attempt = |failure: fn() -> Failure| {
         let host = Host::new().answers(move |_| Err(failure()));
         host.run(|| post("api", ["things"]).attempt())

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_keeps_the_fields_that_nobody_sets() {
+    fn an_item_keeps_the_fields_that_are_not_set() {
         let mut edit = Edit::new(json!({ "rules": [{ "name": "a", "port": 80, "etag": "7" }, { "name": "other" }] }));
         edit.set_item("/rules", "name", &json!({ "name": "a", "port": 81 })).unwrap();
         edit.remove_items("/rules", |it| it["name"] == "other").unwrap();

@@ -145,7 +145,7 @@ fn a_machine_with_gpus_is_found_by_name() {
 }
 
 #[test]
-fn a_name_that_nobody_has_is_none() {
+fn a_name_without_a_droplet_is_none() {
     let host = cloud(|_| answer(200, page(&[droplet(7, "web-10")])));
     assert_eq!(get(&host, &Node::named("web-1")), Ok(None));
 }
@@ -167,9 +167,9 @@ fn a_name_with_more_droplets_than_a_page_is_ambiguous_too() {
 #[test]
 fn with_a_cluster_only_its_droplets_count() {
     let host = cloud(|_| {
-        let mut stranger = droplet(7, "web-1");
-        stranger["tags"] = json!(["k8s:c-2"]);
-        answer(200, page(&[stranger, droplet(8, "web-1")]))
+        let mut other = droplet(7, "web-1");
+        other["tags"] = json!(["k8s:c-2"]);
+        answer(200, page(&[other, droplet(8, "web-1")]))
     });
     let host = host.setting("clusterId", "c-1");
     assert_eq!(get(&host, &Node::named("web-1")), Ok(Some(instance(8, "web-1"))));
@@ -207,7 +207,7 @@ fn a_used_up_limit_says_when_to_come_back() {
 }
 
 #[test]
-fn a_droplet_that_lacks_what_we_need_is_unavailable_with_the_field() {
+fn a_droplet_without_a_required_field_is_unavailable() {
     for field in ["id", "name", "status", "size_slug", "region", "networks"] {
         let mut droplet = droplet(42, "web-1");
         droplet.as_object_mut().unwrap().remove(field);
@@ -219,7 +219,7 @@ fn a_droplet_that_lacks_what_we_need_is_unavailable_with_the_field() {
 }
 
 #[test]
-fn a_sweep_shows_droplets_and_then_machines_with_gpus() {
+fn a_list_shows_droplets_and_then_machines_with_gpus() {
     let host = cloud(|request| {
         let is = |name: &str, value: &str| request.query.iter().any(|it| it.0 == name && it.1 == value);
         match (is("type", "gpus"), is("page", "1")) {
@@ -246,15 +246,15 @@ fn a_sweep_shows_droplets_and_then_machines_with_gpus() {
 }
 
 #[test]
-fn a_sweep_of_a_cluster_asks_for_its_tag_alone() {
+fn the_list_of_a_cluster_asks_for_its_tag_alone() {
     let host = cloud(|_| answer(200, page(&[droplet(1, "a")]))).setting("clusterId", "c-1");
-    let swept = host.run(|| DigitalOcean::list(None, 50));
-    assert_eq!(swept, Ok(Page::new(vec![instance(1, "a")], None)));
+    let listed = host.run(|| DigitalOcean::list(None, 50));
+    assert_eq!(listed, Ok(Page::new(vec![instance(1, "a")], None)));
     assert_eq!(host.requests(), ["GET api /v2/droplets?tag_name=k8s:c-1&page=1&per_page=50"]);
 }
 
 #[test]
-fn a_sweep_keeps_its_page_size() {
+fn a_list_keeps_its_page_size() {
     for cursor in ["droplets:2:200", "droplets:x:100", "machines:2:100", "droplets:2", ""] {
         let Err(Error::Invalid(text)) = Host::new().run(|| DigitalOcean::list(Some(cursor), 100)) else {
             panic!("{cursor}")

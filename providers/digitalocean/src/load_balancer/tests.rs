@@ -61,8 +61,8 @@ fn desired(service: &LoadBalancer) -> (Value, Vec<String>) {
 
 /// Why a Service gets no load balancer.
 fn refusal(service: &LoadBalancer) -> String {
-    let wished = Host::new().run(|| Desired::of(service, &Settings::read()?, None).map(|it| json!(it.spec)));
-    match wished {
+    let refused = Host::new().run(|| Desired::of(service, &Settings::read()?, None).map(|it| json!(it.spec)));
+    match refused {
         Err(Error::Invalid(why)) => why,
         other => panic!("{other:?}"),
     }

@@ -127,7 +127,7 @@ fn source_ranges_take_the_place_of_the_annotation() {
 }
 
 #[test]
-fn dual_stack_needs_nodes_with_both_families_where_packets_are_passed_through() {
+fn regional_network_dual_stack_needs_nodes_with_both_families() {
     let dual = |droplet| {
         let mut node = worker(droplet);
         node.addresses.push(Address::external_ip("2001:db8::1"));

@@ -27,7 +27,7 @@ fn check(changes: &Value) -> Value {
 }
 
 #[test]
-fn what_is_as_wished_is_not_written() {
+fn what_is_as_desired_is_not_written() {
     assert_eq!(differs(&json!({}), &service()), Difference::Nothing);
 }
 
@@ -51,7 +51,7 @@ fn what_the_api_leaves_out_or_says_otherwise_is_no_difference() {
 }
 
 #[test]
-fn a_type_that_is_not_told_is_the_default_one() {
+fn a_missing_type_is_the_default_one() {
     for kind in [json!(""), json!(null)] {
         let live = super::live(&json!({ "type": kind }));
         assert_eq!(live.kind, crate::api::load_balancers::Kind::Regional);
@@ -59,7 +59,7 @@ fn a_type_that_is_not_told_is_the_default_one() {
 }
 
 #[test]
-fn numbers_of_zero_are_not_told() {
+fn numbers_of_zero_count_as_missing() {
     let live = super::live(&check(&json!({ "check_interval_seconds": 0, "healthy_threshold": null, "port": 0 })));
     let check = &live.health_check;
     assert_eq!((check.check_interval_seconds, check.healthy_threshold, check.port), (None, None, 80));
@@ -117,7 +117,7 @@ fn everything_else_is_written_as_a_whole() {
 }
 
 #[test]
-fn a_size_that_nobody_asks_for_stays() {
+fn a_size_without_an_annotation_stays() {
     assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &service()), Difference::Nothing);
     let five = service().with_annotation(key::SIZE_UNIT.name, "5");
     assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &five), Difference::Nothing);
@@ -127,7 +127,7 @@ fn a_size_that_nobody_asks_for_stays() {
 }
 
 #[test]
-fn what_nobody_manages_is_handed_on() {
+fn unmanaged_fields_are_sent_back() {
     let live = live(&json!({ "size_unit": 5, "domains": [{ "name": "a.example" }] }));
     let (desired, _) = desired_of(&service(), &live);
     let spec = json!(desired.spec);
@@ -184,7 +184,7 @@ fn what_cannot_be_changed_stays_with_a_warning() {
 }
 
 #[test]
-fn a_default_that_changed_later_is_no_wish() {
+fn a_default_that_changed_later_is_no_difference() {
     let mut dual = worker(1);
     dual.addresses.push(Address::external_ip("2001:db8::1"));
     let service = LoadBalancer { nodes: vec![dual], ..service() };

@@ -65,7 +65,7 @@ fn a_clock_that_was_set_back_does_not_make_the_wait_longer() {
 }
 
 #[test]
-fn a_load_balancer_that_only_the_list_knows_is_not_built_anew() {
+fn a_load_balancer_that_only_the_list_shows_is_not_replaced() {
     let host = Host::new().answers(|request| match &request.path[..] {
         [_, _] => answer(200, json!({ "load_balancers": [shown()] }).to_string()),
         _ => answer(404, r#"{ "id": "not_found", "message": "no" }"#),
@@ -75,7 +75,7 @@ fn a_load_balancer_that_only_the_list_knows_is_not_built_anew() {
 }
 
 #[test]
-fn the_clusters_tag_is_put_on_where_the_cloud_shows_that_it_lacks() {
+fn a_missing_cluster_tag_is_added_where_tags_are_shown() {
     let mut tagged = shown();
     tagged["tags"] = json!(["web"]);
     let host = Host::new().setting("clusterId", "c-1").answers(move |request| match &request.path[2..] {
@@ -99,8 +99,8 @@ fn the_clusters_tag_is_put_on_where_the_cloud_shows_that_it_lacks() {
 fn another_id_in_the_annotation_is_ignored_with_a_warning() {
     let host = Host::new().answers(|_| answer(200, one(&shown())));
     let service = remembering(ID).with_annotation(key::ID.name, OTHER_ID);
-    let Ok(Progress::Ready(standing)) = ensure(&host, &service) else { panic!("not ready") };
-    assert_eq!(standing.annotations[0], (key::ID.name.to_owned(), ID.to_owned()));
+    let Ok(Progress::Ready(status)) = ensure(&host, &service) else { panic!("not ready") };
+    assert_eq!(status.annotations[0], (key::ID.name.to_owned(), ID.to_owned()));
     let text = format!("LoadBalancerIdIgnored: annotation {}: {OTHER_ID:?} is ignored: this Service has", key::ID.name);
     assert!(warnings(&host.events())[0].starts_with(&text));
     assert_eq!(host.requests(), [format!("GET api /v2/load_balancers/{ID}")]);
@@ -127,13 +127,13 @@ fn a_busy_load_balancer_is_deleted_later() {
 }
 
 #[test]
-fn strangers_may_be_of_a_kind_that_is_new_to_us() {
-    let stranger = json!({
-        "id": OTHER_ID, "name": "stranger", "status": "dreaming", "type": "LUNAR",
+fn other_load_balancers_may_be_of_an_unknown_kind() {
+    let other = json!({
+        "id": OTHER_ID, "name": "other", "status": "dreaming", "type": "LUNAR",
         "forwarding_rules": [{ "entry_protocol": "light" }],
     });
     let host = Host::new().at(1_000).answers(move |request| match request.body {
-        None => answer(200, json!({ "load_balancers": [stranger] }).to_string()),
+        None => answer(200, json!({ "load_balancers": [other] }).to_string()),
         Some(_) => answer(202, one(&shown())),
     });
     let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("creating {NAME} since 999")))
@@ -170,7 +170,7 @@ fn lists_are_read_to_their_end() {
         let page = request.query.iter().find(|(name, _)| name == "page").unwrap().1.clone();
         let last = page == "3";
         let links = if last { json!({}) } else { json!({ "pages": { "next": "https://api.example.com/elsewhere" } }) };
-        let name = if last { NAME } else { "stranger" };
+        let name = if last { NAME } else { "other" };
         answer(200, json!({ "load_balancers": [{ "id": ID, "name": name }], "links": links }).to_string())
     });
     let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
@@ -194,21 +194,21 @@ fn announced(since: u64) -> (Option<String>, Vec<String>) {
 }
 
 #[test]
-fn a_creation_that_goes_out_late_is_announced_anew() {
+fn a_creation_that_is_sent_late_is_announced_again() {
     let list = "GET api /v2/load_balancers?page=1&per_page=200".to_owned();
-    let anew = (Some(format!("creating {NAME} since 1000")), vec![list.clone()]);
-    assert_eq!(announced(939), anew);
-    assert_eq!(announced(1_001), anew, "a clock was set back");
+    let again = (Some(format!("creating {NAME} since 1000")), vec![list.clone()]);
+    assert_eq!(announced(939), again);
+    assert_eq!(announced(1_001), again, "a clock was set back");
     let begun = (Some(ID.to_owned()), vec![list, "POST api /v2/load_balancers".to_owned()]);
     assert_eq!(announced(940), begun);
     assert_eq!(announced(1_000), begun);
 }
 
 #[test]
-fn a_stranger_without_a_type_hides_nothing() {
-    let stranger = json!({ "id": OTHER_ID, "name": "stranger", "status": "active", "type": null });
+fn another_load_balancer_without_a_type_hides_nothing() {
+    let other = json!({ "id": OTHER_ID, "name": "other", "status": "active", "type": null });
     let host = Host::new().at(1_000).answers(move |_| {
-        answer(200, json!({ "load_balancers": [stranger, { "id": ID, "name": NAME, "type": "" }] }).to_string())
+        answer(200, json!({ "load_balancers": [other, { "id": ID, "name": NAME, "type": "" }] }).to_string())
     });
     let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
         panic!("not found")

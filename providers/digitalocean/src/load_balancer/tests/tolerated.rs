@@ -64,7 +64,7 @@ fn ports_that_the_service_lacks_have_no_effect() {
 }
 
 #[test]
-fn what_only_a_proxy_does_has_no_effect_where_packets_are_passed_through() {
+fn proxy_annotations_have_no_effect_on_regional_network() {
     let meaning = "has no effect on a REGIONAL_NETWORK load balancer";
     let protocol = "/forwarding_rules/0/entry_protocol";
     for (key, value) in
