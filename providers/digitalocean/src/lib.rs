@@ -28,16 +28,13 @@ impl Provider for DigitalOcean {
         Settings::read()?;
         let load_balancers = ["/v2/load_balancers", "/v2/load_balancers/*"];
         let targets = ["/v2/load_balancers/*/droplets"];
+        let changes = ["load_balancer:update", "load_balancer:delete"];
         let api = Endpoint::new("api", "the DigitalOcean API", "https://api.digitalocean.com")
             .allow([Method::Get], ["/v2/droplets", "/v2/droplets/*"], ["droplet:read", "tag:read"])
             .allow([Method::Get], ["/v2/account"], ["account:read"])
             .allow([Method::Get], load_balancers, ["load_balancer:read"])
             .allow([Method::Post], ["/v2/load_balancers"], ["load_balancer:create", "vpc:read", "tag:create"])
-            .allow(
-                [Method::Put, Method::Delete],
-                ["/v2/load_balancers/*"],
-                ["load_balancer:update", "load_balancer:delete"],
-            )
+            .allow([Method::Put, Method::Delete], ["/v2/load_balancers/*"], changes)
             .allow([Method::Post, Method::Delete], targets, ["load_balancer:update"])
             .allow([Method::Get], ["/v2/certificates", "/v2/certificates/*"], ["certificate:read"])
             .allow([Method::Post], ["/v2/tags", "/v2/tags/*/resources"], ["tag:create", "load_balancer:update"]);

@@ -3,16 +3,17 @@
 mod model;
 
 pub(crate) use self::model::{
-    Algorithm, Firewall, HealthCheck, HealthProtocol, Kind, LoadBalancer, Network, Protocol, Rule, Size, Slug, Spec,
-    Stack, Status, StickyKind, StickySessions,
+    Firewall, HealthCheck, HealthProtocol, Kind, LoadBalancer, Network, Protocol, Rule, Size, Spec, Stack, Status,
+    StickyKind, StickySessions,
 };
 
 use std::collections::BTreeSet;
 
 use aerostat_sdk::backend::{Creation, Found};
 use aerostat_sdk::http::{Request, Response};
-use aerostat_sdk::{Change, Error, Result, json, pages};
-use serde::{Deserialize, Serialize};
+use aerostat_sdk::{Change, Error, Result, pages};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::{API, LARGEST_PAGE, Links, says_name_taken};
 
@@ -21,7 +22,7 @@ use super::{API, LARGEST_PAGE, Links, says_name_taken};
 pub(crate) struct Listed {
     pub(crate) id: String,
     pub(crate) name: String,
-    #[serde(default, rename = "type", deserialize_with = "json::empty_as_default")]
+    #[serde(default, rename = "type", deserialize_with = "aerostat_sdk::json::empty_as_default")]
     pub(crate) kind: Kind,
 }
 
@@ -73,11 +74,7 @@ pub(crate) fn delete(id: &str) -> Result<Change<()>> {
 }
 
 fn targets(request: Request, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
-    #[derive(Serialize)]
-    struct Body<'a> {
-        droplet_ids: &'a BTreeSet<u64>,
-    }
-    Ok(request.json(&Body { droplet_ids: droplets }).change()?.map(drop))
+    Ok(request.json(&json!({ "droplet_ids": droplets })).change()?.map(drop))
 }
 
 fn one(response: &Response) -> Result<LoadBalancer> {

@@ -3,7 +3,7 @@
 use aerostat_sdk::form::{Bool, Custom, Integer, List, OneOf, PORTS, Port, Text};
 
 use super::firewall;
-use crate::api::load_balancers::{HealthProtocol, Kind, Network, Protocol, Slug, Stack};
+use crate::api::load_balancers::{HealthProtocol, Kind, Network, Protocol, Size, Stack};
 use crate::settings::KINDS;
 
 macro_rules! vendor {
@@ -70,7 +70,7 @@ aerostat_sdk::table! {
         "Stands in the Service's status in the place of addresses.");
     ALGORITHM: Text = (vendor!("algorithm"), Text("round_robin or least_connections"),
         "Deprecated: the cloud ignores it.").default("round_robin");
-    SIZE_SLUG: OneOf<Slug> = (vendor!("size-slug"), OneOf(&Slug::NAMED),
+    SIZE_SLUG: OneOf<Size> = (vendor!("size-slug"), OneOf(&Size::NAMED),
         "Its size in regions without nodes. Not with the number of nodes. Taking it away keeps the size.");
     SIZE_UNIT: Integer = (vendor!("size-unit"), Integer::between(0, 100),
         "How many nodes it has; 0 is as good as none. The cloud changes it once an hour at most. Taking it away keeps \

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::api::load_balancers::{
-    Algorithm, HealthCheck, HealthProtocol, LoadBalancer as Live, Size, Spec, StickyKind, StickySessions,
-};
+use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live, Size, Spec, StickyKind};
 
 /// How long connections may be idle where nobody says.
 const IDLE_TIMEOUT: u32 = 60;
@@ -52,11 +50,14 @@ fn comparable(spec: &Spec) -> Spec {
         forwarding_rules: rules.into_iter().collect(),
         size: spec.size.map(|it| Size::Unit(it.units())),
         health_check: health_check(&spec.health_check),
-        sticky_sessions: sticky_sessions(&spec.sticky_sessions),
+        sticky_sessions: Some(&spec.sticky_sessions)
+            .filter(|it| it.kind == StickyKind::Cookies)
+            .cloned()
+            .unwrap_or_default(),
         http_idle_timeout_seconds: spec.http_idle_timeout_seconds.or(Some(IDLE_TIMEOUT)),
         // Targets are written alone; the rest is ignored, or counts at a creation only.
         droplet_ids: BTreeSet::new(),
-        algorithm: Algorithm::default(),
+        algorithm: "",
         region: String::new(),
         subnet_uuid: None,
         tags: Vec::new(),
@@ -76,12 +77,5 @@ fn health_check(check: &HealthCheck) -> HealthCheck {
         unhealthy_threshold: check.unhealthy_threshold.or(Some(5)),
         healthy_threshold: check.healthy_threshold.or(Some(3)),
         ..*check
-    }
-}
-
-fn sticky_sessions(sticky: &StickySessions) -> StickySessions {
-    match sticky.kind {
-        StickyKind::None => StickySessions::default(),
-        StickyKind::Cookies => sticky.clone(),
     }
 }

@@ -12,9 +12,7 @@ use super::annotations::{
 use super::certificate::Tls;
 use super::nodes::Targets;
 use super::{Reading, firewall, health, rules};
-use crate::api::load_balancers::{
-    Algorithm, Kind, LoadBalancer as Live, Network, Size, Spec, Stack, StickyKind, StickySessions,
-};
+use crate::api::load_balancers::{Kind, LoadBalancer as Live, Network, Size, Spec, Stack, StickyKind, StickySessions};
 use crate::settings::Settings;
 
 /// What a Service asks for, and what it takes to get there.
@@ -183,21 +181,21 @@ fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
             let (slug, unit) = (SIZE_SLUG.name, SIZE_UNIT.name);
             Err(Error::invalid(format_args!("annotations {slug} and {unit} cannot both be set")))
         }
-        (Some(slug), None) => Ok(Some(Size::Slug(slug))),
+        (Some(slug), None) => Ok(Some(slug)),
         (None, units) => Ok(units.map(Size::Unit)),
     }
 }
 
-fn algorithm(annotations: &mut Reading<'_>) -> Algorithm {
+fn algorithm(annotations: &mut Reading<'_>) -> &'static str {
     match annotations.text(&ALGORITHM) {
-        Some("least_connections") => return Algorithm::LeastConnections,
+        Some("least_connections") => return "least_connections",
         None | Some("round_robin") => {}
         Some(other) => {
             let meaning = "counts as round_robin: it is neither that nor least_connections";
             annotations.tolerated(&ALGORITHM, other, meaning);
         }
     }
-    Algorithm::RoundRobin
+    "round_robin"
 }
 
 fn sticky_sessions(annotations: &mut Reading<'_>) -> Result<StickySessions> {

@@ -42,8 +42,9 @@ pub(crate) struct Spec {
     pub(crate) network_stack: Stack,
     #[serde(flatten, skip_deserializing)]
     pub(crate) size: Option<Size>,
+    /// Deprecated, and ignored by the API.
     #[serde(skip_deserializing)]
-    pub(crate) algorithm: Algorithm,
+    pub(crate) algorithm: &'static str,
     /// In their order by port and protocol.
     pub(crate) forwarding_rules: Vec<Rule>,
     pub(crate) health_check: HealthCheck,
@@ -119,15 +120,6 @@ pub(crate) enum Stack {
     DualStack,
 }
 
-/// Deprecated, and ignored by the API.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Algorithm {
-    #[default]
-    RoundRobin,
-    LeastConnections,
-}
-
 /// How large it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub(crate) enum Size {
@@ -136,18 +128,7 @@ pub(crate) enum Size {
     Unit(u32),
     /// By a name, as in the regions that have no nodes.
     #[serde(rename = "size")]
-    Slug(Slug),
-}
-
-/// The sizes with names.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-pub(crate) enum Slug {
-    #[serde(rename = "lb-small")]
-    Small,
-    #[serde(rename = "lb-medium")]
-    Medium,
-    #[serde(rename = "lb-large")]
-    Large,
+    Slug(&'static str),
 }
 
 /// What it listens for.
@@ -247,8 +228,8 @@ impl LoadBalancer {
 
     /// What a replacement says that changes nothing about it.
     pub(crate) fn spec(&self) -> Spec {
-        let slug = || Slug::NAMED.into_iter().find(|(name, _)| Some(*name) == self.size.as_deref());
-        let size = self.size_unit.map(Size::Unit).or_else(|| slug().map(|(_, slug)| Size::Slug(slug)));
+        let named = || Size::NAMED.into_iter().find(|(name, _)| Some(*name) == self.size.as_deref());
+        let size = self.size_unit.map(Size::Unit).or_else(|| named().map(|(_, size)| size));
         Spec { size, ..self.said.clone() }
     }
 }
@@ -261,19 +242,21 @@ impl Deref for LoadBalancer {
     }
 }
 
-impl Slug {
-    pub(crate) const NAMED: [(&'static str, Self); 3] =
-        [("lb-small", Self::Small), ("lb-medium", Self::Medium), ("lb-large", Self::Large)];
-}
-
 impl Size {
+    /// The sizes with names.
+    pub(crate) const NAMED: [(&'static str, Self); 3] = [
+        ("lb-small", Self::Slug("lb-small")),
+        ("lb-medium", Self::Slug("lb-medium")),
+        ("lb-large", Self::Slug("lb-large")),
+    ];
+
     /// In nodes, whichever way it was said.
     pub(crate) fn units(self) -> u32 {
         match self {
             Self::Unit(units) => units,
-            Self::Slug(Slug::Small) => 1,
-            Self::Slug(Slug::Medium) => 3,
-            Self::Slug(Slug::Large) => 6,
+            Self::Slug("lb-small") => 1,
+            Self::Slug("lb-medium") => 3,
+            Self::Slug(_) => 6,
         }
     }
 }
