@@ -9,6 +9,7 @@
 //! use aerostat_sdk::{Description, LoadBalancer, Result, settings};
 //! # use std::time::Duration;
 //! # const MINUTE: Duration = Duration::from_secs(60);
+//! # const HOUR: Duration = Duration::from_secs(3_600);
 //!
 //! aerostat_sdk::table! {
 //!     /// The annotations.
@@ -19,7 +20,7 @@
 //! aerostat_sdk::table! {
 //!     /// The settings.
 //!     const SETTINGS;
-//!     POLL: Span = ("pollInterval", Span::between(MINUTE, MINUTE * 60), "How often to look.").default("5m");
+//!     POLL: Span = ("pollInterval", Span::between(MINUTE, HOUR), "How often to look.").default("5m");
 //! }
 //!
 //! fn describe() -> Description {
