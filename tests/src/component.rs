@@ -8,15 +8,17 @@ use wit_parser::Resolve;
 /// What every provider needs: a memory with a description at 64 and a refusal at 256, and `identity`, which answers
 /// that the cloud names no account.
 ///
-/// The description is the tag of `ok`, then pointer and length of the name, of the version and of five empty lists, the
-/// two sizes, and one more empty list. The refusal is the tag of `err`, the tag of `invalid`, and its text.
+/// The description is the tag of `ok`, then pointer and length of the name, of the version and of six empty lists, the
+/// two sizes, an absent number, and one more empty list. The refusal is the tag of `err`, the tag of `invalid`, and its
+/// text.
 const PROVIDER: &str = r#"
     (memory (export "memory") 1)
     (data (i32.const 64)
         "\00\00\00\00" "\c0\00\00\00" "\07\00\00\00" "\c0\00\00\00" "\07\00\00\00"
         "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00"
-        "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00"
-        "\01\00\00\00" "\01\00\00\00" "\00\00\00\00" "\00\00\00\00")
+        "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00"
+        "\01\00\00\00" "\01\00\00\00"
+        "\00\00\00\00" "\00\00\00\00" "\00\00\00\00" "\00\00\00\00")
     (data (i32.const 192) "minimal")
     (data (i32.const 256) "\01\00\00\00" "\00\00\00\00" "\40\01\00\00" "\07\00\00\00")
     (data (i32.const 320) "refused")
