@@ -13,9 +13,11 @@ pub trait Provider {
     /// host does not start.
     fn describe() -> Result<Description>;
 
-    /// The account (project, tenant) behind the credential, by reads only; `None` if the cloud does not tell.
+    /// The account (project, tenant) behind the credential, and the part of it that every other call looks into (region,
+    /// network), by reads only; `None` if the cloud does not tell. Where there are several accounts, all of them, sorted.
     ///
-    /// The host remembers it, and stops every write and every deletion while another one answers.
+    /// It has to be the same for as long as the same machines can be seen: the host remembers it, and stops every write and
+    /// every deletion while another one answers. The right account in the wrong region has no machine either.
     ///
     /// # Errors
     ///
@@ -86,6 +88,22 @@ impl Description {
     #[must_use]
     pub fn writes_annotation(mut self, key: impl Into<String>) -> Self {
         self.writes_annotations.push(key.into());
+        self
+    }
+
+    /// Adds the key of a node label that it reads; `*` for any key that Services may name. The operator's config has to
+    /// allow each key too.
+    #[must_use]
+    pub fn node_label(mut self, key: impl Into<String>) -> Self {
+        self.node_labels.push(key.into());
+        self
+    }
+
+    /// The most calls of [`LoadBalancers`](crate::LoadBalancers) at a time: 1 where all of them write to one object of the
+    /// cloud. Any number unless set.
+    #[must_use]
+    pub fn load_balancer_concurrency(mut self, calls: u32) -> Self {
+        self.load_balancer_concurrency = Some(calls);
         self
     }
 
@@ -174,6 +192,14 @@ impl Annotation {
     /// A Service annotation: its key, what may stand in it, and what it does.
     pub fn new(key: impl Into<String>, values: impl Into<String>, doc: impl Into<String>) -> Self {
         Self { key: key.into(), values: values.into(), default: None, doc: doc.into(), selects_nodes: false }
+    }
+
+    /// The same, whose value is a label selector for nodes. The host evaluates it: only nodes that match are behind the
+    /// load balancer.
+    #[must_use]
+    pub fn selects_nodes(mut self) -> Self {
+        self.selects_nodes = true;
+        self
     }
 
     /// What holds without it: documentation, the provider applies it itself.

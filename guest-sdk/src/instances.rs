@@ -106,6 +106,14 @@ impl Instance {
         self
     }
 
+    /// What comes back in the node's `extra`: at most 1 KiB together, and nothing that changes by itself. Another value is a
+    /// change of every load balancer.
+    #[must_use]
+    pub fn extra(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.extra.push((key.into(), value.into()));
+        self
+    }
+
     /// A further node label.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {

@@ -5,6 +5,7 @@ pub mod annotations;
 pub mod backend;
 mod change;
 pub mod clock;
+mod cluster;
 mod description;
 mod error;
 pub mod events;
@@ -41,6 +42,7 @@ pub use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancer
     PendingStatus, Port, Progress, Protocol,
 };
 pub use crate::change::Change;
+pub use crate::cluster::{Mark, NoMark, cluster};
 pub use crate::description::Provider;
 pub use crate::instances::Instances;
 pub use crate::load_balancers::LoadBalancers;

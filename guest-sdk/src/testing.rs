@@ -12,6 +12,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::Cluster;
 pub use crate::Method;
 pub use crate::bindings::host::aerostat::cloud::events::EventKind;
 pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Location, Request, Response};
@@ -34,6 +35,7 @@ pub struct Host(Rc<RefCell<State>>);
 
 struct State {
     settings: Vec<(String, String)>,
+    cluster: Option<Cluster>,
     answers: Rc<dyn Fn(&Request) -> Outcome>,
     locations: Vec<(String, Location)>,
     now: u64,
@@ -46,7 +48,7 @@ struct State {
 /// An event that the provider asked for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event {
-    /// The provider id that it is about, where there is one.
+    /// The name of the node that it is about, where there is one.
     pub about: Option<String>,
     /// Normal or Warning.
     pub kind: EventKind,
@@ -63,11 +65,13 @@ impl Default for Host {
 }
 
 impl Host {
-    /// A host without settings, at the beginning of 1970, that panics when it is asked to send anything.
+    /// A host without settings, for a cluster called "kubernetes", at the beginning of 1970, that panics when it is asked to
+    /// send anything.
     #[must_use]
     pub fn new() -> Self {
         Self(Rc::new(RefCell::new(State {
             settings: Vec::new(),
+            cluster: Some(Cluster::of("kubernetes", "c1a5e000-1111-2222-3333-444455556666")),
             answers: Rc::new(|request| panic!("nothing was expected to be sent, but {}", line(request))),
             locations: Vec::new(),
             now: 0,
@@ -82,6 +86,20 @@ impl Host {
     #[must_use]
     pub fn setting(self, name: &str, value: &str) -> Self {
         self.0.borrow_mut().settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets the cluster.
+    #[must_use]
+    pub fn cluster(self, cluster: Cluster) -> Self {
+        self.0.borrow_mut().cluster = Some(cluster);
+        self
+    }
+
+    /// Knows no cluster, as while the provider describes itself.
+    #[must_use]
+    pub fn without_cluster(self) -> Self {
+        self.0.borrow_mut().cluster = None;
         self
     }
 
@@ -174,6 +192,7 @@ pub(crate) mod imports {
     use std::rc::Rc;
 
     use super::{CURRENT, Event, EventKind, Host, Location, Outcome, Request};
+    use crate::Cluster;
     use crate::bindings::host::aerostat::cloud::log::Level;
 
     fn host() -> Host {
@@ -182,6 +201,10 @@ pub(crate) mod imports {
 
     pub(crate) fn settings() -> Vec<(String, String)> {
         host().0.borrow().settings.clone()
+    }
+
+    pub(crate) fn current_cluster() -> Option<Cluster> {
+        host().0.borrow().cluster.clone()
     }
 
     pub(crate) fn now() -> u64 {

@@ -76,11 +76,6 @@ impl TryFrom<File> for CloudConfig {
         let file::ClusterNetworks { pods, nodes } = cluster_networks;
         let file::Provider { module, settings, provider_id_prefixes, writes_annotations, node_labels, limits } =
             provider;
-        if provider_id_prefixes.iter().any(String::is_empty) {
-            return Err("provider.providerIDPrefixes names \"\", with which every provider id begins; remove it, or \
-                write the prefix, as in digitalocean://"
-                .to_owned());
-        }
         let limits = limits.unwrap_or_default();
         let default = CallLimits::default();
         Ok(Self {

@@ -7,13 +7,13 @@ use crate::provider_id;
 
 /// The machine that a droplet is, with a warning where its node will lack something.
 pub(crate) fn instance(droplet: Droplet) -> Instance {
-    let provider_id = provider_id(droplet.id);
+    let (provider_id, hostname) = (provider_id(droplet.id), node_name(&droplet));
     let private = address(&droplet.networks.v4, &Scope::Private);
     let public = address(&droplet.networks.v4, &Scope::Public);
     let public_v6 = address(&droplet.networks.v6, &Scope::Public);
     if private.is_none() {
         events::warning(
-            Some(&provider_id),
+            Some(&hostname),
             "NoPrivateAddress",
             &format!(
                 "droplet {} ({}) has no private IPv4 address, so its node has no InternalIP; put it into a VPC",
@@ -21,7 +21,6 @@ pub(crate) fn instance(droplet: Droplet) -> Instance {
             ),
         );
     }
-    let hostname = node_name(&droplet);
     let addresses = [
         Some(Address::hostname(&*hostname)),
         private.map(Address::internal_ip),

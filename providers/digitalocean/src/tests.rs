@@ -105,7 +105,7 @@ fn a_droplet_without_private_address_is_a_warning() {
     let (found, host) = mapped(|it| it["networks"]["v4"] = json!([{ "ip_address": "203.0.113.5", "type": "public" }]));
     assert_eq!(found.addresses, [Address::hostname("web-1"), Address::external_ip("203.0.113.5")]);
     let [event] = &host.events()[..] else { panic!("one warning") };
-    assert_eq!((event.about.as_deref(), event.kind), (Some("digitalocean://42"), EventKind::Warning));
+    assert_eq!((event.about.as_deref(), event.kind), (Some("web-1"), EventKind::Warning));
     assert_eq!(event.reason, "NoPrivateAddress");
     assert!(event.message.starts_with("droplet 42 (web-1) has no private IPv4 address"), "{}", event.message);
 }

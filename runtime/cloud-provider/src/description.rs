@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::pattern;
+
 /// What a provider says of itself, before it has made any request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Description {
@@ -7,7 +9,8 @@ pub struct Description {
     pub name: String,
     /// The provider's own version.
     pub version: String,
-    /// What its provider ids begin with: "digitalocean://". A node with another prefix is never asked about.
+    /// What its provider ids begin with: "digitalocean://"; "" stands for ids without "://". A node with another prefix is
+    /// never asked about.
     pub provider_id_prefixes: Vec<String>,
     /// The endpoints that it needs. The operator decides what they are and what is allowed on them.
     pub endpoints: Vec<Endpoint>,
@@ -31,7 +34,16 @@ impl Description {
     /// Whether `provider_id` is one of this cloud's.
     #[must_use]
     pub fn owns(&self, provider_id: &str) -> bool {
-        self.provider_id_prefixes.iter().any(|it| provider_id.starts_with(it.as_str()))
+        self.provider_id_prefixes.iter().any(|prefix| match prefix.as_str() {
+            "" => !provider_id.contains("://"),
+            prefix => provider_id.starts_with(prefix),
+        })
+    }
+
+    /// The described annotation that a Service's annotation with this key is.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&Annotation> {
+        self.annotations.iter().find(|it| it.matches(key))
     }
 
     /// Whether `provider_id` is another cloud's. A provider that names no prefixes leaves that open.
@@ -96,12 +108,30 @@ pub struct Permission {
     pub actions: Vec<String>,
 }
 
+impl Effect {
+    /// The word in `wit/` and in the operator's config.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// As an item of an endpoint's `allow` in the operator's config: YAML, in one line.
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A star at the beginning of a word means something else in YAML.
-        let paths: Vec<_> = self.paths.iter().map(|it| format!("'{}'", it.replace('\'', "''"))).collect();
-        write!(f, "{{ methods: [{}], paths: [{}] }}", self.methods.join(", "), paths.join(", "))
+        let quoted = |them: &[String]| {
+            them.iter().map(|it| format!("'{}'", it.replace('\'', "''"))).collect::<Vec<_>>().join(", ")
+        };
+        write!(f, "{{ methods: [{}], paths: [{}]", self.methods.join(", "), quoted(&self.paths))?;
+        if !self.operations.is_empty() {
+            write!(f, ", operations: [{}], effect: {}", quoted(&self.operations), self.effect.as_str())?;
+        }
+        write!(f, " }}")
     }
 }
 
@@ -116,6 +146,14 @@ pub struct Setting {
     pub default: Option<String>,
     /// What it does.
     pub doc: String,
+}
+
+impl Setting {
+    /// Whether a setting with this name in the operator's file is this one.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        pattern::matches(&self.name, name, '.')
+    }
 }
 
 /// A Service annotation that a provider reads.
@@ -133,9 +171,42 @@ pub struct Annotation {
     pub selects_nodes: bool,
 }
 
+impl Annotation {
+    /// Whether an annotation with this key is this one.
+    #[must_use]
+    pub fn matches(&self, key: &str) -> bool {
+        pattern::matches(&self.key, key, '/')
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_empty_prefix_stands_for_ids_without_a_scheme() {
+        let cloud = |prefixes: &[&str]| Description {
+            provider_id_prefixes: prefixes.iter().map(|it| (*it).to_owned()).collect(),
+            ..Description::default()
+        };
+        let both = cloud(&["alicloud://", ""]);
+        assert!(both.owns("cn-hangzhou.i-1") && both.owns("alicloud://cn-hangzhou.i-1"));
+        assert!(both.is_foreign("aws:///z/i-1") && !both.is_foreign("i-1"));
+        assert!(cloud(&["alicloud://"]).is_foreign("cn-hangzhou.i-1"));
+    }
+
+    #[test]
+    fn a_permission_with_operations_says_their_effect() {
+        let permission = Permission {
+            methods: vec!["POST".to_owned()],
+            paths: vec!["/".to_owned()],
+            operations: vec!["Delete*".to_owned()],
+            effect: Effect::Delete,
+            actions: Vec::new(),
+        };
+        let expected = "{ methods: [POST], paths: ['/'], operations: ['Delete*'], effect: delete }";
+        assert_eq!(permission.to_string(), expected);
+    }
 
     #[test]
     fn a_permission_reads_as_an_item_of_yaml() {

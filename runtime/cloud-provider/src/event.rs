@@ -1,7 +1,7 @@
 /// What a provider wants a person to know about the object that a call is about: an event.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Event {
-    /// A provider id, where a call concerns several nodes.
+    /// A node's name, where a call concerns several nodes.
     pub about: Option<String>,
     /// Normal or Warning.
     pub kind: EventKind,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notices_over_the_limit_are_counted() {
+    fn events_over_the_limit_are_counted() {
         let event = Event { about: None, kind: EventKind::Normal, reason: "Note".to_owned(), message: String::new() };
         let mut events = EventList::default();
         for _ in 0..17 {

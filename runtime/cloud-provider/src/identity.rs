@@ -5,13 +5,14 @@ use crate::Result;
 /// Whose cloud it is.
 #[async_trait]
 pub trait Identity: Send + Sync {
-    /// The account (project, tenant) behind the credential: one line; `None` if the cloud does not tell. Reads only.
+    /// The account (project, tenant) behind the credential, and the part of it that every other call looks into (region,
+    /// network): one line; `None` if the cloud does not tell. Several accounts are sorted. Reads only.
     ///
-    /// If provider ids name an account or a region, the line tells them in words like `account=… region=…`: a node whose
+    /// It is the same for as long as the same machines can be seen. A token of another account, or the right one in
+    /// another region, answers 404 for everything: another line than the remembered one stops every write and deletion.
+    ///
+    /// If provider ids name an account or a region, the line names them in words like `account=… region=…`: a node whose
     /// provider id names another is left alone. See [`Place`](crate::Place).
-    ///
-    /// A token of another account answers 404 for everything, so another value than the remembered one stops every
-    /// write and deletion.
     async fn identity(&self) -> Result<Option<String>>;
 
     /// Another number whenever a credential has changed, so that the account has to be asked about again.

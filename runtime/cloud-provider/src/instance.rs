@@ -23,6 +23,15 @@ pub trait Instances: Send + Sync {
     /// One page of the cluster's machines, at most `limit` of them, beginning at `cursor` (`None`: at the start).
     /// Absence from a list is never taken as deletion.
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>>;
+
+    /// One word for each of these provider ids, in the same order: the same for all spellings of one machine's id,
+    /// another for another machine. Nothing is read from the cloud, so that the words can be kept. As it is written
+    /// here, every machine has one spelling.
+    ///
+    /// An error for an id means that it is none of this cloud's.
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        provider_ids.iter().cloned().map(Ok).collect()
+    }
 }
 
 /// A Kubernetes node, as much of it as a provider may know.
@@ -82,11 +91,12 @@ pub struct Instance {
     pub zone: Option<String>,
     /// For `topology.kubernetes.io/region`.
     pub region: Option<String>,
-    /// In the cloud's order. None: the node keeps those that it has.
+    /// In the cloud's order. None: the node keeps those that it has, which is the answer for a machine that exists as far
+    /// as can be told, and about which the cloud tells nothing.
     pub addresses: Vec<Address>,
     /// Further node labels.
     pub labels: Vec<(String, String)>,
-    /// What comes back in [`Node::extra`], at most 1 KiB.
+    /// What comes back in [`Node::extra`]: sorted, at most 1 KiB. Another value is a change of every load balancer.
     pub extra: Vec<(String, String)>,
 }
 

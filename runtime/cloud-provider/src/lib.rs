@@ -12,6 +12,7 @@ mod event;
 mod identity;
 mod instance;
 mod load_balancer;
+mod pattern;
 mod place;
 mod text;
 

@@ -12,14 +12,13 @@ mod wasi;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use cloud_provider::Reply;
+use cloud_provider::{Cluster, Reply};
 use egress::{CallId, Gate, ListReads, Mode};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use tokio::sync::SemaphorePermit;
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
@@ -27,7 +26,7 @@ use self::limiter::{Exceeded, Limiter};
 pub(crate) use self::linker::linker;
 use self::log::{Log, Quota};
 pub(crate) use self::places::Capability;
-use self::places::Places;
+use self::places::{Place, Places};
 pub(crate) use self::state::State;
 pub(crate) use self::wasi::is_inert;
 use crate::convert::texts::Texts;
@@ -83,6 +82,7 @@ pub(crate) enum Function {
     Identity,
     Get,
     List,
+    CanonicalIds,
     Ensure,
     Delete,
 }
@@ -95,6 +95,7 @@ impl Function {
             Self::Identity => "identity",
             Self::Get => "get",
             Self::List => "list",
+            Self::CanonicalIds => "canonical-ids",
             Self::Ensure => "ensure",
             Self::Delete => "delete",
         }
@@ -104,15 +105,20 @@ impl Function {
     fn capability(self) -> Option<Capability> {
         match self {
             Self::Describe | Self::Identity => None,
-            Self::Get | Self::List => Some(Capability::Instances),
+            Self::Get | Self::List | Self::CanonicalIds => Some(Capability::Instances),
             Self::Ensure | Self::Delete => Some(Capability::LoadBalancers),
         }
+    }
+
+    /// Whether its calls count against what the provider says of calls at a time.
+    fn is_limited(self) -> bool {
+        matches!(self, Self::Ensure | Self::Delete)
     }
 
     /// What the gate lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
-            Self::Describe => Mode::None,
+            Self::Describe | Self::CanonicalIds => Mode::None,
             Self::Identity | Self::Get | Self::List => Mode::Read,
             Self::Ensure => Mode::Write { deletes: limits.deletes_per_ensure },
             Self::Delete => Mode::Write { deletes: limits.deletes_per_delete },
@@ -127,7 +133,7 @@ impl fmt::Display for Function {
 }
 
 /// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
-pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] SemaphorePermit<'a>);
+pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] Place<'a>);
 
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
@@ -136,10 +142,12 @@ pub(crate) struct Calls {
     pub(crate) provider: Arc<str>,
     digest: Digest,
     settings: Arc<[(String, String)]>,
+    /// Known after the provider is described, and before it is asked anything else.
+    pub(crate) cluster: OnceLock<Arc<Cluster>>,
     limits: CallLimits,
     pub(crate) gate: Gate,
     metrics: Metrics,
-    places: Places,
+    pub(crate) places: Places,
     quota: Arc<Quota>,
 }
 
@@ -156,18 +164,19 @@ impl Calls {
         metrics: Metrics,
     ) -> Self {
         let places = Places::new(limits.concurrency, capabilities);
-        Self { sandbox, provider, digest, settings, limits, gate, metrics, places, quota: Arc::default() }
+        let (cluster, quota) = (OnceLock::new(), Arc::default());
+        Self { sandbox, provider, digest, settings, cluster, limits, gate, metrics, places, quota }
     }
 
     /// Waits until one more call of this function may run.
     pub(crate) async fn permit(&self, function: Function) -> Permit<'_> {
-        Permit(self.places.take(function.capability()).await)
+        Permit(self.places.take(function.capability(), function.is_limited()).await)
     }
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `list` is what the
     /// earlier pages of the same list have read.
     ///
-    /// ProviderEvents count however the call ended.
+    /// Events count however the call ended.
     pub(crate) async fn run<T: Answer>(
         &self,
         _permit: &Permit<'_>,
@@ -188,6 +197,7 @@ impl Calls {
             wasi::context(&log),
             gate,
             self.settings.clone(),
+            self.cluster.get().filter(|_| function != Function::Describe).cloned(),
             Limiter::new(self.limits.memory),
             log.clone(),
             self.sandbox.tick(),
@@ -282,9 +292,17 @@ pub(crate) trait Answer: Send {
     fn is_error(&self) -> bool;
 }
 
-impl<T: Send, E: Send> Answer for Result<T, E> {
+impl<T: Success, E: Send> Answer for Result<T, E> {
     fn is_error(&self) -> bool {
-        self.is_err()
+        self.as_ref().map_or(true, Success::is_failure)
+    }
+}
+
+/// What a function answers where it answers no error.
+pub(crate) trait Success: Send {
+    /// Whether the provider reports a failure in it all the same.
+    fn is_failure(&self) -> bool {
+        false
     }
 }
 

@@ -12,9 +12,11 @@ mod label;
 pub(crate) mod load_balancer;
 pub(crate) mod texts;
 
+pub(crate) use self::label::is_subdomain;
+
 use std::time::Duration;
 
-use cloud_provider::Error;
+use cloud_provider::{Cluster, Error};
 
 use crate::bindings::host::aerostat::cloud::types as wit;
 use crate::untrusted::printable;
@@ -44,6 +46,12 @@ pub(crate) fn error(it: wit::Error) -> Error {
             }
         }
     }
+}
+
+/// The cluster that a provider works for.
+pub(crate) fn cluster(it: &Cluster) -> wit::Cluster {
+    let Cluster { name, uid, pod_cidrs } = it.clone();
+    wit::Cluster { name, uid, pod_cidrs, extra: Vec::new() }
 }
 
 /// The account behind a credential, or a sentence on what is wrong with it. It is compared for ever after, so that

@@ -15,7 +15,7 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Identity, Instances, LoadBalancers, Result};
+use cloud_provider::{Cloud, Cluster, Description, Identity, Instances, LoadBalancers, Result};
 use egress::Gate;
 use tokio::sync::watch;
 
@@ -59,6 +59,12 @@ impl Provider {
             .clone()
             .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: self.0.clone() }) });
         Cloud { description: description.clone(), identity, instances, load_balancers }
+    }
+
+    /// Says which cluster the provider works for: before it is asked anything about it, and once. What is said later has no
+    /// effect.
+    pub fn set_cluster(&self, cluster: Cluster) {
+        let _ = self.0.calls.cluster.set(Arc::new(cluster));
     }
 
     /// What the provider says of itself.

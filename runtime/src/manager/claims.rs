@@ -45,9 +45,10 @@ pub(super) struct Row {
 pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for prefix in &description.provider_id_prefixes {
-        let is_pinned = config.prefixes.iter().any(|it| prefix.starts_with(it.as_str()));
+        let is_pinned = config.prefixes.iter().any(|it| prefixes::is_pinned(prefix, it));
         let answer = if is_pinned { "yes, pinned" } else { "yes, not pinned (provider.providerIDPrefixes)" };
-        rows.push(row("provider id", prefix, answer));
+        let shown = if prefix.is_empty() { "(without ://)" } else { prefix };
+        rows.push(row("provider id", shown, answer));
     }
     for endpoint in config.endpoints {
         rows.extend(endpoint_rows(description, endpoint));
@@ -64,11 +65,19 @@ pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> 
         };
         rows.push(row("Service annotation", &asked, "yes, what a provider describes"));
     }
-    for label in config.node_labels {
-        rows.push(row("node label", &format!("read {label}"), "yes"));
+    for label in description.node_labels.iter().filter(|it| *it != "*") {
+        let is_allowed = config.node_labels.contains(label);
+        let answer = if is_allowed { "yes" } else { "no: it is not in provider.nodeLabels, and is left out" };
+        rows.push(row("node label", &format!("read {label}"), answer));
+    }
+    for label in config.node_labels.iter().filter(|it| !description.node_labels.contains(it)) {
+        rows.push(match description.node_labels.iter().any(|it| it == "*") {
+            true => row("node label", &format!("read {label}"), "yes"),
+            false => odd("node label", "nothing", &format!("{label}, which the module does not read: remove it")),
+        });
     }
     for setting in &description.settings {
-        let is_given = config.settings.iter().any(|(name, _)| *name == setting.name);
+        let is_given = config.settings.iter().any(|(name, _)| setting.matches(name));
         let answer = match (is_given, &setting.default) {
             (true, _) => "given".to_owned(),
             (false, Some(default)) => format!("not given: {}", printable(default, WIDTH)),
@@ -146,6 +155,19 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
             None => odd(&about, &request, "no: requests of this kind are refused until a rule of allow covers them"),
         });
     }
+    for header in &described.headers {
+        rows.push(match endpoint.headers.iter().any(|it| it.eq_ignore_ascii_case(header)) {
+            true => row(&about, &format!("header {header}"), "yes"),
+            false => {
+                odd(&about, &format!("header {header}"), "no: requests with it are refused until headers names it")
+            }
+        });
+    }
+    for header in &endpoint.headers {
+        if !described.headers.iter().any(|it| it.eq_ignore_ascii_case(header)) {
+            rows.push(odd(&about, "nothing", &format!("header {header}, which the module does not ask for")));
+        }
+    }
     for (method, path) in rules(endpoint) {
         let is_asked = asked.iter().any(|(asked, pattern)| {
             *asked == method.as_str() && PathPattern::parse(pattern).is_ok_and(|it| path.covers(&it) || it.covers(path))
@@ -185,6 +207,7 @@ fn odd(about: &str, asked: &str, answer: &str) -> Row {
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::Setting;
     use egress::{BaseUrl, Rule};
 
     use super::*;
@@ -229,6 +252,13 @@ mod tests {
                 })
                 .into(),
             writes_annotations: words(&["acme.example/id"]),
+            node_labels: words(&["rack", "acme.example/pool"]),
+            settings: vec![Setting {
+                name: "class.*.size".to_owned(),
+                required: false,
+                default: None,
+                doc: String::new(),
+            }],
             ..Description::default()
         }
     }
@@ -250,17 +280,20 @@ mod tests {
 
     #[test]
     fn adv_130_what_is_asked_stands_beside_what_is_allowed() {
-        let api =
+        let mut description = description();
+        description.endpoints[0].headers = vec!["X-Acme-Version".to_owned(), "x-acme-trace".to_owned()];
+        let mut api =
             endpoint("api", &[(Method::Get, "/v1/**"), (Method::Delete, "/v1/balancers/*"), (Method::Post, "/v1/x")]);
+        api.headers = vec!["x-acme-version".to_owned(), "x-other".to_owned()];
         let old = endpoint("old", &[]);
         let config = Config {
             prefixes: &["acme://".to_owned()],
             endpoints: &[&api, &old],
-            settings: &[],
-            node_labels: &["rack".to_owned()],
+            settings: &[("class.gold.size".to_owned(), "2".to_owned())],
+            node_labels: &["rack".to_owned(), "secret".to_owned()],
             writes_annotations: &[],
         };
-        let rows = table(&description(), &config);
+        let rows = table(&description, &config);
         let text: Vec<_> =
             lines(&rows).map(|(line, is_odd)| format!("{} {line}", if is_odd { "!" } else { " " })).collect();
         expect_test::expect![[r#"

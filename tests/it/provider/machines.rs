@@ -46,7 +46,7 @@ async fn do_10_a_private_droplet_has_no_external_address() {
 #[tokio::test]
 async fn do_11_a_droplet_without_private_address_is_a_warning() {
     let warning = Event {
-        about: Some("digitalocean://42".to_owned()),
+        about: Some("web-1".to_owned()),
         kind: EventKind::Warning,
         reason: "NoPrivateAddress".to_owned(),
         message: "droplet 42 (web-1) has no private IPv4 address, so its node has no InternalIP; put it into a VPC"

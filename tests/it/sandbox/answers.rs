@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use cloud_provider::{Error, Gap};
+use cloud_provider::{Cluster, Error, Gap};
 
 use crate::setup::{Guest, node};
 
@@ -110,18 +110,20 @@ async fn an_unusable_machine_makes_a_page_incomplete() {
 }
 
 #[tokio::test]
-async fn a_guest_sees_only_the_labels_that_the_operator_named() {
+async fn a_guest_sees_only_labels_described_and_allowed() {
     let mut guest = Guest::hostile();
-    guest.node_labels = vec!["rack".into()];
+    guest.node_labels = vec!["rack".into(), "secret".into()];
     let lab = guest.load().await;
-    let labels = [("rack", "r1"), ("secret", "s"), ("rack/2", "x")].map(|(key, value)| (key.into(), value.into()));
+    // One is described and not allowed, and one is allowed and not described.
+    let labels = [("rack", "r1"), ("pool", "p"), ("secret", "s"), ("rack/2", "x")]
+        .map(|(key, value)| (key.into(), value.into()));
     let machine = cloud_provider::Node { labels: labels.into(), zone: Some("z1".into()), ..node("see-node") };
     let answer = lab.instances.get(&[machine]).await.answer.remove(0);
     assert_eq!(answer, Err(Error::Invalid("[(\"rack\", \"r1\")] Some(\"z1\") None".into())));
 }
 
 #[tokio::test]
-async fn notices_are_few_short_and_about_our_own() {
+async fn events_are_few_and_short() {
     let lab = Guest::hostile().load().await;
     let reply = lab.instances.get(&[node("many-events")]).await;
     assert_eq!(reply.answer, [Err(Error::Invalid("noted".into()))]);
@@ -129,6 +131,58 @@ async fn notices_are_few_short_and_about_our_own() {
     assert_eq!(reply.events.iter().filter(|it| it.reason == "Echo").count(), 1);
     assert!(reply.events.iter().all(|it| it.message.len() <= 1024 && !it.message.contains('\n')));
     assert!(reply.events.iter().all(|it| it.about.is_none()));
+}
+
+#[tokio::test]
+async fn an_event_about_a_node_that_was_not_asked_about_is_dropped() {
+    let lab = Guest::hostile().setting("get-batch", "2").load().await;
+    let reply = lab.instances.get(&["events-about-nodes", "third-node"].map(node)).await;
+    let about: Vec<_> = reply.events.iter().map(|it| it.about.as_deref()).collect();
+    assert_eq!(about, [Some("events-about-nodes")]);
+}
+
+#[tokio::test]
+async fn canonical_ids_are_checked_one_by_one() {
+    let lab = Guest::hostile().load().await;
+    let ids = ["hostile://A1", "hostile://a1", "hostile://unknown", "hostile://forged", "hostile://endless"];
+    let words = lab.instances.canonical_ids(&ids.map(str::to_owned)).await;
+    assert_eq!(words[0], Ok("hostile://a1".to_owned()));
+    assert_eq!(words[1], words[0]);
+    assert_eq!(words[2], Err(Error::Invalid("no machine\\nof mine".into())));
+    for word in &words[3..] {
+        let text = word.as_ref().unwrap_err().to_string();
+        assert!(text.contains("canonical-ids gave an unusable answer: the canonical id") && text.len() < 300, "{text}");
+    }
+    let crashed = lab.instances.canonical_ids(&["hostile://a1", "hostile://crash"].map(str::to_owned)).await;
+    assert!(crashed.iter().all(|it| matches!(it, Err(Error::Unavailable(_)))), "{crashed:?}");
+    assert_eq!(lab.instances.canonical_ids(&[]).await, []);
+}
+
+#[tokio::test]
+async fn the_extra_of_an_instance_is_short_and_the_providers() {
+    let lab = Guest::hostile().load().await;
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let instance = lab.get("extra").await.unwrap().unwrap();
+    assert_eq!(instance.extra, [pair("group", "2"), pair("nic", "1")], "another order is no change");
+    check("long-extra", "its extra has 1025 bytes, more than 1024").await;
+    let reserved = "its extra has the key \"host.local-endpoints\"; those that begin with \"host.\" are the host's";
+    check("hosts-extra", reserved).await;
+    let machine = cloud_provider::Node { extra: instance.extra, ..node("see-extra") };
+    let answer = lab.instances.get(&[machine]).await.answer.remove(0);
+    assert_eq!(answer, Err(Error::Invalid("[(\"group\", \"2\"), (\"nic\", \"1\")]".into())));
+}
+
+#[tokio::test]
+async fn a_guest_knows_the_cluster_but_while_describing() {
+    let lab = Guest::hostile().load().await;
+    assert!(lab.report("see-cluster").await.starts_with("Err("), "nobody has said which it is");
+    let pod_cidrs = vec!["10.244.0.0/16".to_owned()];
+    lab.provider.set_cluster(Cluster { name: "prod".into(), uid: "c-1".into(), pod_cidrs });
+    assert_eq!(lab.report("see-cluster").await, r#"Ok(("prod", "c-1", ["10.244.0.0/16"]))"#);
+    lab.provider.set_cluster(Cluster { uid: "c-2".into(), ..Cluster::default() });
+    assert!(lab.report("see-cluster").await.contains("c-1"), "it is said once");
+    let text = Guest::hostile().setting("describe", "see-cluster").refusal().await;
+    assert!(text.contains("does not start: Err(") && text.contains("not known yet"), "{text}");
 }
 
 #[tokio::test]

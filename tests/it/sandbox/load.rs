@@ -165,10 +165,28 @@ async fn there_is_no_http_while_describing() {
 async fn a_setting_that_is_not_described_is_refused() {
     check(
         Guest::hostile().setting("regoin", "nyc3"),
-        "provider hostile has no setting \"regoin\"; correct provider.settings: it knows describe, identity, endpoint, \
-         get-batch, requires",
+        "provider hostile has no setting \"regoin\"; correct provider.settings: it knows describe, identity, \
+         class.*.size, writers, endpoint, get-batch, requires",
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_setting_of_a_name_that_the_operator_chooses_is_taken() {
+    drop(Guest::hostile().setting("class.gold.size", "2").load().await);
+    let text = Guest::hostile().setting("class.gold.colour", "2").refusal().await;
+    assert!(text.contains("has no setting \"class.gold.colour\""), "{text}");
+}
+
+#[tokio::test]
+async fn a_pattern_that_stands_for_everything_is_refused() {
+    for (crime, expected) in [
+        ("any-annotation", "\"kubernetes.io/*\" is no pattern for annotation keys"),
+        ("any-setting", "a setting is called \"*\""),
+    ] {
+        let text = Guest::hostile().setting("describe", crime).refusal().await;
+        assert!(text.contains(expected), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -66,13 +66,42 @@ async fn a_wait_is_five_minutes_at_most() {
 }
 
 #[tokio::test]
+async fn a_failed_step_keeps_its_status() {
+    let lab = Guest::hostile().load().await;
+    let status = LoadBalancerStatus { memo: Some("lb-1".into()), ..standing() };
+    let answer = lab.load_balancers.ensure(&service("failed")).await.answer;
+    let error = Error::Unavailable("action 7 has errored\\nnow".into());
+    assert_eq!(answer, Ok(Progress::Failed(status, error)));
+    let failed = &[("function", "ensure"), ("outcome", "guest-error")];
+    assert_eq!(lab.counter("aerostat_provider_calls_total", failed), 1);
+    refused("failed-without-end", "its memo has 1025 bytes, more than 1024").await;
+}
+
+#[tokio::test]
+async fn what_is_kept_is_one_line() {
+    let lab = Guest::hostile().load().await;
+    let answer = lab.load_balancers.delete(&service("kept")).await.answer;
+    assert_eq!(answer, Ok(Deletion::Kept("deletion protection\\nis on".into())));
+}
+
+#[tokio::test]
+async fn an_event_of_ensure_is_about_its_service() {
+    let lab = Guest::hostile().load().await;
+    let reply = lab.load_balancers.ensure(&service("about-a-node")).await;
+    let messages: Vec<_> = reply.events.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(messages, ["one is full"]);
+}
+
+#[tokio::test]
 async fn a_guest_sees_only_the_annotations_that_it_describes() {
     let lab = Guest::hostile().load().await;
     let pair = |key: &str| (key.to_owned(), "x".to_owned());
-    let annotations = vec![pair("hostile.example/id"), pair("hostile.example/see"), pair("vault.example/token")];
+    let keys =
+        ["id", "see", "port-80-kind", "port--kind", "port-80-kinds"].map(|it| pair(&format!("hostile.example/{it}")));
+    let annotations = [keys.as_slice(), &[pair("vault.example/token")]].concat();
     let desired = LoadBalancer { annotations, memo: Some("lb-1".into()), ..service("see-service") };
     let answer = lab.load_balancers.ensure(&desired).await.answer;
-    let expected = "[(\"hostile.example/see\", \"x\")] Some(\"lb-1\")";
+    let expected = "[(\"hostile.example/see\", \"x\"), (\"hostile.example/port-80-kind\", \"x\")] Some(\"lb-1\")";
     assert_eq!(answer, Err(Error::Invalid(expected.into())));
 }
 

@@ -1,11 +1,11 @@
 use cloud_provider::Event;
 
+use crate::convert::is_subdomain;
 use crate::untrusted::printable;
 
 const PER_CALL: usize = 64;
 const REASON_BYTES: usize = 128;
 const MESSAGE_BYTES: usize = 1 << 10;
-const PROVIDER_ID_BYTES: usize = 1 << 10;
 
 /// The events of one call: few, short, each once.
 #[derive(Default)]
@@ -20,14 +20,10 @@ impl Events {
         if !is_reason(&event.reason) {
             return Err("its reason is not one UpperCamelCase word");
         }
-        if event
-            .about
-            .as_ref()
-            .is_some_and(|it| it.len() > PROVIDER_ID_BYTES || !it.bytes().all(|it| it.is_ascii_graphic()))
-        {
-            return Err("what it is about is no provider id: one is visible ASCII, at most 1024 bytes");
-        }
         event.about.take_if(|it| it.is_empty());
+        if event.about.as_ref().is_some_and(|it| !is_subdomain(it)) {
+            return Err("what it is about is no name of a node: one is a DNS name in lower case");
+        }
         event.message = printable(&event.message, MESSAGE_BYTES);
         if !self.0.contains(&event) {
             self.0.push(event);
@@ -57,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_notice_is_one() {
+    fn a_repeated_event_is_one() {
         let mut events = Events::default();
         for _ in 0..10_000 {
             events.add(event("QuotaLow", "two droplets left")).unwrap();
@@ -74,10 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_notice_is_about_is_a_provider_id() {
-        for wrong in ["acme://1\n2", "acme://\u{202e}1", &"x".repeat(1025)] {
-            let about = Event { about: Some(wrong.to_owned()), ..event("Note", "text") };
-            assert!(Events::default().add(about).is_err(), "{wrong:?} was taken");
+    fn what_an_event_is_about_is_a_nodes_name() {
+        let about = |name: &str| Event { about: Some(name.to_owned()), ..event("Note", "text") };
+        assert_eq!(Events::default().add(about("worker-1.example.com")), Ok(()));
+        for wrong in ["acme://1", "worker\n1", "worker\u{202e}1", "Worker-1", "-a", &"x".repeat(254)] {
+            assert!(Events::default().add(about(wrong)).is_err(), "{wrong:?} was taken");
         }
     }
 

@@ -13,10 +13,18 @@ pub(crate) enum Capability {
 ///
 /// Half of them are owned by the provider's capabilities, in equal parts; the others are taken by whoever comes first. A
 /// cloud that is slow about load balancers leaves the places of instances free, so that nodes join meanwhile.
-pub(super) struct Places {
+pub(crate) struct Places {
     instances: Semaphore,
     load_balancers: Semaphore,
     shared: Semaphore,
+    /// As many calls as the provider says may write load balancers at a time; `None` for any number.
+    writers: Option<Semaphore>,
+}
+
+/// A place of one call, and its right to write beside others. Dropping it gives both back.
+pub(super) struct Place<'a> {
+    _writer: Option<SemaphorePermit<'a>>,
+    _place: SemaphorePermit<'a>,
 }
 
 impl Places {
@@ -30,13 +38,23 @@ impl Places {
             instances: Semaphore::new(instances),
             load_balancers: Semaphore::new(load_balancers),
             shared: Semaphore::new(all - instances - load_balancers),
+            writers: None,
         }
     }
 
+    /// Of calls that write, no more than `most` run at a time; `None` for any number.
+    pub(crate) fn limit_writers(&mut self, most: Option<u32>) {
+        self.writers = most.map(|it| Semaphore::new(it as usize));
+    }
+
     /// Waits for a place. What is no capability's, as the question about the account, which stands before all others,
-    /// takes any.
-    pub(super) async fn take(&self, capability: Option<Capability>) -> SemaphorePermit<'_> {
-        let Self { instances, load_balancers, shared } = self;
+    /// takes any. Whoever `writes` waits for its turn without a place.
+    pub(super) async fn take(&self, capability: Option<Capability>, writes: bool) -> Place<'_> {
+        let Self { instances, load_balancers, shared, writers } = self;
+        let writer = match writers.as_ref().filter(|_| writes) {
+            Some(writers) => Some(writers.acquire().await.expect("the semaphores are never closed")),
+            None => None,
+        };
         let permit = match capability {
             Some(Capability::Instances) => tokio::select! {
                 biased;
@@ -55,7 +73,7 @@ impl Places {
                 it = load_balancers.acquire() => it,
             },
         };
-        permit.expect("the semaphores are never closed")
+        Place { _writer: writer, _place: permit.expect("the semaphores are never closed") }
     }
 }
 
@@ -75,7 +93,7 @@ mod tests {
 
     /// How many calls run at once if so many of each kind want to, one kind after the other.
     fn taken(places: &Places, wanted: &[Option<Capability>]) -> usize {
-        let permits: Vec<_> = wanted.iter().filter_map(|it| places.take(*it).now_or_never()).collect();
+        let permits: Vec<_> = wanted.iter().filter_map(|it| places.take(*it, false).now_or_never()).collect();
         permits.len()
     }
 
@@ -94,12 +112,24 @@ mod tests {
         for (all, most) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (100, 75)] {
             for (greedy, other) in [(BOTH[0], BOTH[1]), (BOTH[1], BOTH[0])] {
                 let places = Places::new(all, &BOTH);
-                let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(greedy)).now_or_never()).collect();
+                let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(greedy), false).now_or_never()).collect();
                 assert_eq!(held.len(), most, "{greedy:?} of {all}");
                 assert_eq!(taken(&places, &[Some(other); 200]), all - most, "{other:?} of {all}");
                 assert_eq!(taken(&places, &[None; 200]), all - most, "neither, of {all}");
             }
         }
+    }
+
+    #[test]
+    fn of_writing_calls_no_more_run_than_the_provider_says() {
+        let mut places = Places::new(8, &BOTH);
+        places.limit_writers(Some(1));
+        let balancers = Some(Capability::LoadBalancers);
+        let held = places.take(balancers, true).now_or_never();
+        assert!(held.is_some() && places.take(balancers, true).now_or_never().is_none());
+        assert_eq!(taken(&places, &[Some(Capability::Instances); 20]), 6, "who waits for its turn has no place");
+        drop(held);
+        assert!(places.take(balancers, true).now_or_never().is_some());
     }
 
     #[test]

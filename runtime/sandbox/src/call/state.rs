@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Event, EventKind};
+use cloud_provider::{Cluster, Event, EventKind};
 use egress::GateCall;
 use tracing::Level;
 use wasmtime::ResourceLimiter;
@@ -24,6 +24,7 @@ pub(crate) struct State {
     limiter: Limiter,
     gate: GateCall,
     settings: Arc<[(String, String)]>,
+    cluster: Option<Arc<Cluster>>,
     log: Arc<Mutex<Log>>,
     events: Events,
     /// Without it, nothing would interrupt the guest.
@@ -35,13 +36,14 @@ impl State {
         wasi: WasiCtx,
         gate: GateCall,
         settings: Arc<[(String, String)]>,
+        cluster: Option<Arc<Cluster>>,
         limiter: Limiter,
         log: Arc<Mutex<Log>>,
         ticking: Ticking,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(TABLE_CAPACITY);
-        Self { wasi, table, limiter, gate, settings, log, events: Events::default(), _ticking: ticking }
+        Self { wasi, table, limiter, gate, settings, cluster, log, events: Events::default(), _ticking: ticking }
     }
 
     pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {
@@ -91,7 +93,7 @@ impl config::Host for State {
     }
 
     fn current_cluster(&mut self) -> Option<types::Cluster> {
-        None
+        self.cluster.as_deref().map(convert::cluster)
     }
 }
 

@@ -14,6 +14,8 @@ const NAME_BYTES: usize = 253;
 const TEXT_BYTES: usize = 1 << 10;
 const VERSION_BYTES: usize = 128;
 const LARGEST_BATCH: u32 = 1_000;
+/// The most `*` in one pattern.
+const STARS: usize = 4;
 
 /// What a provider says of itself, or a sentence on what is wrong with it.
 ///
@@ -70,8 +72,9 @@ fn few<T>(what: &str, list: Vec<T>) -> Result<Vec<T>, String> {
     }
 }
 
+/// "" stands for ids without "://".
 fn prefix(text: String) -> Result<String, String> {
-    if text.is_empty() || text.len() > PREFIX_BYTES || !text.bytes().all(|it| it.is_ascii_graphic()) {
+    if text.len() > PREFIX_BYTES || !text.bytes().all(|it| it.is_ascii_graphic()) {
         let text = printable(&text, 128);
         return Err(format!("its provider id prefix {text:?} is not up to {PREFIX_BYTES} visible ASCII characters"));
     }
@@ -141,7 +144,7 @@ fn method(it: shared::Method) -> &'static str {
 fn setting(it: wit::Setting) -> Result<Setting, String> {
     let wit::Setting { name, required, default, doc } = it;
     Ok(Setting {
-        name: self::name("a setting", name)?,
+        name: setting_name(name)?,
         required,
         default: default.map(|it| printable(&it, TEXT_BYTES)),
         doc: printable(&doc, TEXT_BYTES),
@@ -151,7 +154,7 @@ fn setting(it: wit::Setting) -> Result<Setting, String> {
 fn annotation(it: wit::Annotation) -> Result<Annotation, String> {
     let wit::Annotation { key, values, default, doc, selects_nodes } = it;
     Ok(Annotation {
-        key: self::key(key)?,
+        key: annotation_key(key)?,
         values: printable(&values, TEXT_BYTES),
         default: default.map(|it| printable(&it, TEXT_BYTES)),
         doc: printable(&doc, TEXT_BYTES),
@@ -166,6 +169,42 @@ fn name(whose: &str, name: String) -> Result<String, String> {
         return Err(format!("{whose} is called {name:?}, and not by 1 to {NAME_BYTES} bytes of printable text"));
     }
     Ok(name)
+}
+
+/// A name, in whose sections `*` stands for what the operator chooses.
+fn setting_name(text: String) -> Result<String, String> {
+    let name = name("a setting", text)?;
+    if !is_pattern(&name) || name.split('.').all(|it| it.contains('*')) {
+        return Err(format!(
+            "a setting is called {:?}: beside \"*\" there has to be a section without one, and no two stand together",
+            printable(&name, 128)
+        ));
+    }
+    Ok(name)
+}
+
+/// A key, in whose name, behind the slash, `*` stands for what the Service's author chooses. A pattern for a whole domain
+/// would show a provider what is meant for others.
+fn annotation_key(pattern: String) -> Result<String, String> {
+    if !pattern.contains('*') {
+        return key(pattern);
+    }
+    let is_fine = pattern.split_once('/').is_some_and(|(domain, name)| {
+        !domain.contains('*') && name.bytes().any(|it| it.is_ascii_alphanumeric()) && is_pattern(name)
+    });
+    if !is_fine {
+        return Err(format!(
+            "{:?} is no pattern for annotation keys: \"*\" stands behind a domain and its \"/\", beside other letters, and \
+             no two stand together",
+            printable(&pattern, 128)
+        ));
+    }
+    key(pattern.replace('*', "x")).map(|_| pattern)
+}
+
+/// Whether each `*` has a beginning and an end of its own, and there are no more than anybody needs.
+fn is_pattern(text: &str) -> bool {
+    !text.contains("**") && text.matches('*').count() <= STARS
 }
 
 fn key(key: String) -> Result<String, String> {

@@ -17,7 +17,10 @@ const GAPS: usize = 64;
 /// The bytes of all keys and values together.
 const EXTRA_BYTES: usize = 1 << 10;
 const CURSOR_BYTES: usize = 4 << 10;
-const TEXT_BYTES: usize = 1 << 10;
+/// The longest reason of a gap.
+const REASON_BYTES: usize = 256;
+/// What keys begin with that only the host adds to a node's `extra`.
+const HOST: &str = "host.";
 /// How many unusable machines a page names.
 const NAMED: usize = 3;
 
@@ -91,7 +94,8 @@ pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &
 
 fn gap(it: WitGap) -> Result<Gap, String> {
     let WitGap { zone, reason } = it;
-    let reason = nonempty(Some(printable(&reason, TEXT_BYTES))).unwrap_or_else(|| "the provider gave no reason".into());
+    let reason =
+        nonempty(Some(printable(&reason, REASON_BYTES))).unwrap_or_else(|| "the provider gave no reason".into());
     Ok(Gap { zone: label_value("gap's zone", zone)?, reason })
 }
 
@@ -153,12 +157,29 @@ fn provider_id(id: String, description: &Description) -> Result<String, String> 
     Ok(id)
 }
 
-/// It goes back to the provider with the node, and nowhere else.
-fn extra(pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
-    match pairs.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() {
-        0..=EXTRA_BYTES => Ok(pairs),
-        bytes => Err(format!("its extra has {bytes} bytes, more than {EXTRA_BYTES}")),
+/// It goes back to the provider with the node, and nowhere else. It is sorted: another order is no change.
+fn extra(mut pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, String> {
+    let bytes = pairs.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+    if bytes > EXTRA_BYTES {
+        return Err(format!("its extra has {bytes} bytes, more than {EXTRA_BYTES}"));
     }
+    if let Some((key, _)) = pairs.iter().find(|(key, _)| key.starts_with(HOST)) {
+        return Err(format!(
+            "its extra has the key {:?}; those that begin with {HOST:?} are the host's",
+            printable(key, 64)
+        ));
+    }
+    pairs.sort();
+    Ok(pairs)
+}
+
+/// The word for all spellings of a machine's provider id, or a sentence on what is wrong with it.
+pub(crate) fn canonical_id(text: String) -> Result<String, String> {
+    if text.is_empty() || text.len() > PROVIDER_ID_BYTES || !text.bytes().all(|it| it.is_ascii_graphic()) {
+        let text = printable(&text, 128);
+        return Err(format!("the canonical id {text:?} is not 1 to {PROVIDER_ID_BYTES} visible ASCII characters"));
+    }
+    Ok(text)
 }
 
 /// These become values of node labels, where Kubernetes would refuse anything else, and with it the whole node.

@@ -23,7 +23,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Whether `text` is a DNS name in lower case.
-pub(super) fn is_subdomain(text: &str) -> bool {
+pub(crate) fn is_subdomain(text: &str) -> bool {
     let is_label = |it: &str| {
         !it.is_empty()
             && !it.starts_with('-')

@@ -29,11 +29,11 @@ pub(crate) struct Keys<'a> {
     pub(crate) allowed: &'a [String],
 }
 
-/// What a guest sees of a Service: of its annotations only those that the provider describes, of the nodes' labels
+/// What a guest is told of a Service: of its annotations only those that the provider describes, of the nodes' labels
 /// only those that `node_labels` names.
 pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -> wit::LoadBalancer {
     let Owner { cluster, namespace, name, uid } = it.owner.clone();
-    let is_read = |key: &str| keys.read.iter().any(|it| it.key == key);
+    let is_read = |key: &str| keys.read.iter().any(|it| it.matches(key));
     wit::LoadBalancer {
         name: it.name.clone(),
         owner: wit::Owner { cluster, namespace, name, uid },

@@ -9,7 +9,7 @@ use super::guard::Subject;
 use super::loaded::Loaded;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
-use crate::call::{Function, State};
+use crate::call::{Function, State, Success};
 use crate::convert;
 
 /// Whose cloud it is, as every provider tells.
@@ -35,6 +35,8 @@ impl Identity for Guest {
         self.loaded.calls.gate.approve(version);
     }
 }
+
+impl Success for Option<String> {}
 
 /// One call of `identity`, as it answered.
 pub(super) async fn ask(

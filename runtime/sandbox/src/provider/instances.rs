@@ -14,7 +14,7 @@ use super::object::Object;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
-use crate::call::{Function, State};
+use crate::call::{Function, State, Success};
 use crate::convert;
 
 /// One answer for each node.
@@ -59,7 +59,38 @@ impl Instances for Guest {
         }
         Reply { answer, events }
     }
+
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        let (pre, asked) = (self.pre.clone(), provider_ids.to_vec());
+        let Reply { answer, .. } = self
+            .loaded
+            .call(Function::CanonicalIds, Subject::Nothing, |store| {
+                async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_instances().call_canonical_ids(store, &asked).await
+                }
+                .boxed()
+            })
+            .await;
+        let unusable = |because: &str| self.loaded.unusable(Function::CanonicalIds, because);
+        match answer {
+            Ok(answers) if answers.len() == provider_ids.len() => {
+                let answers = answers.into_iter().map(|it| {
+                    it.map_err(convert::error)
+                        .and_then(|it| convert::instance::canonical_id(it).map_err(|because| unusable(&because)))
+                });
+                answers.collect()
+            }
+            Ok(answers) => {
+                let error = unusable(&format!("{} answers for {} ids", answers.len(), provider_ids.len()));
+                vec![Err(error); provider_ids.len()]
+            }
+            Err(error) => vec![Err(error); provider_ids.len()],
+        }
+    }
 }
+
+impl Success for WitPage {}
 
 impl Guest {
     /// One call of `get`, or more: one answer for each node, whatever happened.
@@ -112,7 +143,7 @@ impl Guest {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
-        let Reply { answer, events } = self
+        let Reply { answer, mut events } = self
             .loaded
             .attempt(Function::Get, subject, None, |store| {
                 Box::pin(async move {
@@ -121,6 +152,7 @@ impl Guest {
                 })
             })
             .await;
+        events.retain(|it| it.about.as_ref().is_none_or(|name| nodes.iter().any(|it| it.name == *name)));
         let unusable = |because: &str| self.loaded.unusable(Function::Get, because);
         let answer = answer.map(|answers| {
             if answers.len() != nodes.len() {

@@ -16,7 +16,7 @@ use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types::Error;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
-use crate::call::{Calls, Capability, Crash, Function, Permit, State, is_inert, linker};
+use crate::call::{Calls, Capability, Crash, Function, Permit, State, Success, is_inert, linker};
 use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
@@ -85,6 +85,9 @@ pub(super) async fn load(
     check_settings(&description, &given)?;
     check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
+    calls.places.limit_writers(description.load_balancer_concurrency);
+    let is_described = |label: &String| description.node_labels.iter().any(|it| it == "*" || it == label);
+    let node_labels = settings.node_labels.into_iter().filter(is_described).collect();
     let guard = Guard::new(calls.provider.clone(), settings.limits.quarantine, metrics.quarantined.clone());
     Ok(Loaded {
         description: Arc::new(description),
@@ -93,7 +96,7 @@ pub(super) async fn load(
         load_balancers,
         calls,
         guard,
-        node_labels: settings.node_labels,
+        node_labels,
         writes_annotations: settings.writes_annotations,
         compile_time,
     })
@@ -149,6 +152,8 @@ impl Exports {
     }
 }
 
+impl Success for wit::Description {}
+
 /// One call of `describe`, as it answered.
 pub(super) async fn describe(
     calls: &Calls,
@@ -170,14 +175,14 @@ pub(super) async fn describe(
 fn check_settings(description: &Description, given: &[(String, String)]) -> Result<(), LoadError> {
     let provider = || description.name.clone();
     for (name, _) in given {
-        if !description.settings.iter().any(|it| it.name == *name) {
+        if !description.settings.iter().any(|it| it.matches(name)) {
             let known: Vec<_> = description.settings.iter().map(|it| printable(&it.name, 128)).collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
             return Err(LoadError::UnknownSetting { provider: provider(), setting: name.clone(), known });
         }
     }
     for setting in description.settings.iter().filter(|it| it.required) {
-        if !given.iter().any(|(name, _)| *name == setting.name) {
+        if !given.iter().any(|(name, _)| setting.matches(name)) {
             return Err(LoadError::MissingSetting {
                 provider: provider(),
                 setting: setting.name.clone(),

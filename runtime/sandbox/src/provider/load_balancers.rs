@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Deletion, LoadBalancer, LoadBalancers, Progress, Reply, Result};
+use cloud_provider::{Deletion, Event, LoadBalancer, LoadBalancers, Progress, Reply, Result};
 
 use super::guard::Subject;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
-use crate::call::{Function, State};
+use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
+use crate::call::{Function, State, Success};
 use crate::convert;
 use crate::convert::load_balancer::Keys;
 
@@ -21,13 +22,14 @@ pub(super) struct Guest {
 impl LoadBalancers for Guest {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
         let keys = self.keys();
-        let (pre, wish) = (self.pre.clone(), convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys));
+        let pre = self.pre.clone();
+        let asked = convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys);
         let Reply { answer, events } = self
             .loaded
             .call(Function::Ensure, Subject::One(&Object::ensured(desired)), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_load_balancers().call_ensure(store, &wish).await
+                    guest.aerostat_cloud_load_balancers().call_ensure(store, &asked).await
                 })
             })
             .await;
@@ -35,19 +37,19 @@ impl LoadBalancers for Guest {
             convert::load_balancer::progress(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
-        Reply { answer, events }
+        Reply { answer, events: about_the_service(events) }
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let keys = self.keys();
-        let (pre, wish) =
-            (self.pre.clone(), convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys));
+        let pre = self.pre.clone();
+        let asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
         let Reply { answer, events } = self
             .loaded
             .call(Function::Delete, Subject::One(&Object::deleted(unwanted)), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_load_balancers().call_delete(store, &wish).await
+                    guest.aerostat_cloud_load_balancers().call_delete(store, &asked).await
                 })
             })
             .await;
@@ -55,9 +57,23 @@ impl LoadBalancers for Guest {
             convert::load_balancer::deletion(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Delete, &because))
         });
-        Reply { answer, events }
+        Reply { answer, events: about_the_service(events) }
     }
 }
+
+/// A call is about one Service: what is about something else is left out.
+fn about_the_service(mut events: Vec<Event>) -> Vec<Event> {
+    events.retain(|it| it.about.is_none());
+    events
+}
+
+impl Success for wit::Progress {
+    fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+impl Success for wit::Deletion {}
 
 impl Guest {
     fn keys(&self) -> Keys<'_> {

@@ -23,6 +23,7 @@ pub(super) struct Loaded {
     pub(super) load_balancers: Option<ProvidesLoadBalancersPre<State>>,
     pub(super) calls: Calls,
     pub(super) guard: Guard,
+    /// Those that the provider describes and the operator allows.
     pub(super) node_labels: Vec<String>,
     pub(super) writes_annotations: Vec<String>,
     pub(super) compile_time: Duration,
@@ -65,7 +66,7 @@ impl Loaded {
         let Reply { answer, events } = self.calls.run(&permit, function, list, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
-        let events = self.about_ours(events);
+        let events = self.without_secrets(events);
         let answer = match answer {
             Ok(answer) => {
                 self.guard.returned(subject);
@@ -98,12 +99,8 @@ impl Loaded {
         Error::Unavailable(format!("provider {}: {because}", self.calls.provider))
     }
 
-    /// Leaves out what is about an object that cannot be the provider's, and what holds a secret.
-    pub(super) fn about_ours(&self, mut events: Vec<Event>) -> Vec<Event> {
-        events.retain(|it| {
-            let is_ours = it.about.as_ref().is_none_or(|id| self.description.owns(id));
-            is_ours && !self.calls.gate.holds_secret(&texts::joined(it))
-        });
+    fn without_secrets(&self, mut events: Vec<Event>) -> Vec<Event> {
+        events.retain(|it| !self.calls.gate.holds_secret(&texts::joined(it)));
         events
     }
 }

@@ -5,7 +5,7 @@ use crate::call::CallLimits;
 pub struct ProviderSettings {
     /// Names and values; checked against the provider's description.
     pub settings: Vec<(String, String)>,
-    /// The node labels that the provider may see.
+    /// The node labels that the provider may see, if it describes them.
     pub node_labels: Vec<String>,
     /// The annotation keys that the provider may have written on Services, if it describes them.
     pub writes_annotations: Vec<String>,

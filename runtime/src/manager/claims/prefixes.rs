@@ -40,7 +40,7 @@ const KNOWN: [(&str, &[&str]); 27] = [
 pub(crate) fn check(description: &Description, pinned: &[String]) -> Result<()> {
     let name = &description.name;
     for prefix in &description.provider_id_prefixes {
-        if pinned.iter().any(|it| prefix.starts_with(it.as_str())) {
+        if pinned.iter().any(|it| is_pinned(prefix, it)) {
             continue;
         }
         if !pinned.is_empty() {
@@ -64,9 +64,14 @@ pub(crate) fn check(description: &Description, pinned: &[String]) -> Result<()> 
     Ok(())
 }
 
-/// Whether a provider id can begin with both.
-fn overlap(one: &str, other: &str) -> bool {
-    one.starts_with(other) || other.starts_with(one)
+/// Whether one pinned prefix allows a described one. "" stands for ids without "://", and allows nothing else.
+pub(in crate::manager) fn is_pinned(described: &str, pinned: &str) -> bool {
+    described == pinned || (!pinned.is_empty() && described.starts_with(pinned))
+}
+
+/// Whether a provider id can begin with both. All known prefixes have a scheme.
+fn overlap(one: &str, known: &str) -> bool {
+    !one.is_empty() && (one.starts_with(known) || known.starts_with(one))
 }
 
 #[cfg(test)]
@@ -87,6 +92,14 @@ mod tests {
         assert_eq!(refusal("hetzner", &["hcloud://", "hrobot://"], &[]), None);
         assert_eq!(refusal("acme", &["acme://", "acme-metal://"], &[]), None);
         assert_eq!(refusal("aws", &["aws:///eu-central-1"], &[]), None);
+    }
+
+    #[test]
+    fn the_empty_prefix_is_pinned_by_itself_alone() {
+        assert_eq!(refusal("alibabacloud", &["alicloud://", ""], &[]), None);
+        assert_eq!(refusal("alibabacloud", &["alicloud://", ""], &["alicloud://", ""]), None);
+        assert!(refusal("alibabacloud", &["alicloud://", ""], &["alicloud://"]).is_some());
+        assert!(refusal("alibabacloud", &["alicloud://"], &[""]).is_some(), "it allows only ids without a scheme");
     }
 
     #[test]

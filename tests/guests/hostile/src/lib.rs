@@ -3,6 +3,7 @@
 //! [`Error::Invalid`].
 
 mod endless;
+mod extra;
 mod forged;
 mod load_balancers;
 mod named;
@@ -13,7 +14,7 @@ mod writes;
 
 use aerostat_sdk::{
     Address, Annotation, Deletion, Description, Endpoint, Error, Instance, Instances, LoadBalancer, LoadBalancers,
-    Node, Page, Progress, Provider, Result, Setting, settings,
+    Node, Page, Progress, Provider, Result, Setting, cluster, settings,
 };
 
 struct Hostile;
@@ -35,7 +36,12 @@ impl Provider for Hostile {
                 "identity",
                 "The crime to commit when asked for the account; or \"account:\" and its name.",
             ))
+            .setting(Setting::optional("class.*.size", "A setting for each class that the operator names."))
+            .setting(Setting::optional("writers", "How many load balancers are written at a time."))
             .annotation(Annotation::new("hostile.example/see", "anything", "What the provider may see."))
+            .annotation(Annotation::new("hostile.example/port-*-kind", "anything", "What it may see of each port."))
+            .node_label("rack")
+            .node_label("pool")
             .writes_annotation("hostile.example/id")
             .writes_annotation("hostile.example/kind")
             .setting(Setting::optional("endpoint", "An endpoint to need."))
@@ -47,10 +53,18 @@ impl Provider for Hostile {
         if let Some(setting) = settings::find::<String>("requires")? {
             description = description.setting(Setting::required(setting, "Whatever it is."));
         }
+        if let Some(writers) = settings::find("writers")? {
+            description = description.load_balancer_concurrency(writers);
+        }
         let description = description.get_batch_size(settings::find("get-batch")?.unwrap_or(1));
         match settings::find::<String>("describe")?.as_deref() {
             Some("forged") => Ok(forged::description(description)),
             Some("greedy") => Ok(description.provider_id_prefix("digitalocean://")),
+            Some("see-cluster") => report(format!("{:?}", cluster())).map(|_| description),
+            Some("any-annotation") => {
+                Ok(description.annotation(Annotation::new("kubernetes.io/*", "anything", "All.")))
+            }
+            Some("any-setting") => Ok(description.setting(Setting::optional("*", "All."))),
             _ => Ok(description),
         }
     }
@@ -74,6 +88,16 @@ impl Instances for Hostile {
             return Vec::new();
         }
         nodes.iter().map(Self::get).collect()
+    }
+
+    fn canonical_id(provider_id: &str) -> Result<String> {
+        match provider_id.strip_prefix("hostile://").unwrap_or(provider_id) {
+            "unknown" => Err(Error::invalid("no machine\nof mine")),
+            "forged" => Ok("a\n\u{202e}".to_owned()),
+            "endless" => Ok("x".repeat(1 << 16)),
+            "crash" => panic!("a provider id"),
+            other => Ok(format!("hostile://{}", other.to_lowercase())),
+        }
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
@@ -107,7 +131,8 @@ impl LoadBalancers for Hostile {
 
 /// Commits the crime that `node` is named after; other nodes have an honest machine.
 fn commit(node: &Node) -> Answer {
-    resources::run(node)
+    extra::run(node)
+        .or_else(|| resources::run(node))
         .or_else(|| forged::run(node))
         .or_else(|| named::run(node))
         .or_else(|| network::run(node))

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use aerostat_sdk::{Deletion, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Node, Progress, Result};
+use aerostat_sdk::{
+    Deletion, Error, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Node, Progress, Result, events,
+};
 
 use crate::{commit, report};
 
@@ -25,6 +27,13 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         "impatient" => Ok(Progress::pending(status, Duration::ZERO, "now\nnow")),
         "patient" => Ok(Progress::pending(status, Duration::MAX, "x".repeat(1 << 20))),
         "elsewhere" => Ok(Progress::NotManaged),
+        "failed" => Ok(Progress::failed(status.memo("lb-1"), Error::unavailable("action 7 has errored\nnow"))),
+        "failed-without-end" => Ok(Progress::failed(status.memo("x".repeat(1025)), Error::unavailable("it failed"))),
+        "about-a-node" => {
+            events::warning(Some("worker-1"), "NoTarget", "it is full");
+            events::warning(None, "NoTarget", "one is full");
+            Ok(Progress::Ready(status))
+        }
         "see-service" => {
             report(format_args!("{:?} {:?}", desired.annotations, desired.memo)).map(|_| Progress::NotManaged)
         }
@@ -36,6 +45,7 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
     match unwanted.owner.name.as_str() {
         "long-memo" => Ok(Deletion::pending(LoadBalancerStatus::new([]).memo("x".repeat(1025)), Duration::ZERO, "")),
+        "kept" => Ok(Deletion::kept("deletion protection\nis on")),
         crime => commit(&Node::named(crime)).map(|_| Deletion::Done),
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         ("log-escapes", _) => log_escapes(),
         ("print-flood", _) => print_flood(),
         ("many-events", _) => many_events(),
+        ("events-about-nodes", _) => events_about_nodes(),
         ("clock", _) => clock(),
         ("randomness", _) => randomness(),
         ("random-bytes", count) => random_bytes(count.parse().unwrap_or(0)),
@@ -127,12 +128,19 @@ fn print_flood() -> Answer {
     report("printed")
 }
 
+fn events_about_nodes() -> Answer {
+    for name in ["events-about-nodes", "another-node", "No_Node"] {
+        events::warning(Some(name), "Note", "something");
+    }
+    report("noted")
+}
+
 fn many_events() -> Answer {
     for number in 0..10_000 {
         events::warning(None, "Noise", &format!("{number} \n{}", "x".repeat(1 << 10)));
         events::warning(None, "Echo", "the same");
     }
-    events::warning(Some("aws:///i-1"), "Foreign", "about a machine of another cloud");
+    events::warning(Some("aws:///i-1"), "Foreign", "about what is no node");
     report("noted")
 }
 

@@ -1,0 +1,104 @@
+//! The cluster that a provider works for, and the mark of what it makes there.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Cluster, Error, Owner, Result, host};
+
+/// What a mark begins with.
+const MARK: &str = "aerostat";
+
+/// The cluster.
+///
+/// # Errors
+///
+/// [`Error::Unavailable`] during `describe`, when it is not known yet.
+pub fn cluster() -> Result<Cluster> {
+    host::current_cluster()
+        .ok_or_else(|| Error::unavailable("the cluster is not known yet: describe cannot ask for it"))
+}
+
+impl Cluster {
+    /// A cluster without pod networks: for a vendor's own tests.
+    pub fn of(name: impl Into<String>, uid: impl Into<String>) -> Self {
+        Self { name: name.into(), uid: uid.into(), pod_cidrs: Vec::new(), extra: Vec::new() }
+    }
+}
+
+/// Whose a thing in the cloud is: what every mark of ownership says. Names of clusters and Services are chosen by people,
+/// and come again; these two never do.
+///
+/// As text it is `aerostat:<cluster's UID>:<Service's UID>`, 82 characters: a tag, a description, or a label's value in
+/// two parts where the cloud takes no colons.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Mark {
+    /// [`Cluster::uid`].
+    pub cluster: String,
+    /// [`Owner::uid`].
+    pub service: String,
+}
+
+impl Owner {
+    /// The mark of what is made for this Service.
+    ///
+    /// # Errors
+    ///
+    /// As [`cluster`].
+    pub fn mark(&self) -> Result<Mark> {
+        Ok(Mark { cluster: cluster()?.uid, service: self.uid.clone() })
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{MARK}:{}:{}", self.cluster, self.service)
+    }
+}
+
+/// Text that is no mark.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NoMark;
+
+impl fmt::Display for NoMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it is no mark of ownership")
+    }
+}
+
+impl FromStr for Mark {
+    type Err = NoMark;
+
+    fn from_str(text: &str) -> Result<Self, NoMark> {
+        let mut parts = text.split(':');
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(MARK), Some(cluster), Some(service), None) if !cluster.is_empty() && !service.is_empty() => {
+                Ok(Self { cluster: cluster.to_owned(), service: service.to_owned() })
+            }
+            _ => Err(NoMark),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LoadBalancer;
+    use crate::testing::Host;
+
+    #[test]
+    fn a_mark_names_the_cluster_and_the_service() {
+        let host = Host::new().cluster(Cluster::of("prod", "c-uid"));
+        let mark = host.run(|| LoadBalancer::of("default", "web", "s-uid").owner.mark()).unwrap();
+        assert_eq!(mark.to_string(), "aerostat:c-uid:s-uid");
+        assert_eq!(mark.to_string().parse(), Ok(mark));
+        for other in ["", "aerostat", "aerostat:a", "aerostat::b", "aerostat:a:", "aerostat:a:b:c", "k8s:a:b"] {
+            assert_eq!(other.parse::<Mark>(), Err(NoMark), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn while_describing_there_is_no_cluster() {
+        let host = Host::new().without_cluster();
+        assert!(matches!(host.run(cluster), Err(Error::Unavailable(_))));
+    }
+}
