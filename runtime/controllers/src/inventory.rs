@@ -4,7 +4,8 @@
 //! Whatever the provider answers is checked here, so that nobody else has to.
 
 mod ahead;
-mod check;
+mod canonical;
+pub(crate) mod check;
 pub(crate) mod instance_list;
 mod joining;
 pub(crate) mod list;
@@ -31,6 +32,7 @@ use crate::nodes::{Answer, Nodes, Verdict};
 use crate::provider_events::{ProviderEvents, Sample, UnrelatedEvents};
 
 use self::ahead::Ahead;
+use self::canonical::CanonicalIds;
 use self::check::refusal;
 use self::instance_list::{InstanceList, Match};
 use self::list::{CALL, ListResult, late, list_all};
@@ -55,6 +57,7 @@ pub(crate) struct Inventory {
     /// Few nodes are asked about side by side, however few workers there are.
     ahead: Ahead,
     page_size: PageSize,
+    canonical_ids: CanonicalIds,
     /// Nodes without a provider id that `get` did not find: a list has to look for them too.
     doubtful: Mutex<HashSet<String>>,
     events: Mutex<ProviderEvents>,
@@ -84,6 +87,7 @@ impl Inventory {
             list_cache: tokio::sync::Mutex::default(),
             ahead: Ahead::default(),
             page_size: PageSize::new(cloud.description.list_page_size),
+            canonical_ids: CanonicalIds::default(),
             doubtful: Mutex::default(),
             events: Mutex::default(),
             warned: Mutex::default(),
@@ -205,11 +209,11 @@ impl Inventory {
     ) -> Result<Option<Instance>> {
         let asked = Instant::now();
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
-        self.answered(reply.map_err(|_| late())?, asked, machine, node, list)
+        self.answered(reply.map_err(|_| late())?, asked, machine, node, list).await
     }
 
     /// What `get` says about one node, asked at `asked`.
-    fn answered(
+    async fn answered(
         &self,
         reply: Reply<Vec<Result<Option<Instance>>>>,
         asked: Instant,
@@ -228,7 +232,11 @@ impl Inventory {
         }
         let Some(instance) = answer? else { return self.missing(machine, asked, list) };
         self.doubtful().remove(&machine.name);
-        self.checked(machine, instance, asked).map(Some)
+        let is_its = match (&machine.provider_id, &instance.provider_id) {
+            (Some(node), Some(answered)) => self.canonical_ids.are_same(&*self.instances, node, answered).await,
+            _ => false,
+        };
+        self.checked(machine, instance, asked, is_its).map(Some)
     }
 
     /// What it means that `get` found nothing: certainty, if it was asked by provider id or a list showed nothing
@@ -246,7 +254,8 @@ impl Inventory {
                 let others = others.iter().map(String::as_str).collect::<Vec<_>>();
                 return Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))));
             }
-            if list.is_some_and(|it| it.incomplete.is_none() && self.is_familiar(it)) {
+            let zone = self.nodes.get(&machine.name).and_then(|it| self.nodes.zone(&it));
+            if list.is_some_and(|it| it.gap(zone.as_deref()).is_none() && self.is_familiar(it)) {
                 self.nodes.record_answer(&machine.name, provider_id, Answer::Missing, asked);
             }
             return Ok(None);
@@ -254,7 +263,8 @@ impl Inventory {
         let mut doubtful = self.doubtful();
         doubtful.retain(|it| self.nodes.get(it).is_some());
         doubtful.insert(machine.name.clone());
-        match list.map(|it| &it.incomplete) {
+        // Nothing is known of its zone.
+        match list.map(|it| it.gap(None)) {
             Some(None) => Ok(None),
             Some(Some(why)) => Err(Error::Unavailable(format!(
                 "the cloud knows no machine named {}, and its list of machines is incomplete: {why}",
@@ -270,7 +280,7 @@ impl Inventory {
     fn find_in(&self, list: &InstanceList, machine: &cloud_provider::Node) -> Result<Option<Instance>> {
         match list.find(machine) {
             Match::Nothing => Ok(None),
-            Match::One(instance) => self.checked(machine, instance.clone(), list.began).map(Some),
+            Match::One(instance) => self.checked(machine, instance.clone(), list.began, true).map(Some),
             Match::Several(one, other) => Err(Error::Invalid(format!(
                 "two machines stand for node {}: {} and {}; rename or remove one of them",
                 machine.name,
@@ -280,17 +290,24 @@ impl Inventory {
         }
     }
 
-    /// The answer to a question that began at `asked`, unless it is refused.
-    fn checked(&self, machine: &cloud_provider::Node, instance: Instance, asked: Instant) -> Result<Instance> {
-        if let Some(refusal) = refusal(&self.description, machine, &instance) {
+    /// The answer to a question that began at `asked`, unless it is refused. `is_its` says that its provider id is the
+    /// node's, perhaps in another spelling.
+    fn checked(
+        &self,
+        machine: &cloud_provider::Node,
+        instance: Instance,
+        asked: Instant,
+        is_its: bool,
+    ) -> Result<Instance> {
+        if let Some(refusal) = refusal(&self.description, machine, &instance, is_its) {
             let why = format!("the provider's answer is refused: it {refusal}");
             if let Some(provider_id) = &machine.provider_id {
                 self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
             }
             return Err(Error::Invalid(why));
         }
-        // A node that joins is about to get the provider id.
-        let Some(provider_id) = instance.provider_id.as_deref().or(machine.provider_id.as_deref()) else {
+        // A node keeps its spelling; one that joins is about to get the cloud's.
+        let Some(provider_id) = machine.provider_id.as_deref().or(instance.provider_id.as_deref()) else {
             return Ok(instance);
         };
         match self.nodes.verdict(provider_id, &machine.name, &instance) {
@@ -364,7 +381,7 @@ impl Inventory {
         moment.await;
         let limit = self.page_size.at(Instant::now());
         let ListResult { list, events, limit } = list_all(self.instances.as_ref(), limit).await;
-        let pages = list.as_ref().ok().filter(|it| it.incomplete.is_none()).map(|it| it.pages);
+        let pages = list.as_ref().ok().filter(|it| it.is_complete()).map(|it| it.pages);
         self.page_size.ended(limit, list.is_ok(), pages, Instant::now());
         if events.dropped() > 0 {
             warn!(
@@ -374,17 +391,65 @@ impl Inventory {
             );
         }
         self.record_provider_events(events.into_vec(), None);
+        let list = match list {
+            Ok(list) => Ok(self.spelled(list).await),
+            Err(error) => Err(error),
+        };
         let list = cache.end(list, Instant::now())?;
-        debug!(incomplete = list.incomplete, "all machines were read");
+        debug!(incomplete = list.gap(None), "all machines were read");
         Ok(Listed { list, is_new: true })
     }
 
+    /// The same list, which knows other spellings of its machines' provider ids if nodes have them. The provider is asked
+    /// only if nodes are not in the list by their ids' bytes, and machines are there that nobody has.
+    async fn spelled(&self, mut list: InstanceList) -> InstanceList {
+        let nodes = self.nodes.store().state();
+        let ids: HashSet<&str> = nodes.iter().filter(|it| self.covers(it)).filter_map(|it| provider_id(it)).collect();
+        let lost: Vec<_> = ids.iter().copied().filter(|it| !list.has(it)).collect();
+        if lost.is_empty() {
+            return list;
+        }
+        let free: Vec<_> = list.provider_ids().filter(|it| !ids.contains(it)).map(str::to_owned).collect();
+        if free.is_empty() {
+            return list;
+        }
+        let asked = lost.iter().copied().chain(free.iter().map(String::as_str));
+        let words = self.canonical_ids.of(&*self.instances, asked).await;
+        let of_nodes: Vec<_> = lost.iter().filter_map(|it| Some((*it, words.get(it)?.clone()))).collect();
+        let of_machines = free.iter().filter_map(|it| Some((it.clone(), words.get(it.as_str())?.clone()))).collect();
+        list.spell(of_nodes, &of_machines);
+        list
+    }
+
+    /// Another node whose provider id is a spelling of this one's: then nobody can tell whose machine it is.
+    ///
+    /// # Errors
+    ///
+    /// If the provider does not know the node's provider id, or does not answer now.
+    pub(crate) async fn twin(&self, node: &Node) -> Result<Option<String>> {
+        let Some(own) = provider_id(node) else { return Ok(None) };
+        let nodes = self.nodes.store().state();
+        let others = nodes.iter().filter(|it| it.metadata.name != node.metadata.name && self.covers(it));
+        let others: Vec<_> = others.filter_map(|it| Some((it.name_any(), provider_id(it)?))).collect();
+        let ids = others.iter().map(|(_, id)| *id).chain([own]);
+        let words = self.canonical_ids.of(&*self.instances, ids).await;
+        let Some(word) = words.get(own) else {
+            return Err(Error::Unavailable(format!(
+                "the provider does not say which machine the provider id {own:?} names"
+            )));
+        };
+        Ok(others.iter().find(|(_, id)| words.get(id) == Some(word)).map(|(name, _)| name.clone()))
+    }
+
     /// Records the events of a provider on the nodes that they are about, and a few of them into log lines if that is no node of
-    /// the cluster.
+    /// this cloud.
     fn record_provider_events(&self, events: Vec<Event>, asked: Option<&Node>) {
         for event in events {
-            let about = event.about.as_deref().and_then(|it| self.nodes.holder(it)).and_then(|it| self.nodes.get(&it));
-            let node = about.as_deref().or(asked);
+            let about = match &event.about {
+                Some(name) => self.nodes.get(name).filter(|it| self.covers(it)),
+                None => None,
+            };
+            let node = about.as_deref().or(asked.filter(|_| event.about.is_none()));
             let Some(node) = node else {
                 self.log_unrelated(&event);
                 continue;
@@ -408,11 +473,20 @@ impl Inventory {
 
     /// What a provider may know of a node. If that is not all of it, the node's event says so.
     fn known(&self, node: &Node) -> cloud_provider::Node {
-        let (machine, left_out) = trimmed(node);
+        let (machine, left_out) = self.machine(node);
         if let Some(left_out) = left_out {
             self.warn(node, "NodeTooLarge", left_out);
         }
         machine
+    }
+
+    /// What a provider may know of a node, with what its newest instance brought, and what was left out.
+    fn machine(&self, node: &Node) -> (cloud_provider::Node, Option<String>) {
+        let (mut machine, left_out) = trimmed(node);
+        if let Some(confirmed) = self.nodes.confirmed(node) {
+            machine.extra.clone_from(&confirmed.extra);
+        }
+        (machine, left_out)
     }
 
     /// Warns about a node, unless an event said so lately.

@@ -135,11 +135,6 @@ impl Nodes {
         self.index().last_came()
     }
 
-    /// The only node that has this provider id, or is about to get it.
-    pub(crate) fn holder(&self, provider_id: &str) -> Option<String> {
-        self.index().holder(provider_id).map(str::to_owned)
-    }
-
     /// The other nodes with the provider id of this one.
     pub(crate) fn others(&self, provider_id: &str, name: &str) -> Vec<String> {
         self.index().claimants(provider_id).iter().filter(|it| *it != name).cloned().collect()

@@ -21,6 +21,7 @@ mod memos;
 mod orphan;
 mod plan;
 mod removal;
+mod selectors;
 mod services;
 mod state;
 mod status;
@@ -33,7 +34,7 @@ mod write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Event, Identity, LoadBalancers};
+use cloud_provider::{Cloud, Event, Identity, LoadBalancer, LoadBalancers};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
@@ -57,11 +58,13 @@ use crate::trimmed::Trimmed;
 use crate::watch;
 use crate::worker::{self, Next, Reconcile, random};
 
+use self::backends::Backends;
 use self::changes::{Changes, Noted, Pass};
 use self::confirmations::{Blocked, Confirmations};
-use self::desired::{Cluster, compared_fields};
+use self::desired::{Cluster, Invalid, compared_fields};
 use self::error::Error;
 use self::plan::{Plan, is_wanted, plan};
+use self::selectors::Selectors;
 use self::services::{Services, key};
 use self::state::{Counted, EventEffect, ServiceState, ServiceStates};
 
@@ -307,7 +310,12 @@ impl Controller {
         for service in self.services.all().iter().filter(|it| is_wanted(it)) {
             let key = key(service);
             let mut states = self.states();
-            let Some(state) = states.get(&key).filter(|it| it.backends != backends.compared_fields) else { continue };
+            let Some(state) = states.get(&key) else { continue };
+            // One that says nothing that can be read is worked on when it changes.
+            let Ok(backends) = self.selected(state.desired.as_ref(), &backends) else { continue };
+            if state.backends == backends.compared_fields {
+                continue;
+            }
             if state.lacks(&backends.compared_fields) {
                 state.pass = Some(pass.clone());
                 self.queue.add(&key);
@@ -317,6 +325,16 @@ impl Controller {
             }
         }
         self.changes.worked(began.elapsed());
+    }
+
+    /// Those of the nodes that take traffic which a load balancer selects: all of them, unless it has a selector.
+    fn selected(&self, desired: Option<&LoadBalancer>, backends: &Arc<Backends>) -> Result<Arc<Backends>, Invalid> {
+        let description = &self.cluster.description;
+        let selectors = desired.map(|it| Selectors::of(it, description)).transpose().map_err(Invalid::new)?;
+        Ok(match selectors.flatten() {
+            Some(selectors) => Arc::new(backends.selected(&selectors)),
+            None => backends.clone(),
+        })
     }
 
     /// The Service under a key, as the watch knows it or as we left it, whichever is newer.

@@ -36,6 +36,8 @@ pub(crate) enum List {
     EverySecondWithout(BTreeSet<String>),
     /// All but these, and it says why.
     Incomplete(BTreeSet<String>, String),
+    /// All but those of this zone, and it says why.
+    Gap(String, String),
 }
 
 /// A cloud that does as it is told.
@@ -194,23 +196,34 @@ impl Instances for Cloud {
             let hidden = match &told.list {
                 Some(List::Without(hidden) | List::Incomplete(hidden, _)) => Some(hidden),
                 Some(List::EverySecondWithout(hidden)) if second => Some(hidden),
-                Some(List::EverySecondWithout(_) | List::Error(_) | List::Silence) | None => None,
+                Some(List::EverySecondWithout(_) | List::Gap(..) | List::Error(_) | List::Silence) | None => None,
             };
-            let seen = |it: &&Instance| hidden.is_none_or(|hidden| !hidden.contains(&it.name));
+            let silent = match &told.list {
+                Some(List::Gap(zone, _)) => Some(zone.clone()),
+                _ => None,
+            };
+            let seen = |it: &&Instance| {
+                hidden.is_none_or(|hidden| !hidden.contains(&it.name)) && (silent.is_none() || it.zone != silent)
+            };
             (told.list.clone(), told.machines.values().filter(seen).cloned().collect::<Vec<_>>())
         };
-        let incomplete = match list {
+        let gap = match list {
             Some(List::Error(error)) => return Err(error).into(),
             Some(List::Silence) => std::future::pending().await,
-            Some(List::Incomplete(_, why)) => Some(why),
+            Some(List::Incomplete(_, reason)) => Some(Gap { zone: None, reason }),
+            Some(List::Gap(zone, reason)) => Some(Gap { zone: Some(zone), reason }),
             Some(List::Without(_) | List::EverySecondWithout(_)) | None => None,
         };
         let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
         let mut rest = instances.into_iter().skip(from);
         let instances: Vec<_> = rest.by_ref().take(limit as usize).collect();
         let next = rest.next().map(|_| (from + instances.len()).to_string());
-        Ok(Page { instances, next, gaps: incomplete.map(|reason| Gap { zone: None, reason }).into_iter().collect() })
-            .into()
+        Ok(Page { instances, next, gaps: gap.into_iter().collect() }).into()
+    }
+
+    /// In this cloud the case of letters does not count.
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        provider_ids.iter().map(|it| Ok(it.to_lowercase())).collect()
     }
 }
 

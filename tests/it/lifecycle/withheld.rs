@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cloud_provider::Instance;
 use controllers::node_lifecycle::{Budget, Options};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
@@ -148,6 +149,52 @@ async fn an_operators_word_does_not_stand_in_for_the_clouds() {
     controller.withholds(2, "unfamiliar").await;
     passed(&cluster).await;
     assert_eq!(deletions(&cluster).await, 0);
+}
+
+#[tokio::test]
+async fn a_silent_zone_keeps_its_own_nodes_and_no_others() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    let in_zone = |nth, zone: &str| Instance { zone: Some(zone.to_owned()), ..machine(nth) };
+    cloud.has([in_zone(1, "a"), in_zone(2, "b")]);
+    create_all(&cluster, 2).await;
+    // Its kubelet says that it is in the zone that answers; the cloud has never named it.
+    let forged = json!({ "metadata": { "labels": { "topology.kubernetes.io/zone": "a" } } });
+    let controller = Controller::start(&cluster, &cloud, OPTIONS);
+    passed(&cluster).await;
+    passed(&cluster).await;
+    cloud.lists(List::Gap("b".to_owned(), "it did not answer".to_owned()));
+    cloud.loses("n1");
+    cloud.answers("n2", Answer::None);
+    create(&cluster, &node(3)).await;
+    patch(&cluster, "n3", forged).await;
+    gone(&cluster, "n1").await;
+    controller.withholds(2, "incomplete").await;
+    for name in ["n2", "n3"] {
+        let message = told(&cluster, name).await;
+        assert!(message.contains("zone b: it did not answer"), "{message}");
+    }
+    assert_eq!(deletions(&cluster).await, 1);
+}
+
+#[tokio::test]
+async fn two_nodes_with_spellings_of_one_provider_id_both_stay() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    for (nth, id) in [(1, "fake://A"), (2, "fake://a"), (3, "fake://b")] {
+        let mut node = node(nth);
+        node.spec.get_or_insert_default().provider_id = Some(id.to_owned());
+        create(&cluster, &node).await;
+    }
+    let controller = Controller::start(&cluster, &cloud, OPTIONS);
+    gone(&cluster, "n3").await;
+    controller.withholds(2, "twin").await;
+    let message = told(&cluster, "n1").await;
+    assert!(message.contains("another spelling of that of node n2"), "{message}");
+    passed(&cluster).await;
+    assert_eq!(deletions(&cluster).await, 1);
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ pub(crate) const SIZE: &str = "example.com/size";
 /// An annotation that the provider reads, and may ask for.
 pub(crate) const ID: &str = "example.com/id";
 
+/// An annotation that selects nodes.
+pub(crate) const NODES: &str = "example.com/nodes";
 /// The annotation of old for source ranges, which the provider reads.
 pub(crate) const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
@@ -28,6 +30,10 @@ pub(crate) enum Answer {
     Done(LoadBalancerStatus),
     /// A step was made.
     Pending(PendingStatus),
+    /// A step failed, and its status is kept. To `ensure` only.
+    Failed(LoadBalancerStatus, Error),
+    /// It stays in the cloud, for this reason. To `delete` only.
+    Kept(String),
     /// Somebody else serves it.
     Elsewhere,
     /// This error.
@@ -251,6 +257,8 @@ impl LoadBalancers for Cloud {
         let answer = match answer {
             Answer::Done(standing) => Ok(Progress::Ready(standing)),
             Answer::Pending(pending_status) => Ok(Progress::Pending(pending_status)),
+            Answer::Failed(status, error) => Ok(Progress::Failed(status, error)),
+            Answer::Kept(_) => panic!("nothing is kept that shall be there"),
             Answer::Elsewhere => Ok(Progress::NotManaged),
             Answer::Error(error) => Err(error),
             Answer::Panic => panic!("the provider panics about {}", desired.owner.name),
@@ -263,6 +271,8 @@ impl LoadBalancers for Cloud {
         let answer = match answer {
             Answer::Done(_) | Answer::Elsewhere => Ok(Deletion::Done),
             Answer::Pending(pending_status) => Ok(Deletion::Pending(pending_status)),
+            Answer::Failed(..) => panic!("a deletion that failed is an error"),
+            Answer::Kept(reason) => Ok(Deletion::Kept(reason)),
             Answer::Error(error) => Err(error),
             Answer::Panic => panic!("the provider panics about {}", unwanted.owner.name),
         };
@@ -284,6 +294,7 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
             annotation(SIZE, "How large it is."),
             annotation(ID, "Which one it is."),
             annotation(SOURCE_RANGES, "Who."),
+            cloud_provider::Annotation { selects_nodes: true, ..annotation(NODES, "Which nodes.") },
         ],
         writes_annotations: vec![ID.to_owned()],
         ..rig::description()

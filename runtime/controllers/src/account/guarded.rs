@@ -76,6 +76,11 @@ impl Instances for Guarded<dyn Instances> {
         let (check, reply) = tokio::join!(self.account.check(), reply);
         check.and(reply).unwrap_or_else(|error| Reply::from(Err(error)))
     }
+
+    // The cloud is not asked.
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        self.inner.canonical_ids(provider_ids).await
+    }
 }
 
 #[async_trait]

@@ -16,15 +16,26 @@ const LABEL: usize = 63;
 const PROVIDER_ID: usize = 1024;
 
 /// What is wrong with a provider's answer about a node, as a sentence without a subject, or nothing.
-pub(super) fn refusal(description: &Description, node: &cloud_provider::Node, instance: &Instance) -> Option<String> {
-    provider_id(description, node, instance)
+/// `is_its` says that the answer's provider id is the node's, perhaps in another spelling.
+pub(super) fn refusal(
+    description: &Description,
+    node: &cloud_provider::Node,
+    instance: &Instance,
+    is_its: bool,
+) -> Option<String> {
+    provider_id(description, node, instance, is_its)
         .or_else(|| name(node, instance))
         .or_else(|| addresses(&instance.addresses))
         .or_else(|| labels(&instance.labels))
         .or_else(|| facts(instance))
 }
 
-fn provider_id(description: &Description, node: &cloud_provider::Node, instance: &Instance) -> Option<String> {
+fn provider_id(
+    description: &Description,
+    node: &cloud_provider::Node,
+    instance: &Instance,
+    is_its: bool,
+) -> Option<String> {
     let answered = instance.provider_id.as_deref()?;
     if !description.owns(answered) {
         let prefixes = description.provider_id_prefixes.join(", ");
@@ -36,7 +47,7 @@ fn provider_id(description: &Description, node: &cloud_provider::Node, instance:
         return Some("names a provider id with spaces, or one that is too long".to_owned());
     }
     match node.provider_id.as_deref() {
-        Some(asked) if asked != answered => {
+        Some(asked) if asked != answered && !is_its => {
             Some(format!("answers with machine {answered:?}, although the node's provider id is {asked:?}"))
         }
         _ => None,
@@ -88,7 +99,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A qualified name: an optional DNS subdomain and a slash before the name itself.
-fn is_label_key(key: &str) -> bool {
+pub(crate) fn is_label_key(key: &str) -> bool {
     let (domain, name) = key.split_once('/').map_or((None, key), |(domain, name)| (Some(domain), name));
     domain.is_none_or(is_subdomain) && !name.is_empty() && is_label_value(name)
 }
@@ -98,7 +109,7 @@ fn is_subdomain(text: &str) -> bool {
     (1..=NAME).contains(&text.len()) && text.split('.').all(part)
 }
 
-fn is_label_value(text: &str) -> bool {
+pub(crate) fn is_label_value(text: &str) -> bool {
     let inner = |it| matches!(it, b'-' | b'_' | b'.');
     text.len() <= LABEL && (text.is_empty() || is_framed(text, |it| it.is_ascii_alphanumeric(), inner))
 }
@@ -137,7 +148,7 @@ mod tests {
             ..Instance::default()
         };
         change(&mut instance);
-        let refusal = refusal(&description, &node, &instance);
+        let refusal = refusal(&description, &node, &instance, false);
         match expected {
             None => assert_eq!(refusal, None),
             Some(part) => assert!(refusal.as_ref().is_some_and(|it| it.contains(part)), "{refusal:?}"),

@@ -1,9 +1,14 @@
 //! The machines that one list holds, and which of them stands behind a node.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use cloud_provider::Instance;
 use tokio::time::Instant;
+
+/// The most zones that are told apart: more than any cloud has.
+const ZONES: usize = 256;
 
 /// The machines that one list holds.
 #[derive(Debug)]
@@ -13,11 +18,22 @@ pub(crate) struct InstanceList {
     pub(crate) began: Instant,
     /// How many pages it had, each a call.
     pub(super) pages: usize,
-    /// Why machines may be missing.
-    pub(crate) incomplete: Option<String>,
+    /// Where machines may be missing.
+    gaps: Gaps,
     /// Positions in `instances`, sorted by provider id and by name: eight bytes for each machine, and no text twice.
     by_provider_id: Vec<usize>,
     by_name: Vec<usize>,
+    /// Positions in `instances` by provider ids of nodes that are other spellings of the machines'.
+    spelled: HashMap<String, Vec<usize>>,
+}
+
+/// Where machines may be missing in a list, and why.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Gaps {
+    /// Why any may be missing.
+    anywhere: Option<String>,
+    /// Why those of a zone may be missing.
+    zones: BTreeMap<String, String>,
 }
 
 /// What a list says of a node.
@@ -32,14 +48,56 @@ pub(super) enum Match<'a> {
 }
 
 impl InstanceList {
-    pub(super) fn new(instances: Vec<Instance>, incomplete: Option<String>, began: Instant, pages: usize) -> Self {
+    pub(super) fn new(instances: Vec<Instance>, gaps: Gaps, began: Instant, pages: usize) -> Self {
         let mut by_provider_id: Vec<_> =
             (0..instances.len()).filter(|nth| instances[*nth].provider_id.is_some()).collect();
         // Stable, so that machines with one provider id or name stay in the cloud's order.
         by_provider_id.sort_by(|a, b| instances[*a].provider_id.cmp(&instances[*b].provider_id));
         let mut by_name: Vec<_> = (0..instances.len()).collect();
         by_name.sort_by(|a, b| instances[*a].name.cmp(&instances[*b].name));
-        Self { instances, began, pages, incomplete, by_provider_id, by_name }
+        Self { instances, began, pages, gaps, by_provider_id, by_name, spelled: HashMap::new() }
+    }
+
+    /// Whether no machine can be missing.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.gaps == Gaps::default()
+    }
+
+    /// Why a machine of this zone may be missing; `None` if it cannot. A machine whose zone is not known may be in any.
+    pub(crate) fn gap(&self, zone: Option<&str>) -> Option<&str> {
+        self.gaps.of(zone)
+    }
+
+    /// Whether one of the machines has this provider id, byte for byte.
+    pub(super) fn has(&self, provider_id: &str) -> bool {
+        self.identified(provider_id).next().is_some()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// The machines' provider ids.
+    pub(super) fn provider_ids(&self) -> impl Iterator<Item = &str> {
+        self.by_provider_id.iter().filter_map(|it| self.instances[*it].provider_id.as_deref())
+    }
+
+    /// Knows that these provider ids of nodes are other spellings: each with the word that it shares with a machine's.
+    pub(super) fn spell<'a>(
+        &mut self,
+        nodes: impl IntoIterator<Item = (&'a str, Arc<str>)>,
+        machines: &HashMap<String, Arc<str>>,
+    ) {
+        let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
+        for place in &self.by_provider_id {
+            let id = self.instances[*place].provider_id.as_ref();
+            if let Some(word) = id.and_then(|it| machines.get(it)) {
+                by_word.entry(word).or_default().push(*place);
+            }
+        }
+        let spelled = nodes.into_iter().filter_map(|(id, word)| Some((id.to_owned(), by_word.get(&*word)?.clone())));
+        self.spelled = spelled.collect();
     }
 
     /// The machine behind a node: the one with its provider id; for a node without one, the one with its name, and
@@ -66,8 +124,11 @@ impl InstanceList {
         self.identified(provider_id).next().is_some() || self.named(name).any(|it| it.provider_id.is_none())
     }
 
+    /// Those with this provider id, and those with another spelling of it.
     fn identified(&self, provider_id: &str) -> impl Iterator<Item = &Instance> {
+        let spelled = self.spelled.get(provider_id).into_iter().flatten().map(|it| &self.instances[*it]);
         self.equal(&self.by_provider_id, move |it| it.provider_id.as_deref().unwrap_or_default().cmp(provider_id))
+            .chain(spelled)
     }
 
     fn named(&self, name: &str) -> impl Iterator<Item = &Instance> {
@@ -84,6 +145,35 @@ impl InstanceList {
         let start = positions.partition_point(|it| compare(of(it)) == Ordering::Less);
         let length = positions[start..].partition_point(|it| compare(of(it)) == Ordering::Equal);
         positions[start..start + length].iter().map(of)
+    }
+}
+
+impl Gaps {
+    /// Any machine may be missing, for this reason: the first one stays.
+    pub(super) fn anywhere(&mut self, because: String) {
+        self.anywhere.get_or_insert(because);
+    }
+
+    /// Any machine may be missing, for this reason and no other.
+    pub(super) fn cut(&mut self, because: String) {
+        self.anywhere = Some(because);
+    }
+
+    /// Machines of this zone may be missing, for this reason: the first one stays.
+    pub(super) fn zone(&mut self, zone: String, because: &str) {
+        if self.zones.len() >= ZONES && !self.zones.contains_key(&zone) {
+            return self.anywhere(format!("machines of more than {ZONES} zones may be missing"));
+        }
+        let text = format!("zone {zone}: {because}");
+        self.zones.entry(zone).or_insert(text);
+    }
+
+    fn of(&self, zone: Option<&str>) -> Option<&str> {
+        let in_zone = || match zone {
+            Some(zone) => self.zones.get(zone),
+            None => self.zones.values().next(),
+        };
+        self.anywhere.as_ref().or_else(in_zone).map(String::as_str)
     }
 }
 
@@ -119,7 +209,7 @@ mod tests {
     /// Which machine is found for a node: its index, or both.
     #[track_caller]
     fn check(node: (&str, Option<&str>), machines: &[Instance], expected: &[usize]) {
-        let list = InstanceList::new(machines.to_vec(), None, Instant::now(), 1);
+        let list = InstanceList::new(machines.to_vec(), Gaps::default(), Instant::now(), 1);
         let node = cloud_provider::Node {
             name: node.0.to_owned(),
             provider_id: node.1.map(str::to_owned),
@@ -152,6 +242,34 @@ mod tests {
         check(("n1", None), &machines, &[1]);
         check(("n1", None), &machines[..1], &[0]);
         check(("n2", None), &machines, &[]);
+    }
+
+    #[test]
+    fn a_gap_of_one_zone_leaves_other_zones_complete() {
+        let mut gaps = Gaps::default();
+        assert_eq!((gaps.of(None), gaps.of(Some("a"))), (None, None));
+        gaps.zone("b".to_owned(), "it did not answer");
+        let because = Some("zone b: it did not answer");
+        assert_eq!((gaps.of(Some("a")), gaps.of(Some("b")), gaps.of(None)), (None, because, because));
+        gaps.anywhere("a warning".to_owned());
+        assert_eq!((gaps.of(Some("a")), gaps.of(None)), (Some("a warning"), Some("a warning")));
+        let mut many = Gaps::default();
+        (0..=ZONES).for_each(|it| many.zone(it.to_string(), "silent"));
+        assert!(many.of(Some("other")).is_some(), "more zones than are told apart");
+    }
+
+    #[test]
+    fn another_spelling_of_a_provider_id_finds_its_machine() {
+        let machines = [instance("a", Some("x://1"), &[]), instance("b", Some("x://2"), &[])];
+        let mut list = InstanceList::new(machines.to_vec(), Gaps::default(), Instant::now(), 1);
+        let word = |it: &str| Arc::from(it);
+        let words = [("x://1".to_owned(), word("1")), ("x://2".to_owned(), word("2"))].into();
+        list.spell([("X://2", word("2")), ("X://3", word("3"))], &words);
+        let node =
+            |id: &str| cloud_provider::Node { provider_id: Some(id.to_owned()), ..cloud_provider::Node::default() };
+        assert_eq!(list.find(&node("X://2")), Match::One(&machines[1]));
+        assert_eq!(list.find(&node("X://3")), Match::Nothing);
+        assert!(list.knows("X://2", "") && !list.has("X://1"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::inventory::ahead::{Awaited, FRESH};
 use crate::inventory::instance_list::InstanceList;
-use crate::inventory::{Inventory, Listed, machine};
+use crate::inventory::{Inventory, Listed};
 
 /// So many nodes that wait are asked about at once. If there are more, even more may be about to come, and it is worth a
 /// moment to see.
@@ -108,7 +108,7 @@ impl Inventory {
                     if let Some(Awaited { answer, since, .. }) = ahead
                         && let Ok(answer) = answer.await
                     {
-                        return self.answered(answer?, since, &machine, node, None);
+                        return self.answered(answer?, since, &machine, node, None).await;
                     }
                     return self.get(&machine, node, None).await;
                 }
@@ -119,7 +119,7 @@ impl Inventory {
                     Ok(Some(instance))
                 }
                 // `get` has just found nothing, and now the list has not either.
-                None if listed.is_new && listed.list.incomplete.is_none() && self.is_doubtful(&machine) => Ok(None),
+                None if listed.is_new && listed.list.is_complete() && self.is_doubtful(&machine) => Ok(None),
                 None => self.get(&machine, node, Some(&listed.list)).await,
             };
         }
@@ -141,7 +141,7 @@ impl Inventory {
     /// Asks about the other nodes that wait as well.
     fn ask_ahead(&self) {
         let waiting = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
-        self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| machine(&it)).collect());
+        self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| self.machine(&it).0).collect());
     }
 
     /// What decides how a node that came at `came` is asked about, and the list that answers for it if there is one.

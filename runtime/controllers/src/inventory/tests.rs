@@ -1,4 +1,5 @@
 mod asked;
+mod spellings;
 mod whose;
 
 use std::sync::Mutex;
@@ -18,12 +19,16 @@ struct Fake {
     /// What `list` leaves out.
     unlisted: Vec<String>,
     incomplete: Option<String>,
+    /// The zone that is missing, and why.
+    gap: Option<(String, String)>,
     /// What the next pages fail with.
     failures: Mutex<Vec<Error>>,
     events: Vec<Event>,
     /// How long a call takes.
     delay: Duration,
     calls: Mutex<Vec<String>>,
+    /// The provider ids whose words were asked for, call by call.
+    canonical: Mutex<Vec<String>>,
 }
 
 impl Fake {
@@ -65,9 +70,25 @@ impl Instances for Fake {
         Ok(Page {
             instances: listed[from..to].iter().map(|it| (*it).clone()).collect(),
             next: (to < listed.len()).then(|| to.to_string()),
-            gaps: self.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect(),
+            gaps: self
+                .incomplete
+                .clone()
+                .map(|reason| Gap { zone: None, reason })
+                .into_iter()
+                .chain(self.gap.clone().map(|(zone, reason)| Gap { zone: Some(zone), reason }))
+                .collect(),
         })
         .into()
+    }
+
+    /// In this cloud the case of letters does not count, and ids with a minus sign are none.
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        self.canonical.lock().unwrap().push(provider_ids.join(" "));
+        let word = |it: &String| match it.contains('-') {
+            true => Err(Error::Invalid("no such id".into())),
+            false => Ok(it.to_lowercase()),
+        };
+        provider_ids.iter().map(word).collect()
     }
 }
 

@@ -85,7 +85,8 @@ pub(super) fn initialized(node: &Node, instance: &Instance) -> Result<Initialize
         spec.provider_id = Some(instance.provider_id.clone().ok_or_else(|| Error::NoProviderId(name()))?);
     }
     // Checked here although the addresses are written later: with a wrong node IP nothing is written at all.
-    if let Some(provided) = provided_node_ip(node) {
+    // An instance about which the cloud tells no addresses exists all the same: its node keeps its own.
+    if let Some(provided) = provided_node_ip(node).filter(|_| !instance.addresses.is_empty()) {
         let source = preferred(provided, &instance.addresses);
         source.map_err(|source| Error::ProvidedNodeIp { node: name(), source })?;
     }

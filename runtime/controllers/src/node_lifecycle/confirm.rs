@@ -109,7 +109,8 @@ impl Controller {
         };
         match answer {
             Ok(Some(instance)) => {
-                let complete = list.is_some_and(|it| it.incomplete.is_none());
+                let zone = self.nodes.zone(&node);
+                let complete = list.is_some_and(|it| it.gap(zone.as_deref()).is_none());
                 // A machine that was made just now may be missing from lists for a while.
                 if complete && plan::young(&node, self.patience()).is_none() {
                     self.record_withheld(&node, &Reason::Contradiction);
@@ -154,9 +155,15 @@ impl Controller {
             return self.refused(&node, &error);
         }
         let (account, familiar) = (self.inventory.account(), self.inventory.is_familiar(list));
-        let quality = ListQuality { incomplete: list.incomplete.as_deref(), familiar, account: account.as_ref() };
+        let zone = self.nodes.zone(&current);
+        let quality = ListQuality { incomplete: list.gap(zone.as_deref()), familiar, account: account.as_ref() };
         if let Some(reason) = plan::objection(&current, quality, self.patience()) {
             return self.withhold(&node, &reason);
+        }
+        match self.ask(self.inventory.twin(&current)).await {
+            Ok(None) => {}
+            Ok(Some(other)) => return self.withhold(&node, &Reason::Twin(other)),
+            Err(error) => return self.fail(&node, &error),
         }
         if *self.ending.borrow() {
             return;

@@ -25,6 +25,8 @@ pub(super) enum Reason {
     Unfamiliar(Option<Arc<str>>),
     /// The list does not have the machine, and asked about it alone, the cloud does.
     Contradiction,
+    /// This other node's provider id is another spelling of the node's.
+    Twin(String),
     /// The controller has only just begun.
     WarmUp(Duration),
     /// The node is this long from being old enough.
@@ -68,6 +70,7 @@ impl Reason {
             Self::Incomplete(_) => "incomplete",
             Self::Unfamiliar(_) => "unfamiliar",
             Self::Contradiction => "contradiction",
+            Self::Twin(_) => "twin",
             Self::WarmUp(_) => "warm_up",
             Self::Grace(_) => "grace",
             Self::Budget { .. } => "budget",
@@ -75,8 +78,8 @@ impl Reason {
     }
 
     /// All labels, so that a metric can show those that never came.
-    pub(super) const LABELS: [&'static str; 7] =
-        ["account", "incomplete", "unfamiliar", "contradiction", "warm_up", "grace", "budget"];
+    pub(super) const LABELS: [&'static str; 8] =
+        ["account", "incomplete", "unfamiliar", "contradiction", "twin", "warm_up", "grace", "budget"];
 
     /// After how long there is no such reason any more, where that is known.
     pub(super) fn ends_in(&self) -> Option<Duration> {
@@ -86,6 +89,7 @@ impl Reason {
             | Self::Incomplete(_)
             | Self::Unfamiliar(_)
             | Self::Contradiction
+            | Self::Twin(_)
             | Self::Budget { .. } => None,
         }
     }
@@ -113,6 +117,10 @@ impl Reason {
             Self::Contradiction => format!(
                 "Not deleting node {node}: the cloud's list of machines lacks its machine, and asked about it alone, \
                  the cloud finds it"
+            ),
+            Self::Twin(other) => format!(
+                "Not deleting node {node}, whose machine does not exist: its provider id is another spelling of that of \
+                 node {other}; delete the node that is wrong, or correct its provider id"
             ),
             Self::WarmUp(_) => format!(
                 "Not deleting node {node} yet, whose machine does not exist: this controller has begun to work only \

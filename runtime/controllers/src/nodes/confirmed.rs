@@ -24,6 +24,8 @@ pub struct Confirmed {
     pub zone: Option<String>,
     /// The instance's region.
     pub region: Option<String>,
+    /// What comes back to the provider with the node.
+    pub extra: Vec<(String, String)>,
 }
 
 /// What all answers of the cloud about one node's instance come to.
@@ -56,6 +58,8 @@ pub(crate) enum Answer<'a> {
 pub(crate) struct Record {
     provider_id: String,
     pub(crate) evidence: Evidence,
+    /// Where the instance was when the cloud named it last, whatever was answered since.
+    zone: Option<String>,
     /// When the cloud has missed it, if that was the last answer, and how many times in a row.
     pub(crate) missed: Option<(Instant, u32)>,
     /// When the last answer came.
@@ -72,7 +76,14 @@ pub(super) struct Instances {
 
 impl Record {
     fn new(provider_id: &str, asked: Instant, now: Instant) -> Self {
-        Self { provider_id: provider_id.to_owned(), evidence: Evidence::Unknown, missed: None, at: now, asked }
+        Self {
+            provider_id: provider_id.to_owned(),
+            evidence: Evidence::Unknown,
+            zone: None,
+            missed: None,
+            at: now,
+            asked,
+        }
     }
 
     /// Takes note of an answer to a question that began at `asked`. Returns whether it shows something else than was
@@ -86,14 +97,19 @@ impl Record {
         let missed = std::mem::take(&mut self.missed);
         let evidence = match answer {
             Answer::Named(instance) => {
-                let Instance { addresses, zone, region, .. } = instance;
+                let Instance { addresses, zone, region, extra, .. } = instance;
                 if let Evidence::Confirmed(it) = &self.evidence
-                    && (&it.addresses, &it.zone, &it.region) == (addresses, zone, region)
+                    && (&it.addresses, &it.zone, &it.region, &it.extra) == (addresses, zone, region, extra)
                 {
                     return false;
                 }
-                let (addresses, zone, region) = (addresses.clone(), zone.clone(), region.clone());
-                Evidence::Confirmed(Arc::new(Confirmed { addresses, zone, region }))
+                self.zone.clone_from(zone);
+                Evidence::Confirmed(Arc::new(Confirmed {
+                    addresses: addresses.clone(),
+                    zone: zone.clone(),
+                    region: region.clone(),
+                    extra: extra.clone(),
+                }))
             }
             Answer::Missing => {
                 let (last, times) = match missed {

@@ -19,6 +19,12 @@ impl Nodes {
         }
     }
 
+    /// The zone in which the cloud has named the instance behind this node last. What the node says itself does not count:
+    /// its kubelet writes it.
+    pub(crate) fn zone(&self, node: &Node) -> Option<String> {
+        self.confirmed_instances().of(node)?.zone.clone()
+    }
+
     /// What the cloud's answers about the instance behind this node come to.
     pub(crate) fn evidence(&self, node: &Node) -> Evidence {
         self.confirmed_instances().of(node).map_or(Evidence::Unknown, |it| it.evidence.clone())

@@ -102,6 +102,7 @@ impl Index {
     }
 
     /// The only node with this provider id.
+    #[cfg(test)]
     pub(super) fn holder(&self, provider_id: &str) -> Option<&str> {
         match self.claimants(provider_id) {
             [only] => Some(only),

@@ -7,9 +7,9 @@ use cloud_provider::{Address, Description};
 use k8s_openapi::api::core::v1::Node;
 
 use crate::inventory::machine;
-use crate::node_fields::is_waiting;
-use crate::node_fields::provider_id;
+use crate::node_fields::{is_waiting, provider_id};
 use crate::nodes::Evidence;
+use crate::service::selectors::Selectors;
 
 /// With a true value, a node takes no traffic from load balancers.
 const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -32,6 +32,8 @@ pub(super) struct Backend {
     name: String,
     provider_id: Option<String>,
     addresses: Vec<Address>,
+    /// What the provider said of its instance: where its network interfaces are, say.
+    extra: Vec<(String, String)>,
 }
 
 /// What a node is to load balancers.
@@ -81,6 +83,7 @@ pub(super) fn status(node: &Node, cloud: &Description, evidence: Option<Evidence
             if !confirmed.addresses.is_empty() {
                 machine.addresses.clone_from(&confirmed.addresses);
             }
+            machine.extra.clone_from(&confirmed.extra);
             machine.zone.clone_from(&confirmed.zone);
             machine.region.clone_from(&confirmed.region);
             BackendStatus::Yes(machine)
@@ -101,6 +104,12 @@ impl Backends {
         Self { nodes, compared_fields }
     }
 
+    /// Those of them that match.
+    pub(super) fn selected(&self, selectors: &Selectors) -> Self {
+        let nodes: Vec<_> = self.nodes.iter().filter(|it| selectors.matches(it)).cloned().collect();
+        Self { compared_fields: nodes.iter().map(Backend::of).collect(), nodes }
+    }
+
     /// The node with this name, if it takes traffic.
     pub(super) fn get(&self, name: &str) -> Option<&cloud_provider::Node> {
         let place = self.nodes.binary_search_by(|it| it.name.as_str().cmp(name)).ok()?;
@@ -108,14 +117,21 @@ impl Backends {
     }
 }
 
-/// What it means that a node was this to load balancers, and is that.
-pub(super) fn change(before: Option<&cloud_provider::Node>, after: Option<&cloud_provider::Node>) -> Change {
+/// What it means that a node was this to load balancers, and is that, in a cloud with this description.
+pub(super) fn change(
+    before: Option<&cloud_provider::Node>,
+    after: Option<&cloud_provider::Node>,
+    cloud: &Description,
+) -> Change {
+    let selects = || cloud.annotations.iter().any(|it| it.selects_nodes);
     if before == after {
         Change::Nothing
-    } else if before.map(Backend::of) == after.map(Backend::of) {
-        Change::Detail
-    } else {
+    } else if before.map(Backend::of) != after.map(Backend::of) {
         Change::Backend
+    } else if before.map(|it| &it.labels) != after.map(|it| &it.labels) && selects() {
+        Change::Labels
+    } else {
+        Change::Detail
     }
 }
 
@@ -126,6 +142,8 @@ pub(super) enum Change {
     Nothing,
     /// The next call about a load balancer says it, and none is made for it.
     Detail,
+    /// Services may select other nodes.
+    Labels,
     /// Other nodes take traffic, or take it elsewhere.
     Backend,
 }
@@ -136,6 +154,7 @@ impl Backend {
             name: machine.name.clone(),
             provider_id: machine.provider_id.clone(),
             addresses: machine.addresses.clone(),
+            extra: machine.extra.clone(),
         }
     }
 }
@@ -198,7 +217,8 @@ mod tests {
 
     /// What it means that a node that was like this is like that.
     fn change(before: Value, after: Value) -> Change {
-        super::change(machine_of(&node("n1", before)).as_ref(), machine_of(&node("n1", after)).as_ref())
+        let (before, after) = (machine_of(&node("n1", before)), machine_of(&node("n1", after)));
+        super::change(before.as_ref(), after.as_ref(), &Description::default())
     }
 
     /// The nodes that take traffic.
@@ -298,9 +318,36 @@ mod tests {
         assert_eq!(change(json!({}), json!({ "metadata": { "labels": { "a": "b" } } })), Change::Detail);
         assert_eq!(change(json!({}), json!({ "spec": { "unschedulable": true } })), Change::Nothing);
         let machine = |change| machine_of(&node("n1", change));
-        assert_eq!(super::change(None, machine(json!({})).as_ref()), Change::Backend);
-        assert_eq!(super::change(machine(json!({})).as_ref(), None), Change::Backend);
-        assert_eq!(super::change(None, machine(labelled("true")).as_ref()), Change::Nothing);
+        let change = |before: Option<&cloud_provider::Node>, after: Option<&cloud_provider::Node>| {
+            super::change(before, after, &Description::default())
+        };
+        assert_eq!(change(None, machine(json!({})).as_ref()), Change::Backend);
+        assert_eq!(change(machine(json!({})).as_ref(), None), Change::Backend);
+        assert_eq!(change(None, machine(labelled("true")).as_ref()), Change::Nothing);
+    }
+
+    #[test]
+    fn another_extra_of_an_instance_is_a_change_of_backends() {
+        let with = |extra: &str| {
+            let extra = vec![("nic".to_owned(), extra.to_owned())];
+            let confirmed = Confirmed { extra, ..Confirmed::default() };
+            let evidence = Some(Evidence::Confirmed(Arc::new(confirmed)));
+            status(&node("n1", json!({})), &Description::default(), evidence).machine()
+        };
+        let (one, other) = (with("1"), with("2"));
+        assert_eq!(one.as_ref().map(|it| it.extra[0].1.as_str()), Some("1"));
+        let cloud = Description::default();
+        assert_eq!(super::change(one.as_ref(), other.as_ref(), &cloud), Change::Backend);
+        assert_eq!(super::change(one.as_ref(), with("1").as_ref(), &cloud), Change::Nothing);
+    }
+
+    #[test]
+    fn labels_count_where_annotations_select_nodes() {
+        let annotation = cloud_provider::Annotation { selects_nodes: true, ..cloud_provider::Annotation::default() };
+        let cloud = Description { annotations: vec![annotation], ..Description::default() };
+        let labelled = |pool: &str| machine_of(&node("n1", json!({ "metadata": { "labels": { "pool": pool } } })));
+        assert_eq!(super::change(labelled("a").as_ref(), labelled("b").as_ref(), &cloud), Change::Labels);
+        assert_eq!(super::change(labelled("a").as_ref(), labelled("a").as_ref(), &cloud), Change::Nothing);
     }
 
     #[test]
@@ -319,7 +366,7 @@ mod tests {
     fn confirmed(addresses: &[&str]) -> Option<Evidence> {
         let address = |it: &&str| Address { kind: AddressKind::InternalIp, value: (*it).to_owned() };
         let addresses = addresses.iter().map(address).collect();
-        let confirmed = Confirmed { addresses, zone: None, region: Some("r1".to_owned()) };
+        let confirmed = Confirmed { addresses, region: Some("r1".to_owned()), ..Confirmed::default() };
         Some(Evidence::Confirmed(Arc::new(confirmed)))
     }
 
@@ -359,7 +406,12 @@ mod tests {
 
     #[test]
     fn the_first_twenty_names_are_listed() {
-        let backend = |nth: usize| Backend { name: format!("n{nth}"), provider_id: None, addresses: Vec::new() };
+        let backend = |nth: usize| Backend {
+            name: format!("n{nth}"),
+            provider_id: None,
+            addresses: Vec::new(),
+            extra: Vec::new(),
+        };
         let backends: Vec<_> = (1..=23).map(backend).collect();
         assert_eq!(names(&backends[..3]), "[n1 n2 n3]");
         assert_eq!(names(&[]), "[]");

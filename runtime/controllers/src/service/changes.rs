@@ -120,12 +120,16 @@ impl Changes {
         let machine = backend.machine();
         let change = {
             let mut cache = lock(&self.backends);
-            let change = backends::change(cache.backends.get(name), machine.as_ref());
+            let change = backends::change(cache.backends.get(name), machine.as_ref(), &self.cloud);
             cache.is_current &= change == Change::Nothing;
             cache.is_pending |= change == Change::Backend;
             change
         };
-        if change == Change::Backend {
+        if change == Change::Labels {
+            // Kubernetes says so: what follows from it may be written.
+            self.node_changes.fetch_add(1, Ordering::Relaxed);
+        }
+        if matches!(change, Change::Backend | Change::Labels) {
             self.wait_for_quiet(now);
         }
         noted

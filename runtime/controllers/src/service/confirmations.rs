@@ -194,10 +194,12 @@ impl Confirmations {
         let list = list.as_deref();
         let is_listed = |it: &Arc<Node>| list.is_some_and(|list| matches!(inventory.listed(it, list), Ok(Some(_))));
         let lacking: Vec<_> = nodes.into_iter().filter(|it| !is_listed(it)).collect();
-        let proves = list.is_some_and(|it| it.incomplete.is_none() && inventory.is_familiar(it));
-        if let Some(error) = list.and_then(|it| worthless(it, proves)).filter(|_| lacking.len() >= inventory.many()) {
-            lacking.iter().for_each(|it| fail(failed, it, &error, false));
-            return Some(error);
+        let familiar = list.is_some_and(|it| inventory.is_familiar(it));
+        let worthless = |node: &Node| list.and_then(|it| worthless(it, self.nodes.zone(node).as_deref(), familiar));
+        let all_worthless: Option<Vec<_>> = lacking.iter().map(|it| worthless(it)).collect();
+        if let Some(errors) = all_worthless.filter(|_| lacking.len() >= inventory.many()) {
+            lacking.iter().zip(&errors).for_each(|(it, error)| fail(failed, it, error, false));
+            return errors.into_iter().next();
         }
         let ask = |node: Arc<Node>| async move {
             let answer = contained(inventory.asked(&node, list)).await.unwrap_or_else(panicked);
@@ -206,10 +208,12 @@ impl Confirmations {
         let mut answers = stream::iter(lacking).map(ask).buffer_unordered(SIDE_BY_SIDE);
         let mut last = None;
         while let Some((node, answer)) = answers.next().await {
+            let because = worthless(&node);
+            let proves = list.is_some() && because.is_none();
             let error = match answer {
                 Ok(Some(_)) => continue,
                 Ok(None) if proves => continue,
-                Ok(None) => list.and_then(|it| worthless(it, proves)).unwrap_or_else(|| {
+                Ok(None) => because.unwrap_or_else(|| {
                     Error::Unavailable(format!("the cloud has no instance of node {}", node.name_any()))
                 }),
                 Err(error) => error,
@@ -277,13 +281,12 @@ fn is_settled(record: Option<&Record>, failed: Option<&Failed>) -> bool {
     record.is_some_and(|it| it.evidence != Evidence::Unknown) || failed.is_some_and(|it| it.alone >= ALONE)
 }
 
-/// Why a list that lacks instances proves nothing.
-fn worthless(list: &InstanceList, proves: bool) -> Option<Error> {
-    if proves {
-        return None;
-    }
-    let why = match &list.incomplete {
+/// Why a list that lacks an instance proves nothing of it: `None` if it does. `zone` is the instance's, as far as the cloud
+/// has named it; `familiar` says that the list has any instance of the cluster.
+fn worthless(list: &InstanceList, zone: Option<&str>, familiar: bool) -> Option<Error> {
+    let why = match list.gap(zone) {
         Some(why) => format!("the cloud's list of instances is incomplete: {why}"),
+        None if familiar => return None,
         None => "the cloud lists no instance of any node of this cluster; check whether the credential belongs to the \
                  cluster's account and may list its instances"
             .to_owned(),

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::ResourceExt;
 
 use crate::limits::{objection, trimmed};
+use crate::service::selectors::Selectors;
 use crate::service::status::{current, memo};
 
 /// The length of a load balancer's default name.
@@ -32,6 +33,12 @@ pub(super) struct Cluster {
 #[error("{0}")]
 pub(super) struct Invalid(String);
 
+impl Invalid {
+    pub(super) fn new(because: String) -> Self {
+        Self(because)
+    }
+}
+
 /// Upstream's default name of a load balancer: what can be told from a UID alone.
 pub(super) fn name(uid: &str) -> String {
     std::iter::once('a').chain(uid.chars().filter(|it| *it != '-')).take(NAME).collect()
@@ -45,7 +52,11 @@ pub(super) fn desired(service: &Service, cluster: &Cluster) -> Result<LoadBalanc
         source_ranges: source_ranges(service, &cluster.description)?,
         ..described(service, cluster)
     };
-    objection(&desired).map_or(Ok(desired), |it| Err(Invalid(it)))
+    if let Some(objection) = objection(&desired) {
+        return Err(Invalid(objection));
+    }
+    Selectors::of(&desired, &cluster.description).map_err(Invalid)?;
+    Ok(desired)
 }
 
 /// The load balancer that a Service does not ask for any more: as much of it as can be told in any case, and never more
@@ -107,7 +118,7 @@ pub(super) fn asked(desired: &LoadBalancer, provider_writes: &[String]) -> LoadB
 
 /// Those that the provider describes: a change of any other is no change of what is desired.
 fn annotations(service: &Service, description: &Description) -> Vec<(String, String)> {
-    let is_read = |key: &str| description.annotations.iter().any(|it| it.key == key);
+    let is_read = |key: &str| description.annotation(key).is_some();
     let annotations = service.metadata.annotations.iter().flatten();
     annotations.filter(|(key, _)| is_read(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
@@ -134,7 +145,7 @@ fn number(port: i32) -> Result<u16, Invalid> {
 /// The ranges of the spec or, if it has none, of the annotation, where the provider describes that: as upstream's
 /// `GetLoadBalancerSourceRanges`. The API server takes white space around a range, and bits behind its prefix.
 fn source_ranges(service: &Service, description: &Description) -> Result<Vec<String>, Invalid> {
-    let is_described = description.annotations.iter().any(|it| it.key == SOURCE_RANGES);
+    let is_described = description.annotation(SOURCE_RANGES).is_some();
     let annotation = service.metadata.annotations.as_ref().and_then(|it| it.get(SOURCE_RANGES));
     let annotation = annotation.map(|it| it.trim()).filter(|it| is_described && !it.is_empty());
     let spec = service.spec.as_ref().and_then(|it| it.load_balancer_source_ranges.as_deref()).unwrap_or_default();

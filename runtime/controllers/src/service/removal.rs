@@ -100,7 +100,8 @@ impl Controller {
             Deletion::Done => Deleted::Done { stays },
             Deletion::Pending(it) => Deleted::Pending(it),
             Deletion::Kept(reason) => {
-                self.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &reason);
+                let message = format!("the load balancer stays in the cloud: {reason}");
+                self.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &message);
                 Deleted::Done { stays: true }
             }
         })

@@ -4,7 +4,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error as CloudError, LoadBalancer, LoadBalancerStatus, Progress};
+use cloud_provider::{Error as CloudError, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress};
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -28,7 +28,7 @@ use crate::worker::{Next, random};
 /// How often a Service is reconciled again at once because somebody has changed it meanwhile.
 const ATTEMPTS: usize = 10;
 /// How soon a cloud that is busy is asked again at least, and at most.
-const SHORTEST_PENDING: Duration = Duration::from_secs(1);
+const SHORTEST_PENDING: Duration = Duration::from_millis(500);
 const LONGEST_PENDING: Duration = Duration::from_secs(300);
 /// The pause before the next attempt.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
@@ -108,7 +108,8 @@ impl Controller {
                 return Ok(NextStep::Done);
             }
         }
-        let (backends, compared) = (self.changes.backends(), compared_fields(desired));
+        let compared = compared_fields(desired);
+        let backends = self.selected(Some(&compared), &self.changes.backends())?;
         let now = Instant::now();
         let (ask, pass) = {
             let mut states = self.states();
@@ -143,14 +144,28 @@ impl Controller {
         if cause == Cause::Backends {
             self.metrics.backend_updates.inc();
             self.metrics.backend_update.observe(asked.elapsed().as_secs_f64());
-            self.metrics.backend_update_errors.inc_by(u64::from(progress.is_err()));
+            let failed = matches!(progress, Err(_) | Ok(Progress::Failed(..)));
+            self.metrics.backend_update_errors.inc_by(u64::from(failed));
         }
+        let error = |source| match cause {
+            Cause::Backends => Error::Update { backends: backends.compared_fields.clone(), source },
+            Cause::Service => Error::Ensure(source),
+        };
         let step = match progress {
-            Ok(progress) => self.follow(key, service, progress).await,
-            Err(source) if cause == Cause::Backends => {
-                Err(Error::Update { backends: backends.compared_fields.clone(), source })
+            Ok(Progress::Failed(mut status, source)) => {
+                self.record_dropped_memo(key, &service, &status);
+                status.ingress = ingress::usable(key, status.ingress);
+                self.fail(key, service, status, error(source)).await
             }
-            Err(error) => Err(Error::Ensure(error)),
+            Ok(Progress::Ready(status)) => self.ready(key, service, status).await,
+            Ok(Progress::Pending(status)) => self.pending(key, service, status).await,
+            Ok(Progress::NotManaged) => {
+                if let Some(state) = self.states().get(key) {
+                    state.settle();
+                }
+                Ok(NextStep::Done)
+            }
+            Err(source) => Err(error(source)),
         };
         drop(pass);
         step
@@ -183,43 +198,33 @@ impl Controller {
         reply.answer
     }
 
-    /// Does what follows from the provider's answer.
-    async fn follow(&self, key: &str, service: Arc<Service>, progress: Progress) -> Result<NextStep, Error> {
-        let (status, then, after) = match progress {
-            Progress::NotManaged => {
-                if let Some(state) = self.states().get(key) {
-                    state.settle();
-                }
-                return Ok(NextStep::Done);
-            }
-            Progress::Failed(status, error) => {
-                let ingress = ingress::usable(key, status.ingress);
-                let status = LoadBalancerStatus { ingress, ..status };
-                return self.fail(key, service, status, Error::Ensure(error)).await;
-            }
-            Progress::Ready(status) => {
-                self.record_dropped_memo(key, &service, &status);
-                if let Some(objection) = ingress::objection(&status.ingress) {
-                    return self.refuse(key, service, status, &objection).await;
-                }
-                (status, Outcome::Ready, None)
-            }
-            Progress::Pending(mut it) => {
-                self.record_dropped_memo(key, &service, &it.status);
-                it.status.ingress = ingress::usable(key, it.status.ingress);
-                // There is nothing to wait for but our own write. A Service has its first memo once.
-                let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
-                let after = if announces { Duration::ZERO } else { held(it.after) };
-                debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
-                if let Some(state) = self.states().get(key) {
-                    state.wait(&it.reason, Instant::now());
-                }
-                (it.status, Outcome::Pending(Instant::now() + after), Some(after))
-            }
-        };
-        self.keep(key, &service, status, then)?;
+    /// The load balancer is as desired.
+    async fn ready(&self, key: &str, service: Arc<Service>, status: LoadBalancerStatus) -> Result<NextStep, Error> {
+        self.record_dropped_memo(key, &service, &status);
+        if let Some(objection) = ingress::objection(&status.ingress) {
+            return self.refuse(key, service, status, &objection).await;
+        }
+        self.keep(key, &service, status, Outcome::Ready)?;
         match self.write(key, service).await? {
-            Written::Yes(_) | Written::Gone => Ok(after.map_or(NextStep::Done, NextStep::After)),
+            Written::Yes(_) | Written::Gone => Ok(NextStep::Done),
+            Written::Changed => Ok(NextStep::Again),
+        }
+    }
+
+    /// The load balancer will be as desired.
+    async fn pending(&self, key: &str, service: Arc<Service>, mut it: PendingStatus) -> Result<NextStep, Error> {
+        self.record_dropped_memo(key, &service, &it.status);
+        it.status.ingress = ingress::usable(key, it.status.ingress);
+        // There is nothing to wait for but our own write. A Service has its first memo once.
+        let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
+        let after = if announces { Duration::ZERO } else { held(it.after) };
+        debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
+        if let Some(state) = self.states().get(key) {
+            state.wait(&it.reason, Instant::now());
+        }
+        self.keep(key, &service, it.status, Outcome::Pending(Instant::now() + after))?;
+        match self.write(key, service).await? {
+            Written::Yes(_) | Written::Gone => Ok(NextStep::After(after)),
             Written::Changed => Ok(NextStep::Again),
         }
     }

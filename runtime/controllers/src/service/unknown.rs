@@ -18,7 +18,9 @@ const NAMED: usize = 5;
 /// begin with the same word as one of the provider's, or differ from one in two letters at most.
 pub(super) fn annotations<'a>(service: &'a Service, description: &Description) -> Vec<&'a str> {
     let keys = service.metadata.annotations.iter().flatten().map(|(key, _)| key.as_str());
-    let strange = keys.filter(|key| known(description).all(|it| it != *key));
+    let is_known =
+        |key: &str| description.annotation(key).is_some() || description.writes_annotations.iter().any(|it| it == key);
+    let strange = keys.filter(|key| !is_known(key));
     strange.take(COMPARED).filter(|key| is_meant_for(key, description)).collect()
 }
 
@@ -87,6 +89,7 @@ mod tests {
             "service.beta.kubernetes.io/acme-loadbalancer-name",
             "service.beta.kubernetes.io/acme-loadbalancer-protocol",
             "service.beta.kubernetes.io/load-balancer-source-ranges",
+            "service.beta.kubernetes.io/acme-port-*-protocol",
         ];
         Description {
             name: "acme".to_owned(),
@@ -121,6 +124,7 @@ mod tests {
     fn known_and_foreign_annotations_are_not_reported() {
         check("service.beta.kubernetes.io/acme-loadbalancer-name", None);
         check("kubernetes.example.com/written", None);
+        check("service.beta.kubernetes.io/acme-port-443-protocol", None);
         check("service.beta.kubernetes.io/aws-load-balancer-type", None);
         check("service.kubernetes.io/topology-mode", None);
         check("kubectl.kubernetes.io/last-applied-configuration", None);

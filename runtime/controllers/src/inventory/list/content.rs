@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use cloud_provider::{Instance, Page};
 use tokio::time::Instant;
 
-use crate::inventory::instance_list::InstanceList;
+use crate::inventory::instance_list::{Gaps, InstanceList};
 
 /// Machines in one list. A Kubernetes cluster has 5,000 nodes at most by its documentation, and an account that holds
 /// several clusters and much else has tens of thousands.
@@ -25,7 +25,7 @@ pub(super) struct Content {
     instances: Vec<Instance>,
     bytes: usize,
     pages: usize,
-    incomplete: Option<String>,
+    gaps: Gaps,
     /// Hashes of the cursors so far: as texts, they could be 4 KiB each.
     cursors: HashSet<u64>,
     hasher: RandomState,
@@ -45,7 +45,12 @@ impl Content {
     pub(super) fn add(&mut self, page: Page) -> Next {
         let Page { instances, next, gaps } = page;
         self.pages += 1;
-        self.incomplete = self.incomplete.take().or(gaps.into_iter().next().map(|it| it.reason));
+        for gap in gaps {
+            match gap.zone {
+                Some(zone) => self.gaps.zone(zone, &gap.reason),
+                None => self.gaps.anywhere(gap.reason),
+            }
+        }
         for instance in instances {
             let bytes = bytes(&instance);
             if self.instances.len() == MACHINES {
@@ -75,13 +80,13 @@ impl Content {
             self.pages,
         );
         tracing::warn!("{because}; nothing is deleted because of what it lacks");
-        self.incomplete = Some(because);
+        self.gaps.cut(because);
         Next::End
     }
 
     /// What was read, of a list that began then.
     pub(super) fn into_machines(self, began: Instant) -> InstanceList {
-        InstanceList::new(self.instances, self.incomplete, began, self.pages)
+        InstanceList::new(self.instances, self.gaps, began, self.pages)
     }
 }
 
@@ -125,7 +130,8 @@ mod tests {
         let mut content = Content::default();
         let ended = pages.into_iter().any(|it| content.add(it) == Next::End);
         assert!(ended, "the list never ends");
-        (content.incomplete.clone(), content.instances.len())
+        let machines = content.into_machines(Instant::now());
+        (machines.gap(None).map(str::to_owned), machines.len())
     }
 
     fn endless(machines: usize, labels: usize) -> impl Iterator<Item = Page> {

@@ -35,7 +35,7 @@ impl Instances for Endless {
 async fn adv_107_a_list_ends_after_fifteen_minutes() {
     let began = Instant::now();
     let ListResult { list: machines, events, .. } = list_all(&Endless::default(), 100).await;
-    let because = machines.unwrap().incomplete.unwrap();
+    let because = machines.unwrap().gap(None).unwrap().to_owned();
     assert!(because.ends_with("on 900 pages: it was not read to its end within 900 s"), "{because}");
     assert_eq!(began.elapsed(), LIST);
     assert_eq!(events.dropped(), 900 * 64 - EventList::MOST);

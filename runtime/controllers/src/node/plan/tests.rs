@@ -107,6 +107,15 @@ fn case_004_every_taint_with_the_key_goes_and_others_stay() {
 }
 
 #[test]
+fn a_machine_without_addresses_ignores_the_provided_node_ip() {
+    let node = with_node_ip(waiting(), "10.0.0.1");
+    let silent = Instance { addresses: Vec::new(), ..instance() };
+    let initialised = check(&node, &silent);
+    assert_eq!(provider_id(&initialised), Some("fake://12345"));
+    assert_eq!(addressed(&node, &silent), Ok(node), "it keeps its own");
+}
+
+#[test]
 fn case_009_a_node_needs_a_provider_id() {
     let error = initialized(&waiting(), &Instance { provider_id: None, ..instance() }).unwrap_err();
     let expected = "failed to get instance metadata for node n1: \

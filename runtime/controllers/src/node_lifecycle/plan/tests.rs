@@ -148,6 +148,7 @@ fn every_reason_has_its_label_and_names_the_node() {
         Reason::Incomplete("zone b is silent".to_owned()),
         Reason::Unfamiliar(None),
         Reason::Contradiction,
+        Reason::Twin("worker-8".to_owned()),
         Reason::WarmUp(Duration::from_secs(1)),
         Reason::Grace(Duration::from_secs(1)),
         Reason::Budget { deletions: 3, window: Duration::from_secs(600) },

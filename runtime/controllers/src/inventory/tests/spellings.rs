@@ -1,0 +1,179 @@
+//! Clouds in which one provider id has several spellings, and lists that lack one zone.
+
+use super::*;
+
+/// Node `n<nth>`, which does not wait, with this provider id.
+fn settled(nth: usize, provider_id: &str) -> Node {
+    standing(&format!("n{nth}"), provider_id)
+}
+
+/// A fake cloud whose machine `x<nth>` has letters in its provider id.
+fn lettered(count: usize) -> Arc<Fake> {
+    let machine = |nth| Instance { provider_id: Some(format!("fake://x{nth}")), ..instance(nth) };
+    Arc::new(Fake { machines: (1..=count).map(machine).collect(), ..Fake::default() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_finds_machines_by_another_spelling() {
+    let fake = lettered(3);
+    let nodes = [settled(1, "fake://X1"), settled(2, "fake://x2"), settled(4, "fake://X4")];
+    let inventory = inventory(&fake, nodes.clone());
+    let list = inventory.all(FRESH).await.unwrap();
+    let found = inventory.listed(&nodes[0], &list).unwrap().unwrap();
+    assert_eq!(found.name, "n1");
+    assert_eq!(inventory.listed(&nodes[2], &list), Ok(None));
+    assert!(inventory.nodes.confirmed(&nodes[0]).is_some(), "what was said is about the node with its own spelling");
+    // Only what the bytes left open was asked about.
+    assert_eq!(*fake.canonical.lock().unwrap(), ["fake://X1 fake://X4 fake://x1 fake://x3"]);
+    inventory.all(Duration::ZERO).await.unwrap();
+    assert_eq!(fake.canonical.lock().unwrap().len(), 1, "the words are kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_bytes_are_equal_nobody_is_asked_for_words() {
+    let fake = lettered(3);
+    let nodes = [settled(1, "fake://x1"), settled(2, "fake://x2")];
+    let inventory = inventory(&fake, nodes.clone());
+    let list = inventory.all(FRESH).await.unwrap();
+    assert!(inventory.listed(&nodes[0], &list).unwrap().is_some());
+    inventory.asked(&nodes[1], None).await.unwrap();
+    assert_eq!(fake.calls(), ["list 0 500", "get n2"]);
+    assert_eq!(fake.canonical.lock().unwrap().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_another_spelling_is_the_nodes() {
+    /// Answers about every node with one machine.
+    struct One(Instance);
+
+    #[async_trait]
+    impl Instances for One {
+        async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+            nodes.iter().map(|_| Ok(Some(self.0.clone()))).collect::<Vec<_>>().into()
+        }
+
+        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+            unreachable!("it is not listed")
+        }
+
+        async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+            Fake::default().canonical_ids(provider_ids).await
+        }
+    }
+
+    let one = Instance { provider_id: Some("fake://x1".into()), ..instance(1) };
+    let nodes = [settled(1, "fake://X1"), settled(2, "fake://X2"), settled(3, "fake://X-1")];
+    let cloud = Cloud {
+        description: Arc::new(Description {
+            provider_id_prefixes: vec!["fake://".into()],
+            get_batch_size: 1,
+            list_page_size: 500,
+            ..Description::default()
+        }),
+        identity: Arc::new(Fake::default()),
+        instances: Some(Arc::new(One(one))),
+        load_balancers: None,
+    };
+    let inventory = Inventory::new(&cloud, Nodes::of(nodes.clone()), Recorder::captured().0).unwrap();
+    assert!(inventory.asked(&nodes[0], None).await.unwrap().is_some());
+    for other in &nodes[1..] {
+        let error = inventory.asked(other, None).await.unwrap_err().to_string();
+        assert!(error.contains("answers with machine \"fake://x1\""), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_spellings_of_one_machine_each_is_the_others_twin() {
+    let fake = lettered(0);
+    let nodes = [settled(1, "fake://X1"), settled(2, "fake://x1"), settled(3, "fake://x3"), settled(4, "fake://-")];
+    let inventory = inventory(&fake, nodes.clone());
+    let twin = async |nth: usize| inventory.twin(&nodes[nth]).await;
+    assert_eq!(twin(0).await, Ok(Some("n2".to_owned())));
+    assert_eq!(twin(1).await, Ok(Some("n1".to_owned())));
+    assert_eq!(twin(2).await, Ok(None));
+    assert!(matches!(twin(3).await, Err(Error::Unavailable(text)) if text.contains("fake://-")));
+    assert_eq!(fake.canonical.lock().unwrap().len(), 1, "all of them were asked about at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gap_counts_where_the_cloud_said_that_the_instance_is() {
+    let in_zone = |nth: usize, zone: &str| Instance { zone: Some(zone.to_owned()), ..instance(nth) };
+    let gap = Some(("b".to_owned(), "it did not answer".to_owned()));
+    let machines = vec![in_zone(1, "a"), in_zone(2, "b"), in_zone(3, "a"), in_zone(9, "a")];
+    let fake = Arc::new(Fake { machines, gap, unlisted: vec!["n1".into(), "n2".into()], ..Fake::default() });
+    let mut forged = settled(4, "fake://4");
+    let label = ("topology.kubernetes.io/zone".to_owned(), "a".to_owned());
+    forged.metadata.labels = Some([label].into());
+    let nodes = [settled(1, "fake://1"), settled(2, "fake://2"), settled(3, "fake://3"), forged];
+    let inventory = inventory(&fake, nodes.clone());
+    for node in &nodes[..3] {
+        assert!(inventory.asked(node, None).await.unwrap().is_some());
+    }
+    let list = inventory.all(FRESH).await.unwrap();
+    let gap = |nth: usize| list.gap(inventory.nodes.zone(&nodes[nth]).as_deref()).map(str::to_owned);
+    let because = Some("zone b: it did not answer".to_owned());
+    assert_eq!((gap(0), gap(1)), (None, because.clone()));
+    assert_eq!(gap(3), because, "the cloud has never named it, and what its kubelet writes is no zone");
+
+    // Twice missed, the instance counts as gone, and its zone is known all the same.
+    for _ in 0..2 {
+        tokio::time::advance(Duration::from_secs(4)).await;
+        inventory.nodes.record_answer("n1", "fake://1", Answer::Missing, Instant::now());
+    }
+    assert_eq!(inventory.nodes.confirmed(&nodes[0]), None);
+    assert_eq!(gap(0), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_instance_brought_comes_back_with_its_node() {
+    /// Keeps what it was asked about.
+    #[derive(Default)]
+    struct Asked(Mutex<Vec<Vec<(String, String)>>>);
+
+    #[async_trait]
+    impl Instances for Asked {
+        async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+            self.0.lock().unwrap().push(nodes[0].extra.clone());
+            vec![Ok(Some(Instance { extra: vec![("nic".into(), "7".into())], ..instance(1) }))].into()
+        }
+
+        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+            unreachable!("it is not listed")
+        }
+    }
+
+    let asked = Arc::new(Asked::default());
+    let node = settled(1, "fake://1");
+    let cloud = Cloud {
+        description: Arc::new(Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() }),
+        identity: Arc::new(Fake::default()),
+        instances: Some(asked.clone()),
+        load_balancers: None,
+    };
+    let inventory = Inventory::new(&cloud, Nodes::of([node.clone()]), Recorder::captured().0).unwrap();
+    inventory.asked(&node, None).await.unwrap();
+    inventory.asked(&node, None).await.unwrap();
+    let nic = vec![("nic".to_owned(), "7".to_owned())];
+    assert_eq!(*asked.0.lock().unwrap(), [Vec::new(), nic], "nothing before the cloud has confirmed it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_about_a_node_is_recorded_on_it() {
+    let about = |name: &str| Event {
+        about: Some(name.to_owned()),
+        kind: EventKind::Warning,
+        reason: "Note".into(),
+        message: format!("about {name}"),
+    };
+    let events = vec![about("n1"), about("n2"), about("n3")];
+    let fake = Arc::new(Fake { machines: machines(1), events, ..Fake::default() });
+    let (recorder, mut recorded) = Recorder::captured();
+    let foreign = standing("n2", "aws:///i-2");
+    let inventory = inventory_with(&fake, [settled(1, "fake://1"), foreign], recorder);
+    inventory.asked(&settled(1, "fake://1"), None).await.unwrap();
+    let mut names = Vec::new();
+    while let Ok(event) = recorded.try_recv() {
+        names.push(event.message);
+    }
+    assert_eq!(names, ["about n1"], "one is another cloud's node, and one is no node");
+}
