@@ -16,6 +16,7 @@ use std::time::Duration;
 use ::controllers::TokenBucket;
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use ipnet::IpNet;
 use tokio::time::Instant;
 
 use self::command_line::CommandLine;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub cloud_provider: Option<String>,
     /// `--cluster-name`.
     pub cluster_name: String,
+    /// `--cluster-cidr`, without bits behind the prefixes.
+    pub cluster_cidrs: Vec<IpNet>,
     /// How to reach the API server.
     pub api: Api,
     /// `--controllers`.
@@ -265,10 +268,28 @@ fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) ->
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
         cloud_provider: flags.cloud_provider,
+        cluster_cidrs: cluster_cidrs(&flags.cluster_cidr, errors),
         cluster_name: flags.cluster_name,
         controllers,
         warnings,
     }
+}
+
+/// As upstream's `processCIDRs`: one, or one of each family.
+fn cluster_cidrs(text: &str, errors: &mut Vec<String>) -> Vec<IpNet> {
+    let mut cidrs: Vec<IpNet> = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
+        match part.parse::<IpNet>() {
+            Ok(cidr) => cidrs.push(cidr.trunc()),
+            Err(_) => errors.push(format!("--cluster-cidr {part:?} is no network: write 10.244.0.0/16, say")),
+        }
+    }
+    let is_v4 = |it: &IpNet| matches!(it, IpNet::V4(_));
+    let families = cidrs.iter().filter(|it| is_v4(it)).count();
+    if families > 1 || cidrs.len() - families > 1 {
+        errors.push(format!("--cluster-cidr {text:?} names several networks of one family: write one of each at most"));
+    }
+    cidrs
 }
 
 fn api(flags: &CommandLine, errors: &mut Vec<String>) -> Api {

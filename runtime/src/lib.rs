@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod api_server;
+mod cluster;
 mod config;
 mod config_maps;
 mod core_dump;

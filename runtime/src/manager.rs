@@ -22,6 +22,7 @@ use tracing::{info, warn};
 
 use self::cloud::Loaded;
 use crate::api_server::{self, ApiServer};
+use crate::cluster;
 use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
 use crate::failure::Failure;
@@ -209,12 +210,15 @@ impl Process {
         self.tasks.spawn(async move { match watch.await {} });
         let (networks, gate) = (self.loaded.cluster_networks.clone(), self.loaded.gate.clone());
         let watcher = Watcher { client: self.client.clone(), url, nodes: nodes.clone(), networks, gate };
-        let learned = tokio::select! {
+        let (client, settings) = (self.client.clone(), self.settings.clone());
+        let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
+        let (learned, cluster) = tokio::select! {
             Some(ended) = self.tasks.join_next() => return ended_early(ended),
             panic = panicked(&mut self.events) => return ended_early(Err(panic)),
             lost = hold(&mut self.leader) => return lost,
-            learned = watcher.learn() => learned,
+            known = known => known,
         };
+        self.loaded.provider.set_cluster(cluster);
         self.tasks.spawn(async move { match watcher.follow(learned).await {} });
         self.watch_quarantine();
         self.watch_withheld();

@@ -119,6 +119,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let cloud = context.account.guard(cloud.clone());
     let load_balancers = cloud.load_balancers.clone()?;
     let (nodes, metrics) = (context.nodes.clone(), context.metrics.clone());
+    let syncs = side_by_side(options.syncs, &cloud.description);
     let (services, writer) = Services::new();
     let confirmations = Confirmations::new(context.inventory(&cloud), nodes.clone());
     let confirms = confirmations.are_possible();
@@ -147,8 +148,21 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         back_off: BackOff { first: options.retry_base, longest: options.retry_base.saturating_mul(LONGEST) },
     };
     let liveness = Liveness::default();
-    let run = Arc::new(controller).run(writer, options.syncs, liveness.clone(), context.shutdown());
+    let run = Arc::new(controller).run(writer, syncs, liveness.clone(), context.shutdown());
     Some(Task::new(liveness, run))
+}
+
+/// How many Services are worked on side by side: no more than the provider writes load balancers at a time.
+fn side_by_side(syncs: usize, description: &Description) -> usize {
+    let most = description.load_balancer_concurrency.and_then(|it| usize::try_from(it).ok()).unwrap_or(syncs);
+    if most < syncs {
+        info!(
+            "{most} Services are worked on side by side, and not {syncs} as --concurrent-service-syncs says: the provider {} \
+             writes no more load balancers at a time",
+            description.name,
+        );
+    }
+    most.min(syncs)
 }
 
 impl Controller {

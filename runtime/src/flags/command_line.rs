@@ -55,6 +55,9 @@ pub(super) struct CommandLine {
     /// The cluster's name, for clouds that mark what belongs to it
     #[arg(long, help_heading = CLOUD, value_name = "NAME", default_value = "kubernetes")]
     pub(super) cluster_name: String,
+    /// The networks of all pods, with commas, one of each family: told to the provider
+    #[arg(long, help_heading = CLOUD, value_name = "CIDR", default_value = "", hide_default_value = true)]
+    pub(super) cluster_cidr: String,
 
     /// The kubeconfig of aerostat's identity. Without it and --master: the Pod's ServiceAccount
     #[arg(long, help_heading = API, value_name = "FILE", default_value = "", hide_default_value = true,

@@ -69,7 +69,6 @@ const KNOWN: &[Known] = &[
     known("cidr-allocator-type", Text, "RangeAllocator", Moot(IPAM)),
     known("client-ca-file", Text, "", Missing(CLIENT_CERTIFICATES)),
     known("cloud-node-lifecycle-monitor-nodes-workers", Text, "1", Moot("the nodes that are asked about are asked about side by side")),
-    known("cluster-cidr", Text, "", Moot("only the route controller and node IPAM read it")),
     known("configure-cloud-routes", Bool, "true", Moot(NO_ROUTES)),
     known("contention-profiling", Bool, "false", Missing("there is no profiling")),
     known("controller-start-interval", Duration, "0s", Missing("controllers start at once")),

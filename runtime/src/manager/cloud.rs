@@ -43,6 +43,7 @@ pub(super) struct Outside {
 
 /// A provider, ready to be called.
 pub(super) struct Loaded {
+    pub(super) provider: Provider,
     pub(super) cloud: Cloud,
     pub(super) gate: Gate,
     pub(super) credentials: Credentials,
@@ -127,7 +128,8 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
             "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
         );
     }
-    Ok(Loaded { cloud: provider.cloud(), gate, credentials, cluster_networks, quarantine: provider.quarantine() })
+    let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
+    Ok(Loaded { provider, cloud, gate, credentials, cluster_networks, quarantine })
 }
 
 /// `--cloud-provider`, if it is given, is what the operator expects to run.

@@ -12,7 +12,7 @@ const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "
 type Row = (&'static str, &'static str, &'static [&'static str]);
 
 /// Whatever runs: nodes are watched, the ranges of Services are read so that no provider reaches them, and events are
-/// written.
+/// written. (And one namespace is read, whose UID is the cluster's.)
 const ALWAYS: [Row; 3] = [
     ("", "nodes", &["list", "watch"]),
     ("networking.k8s.io", "servicecidrs", &["list"]),
@@ -66,6 +66,7 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
         Controller::Route => &[],
     });
     ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));
+    add(&mut work, None, Some("kube-system"), ("", "namespaces", &["get"]));
     let (default, kubernetes) = (Some("default"), Some("kubernetes"));
     add(&mut work, default, kubernetes, ("", "services", &["get"]));
     if let Some(election) = &settings.leader_election {
@@ -152,6 +153,7 @@ mod tests {
                 "{apiGroups: [\"\"], resources: [nodes], verbs: [list, watch]}",
                 "{apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: [list]}",
                 "{apiGroups: [\"\"], resources: [events], verbs: [create, patch]}",
+                "{apiGroups: [\"\"], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}",
                 "{apiGroups: [\"\"], resources: [services], resourceNames: [kubernetes], verbs: [get]}",
             ]
         );
@@ -184,7 +186,8 @@ mod tests {
         assert_eq!(
             advice(&all.work[1..], "me"),
             "the ClusterRole of me needs rules: [{apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: \
-             [list]}, {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}]; the Role in the namespace \
+             [list]}, {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}, {apiGroups: [\"\"], \
+             resources: [namespaces], resourceNames: [kube-system], verbs: [get]}]; the Role in the namespace \
              default of me needs rules: [{apiGroups: [\"\"], resources: [services], resourceNames: [kubernetes], verbs: \
              [get]}]"
         );

@@ -69,6 +69,7 @@ async fn case_258_nothing_that_aerostat_asks_is_forbidden() {
         "get ",
         "get configmaps",
         "get leases",
+        "get namespaces",
         "get services",
         "list servicecidrs",
         "patch leases",

@@ -1,0 +1,45 @@
+//! The UID that names the cluster: read before the provider is asked anything about it.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::Api;
+use tests::control_plane::cluster;
+use tests::faults::{Fault, Faults};
+use tests::{guests, kubelet};
+
+use crate::setup::{Setup, initialized};
+
+#[tokio::test]
+async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
+    let cluster = cluster().await;
+    let namespace = Api::<Namespace>::all(cluster.admin.clone()).get("kube-system").await.unwrap();
+    let uid = namespace.metadata.uid.unwrap();
+    kubelet::join(&cluster.admin, "see-cluster").await.unwrap();
+    let flags = ["--cluster-name=prod", "--cluster-cidr=10.244.1.0/16,fd00:10::/56"];
+    let mut process = Setup::guest(&cluster, guests::HOSTILE).flags(&flags).start();
+    process.says(&format!("the cluster is {uid}")).await;
+    let line = process.says("(\"prod\", ").await;
+    let text = serde_json::to_string(&line).unwrap();
+    for part in [uid.as_str(), "10.244.0.0/16", "fd00:10::/56"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn the_clusters_uid_is_read_again_until_it_comes() {
+    let cluster = cluster().await;
+    let faults = Faults::new();
+    let path = "/api/v1/namespaces/kube-system$";
+    faults.set(Fault::status(http::Method::GET, path, 403, "Forbidden", "injected refusal").times(1));
+    let overrides = aerostat::Overrides { client: Some(cluster.faulty(&faults)), ..aerostat::Overrides::default() };
+    let settings = aerostat::Settings::parse(Setup::guest(&cluster, guests::HOSTILE).arguments()).unwrap();
+    kubelet::join(&cluster.admin, "honest-1").await.unwrap();
+    let asked_to_end = async {
+        initialized(&cluster, "honest-1").await;
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(60), aerostat::run(settings, overrides, asked_to_end)).await;
+    ended.expect("it ends in time").unwrap();
+    assert_eq!(faults.answered().len(), 1);
+}
