@@ -1,4 +1,7 @@
 //! `process_*`: what the process uses of its machine, read from `/proc`. Where there is none, nothing is shown.
+//!
+//! They are our own because the collector of prometheus counts CPU time in whole seconds, and lacks the limit of the
+//! address space and the bytes of the network that Go's collector has.
 
 use std::fs;
 

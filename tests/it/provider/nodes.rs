@@ -2,16 +2,16 @@
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{Inventory, Liveness, Metrics, Nodes, Recorder, node};
+use controllers::{Account, Context, Events, Metrics, Nodes, RequestedChanges, node};
 use k8s_openapi::api::core::v1::{Event, Node};
 use kube::api::{Api, ListParams};
 use prometheus::Registry;
 use tests::clouds::digitalocean::Droplet;
 use tests::control_plane::{Cluster, cluster};
 use tests::{kubelet, wait};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::setup::Rig;
@@ -21,33 +21,27 @@ struct House {
     cluster: Cluster,
     /// End with the test.
     _tasks: JoinSet<Infallible>,
+    _stop: watch::Sender<bool>,
 }
 
 impl House {
     async fn of(rig: &Rig) -> Self {
         let cluster = cluster().await;
         let client = cluster.aerostat.clone();
-        let (nodes, watch) = Nodes::watch(client.clone(), cluster.control_plane.url());
-        let (recorder, events) = Recorder::new(client.clone(), node::COMPONENT);
-        let inventory = Inventory::new(&rig.provider.cloud(), nodes.clone(), recorder.clone()).unwrap();
+        let (nodes, watching) = Nodes::watch(client.clone(), cluster.control_plane.url());
+        let (events, send) = Events::new(client.clone());
         let metrics = Metrics::register(&Registry::new()).unwrap();
+        let (stop, shutdown) = watch::channel(false);
+        let (account, requested) = (Account::any(), RequestedChanges::default());
+        let context = Context::new(client, nodes, account, requested, metrics, events, shutdown);
         let minutes = Duration::from_secs(300);
         let options = node::Options { syncs: 1, status_updates: 1, status_update_frequency: minutes };
+        let controller = node::new(&context, &rig.provider.cloud(), options).expect("the cloud has instances");
         let mut tasks = JoinSet::new();
-        tasks.spawn(watch);
-        tasks.spawn(forever(events));
-        let inventory = Arc::new(inventory);
-        tasks.spawn(forever(node::run(
-            client,
-            nodes,
-            inventory,
-            recorder,
-            metrics,
-            options,
-            Liveness::default(),
-            std::future::pending(),
-        )));
-        Self { cluster, _tasks: tasks }
+        tasks.spawn(watching);
+        tasks.spawn(forever(send));
+        tasks.spawn(forever(controller));
+        Self { cluster, _tasks: tasks, _stop: stop }
     }
 
     /// Lets a node join, and waits until it is initialised and has addresses.
