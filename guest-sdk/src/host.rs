@@ -1,7 +1,9 @@
 //! What the host does for a provider: on wasm the component's imports, elsewhere the stand-in of `testing`.
 
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use crate::testing::imports::{current_cluster, emit_event, now, resolve_url, send, settings, throttle, write_log};
+pub(crate) use crate::testing::imports::{
+    current_cluster, emit_event, now, resolve_url, send, settings, throttle, write_log,
+};
 
 #[cfg(target_arch = "wasm32")]
 pub(crate) use crate::bindings::host::aerostat::cloud::{

@@ -34,14 +34,14 @@ mod write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Event, Identity, LoadBalancer, LoadBalancers};
+use cloud_provider::{Cloud, Description, Event, Identity, LoadBalancer, LoadBalancers};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
 use kube::{Client, ResourceExt};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::budget::Spent;
 use crate::context::{Context, Task};

@@ -59,7 +59,7 @@ pub(crate) struct Record {
     provider_id: String,
     pub(crate) evidence: Evidence,
     /// Where the instance was when the cloud named it last, whatever was answered since.
-    zone: Option<String>,
+    pub(super) zone: Option<String>,
     /// When the cloud has missed it, if that was the last answer, and how many times in a row.
     pub(crate) missed: Option<(Instant, u32)>,
     /// When the last answer came.

@@ -123,8 +123,8 @@ async fn events_about_other_machines_hide_none_about_a_node() {
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
     let (recorder, mut events) = Recorder::captured();
     let inventory = inventory_with(&fake, [known(1, "fake://1")], recorder);
-    inventory.tell(unrelated.collect(), None);
-    inventory.tell(vec![event(Some("n1".into()), "This size goes away.".into())], None);
+    inventory.record_provider_events(unrelated.collect(), None);
+    inventory.record_provider_events(vec![event(Some("n1".into()), "This size goes away.".into())], None);
     assert_eq!(events.try_recv().unwrap().about.name.as_deref(), Some("n1"));
     assert!(events.try_recv().is_err());
 }

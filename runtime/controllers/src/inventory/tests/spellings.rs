@@ -4,7 +4,7 @@ use super::*;
 
 /// Node `n<nth>`, which does not wait, with this provider id.
 fn settled(nth: usize, provider_id: &str) -> Node {
-    standing(&format!("n{nth}"), provider_id)
+    existing(&format!("n{nth}"), provider_id)
 }
 
 /// A fake cloud whose machine `x<nth>` has letters in its provider id.
@@ -168,7 +168,7 @@ async fn an_event_about_a_node_is_recorded_on_it() {
     let events = vec![about("n1"), about("n2"), about("n3")];
     let fake = Arc::new(Fake { machines: machines(1), events, ..Fake::default() });
     let (recorder, mut recorded) = Recorder::captured();
-    let foreign = standing("n2", "aws:///i-2");
+    let foreign = existing("n2", "aws:///i-2");
     let inventory = inventory_with(&fake, [settled(1, "fake://1"), foreign], recorder);
     inventory.asked(&settled(1, "fake://1"), None).await.unwrap();
     let mut names = Vec::new();
