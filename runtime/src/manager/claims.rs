@@ -303,6 +303,9 @@ mod tests {
               endpoint api        GET /v1/balancers            yes, by GET /v1/**
               endpoint api        GET /v1/machines/*           yes, by GET /v1/**
             ! endpoint api        POST /v1/balancers           no: requests of this kind are refused until a rule of allow covers them
+              endpoint api        header X-Acme-Version        yes
+            ! endpoint api        header x-acme-trace          no: requests with it are refused until headers names it
+            ! endpoint api        nothing                      header x-other, which the module does not ask for
             ! endpoint api        nothing                      DELETE /v1/balancers/*, which the module does not ask for
             ! endpoint api        nothing                      POST /v1/x, which the module does not ask for
             ! endpoint old        nothing                      https://api.acme.example, with credential token; the module does not use it: remove it
@@ -310,6 +313,9 @@ mod tests {
               Service annotation  read 2 keys of acme.example  yes, what a provider describes
               Service annotation  read other.example/name      yes, what a provider describes
               node label          read rack                    yes
+              node label          read acme.example/pool       no: it is not in provider.nodeLabels, and is left out
+            ! node label          nothing                      secret, which the module does not read: remove it
+              setting             class.*.size                 given
         "#]].assert_eq(&(text.join("\n") + "\n"));
     }
 
