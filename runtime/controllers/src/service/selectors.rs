@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_input_selectors_say_what_is_wrong() {
+    fn selectors_that_cannot_be_read_say_what_is_wrong() {
         for (selector, expected) in [
             ("x=a||y=b", "\"a||y\" is no label's value"),
             ("x==a==b", "found '==', expected ',' or the end"),
