@@ -39,7 +39,7 @@ use std::sync::Arc;
 pub struct Cloud {
     /// What the provider says of itself.
     pub description: Arc<Description>,
-    /// Whose cloud it is: every provider tells, or says that it cannot.
+    /// The account behind the credential: every provider names it, or says that it cannot.
     pub identity: Arc<dyn Identity>,
     /// Which machine stands behind a node.
     pub instances: Option<Arc<dyn Instances>>,

@@ -7,7 +7,7 @@ use crate::{Error, Node, Reply, Result};
 /// Load balancers for Services.
 #[async_trait]
 pub trait LoadBalancers: Send + Sync {
-    /// Whether calls are made at all now. It is asked before the cluster is told or written what belongs to a call.
+    /// Whether calls are made at all now. It is asked before anything that belongs to a call is written in the cluster.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ pub struct Owner {
 pub struct Port {
     /// "" where the Service has one port without a name.
     pub name: String,
-    /// What is carried.
+    /// TCP, UDP or SCTP.
     pub protocol: Protocol,
     /// What clients dial.
     pub port: u16,
@@ -235,6 +235,6 @@ pub enum ExternalTrafficPolicy {
     /// All of them.
     #[default]
     Cluster,
-    /// Those with a ready pod, which is told on this port: `GET /healthz`.
+    /// Those with a ready pod, as this port says: `GET /healthz`.
     Local(u16),
 }

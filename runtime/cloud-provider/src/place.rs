@@ -1,4 +1,4 @@
-/// Where an instance is, as far as its provider id tells.
+/// Where an instance is, as far as its provider id says.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Place<'a> {
     /// The account: a project, a subscription.
@@ -8,7 +8,7 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// What a provider id tells, in the forms that clouds' own controllers write. A form that nobody knows tells nothing.
+    /// What a provider id says, in the forms that clouds' own controllers write. An unknown form says nothing.
     #[must_use]
     pub fn of(provider_id: &'a str) -> Self {
         let told = |text: &'a str| Some(text).filter(|it| !it.is_empty());

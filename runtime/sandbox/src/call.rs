@@ -138,7 +138,7 @@ pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
     sandbox: Sandbox,
-    /// The provider's name; before it has told it, the module's.
+    /// The provider's name; until it is described, the module's.
     pub(crate) provider: Arc<str>,
     digest: Digest,
     settings: Arc<[(String, String)]>,
@@ -238,7 +238,7 @@ impl Calls {
         Reply { answer, events: state.into_events() }
     }
 
-    /// What to tell a person about a crash: "get was stopped …".
+    /// The text for a person about a crash: "get was stopped …".
     pub(crate) fn explain(&self, function: Function, crash: &Crash) -> String {
         let CallLimits { cpu, wall, memory, .. } = self.limits;
         match crash {

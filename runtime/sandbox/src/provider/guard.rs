@@ -1,5 +1,5 @@
 //! Keeps what crashed from running: one object that is set aside, or the whole provider in quarantine. Probes the provider
-//! when it is time, and tells whoever wants to know.
+//! when it is time, and says why to whoever asks.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Guard {
     }
 
     /// A call that passed did not return. Where that may be the provider's fault and not an object's, `probe` is made.
-    /// Answers what to tell the caller.
+    /// Answers the error for the caller.
     pub(super) async fn stopped(
         &self,
         subject: Subject<'_>,
@@ -177,7 +177,7 @@ pub(super) struct Stopped {
 /// A call that crashed, or was stopped.
 pub(super) struct Crashed {
     pub(super) crash: Crash,
-    /// What to tell a person.
+    /// The text for a person.
     pub(super) text: String,
 }
 

@@ -12,7 +12,7 @@ use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::call::{Function, State, Success};
 use crate::convert;
 
-/// Whose cloud it is, as every provider tells.
+/// The account that every provider names.
 pub(super) struct Guest {
     pub(super) pre: ProvidesDescriptionPre<State>,
     pub(super) loaded: Arc<Loaded>,

@@ -122,7 +122,7 @@ fn check_version(interface: &str, version: &str, module: &str) -> Result<(), Loa
     }
 }
 
-/// What a component can do. Exports that are no capabilities are nobody's business.
+/// What a component can do. Exports that are no capabilities are ignored.
 struct Exports {
     instances: bool,
     load_balancers: bool,

@@ -25,17 +25,17 @@ use self::objects::{LONGEST, Objects, longer};
 const CRASHES: usize = 5;
 /// How long whoever comes during a probe is sent away.
 const PROBE: Duration = Duration::from_secs(1);
-/// A probe that has told nothing after this was broken off. Longer than any call may take by default.
+/// A probe that has not ended after this was broken off. Longer than any call may take by default.
 const LOST: Duration = Duration::from_secs(180);
 
-/// What a call is about, as far as a crash tells whose fault it is.
+/// What a call is about: whose fault a crash can be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum About<'a> {
     /// No object: a crash is the provider's own.
     Nothing,
     /// One object, which may have made it crash.
     One(&'a Key),
-    /// Several objects: a crash tells nothing until each was asked about alone.
+    /// Several objects: a crash says nothing of any of them until each was asked about alone.
     Several,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum End {
 pub(crate) enum Admission {
     /// It runs.
     Run,
-    /// The provider is probed first. How the probe ended has to be told, with [`Quarantine::probed`].
+    /// The provider is probed first. How the probe ended has to be reported, with [`Quarantine::probed`].
     Probe,
     /// The provider is in quarantine: not before this pause.
     Wait(Duration),
@@ -68,7 +68,7 @@ pub(crate) enum Admission {
 pub(crate) enum Verdict {
     /// Nothing.
     Nothing,
-    /// The object is set aside. With `probe`, whoever made the call probes the provider, and tells how that ended with
+    /// The object is set aside. With `probe`, whoever made the call probes the provider, and reports how that ended with
     /// [`Quarantine::doubted`].
     SetAside { probe: bool },
     /// The provider is left alone for this pause.
