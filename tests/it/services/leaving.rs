@@ -138,6 +138,6 @@ async fn a_new_process_needs_the_account_before_it_deletes() {
 
     cloud.tells_no_account();
     let refused = account().check().await.unwrap_err().to_string();
-    assert!(refused.contains("no longer tells whose the credential is"), "{refused}");
+    assert!(refused.contains("no longer says whose the credential is"), "{refused}");
     leases.delete(name, &DeleteParams::default()).await.unwrap();
 }
