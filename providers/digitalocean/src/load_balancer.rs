@@ -91,6 +91,8 @@ impl Backend for Call<'_> {
         refuse_taken(listed, &spec.name, None)?;
         // The chosen name comes once it serves: until then, only this name proves whose it is.
         spec.name.clone_from(&self.service.name);
+        // For people: the cloud takes tags at a creation only, and never shows them.
+        spec.tags.push(self.service.owner.mark()?.to_string());
         api::create(&spec, |live| self.found(live))
     }
 

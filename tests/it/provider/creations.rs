@@ -6,7 +6,8 @@ use cloud_provider::{Error, ExternalTrafficPolicy, Ingress, IpMode, Progress, Pr
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Creation, LoadBalancerStatus, Vpc};
 
-use crate::services::{ID, NAME, Service, TYPE, dual, port, private, rig, worker};
+use crate::services::{ID, NAME, Service, TYPE, UID, dual, port, private, rig, worker};
+use crate::setup::CLUSTER_UID;
 
 /// What is sent for a Service, without a warning.
 async fn sent(settings: &[(&str, &str)], change: impl FnOnce(&mut Service<'_>)) -> Value {
@@ -217,7 +218,8 @@ async fn do_32_the_cluster_and_its_vpc_are_sent() {
     rig.cloud.droplets().insert(tests::clouds::digitalocean::Droplet::new(1, "web-1").vpc(id));
     Service::new(&rig).served().await;
     let body = rig.body("POST", "/v2/load_balancers");
-    assert_eq!((&body["tags"], &body["vpc_uuid"]), (&json!(["k8s:c-1"]), &json!(id)));
+    let mark = format!("aerostat:{CLUSTER_UID}:{UID}");
+    assert_eq!((&body["tags"], &body["vpc_uuid"]), (&json!(["k8s:c-1", mark]), &json!(id)));
     assert!(rig.cloud.tags().contains("k8s:c-1"));
 }
 

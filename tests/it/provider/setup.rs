@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use cloud_provider::{Demand, Instance, Instances, LoadBalancers, Reply, Result};
+use cloud_provider::{Cluster, Demand, Instance, Instances, LoadBalancers, Reply, Result};
 use egress::{
     BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, Gate, GateSettings, Method,
     PathPattern, Rule, WriteLimits,
@@ -14,6 +14,9 @@ use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use tests::clouds::digitalocean::{Authorization, Droplet, Options, Simulator};
 use tests::guests;
+
+/// The UID of the namespace `kube-system`.
+pub(crate) const CLUSTER_UID: &str = "c1a5e000-1111-2222-3333-444455556666";
 
 /// One engine for the process, as in the binary.
 static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made"));
@@ -186,7 +189,10 @@ pub(crate) async fn load(
         route: |it| it,
     };
     let gate = Gate::new(gate, requests).unwrap();
-    Provider::load(&SANDBOX, module, settings, gate, metrics).await.unwrap_or_else(|error| panic!("{error:?}"))
+    let provider = Provider::load(&SANDBOX, module, settings, gate, metrics).await;
+    let provider = provider.unwrap_or_else(|error| panic!("{error:?}"));
+    provider.set_cluster(Cluster { uid: CLUSTER_UID.to_owned(), ..Cluster::default() });
+    provider
 }
 
 struct NoConfigMaps;

@@ -160,7 +160,7 @@ fn status(name: &str, uid: &str, memo: Option<&str>) -> Service {
 
 fn pending(memo: Option<&str>) -> CloudResult<Deletion> {
     let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ..LoadBalancerStatus::default() };
-    Ok(Deletion::Pending(PendingStatus { status: status, after: 7 * SECOND, reason: "it is locked".to_owned() }))
+    Ok(Deletion::Pending(PendingStatus { status, after: 7 * SECOND, reason: "it is locked".to_owned() }))
 }
 
 #[tokio::test(start_paused = true)]
