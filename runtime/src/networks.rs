@@ -20,7 +20,7 @@ use tokio::net::lookup_host;
 use tokio::time::sleep;
 use tracing::warn;
 
-use self::of_nodes::{Told, of_nodes};
+use self::of_nodes::{Published, of_nodes};
 use crate::config::ClusterNetworks;
 
 /// How often the API server's Service and the Services' networks are read again.
@@ -59,7 +59,7 @@ impl Watcher {
     ///
     /// Returns only once all of it is known: a gate that does not know the cluster would let a provider into it.
     pub(crate) async fn learn(&self) -> Learned {
-        let (mut pause, mut told) = (PAUSE, String::new());
+        let (mut pause, mut published) = (PAUSE, String::new());
         loop {
             match self.read().await {
                 Ok(cluster) => {
@@ -68,11 +68,11 @@ impl Watcher {
                     return Learned { cluster, refused };
                 }
                 Err(cause) => {
-                    if cause != told {
+                    if cause != published {
                         warn!(
                             "cannot find out what providers must not reach: {cause}; trying again with growing pauses"
                         );
-                        told = cause;
+                        published = cause;
                     }
                 }
             }
@@ -100,7 +100,7 @@ impl Watcher {
     fn tell(&self, cluster: &Cluster, before: &BTreeSet<String>) -> BTreeSet<String> {
         let nodes = self.nodes.store().state();
         let nodes: Vec<_> = nodes.into_iter().map(|node| (self.nodes.confirmed(&node), node)).collect();
-        let Told { networks: of_nodes, refused } =
+        let Published { networks: of_nodes, refused } =
             of_nodes(nodes.iter().map(|(confirmed, node)| (node.as_ref(), confirmed.as_deref())));
         refused.difference(before).take(WARNINGS).for_each(|it| warn!("{it}"));
         let Cluster { api_servers, services } = cluster.clone();

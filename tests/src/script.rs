@@ -66,7 +66,7 @@ pub enum Question {
         /// The node's provider id; empty if it has none.
         provider_id: String,
     },
-    /// For a page of all machines. Where `after` is empty, a sweep begins.
+    /// For a page of all machines. Where `after` is empty, the list begins.
     List {
         /// The last name of the page before.
         after: String,
@@ -91,8 +91,8 @@ pub enum Question {
 struct Shared {
     machines: BTreeMap<String, Machine>,
     load_balancers: BTreeMap<String, LoadBalancer>,
-    /// The last wish for each load balancer, by Service.
-    wishes: BTreeMap<String, load_balancers::Wish>,
+    /// The last desired state of each load balancer, by Service.
+    desired: BTreeMap<String, load_balancers::Desired>,
     calls: Vec<Call>,
 }
 

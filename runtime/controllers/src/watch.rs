@@ -27,7 +27,7 @@ use crate::worker::random;
 
 /// How long a watch lasts, unless a test says otherwise: then the API server ends it, and it is asked for again.
 ///
-/// A watch that is silent for an eighth longer has lost its connection, which nobody may have told. client-go notices that
+/// A watch that is silent for an eighth longer has lost its connection, and nothing may have said so. client-go sees that
 /// after 45 s too.
 pub(crate) const LASTS: Duration = Duration::from_secs(40);
 /// How long a watch may last that begins with a list: all objects have to come in that time.

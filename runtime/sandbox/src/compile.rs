@@ -1,7 +1,7 @@
 //! From WebAssembly to machine code.
 //!
 //! The compiler needs several times the memory that a running host does, and an allocator gives little of it back. And
-//! it is a large program that reads what a stranger wrote. So the binary compiles in a process of its own, which is the
+//! it is a large program that reads bytes of unknown origin. So the binary compiles in a process of its own, which is the
 //! same program with limits and without rights, and takes over what comes out of it.
 
 mod child;

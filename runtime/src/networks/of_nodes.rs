@@ -34,14 +34,14 @@ const BELIEVED: [IpNet; 7] = [
 
 /// What the nodes say.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Published {
     pub(super) networks: Vec<NodeNetwork>,
     /// A sentence about each pod network that is not believed.
     pub(super) refused: BTreeSet<String>,
 }
 
 /// Gathers the networks of nodes, each with what the cloud has confirmed of its machine.
-pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a Confirmed>)>) -> Told {
+pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a Confirmed>)>) -> Published {
     // Of several nodes that say the same, the first by name is kept, so that a denial does not change its words.
     let mut networks: BTreeMap<(NodeNetworkKind, IpNet), String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
@@ -76,7 +76,7 @@ pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a
         }
     }
     let networks = networks.into_iter().map(|((kind, network), node)| NodeNetwork { network, kind, node }).collect();
-    Told { networks, refused }
+    Published { networks, refused }
 }
 
 /// `spec.podCIDRs`, or `spec.podCIDR` where there is no such list.
@@ -128,15 +128,15 @@ mod tests {
         Confirmed { addresses: addresses.iter().map(address).collect(), ..Confirmed::default() }
     }
 
-    fn told(node: &Node, confirmed: Option<&Confirmed>) -> Vec<(NodeNetworkKind, String)> {
-        let told = of_nodes([(node, confirmed)]).networks.into_iter();
-        told.map(|it| (it.kind, it.network.to_string())).collect()
+    fn published(node: &Node, confirmed: Option<&Confirmed>) -> Vec<(NodeNetworkKind, String)> {
+        let published = of_nodes([(node, confirmed)]).networks.into_iter();
+        published.map(|it| (it.kind, it.network.to_string())).collect()
     }
 
     #[test]
     fn a_node_names_its_pods_and_its_own_network() {
         let node = node("worker-1", &["10.244.1.0/24", "fd00:1::/64"], &["worker-1", "10.0.0.7", "fd00::7"]);
-        let told = of_nodes([(&node, None), (&node, None)]);
+        let published = of_nodes([(&node, None), (&node, None)]);
         let expected = [
             (NodeNetworkKind::Address, "10.0.0.7/32"),
             (NodeNetworkKind::Address, "fd00::7/128"),
@@ -144,7 +144,7 @@ mod tests {
             (NodeNetworkKind::Pods, "fd00:1::/64"),
         ]
         .map(|(kind, it)| NodeNetwork { network: it.parse().unwrap(), kind, node: "worker-1".to_owned() });
-        assert_eq!(told, Told { networks: expected.into(), refused: BTreeSet::new() });
+        assert_eq!(published, Published { networks: expected.into(), refused: BTreeSet::new() });
     }
 
     #[test]
@@ -184,28 +184,32 @@ mod tests {
             ("", false),
         ] {
             let node = node("evil", &[text], &[]);
-            let told = of_nodes([(&node, None)]);
-            assert_eq!((told.networks.len(), told.refused.len()), if is_believed { (1, 0) } else { (0, 1) }, "{text}");
+            let published = of_nodes([(&node, None)]);
+            assert_eq!(
+                (published.networks.len(), published.refused.len()),
+                if is_believed { (1, 0) } else { (0, 1) },
+                "{text}"
+            );
             let single: Node = from_value(json!({ "spec": { "podCIDR": text } })).unwrap();
             assert_eq!(of_nodes([(&single, None)]).networks.len(), usize::from(is_believed), "podCIDR {text}");
         }
-        let told = of_nodes([(&node("evil", &["0.0.0.0/0"], &[]), None)]);
+        let published = of_nodes([(&node("evil", &["0.0.0.0/0"], &[]), None)]);
         expect_test::expect![[r#"
             {
                 "node evil says that its pods are in 0.0.0.0/0, which is too wide for the pods of one node; that is not believed: if it is right, add it to clusterNetworks.pods in --cloud-config",
             }
         "#]]
-        .assert_debug_eq(&told.refused);
+        .assert_debug_eq(&published.refused);
     }
 
     #[test]
     fn adv_101_public_addresses_need_the_clouds_word() {
         let cloud = ["104.16.1.1", "2606:4700::1", "::ffff:104.16.1.2", "64:ff9b::6810:101", "10.0.0.7"];
         let node = node("worker-1", &[], &cloud);
-        assert_eq!(told(&node, None), [(NodeNetworkKind::Address, "10.0.0.7/32".to_owned())]);
+        assert_eq!(published(&node, None), [(NodeNetworkKind::Address, "10.0.0.7/32".to_owned())]);
         // Whether the Node lists it or not: the cloud says so.
         let confirmed = confirmed(&["104.16.1.1", "104.16.9.9", "::ffff:104.16.1.2", "worker-1.internal"]);
-        let networks = told(&node, Some(&confirmed));
+        let networks = published(&node, Some(&confirmed));
         let confirmed = |it: &str| (NodeNetworkKind::ConfirmedAddress, it.to_owned());
         let expected = [
             confirmed("104.16.1.1/32"),

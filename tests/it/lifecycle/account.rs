@@ -53,8 +53,8 @@ async fn make(cluster: &Cluster) -> Lease {
     leases(cluster).create(&PostParams::default(), &lease).await.expect("the Lease is created")
 }
 
-/// Deletes the Lease and makes it anew.
-async fn make_anew(cluster: &Cluster) -> Lease {
+/// Deletes the Lease and makes it again.
+async fn make_again(cluster: &Cluster) -> Lease {
     leases(cluster).delete(LEASE, &DeleteParams::default()).await.expect("the Lease is deleted");
     make(cluster).await
 }
@@ -66,7 +66,7 @@ async fn held(cluster: &Cluster) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_lease_made_anew_gets_the_account_again() {
+async fn a_lease_made_again_gets_the_account_again() {
     let cluster = cluster().await;
     let credential = Arc::new(Credential { account: Mutex::new("ours".to_owned()), version: AtomicU64::new(1) });
     let lease = make(&cluster).await;
@@ -85,15 +85,15 @@ async fn a_lease_made_anew_gets_the_account_again() {
     account.check().await.unwrap();
     assert_eq!(held(&cluster).await.as_deref(), Some("ours"));
 
-    make_anew(&cluster).await;
+    make_again(&cluster).await;
     credential.becomes("ours");
     account.check().await.unwrap();
     assert_eq!(held(&cluster).await.as_deref(), Some("ours"), "it is written again");
 
     // Nor does a Lease without an annotation let another account in.
-    let last = make_anew(&cluster).await;
+    let last = make_again(&cluster).await;
     for _ in 0..2 {
-        credential.becomes("strangers");
+        credential.becomes("another account");
         let denied = account.check().await;
         assert!(matches!(&denied, Err(Error::Denied(message)) if message.contains("\"ours\"")), "{denied:?}");
         assert_eq!(held(&cluster).await.as_deref(), Some("ours"));
@@ -108,7 +108,7 @@ async fn a_lease_made_anew_gets_the_account_again() {
     // A person says that the cluster has moved.
     let moved = json!({ "metadata": { "annotations": { ACCOUNT_ANNOTATION: null } } });
     leases(&cluster).patch(LEASE, &PatchParams::default(), &Patch::Merge(moved)).await.unwrap();
-    credential.becomes("strangers");
+    credential.becomes("another account");
     account.check().await.unwrap();
-    assert_eq!(held(&cluster).await.as_deref(), Some("strangers"));
+    assert_eq!(held(&cluster).await.as_deref(), Some("another account"));
 }

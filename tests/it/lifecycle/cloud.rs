@@ -42,7 +42,7 @@ pub(crate) enum List {
 
 /// A cloud that does as it is told.
 pub(crate) struct Cloud {
-    state: Mutex<Told>,
+    state: Mutex<Script>,
     /// Whether answers about single nodes are held back.
     held: watch::Sender<bool>,
     /// The version of its credential.
@@ -50,7 +50,7 @@ pub(crate) struct Cloud {
 }
 
 #[derive(Default)]
-struct Told {
+struct Script {
     machines: BTreeMap<String, Instance>,
     answers: BTreeMap<String, Answer>,
     everywhere: Option<Answer>,
@@ -112,12 +112,12 @@ impl Cloud {
         self.lock().asked(call)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, Script> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Told {
+impl Script {
     fn asked(&self, call: &str) -> usize {
         self.calls.iter().filter(|it| *it == call).count()
     }

@@ -31,7 +31,7 @@ async fn case_076_a_node_without_a_machine_is_deleted() {
     let event = event(&cluster, "n1", "DeletingNode").await;
     assert_eq!(event.type_.as_deref(), Some("Normal"));
     assert_eq!(event.message.as_deref(), Some("Deleting node n1 because it does not exist in the cloud provider"));
-    // Two passes: in each at most one sweep, and one question about the node that is about to be deleted.
+    // Two passes: in each at most one list, and one question about the node that is about to be deleted.
     assert_eq!(cloud.calls(), ["get n1", "list", "get n1"]);
     let [delete] = writes(&cluster, "n1").await.try_into().expect("one write");
     assert_eq!((delete.verb.as_str(), delete.response.code), ("delete", 200));
@@ -135,7 +135,7 @@ async fn case_094_a_node_that_was_never_initialised_goes_too() {
     create(&cluster, &kubelet::node("n1")).await;
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     gone(&cluster, "n1").await;
-    // Without a provider id, only a sweep can show that there is no machine.
+    // Without a provider id, only a list can show that there is no machine.
     assert_eq!(cloud.calls(), ["list", "get n1", "list", "get n1"]);
 }
 

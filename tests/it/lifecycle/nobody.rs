@@ -31,14 +31,14 @@ async fn check_all_left(cluster: &Cluster) {
 }
 
 /// Errors for all questions: looks and their pauses go on, and nothing is deleted.
-async fn check_error(error: Error, sweeps: usize) {
+async fn check_error(error: Error, lists: usize) {
     let cluster = cluster().await;
     let (cloud, _controller) = hundred(&cluster, |it| {
         it.lists(List::Error(error.clone()));
         it.always_answers(Answer::Error(error));
     })
     .await;
-    asked(&cloud, "list", sweeps).await;
+    asked(&cloud, "list", lists).await;
     check_all_left(&cluster).await;
     assert_eq!(events(&cluster, "n1").await.len(), 0);
 }

@@ -118,7 +118,7 @@ async fn case_093_a_conflict_is_retried_with_the_newer_node() {
 }
 
 #[tokio::test]
-async fn case_096_ten_nodes_cost_one_sweep_a_pass() {
+async fn case_096_ten_nodes_cost_one_list_a_pass() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;

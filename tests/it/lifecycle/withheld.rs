@@ -143,7 +143,7 @@ async fn an_operators_word_does_not_stand_in_for_the_clouds() {
     let message = told(&cluster, "n1").await;
     assert!(message.contains("zone b did not answer") && !message.contains("approved"), "{message}");
 
-    // Strangers' machines prove as little.
+    // Machines of another account prove as little.
     cloud.lists(List::Without(names([LIVING])));
     cloud.has([machine(500)]);
     controller.withholds(2, "unfamiliar").await;

@@ -23,13 +23,13 @@ pub(crate) enum Answer {
 
 /// A cloud that does as it is told.
 pub(crate) struct Cloud {
-    state: Mutex<Told>,
+    state: Mutex<Script>,
     /// Whether answers are held back.
     held: watch::Sender<bool>,
 }
 
 #[derive(Default)]
-struct Told {
+struct Script {
     answers: BTreeMap<String, Answer>,
     unlisted: Vec<String>,
     /// Machines that lists show as they were.
@@ -86,7 +86,7 @@ impl Cloud {
         self.calls().iter().filter(|it| **it == call).count()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, Script> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -31,8 +31,8 @@ async fn a_repeated_event_is_counted_and_an_expired_one_rewritten() {
     let all: Api<Event> = Api::namespaced(cluster.admin.clone(), "default");
     all.delete(&first.name_any(), &DeleteParams::default()).await.unwrap();
     record();
-    let anew = wait::until("the event again", async || events(&cluster, "n1").await.pop()).await;
-    assert_eq!((anew.name_any(), anew.count), (first.name_any(), Some(3)));
+    let again = wait::until("the event again", async || events(&cluster, "n1").await.pop()).await;
+    assert_eq!((again.name_any(), again.count), (first.name_any(), Some(3)));
 
     // What was recorded is sent before the sender ends.
     recorder.record(reference(&node), EventKind::Normal, "Done", "It is over.");

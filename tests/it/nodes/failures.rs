@@ -278,7 +278,7 @@ async fn a_panic_about_one_node_stops_no_other() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_made_anew_during_a_write_is_asked_about_anew() {
+async fn a_node_remade_during_a_write_is_asked_about_again() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);

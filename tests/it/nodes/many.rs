@@ -1,4 +1,4 @@
-//! Many nodes: one sweep answers for all of them.
+//! Many nodes: one list answers for all of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Machines that are made anew under a name that another one had: a node gets the provider id of the one that lives.
+//! Machines that are made again under a name that another one had: a node gets the provider id of the one that lives.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use tests::{kubelet, wait};
 use crate::cloud::{Cloud, machine};
 use crate::controller::{Controller, OPTIONS, create, initialised};
 
-/// The machine behind node `n20`, as it was made first and then anew.
+/// The machine behind node `n20`, as it was made first and then again.
 fn made(times: usize) -> Instance {
     Instance { provider_id: Some(format!("fake://20-{times}")), ..machine(20) }
 }
 
-/// Checks that node `n20` has got the provider id of the machine that was made anew.
+/// Checks that node `n20` has got the provider id of the machine that was made again.
 async fn check_is_the_new_one(cluster: &Cluster) {
     let node = initialised(cluster, "n20").await;
     assert_eq!(node.spec.and_then(|it| it.provider_id).as_deref(), Some("fake://20-2"));

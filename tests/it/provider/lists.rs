@@ -63,7 +63,7 @@ async fn do_12_a_page_size_does_not_change_half_way() {
     let rig = Rig::with(droplets(5)).await;
     let first = rig.instances.list(None, 4).await.answer.unwrap();
     let Err(Error::Invalid(text)) = rig.instances.list(first.next, 2).await.answer else { panic!("pages shifted") };
-    assert_eq!(text, "cursor \"droplets:2:4\" is not one of a sweep with 2 droplets a page");
+    assert_eq!(text, "cursor \"droplets:2:4\" is not one of a list with 2 droplets a page");
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ async fn answers_come_in_the_order_of_the_nodes() {
 }
 
 #[tokio::test]
-async fn a_sweep_is_paged() {
+async fn a_list_is_paged() {
     let lab = Guest::hostile().load().await;
     let first = lab.instances.list(None, 100).await.answer.unwrap();
     assert_eq!(first.instances.len(), 2);

@@ -63,7 +63,7 @@ async fn adv_32_a_guest_that_sleeps_ends_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn adv_32_a_guest_that_waits_for_the_cloud_ends_at_the_deadline_and_its_socket_is_closed() {
+async fn adv_32_a_waiting_guest_ends_and_its_socket_is_closed() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let limits = CallLimits { wall: Duration::from_millis(500), ..CallLimits::default() };
     let address = silent.local_addr().unwrap();

@@ -24,7 +24,7 @@ async fn source_ranges_of_the_annotation_reach_the_provider() {
     called(&cloud, "s1", 2).await;
     patch(&cluster, "s1", json!({ "spec": { "loadBalancerSourceRanges": ["172.16.0.0/12"] } })).await;
     called(&cloud, "s1", 3).await;
-    let ranges: Vec<_> = cloud.about("s1").into_iter().map(|it| it.wish.source_ranges).collect();
+    let ranges: Vec<_> = cloud.about("s1").into_iter().map(|it| it.desired.source_ranges).collect();
     let expected = [vec!["10.0.0.0/8", "192.168.0.0/16"], vec!["10.0.0.0/9"], vec!["172.16.0.0/12"]];
     assert_eq!(ranges, expected, "spec.loadBalancerSourceRanges counts first");
 }

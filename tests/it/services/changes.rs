@@ -63,19 +63,19 @@ async fn case_109_to_114_only_relevant_changes_reach_the_cloud() {
         called(&cloud, "s1", nth + 2).await;
     }
     settled(&cluster).await;
-    let wishes: Vec<_> = cloud.about("s1").into_iter().map(|it| it.wish).collect();
-    assert_eq!(wishes.len(), 10);
+    let desired: Vec<_> = cloud.about("s1").into_iter().map(|it| it.desired).collect();
+    assert_eq!(desired.len(), 10);
 
-    assert_eq!(wishes[1].annotations, [(SIZE.to_owned(), "2".to_owned())]);
-    assert_eq!((wishes[2].ports[0].port, wishes[2].ports[0].node_port), (81, Some(30081)));
-    assert_eq!(wishes[3].ports[0].node_port, Some(30082));
-    assert_eq!(wishes[4].ports[0].app_protocol.as_deref(), Some("http"));
-    assert_eq!(wishes[5].source_ranges, ["198.51.100.0/24"]);
-    assert_eq!(wishes[6].client_ip_affinity_seconds, Some(10800));
-    assert_eq!(wishes[7].external_traffic_policy, ExternalTrafficPolicy::Local(30083));
-    assert_eq!(wishes[8].load_balancer_ip.as_deref(), Some("192.0.2.9"));
-    assert!(wishes[9].annotations.is_empty());
-    assert!(wishes.iter().all(|it| it.ports[0].protocol == Protocol::Tcp));
+    assert_eq!(desired[1].annotations, [(SIZE.to_owned(), "2".to_owned())]);
+    assert_eq!((desired[2].ports[0].port, desired[2].ports[0].node_port), (81, Some(30081)));
+    assert_eq!(desired[3].ports[0].node_port, Some(30082));
+    assert_eq!(desired[4].ports[0].app_protocol.as_deref(), Some("http"));
+    assert_eq!(desired[5].source_ranges, ["198.51.100.0/24"]);
+    assert_eq!(desired[6].client_ip_affinity_seconds, Some(10800));
+    assert_eq!(desired[7].external_traffic_policy, ExternalTrafficPolicy::Local(30083));
+    assert_eq!(desired[8].load_balancer_ip.as_deref(), Some("192.0.2.9"));
+    assert!(desired[9].annotations.is_empty());
+    assert!(desired.iter().all(|it| it.ports[0].protocol == Protocol::Tcp));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn case_108_an_unwanted_load_balancer_is_deleted() {
         events[2..],
         ["Normal DeletingLoadBalancer: Deleting load balancer", "Normal DeletedLoadBalancer: Deleted load balancer"]
     );
-    assert_eq!(cloud.about("s1")[1].wish.memo.as_deref(), Some("lb-1"));
+    assert_eq!(cloud.about("s1")[1].desired.memo.as_deref(), Some("lb-1"));
 
     patch(&cluster, "s1", json!({ "spec": { "ports": [{ "port": 81 }] } })).await;
     resize(&cluster, "s1", "2").await;
@@ -108,7 +108,7 @@ async fn case_108_an_unwanted_load_balancer_is_deleted() {
 
     patch(&cluster, "s1", json!({ "spec": { "type": "LoadBalancer" } })).await;
     addressed(&cluster, "s1", "192.0.2.1").await;
-    assert_eq!(cloud.about("s1")[2].wish.memo, None);
+    assert_eq!(cloud.about("s1")[2].desired.memo, None);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_change_during_a_call_makes_one_more_call() {
     settled(&cluster).await;
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
-    assert_eq!(calls[1].wish.annotations, [(SIZE.to_owned(), "3".to_owned())]);
+    assert_eq!(calls[1].desired.annotations, [(SIZE.to_owned(), "3".to_owned())]);
     let failed = crate::controller::events(&cluster, "s1").into_iter().find(|it| it.starts_with("Warning Sync"));
     assert_eq!(failed, None);
 }

@@ -85,11 +85,16 @@ impl State {
         }
     }
 
-    /// Holds a wish against what this cloud has for it.
-    fn check(&mut self, act: &str, wish: &LoadBalancer) {
-        let Some(built) = self.standing.get(&wish.owner.uid).filter(|it| it.is_told) else { return };
-        if wish.memo != Some(built.memo()) {
-            self.violations.push(format!("{act} {}: {:?} instead of {}", wish.owner.name, wish.memo, built.memo()));
+    /// Holds a desired against what this cloud has for it.
+    fn check(&mut self, act: &str, desired: &LoadBalancer) {
+        let Some(built) = self.standing.get(&desired.owner.uid).filter(|it| it.is_told) else { return };
+        if desired.memo != Some(built.memo()) {
+            self.violations.push(format!(
+                "{act} {}: {:?} instead of {}",
+                desired.owner.name,
+                desired.memo,
+                built.memo()
+            ));
         }
     }
 }
@@ -115,8 +120,8 @@ impl Model {
     }
 
     /// Begins a call, takes some time, and says how the call ends.
-    async fn enter(&self, wish: &LoadBalancer) -> (Fate, Flight<'_>) {
-        let key = wish.owner.name.clone();
+    async fn enter(&self, desired: &LoadBalancer) -> (Fate, Flight<'_>) {
+        let key = desired.owner.name.clone();
         let (fate, time) = {
             let mut state = self.lock();
             if !state.in_flight.insert(key.clone()) {

@@ -14,7 +14,7 @@ use crate::controller::{
     service, service_when, services, settled, told,
 };
 
-/// A patch that makes a Service wish for a load balancer of another controller. Kubernetes takes a class only beside a
+/// A patch that makes a Service desired for a load balancer of another controller. Kubernetes takes a class only beside a
 /// change of the type.
 fn classed() -> Value {
     json!({ "spec": { "type": "LoadBalancer", "loadBalancerClass": "example.com/other" } })

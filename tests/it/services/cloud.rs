@@ -26,7 +26,7 @@ pub(crate) const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer
 /// What the cloud answers about a Service.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// To `ensure`: it is as wished. To `delete`: it is gone.
+    /// To `ensure`: it is as desired. To `delete`: it is gone.
     Done(LoadBalancerStatus),
     /// A step was made.
     Pending(PendingStatus),
@@ -53,7 +53,7 @@ pub(crate) enum Act {
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) act: Act,
-    pub(crate) wish: LoadBalancer,
+    pub(crate) desired: LoadBalancer,
     /// When it came, by the clock of the API server's audit log.
     pub(crate) at: Timestamp,
     /// When it came, for pauses.
@@ -69,24 +69,24 @@ impl Call {
             Act::Ensure => "ensure",
             Act::Delete => "delete",
         };
-        format!("{act} {}", self.wish.owner.name)
+        format!("{act} {}", self.desired.owner.name)
     }
 
-    /// The names of the nodes in the wish.
+    /// The names of the nodes in the desired.
     pub(crate) fn nodes(&self) -> Vec<&str> {
-        self.wish.nodes.iter().map(|it| it.name.as_str()).collect()
+        self.desired.nodes.iter().map(|it| it.name.as_str()).collect()
     }
 }
 
 /// A cloud that does as it is told. No two calls about one Service may ever overlap: dropping it panics if they did.
 pub(crate) struct Cloud {
-    state: Mutex<Told>,
+    state: Mutex<State>,
     /// The Services whose answers are held back.
     held: watch::Sender<BTreeSet<String>>,
 }
 
 #[derive(Default)]
-struct Told {
+struct State {
     ensures: BTreeMap<String, Script>,
     deletes: BTreeMap<String, Script>,
     calls: Vec<Call>,
@@ -170,7 +170,7 @@ impl Cloud {
     /// What it was asked about one Service.
     pub(crate) fn about(&self, service: &str) -> Vec<Call> {
         let mut calls = self.calls();
-        calls.retain(|it| it.wish.owner.name == service);
+        calls.retain(|it| it.desired.owner.name == service);
         calls
     }
 
@@ -179,13 +179,13 @@ impl Cloud {
         self.lock().in_flight.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a call down, waits as long as it is held back, and gives what has to be answered.
-    async fn called(&self, act: Act, wish: &LoadBalancer) -> (Answer, Vec<Event>) {
-        let service = wish.owner.name.clone();
+    async fn called(&self, act: Act, desired: &LoadBalancer) -> (Answer, Vec<Event>) {
+        let service = desired.owner.name.clone();
         let script = {
             let mut told = self.lock();
             if told.in_flight.contains(&service) {
@@ -194,7 +194,7 @@ impl Cloud {
             told.in_flight.push(service.clone());
             let in_flight = told.in_flight.len();
             let (at, began) = (Timestamp::now(), Instant::now());
-            told.calls.push(Call { act, wish: wish.clone(), at, began, in_flight });
+            told.calls.push(Call { act, desired: desired.clone(), at, began, in_flight });
             let scripts = match act {
                 Act::Ensure => &mut told.ensures,
                 Act::Delete => &mut told.deletes,

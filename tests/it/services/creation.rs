@@ -64,21 +64,24 @@ async fn case_117_finalizer_call_and_status_come_in_this_order() {
 
     let call = cloud.about("s1").remove(0);
     assert_eq!(call.nodes(), ["n1", "n2"]);
-    let (uid, wish) = (created.uid().unwrap(), call.wish);
-    assert_eq!(wish.name, format!("a{}", uid.replace('-', ""))[..32]);
-    let owner = wish.owner;
+    let (uid, desired) = (created.uid().unwrap(), call.desired);
+    assert_eq!(desired.name, format!("a{}", uid.replace('-', ""))[..32]);
+    let owner = desired.owner;
     assert_eq!(
         (owner.cluster.as_str(), owner.namespace.as_str(), owner.name.as_str(), owner.uid),
         ("kubernetes", "default", "s1", uid)
     );
-    let port = &wish.ports[0];
+    let port = &desired.ports[0];
     assert_eq!((port.name.as_str(), port.protocol, port.port), ("http", Protocol::Tcp, 80));
     assert!(port.node_port.is_some());
     assert_eq!(
-        (wish.external_traffic_policy, wish.ip_families),
+        (desired.external_traffic_policy, desired.ip_families),
         (ExternalTrafficPolicy::Cluster, vec![IpFamily::Ipv4])
     );
-    assert_eq!((wish.memo, wish.current_ingress, wish.load_balancer_class), (None, Vec::<Ingress>::new(), None));
+    assert_eq!(
+        (desired.memo, desired.current_ingress, desired.load_balancer_class),
+        (None, Vec::<Ingress>::new(), None)
+    );
 }
 
 #[tokio::test]
@@ -100,7 +103,7 @@ async fn case_118_what_is_there_already_is_not_written() {
     settled(&cluster).await;
     // The API server has filled in `ipMode`, which the cloud does not tell.
     assert_eq!(written(&cluster, "s1").await.len(), 1, "nothing differs");
-    let second = cloud.about("s1").remove(1).wish;
+    let second = cloud.about("s1").remove(1).desired;
     assert_eq!(second.memo.as_deref(), Some("lb-1"));
     assert_eq!(second.current_ingress[0].ip.as_deref(), Some("192.0.2.1"));
     assert_eq!(cloud.about("s1").len(), 2);
@@ -212,9 +215,9 @@ async fn case_142_one_call_for_each_worker_and_for_each_service() {
             create(&cluster, &service(name)).await;
         }
         wait::until("all workers are busy", async || (cloud.in_flight() == syncs).then_some(())).await;
-        // Those that are being worked on change meanwhile. That two of their calls overlap, the cloud would notice.
+        // Those that are being worked on change meanwhile. That two of their calls overlap, the cloud would see.
         for call in cloud.calls() {
-            crate::controller::resize(&cluster, &call.wish.owner.name, "2").await;
+            crate::controller::resize(&cluster, &call.desired.owner.name, "2").await;
         }
         names.iter().for_each(|it| cloud.release(it));
         for name in &names {

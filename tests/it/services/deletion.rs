@@ -45,7 +45,7 @@ async fn case_128_the_finalizer_goes_after_the_load_balancer() {
     settled(&cluster).await;
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
-    assert_eq!((calls[1].act, calls[1].wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+    assert_eq!((calls[1].act, calls[1].desired.memo.as_deref()), (Act::Delete, Some("lb-1")));
     assert!(calls[1].nodes().is_empty());
     assert_eq!(written(&cluster, "s1").await, ["patch services/status 200"; 3], "one that releases it, and no more");
 }
@@ -102,7 +102,7 @@ async fn case_130_an_error_keeps_the_finalizer() {
     let service = services(&cluster).get("s1").await.unwrap();
     assert_eq!((finalizers(&service), memo(&service)), (&[FINALIZER.to_owned()][..], Some("lb-1")));
     assert!(!events.iter().any(|it| it == DELETED));
-    assert!(cloud.about("s1")[1..].iter().all(|it| it.wish.memo.as_deref() == Some("lb-1")));
+    assert!(cloud.about("s1")[1..].iter().all(|it| it.desired.memo.as_deref() == Some("lb-1")));
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn a_slow_deletion_keeps_the_finalizer() {
     assert_eq!(finalizers(&service), [FINALIZER]);
     gone(&cluster, "s1").await;
     let calls = cloud.about("s1");
-    assert_eq!(calls[2].wish.memo.as_deref(), Some("lb-1 going"));
+    assert_eq!(calls[2].desired.memo.as_deref(), Some("lb-1 going"));
     assert_eq!(calls.len(), 3);
     let events = told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
     assert_eq!(events[2..], [DELETING, DELETED]);
@@ -215,7 +215,7 @@ async fn the_finalizer_alone_decides_about_a_service_with_a_class() {
     delete(&cluster, "s1").await;
     gone(&cluster, "s1").await;
     let call = cloud.about("s1").remove(0);
-    assert_eq!((call.act, call.wish.load_balancer_class.as_deref()), (Act::Delete, Some("example.com/other")));
+    assert_eq!((call.act, call.desired.load_balancer_class.as_deref()), (Act::Delete, Some("example.com/other")));
 }
 
 #[tokio::test]
@@ -229,7 +229,7 @@ async fn a_deletion_that_nobody_saw_is_made_up_for_at_the_start() {
     let _controller = Controller::start(&cluster, &cloud, one());
     gone(&cluster, "s1").await;
     let calls = cloud.about("s1");
-    assert_eq!((calls.len(), calls[1].act, calls[1].wish.memo.as_deref()), (2, Act::Delete, Some("lb-1")));
+    assert_eq!((calls.len(), calls[1].act, calls[1].desired.memo.as_deref()), (2, Act::Delete, Some("lb-1")));
 }
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn what_a_call_brought_before_the_deletion_is_taken_along() {
     gone(&cluster, "s1").await;
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
-    assert_eq!((calls[1].act, calls[1].wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+    assert_eq!((calls[1].act, calls[1].desired.memo.as_deref()), (Act::Delete, Some("lb-1")));
 }
 
 #[tokio::test]

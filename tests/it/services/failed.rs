@@ -33,7 +33,7 @@ async fn a_failed_step_keeps_its_status_and_backs_off() {
     assert!(told.iter().any(|it| it == expected), "{told:?}");
     called(&cloud, "s1", 6).await;
     let calls = cloud.about("s1");
-    assert!(calls[2..].iter().all(|it| it.wish.memo.as_deref() == Some("lb-1")));
+    assert!(calls[2..].iter().all(|it| it.desired.memo.as_deref() == Some("lb-1")));
     let pauses: Vec<_> = calls[1..].windows(2).map(|it| it[1].began - it[0].began).collect();
     assert!(pauses[3] > pauses[0] * 2, "the pauses grow: {pauses:?}");
 }

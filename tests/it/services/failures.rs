@@ -45,7 +45,7 @@ async fn case_121_failures_back_off_until_one_call_succeeds() {
     resize(&cluster, "s1", "2").await;
     called(&cloud, "s1", 14).await;
     let again: Duration = pauses(&cloud.about("s1"))[9..].iter().sum();
-    assert!(again < 4 * 60 * base, "a success makes it begin anew: {again:?}");
+    assert!(again < 4 * 60 * base, "a success makes it begin again: {again:?}");
     let expected = format!("{FAILED}failed to ensure load balancer: cloud is down");
     let events = told(&cluster, "s1", "SyncLoadBalancerFailed", 12).await;
     assert!(events.contains(&expected), "{events:#?}");

@@ -83,7 +83,7 @@ async fn case_152_leaving_and_uninitialised_nodes_are_no_backends() {
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &["s1"]).await;
     assert_eq!(hosts(&cloud, "s1", 1).await, ["n1", "n10", "n11", "n2", "n3", "n9"]);
-    let first = &cloud.about("s1")[0].wish.nodes[0];
+    let first = &cloud.about("s1")[0].desired.nodes[0];
     assert_eq!(first.provider_id.as_deref(), Some("fake://1"));
     assert_eq!((first.addresses[0].kind, first.addresses[0].value.as_str()), (AddressKind::InternalIp, "10.1.0.1"));
 }
@@ -210,13 +210,13 @@ async fn case_160_another_machine_behind_a_name_is_a_change() {
     join(&cluster, &other).await;
     for name in ["s1", "s2"] {
         assert_eq!(hosts(&cloud, name, 2).await, ["n1", "n2"]);
-        assert_eq!(cloud.about(name)[1].wish.nodes[0].provider_id.as_deref(), Some("fake://101"));
+        assert_eq!(cloud.about(name)[1].desired.nodes[0].provider_id.as_deref(), Some("fake://101"));
     }
     let address = json!({ "status": { "addresses": [{ "type": "InternalIP", "address": "10.9.9.9" }] } });
     nodes(&cluster).patch_status("n1", &PatchParams::default(), &Patch::Merge(address)).await.unwrap();
     for name in ["s1", "s2"] {
         called(&cloud, name, 3).await;
-        assert_eq!(cloud.about(name)[2].wish.nodes[0].addresses[0].value, "10.9.9.9");
+        assert_eq!(cloud.about(name)[2].desired.nodes[0].addresses[0].value, "10.9.9.9");
     }
     assert_eq!(cloud.calls().len(), 6);
 }

@@ -92,7 +92,7 @@ async fn answers_of_another_account_are_not_believed() {
         addressed(&cluster, name, "192.0.2.1").await;
     }
     // The call is in flight, about to say what the other account knows: nothing.
-    cloud.ensures("s1", building("to be created anew", Duration::from_secs(300)));
+    cloud.ensures("s1", building("to be created again", Duration::from_secs(300)));
     cloud.hold("s1");
     cloud.hold("s2");
     resize(&cluster, "s1", "2").await;

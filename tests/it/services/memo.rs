@@ -33,7 +33,7 @@ async fn check_kept(cluster: &Cluster, cloud: &Cloud, memo: &str) {
     let calls = cloud.about("s1");
     assert!(calls.len() > 1);
     for call in &calls[1..] {
-        assert_eq!(call.wish.memo.as_deref(), Some(memo));
+        assert_eq!(call.desired.memo.as_deref(), Some(memo));
         assert!(call.at > written[0].received, "called before the memo was written");
     }
 }
@@ -72,7 +72,7 @@ async fn an_unwritten_memo_is_written_before_the_next_call() {
     settled(&cluster).await;
     resize(&cluster, "s1", "2").await;
     wait::until("a call for the change", async || {
-        cloud.about("s1").last().is_some_and(|it| !it.wish.annotations.is_empty()).then_some(())
+        cloud.about("s1").last().is_some_and(|it| !it.desired.annotations.is_empty()).then_some(())
     })
     .await;
     check_kept(&cluster, &cloud, "lb-1").await;
@@ -141,7 +141,7 @@ async fn a_memo_that_another_service_holds_is_refused_and_not_kept() {
     // It goes without having touched anything.
     delete(&cluster, "s2").await;
     gone(&cluster, "s2").await;
-    assert!(cloud.about("s2").iter().all(|it| it.wish.memo.is_none()));
+    assert!(cloud.about("s2").iter().all(|it| it.desired.memo.is_none()));
     let first = services(&cluster).get("s1").await.unwrap();
     assert_eq!((memo(&first), addresses(&first)), (Some("lb-1"), vec!["192.0.2.1"]));
 }

@@ -152,7 +152,7 @@ async fn a_deletion_does_not_wait_for_what_is_pending() {
     gone(&cluster, "s1").await;
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
-    assert_eq!(calls[1].wish.memo.as_deref(), Some("lb-1"));
+    assert_eq!(calls[1].desired.memo.as_deref(), Some("lb-1"));
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn addresses_that_are_known_early_are_shown_early() {
     assert_eq!(events(&cluster, "s1").len(), 1, "nothing was ensured yet");
     resize(&cluster, "s1", "2").await;
     called(&cloud, "s1", 2).await;
-    let current = &cloud.about("s1")[1].wish.current_ingress;
+    let current = &cloud.about("s1")[1].desired.current_ingress;
     assert_eq!(current[0], Ingress { ip: Some("192.0.2.1".to_owned()), hostname: None, ip_mode: current[0].ip_mode });
 }
 
@@ -198,7 +198,7 @@ async fn one_worker_has_one_call_in_flight() {
     for nth in 0..names.len() {
         let what = format!("call {}", nth + 1);
         let call = wait::until(&what, async || cloud.calls().get(nth).cloned()).await;
-        cloud.release(&call.wish.owner.name);
+        cloud.release(&call.desired.owner.name);
     }
     delete(&cluster, "s1").await;
     gone(&cluster, "s1").await;

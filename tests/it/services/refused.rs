@@ -145,7 +145,7 @@ async fn a_mapped_address_is_refused_and_its_memo_is_kept() {
 
     resize(&cluster, "s1", "2").await;
     addressed(&cluster, "s1", "192.0.2.1").await;
-    assert_eq!(cloud.about("s1")[1].wish.memo.as_deref(), Some("lb-1"));
+    assert_eq!(cloud.about("s1")[1].desired.memo.as_deref(), Some("lb-1"));
 }
 
 /// Cases: refused-status
@@ -161,7 +161,7 @@ async fn a_service_with_a_refused_address_can_be_deleted() {
         delete(&cluster, "s1").await;
         gone(&cluster, "s1").await;
         let last = cloud.about("s1").pop().expect("calls");
-        assert_eq!((last.act, last.wish.memo.as_deref()), (Act::Delete, Some("lb-1")), "{address}");
+        assert_eq!((last.act, last.desired.memo.as_deref()), (Act::Delete, Some("lb-1")), "{address}");
     }
 }
 
@@ -180,7 +180,7 @@ async fn a_status_that_a_policy_refuses_does_not_stop_the_deletion() {
     delete(&cluster, "s1").await;
     gone(&cluster, "s1").await;
     let last = cloud.about("s1").pop().expect("calls");
-    assert_eq!((last.act, last.wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+    assert_eq!((last.act, last.desired.memo.as_deref()), (Act::Delete, Some("lb-1")));
     policy.repeal().await;
 }
 
@@ -202,7 +202,7 @@ async fn a_webhook_that_fails_for_one_address_stops_nothing_else() {
     delete(&cluster, "s1").await;
     gone(&cluster, "s1").await;
     let last = cloud.about("s1").pop().expect("calls");
-    assert_eq!((last.act, last.wish.memo.as_deref()), (Act::Delete, Some("lb of s1")));
+    assert_eq!((last.act, last.desired.memo.as_deref()), (Act::Delete, Some("lb of s1")));
     assert_eq!(cloud.about("s2").len(), 1, "what may be written later is not asked for again");
     resize(&cluster, "s2", "2").await;
     addressed(&cluster, "s2", "192.0.2.2").await;
@@ -223,7 +223,7 @@ async fn another_desired_value_is_worked_on_after_a_refused_status() {
     resize(&cluster, "s1", "2").await;
     let served = addressed(&cluster, "s1", "192.0.2.2").await;
     assert_eq!((memo(&served), finalizers(&served)), (Some("lb-1"), &[FINALIZER.to_owned()][..]));
-    assert_eq!(cloud.about("s1")[1].wish.memo.as_deref(), Some("lb-1"), "it was kept before the call");
+    assert_eq!(cloud.about("s1")[1].desired.memo.as_deref(), Some("lb-1"), "it was kept before the call");
     policy.repeal().await;
 }
 

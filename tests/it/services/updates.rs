@@ -86,7 +86,7 @@ async fn case_172_a_joining_node_is_added_once_it_is_initialised() {
     let address = json!({ "status": { "addresses": [{ "type": "InternalIP", "address": "10.1.0.2" }] } });
     nodes(&cluster).patch_status("n2", &PatchParams::default(), &Patch::Merge(address)).await.unwrap();
     assert_eq!(hosts(&cloud, "s1", 2).await, ["n1", "n2"]);
-    assert_eq!(cloud.about("s1")[1].wish.nodes[1].addresses[0].value, "10.1.0.2");
+    assert_eq!(cloud.about("s1")[1].desired.nodes[1].addresses[0].value, "10.1.0.2");
     join(&cluster, &node(3)).await;
     assert_eq!(hosts(&cloud, "s1", 3).await, ["n1", "n2", "n3"]);
     assert_eq!(cloud.about("s1").len(), 3);

@@ -46,8 +46,8 @@ async fn case_116_an_orphaned_load_balancer_is_deleted() {
     assert!(events.contains(&"Normal DeletingLoadBalancer: Deleting load balancer".to_owned()), "{events:#?}");
     let deletions: Vec<_> = cloud.about("s1").into_iter().filter(|it| it.act == Act::Delete).collect();
     assert_eq!(deletions.len(), 1);
-    assert_eq!(Some(&deletions[0].wish.owner.uid), created.uid().as_ref());
-    assert_eq!(deletions[0].wish.memo.as_deref(), Some("lb-1"));
+    assert_eq!(Some(&deletions[0].desired.owner.uid), created.uid().as_ref());
+    assert_eq!(deletions[0].desired.memo.as_deref(), Some("lb-1"));
     settled(&cluster).await;
     assert_eq!(cloud.asked().iter().filter(|it| *it == "delete s1").count(), 1, "then it is forgotten");
 }
@@ -91,7 +91,7 @@ async fn case_136_the_old_load_balancer_goes_before_a_new_one() {
 
     let standing = addressed(&cluster, "s1", "192.0.2.2").await;
     assert_eq!((standing.uid(), memo(&standing)), (new.uid(), Some("lb-2")));
-    let calls: Vec<_> = cloud.about("s1").into_iter().map(|it| (it.act, Some(it.wish.owner.uid))).collect();
+    let calls: Vec<_> = cloud.about("s1").into_iter().map(|it| (it.act, Some(it.desired.owner.uid))).collect();
     assert_eq!(
         calls,
         [
@@ -104,8 +104,8 @@ async fn case_136_the_old_load_balancer_goes_before_a_new_one() {
     );
     let mut calls = cloud.about("s1");
     let last = calls.pop().unwrap();
-    assert!(calls[1..].iter().all(|it| it.wish.memo.as_deref() == Some("lb-1")));
-    assert_eq!(last.wish.memo, None, "what was the old one's is not the new one's");
+    assert!(calls[1..].iter().all(|it| it.desired.memo.as_deref() == Some("lb-1")));
+    assert_eq!(last.desired.memo, None, "what was the old one's is not the new one's");
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn case_116_a_late_result_for_a_gone_service_is_deleted() {
     settled(&cluster).await;
     let calls = cloud.about("s1");
     assert_eq!(calls.len(), 2);
-    assert_eq!((calls[1].act, calls[1].wish.memo.as_deref()), (Act::Delete, Some("lb-1")));
+    assert_eq!((calls[1].act, calls[1].desired.memo.as_deref()), (Act::Delete, Some("lb-1")));
 }
 
 /// Waits until a list was answered with a recorded one.

@@ -39,9 +39,9 @@ pub struct Ingress {
     pub ip_mode: Option<String>,
 }
 
-/// What was wished for.
+/// What was asked for.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-pub(super) struct Wish {
+pub(super) struct Desired {
     cluster: String,
     nodes: Vec<String>,
     /// All the rest, in any words.
@@ -64,14 +64,14 @@ impl Default for LoadBalancer {
 pub(super) async fn ensure(
     State(shared): State<Arc<Mutex<Shared>>>,
     Path((namespace, name)): Path<(String, String)>,
-    Json(wish): Json<Wish>,
+    Json(desired): Json<Desired>,
 ) -> Json<Value> {
     let (delay, answer) = {
         let mut shared = lock(&shared);
         let service = format!("{namespace}/{name}");
-        let (cluster, nodes) = (wish.cluster.clone(), wish.nodes.clone());
-        let before = shared.wishes.insert(service.clone(), wish.clone());
-        let updates = before.is_some_and(|before| before.rest == wish.rest && before.nodes != wish.nodes);
+        let (cluster, nodes) = (desired.cluster.clone(), desired.nodes.clone());
+        let before = shared.desired.insert(service.clone(), desired.clone());
+        let updates = before.is_some_and(|before| before.rest == desired.rest && before.nodes != desired.nodes);
         let it = shared.load_balancers.entry(service.clone()).or_default();
         let (delay, failure) =
             if updates { (it.update_delay, &mut it.update_failure) } else { (it.delay, &mut it.failure) };
@@ -92,7 +92,7 @@ pub(super) async fn delete(
 ) -> Json<Value> {
     let service = format!("{namespace}/{name}");
     let mut shared = lock(&shared);
-    shared.wishes.remove(&service);
+    shared.desired.remove(&service);
     let failures = shared.load_balancers.get_mut(&service).map(|it| &mut it.delete_failures);
     let answer = match failures.into_iter().flatten().find_map(Failure::next) {
         // Where others delete it, there is nothing to do.
@@ -116,10 +116,10 @@ mod tests {
         Path(("default".to_owned(), name.to_owned()))
     }
 
-    async fn wish(cloud: &Arc<Mutex<Shared>>, name: &str, nodes: &[&str], rest: &str) -> Value {
+    async fn desired(cloud: &Arc<Mutex<Shared>>, name: &str, nodes: &[&str], rest: &str) -> Value {
         let nodes = nodes.iter().map(|it| (*it).to_owned()).collect();
-        let wish = Wish { cluster: "kubernetes".to_owned(), nodes, rest: rest.to_owned() };
-        ensure(State(cloud.clone()), path(name), Json(wish)).await.0
+        let desired = Desired { cluster: "kubernetes".to_owned(), nodes, rest: rest.to_owned() };
+        ensure(State(cloud.clone()), path(name), Json(desired)).await.0
     }
 
     fn once(text: &str) -> Failure {
@@ -131,16 +131,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_nodes_for_the_same_wish_are_an_update() {
+    async fn other_nodes_for_the_same_desired_state_are_an_update() {
         let (failure, update_failure) = (Some(once("ensure")), Some(once("update")));
         let cloud = cloud(LoadBalancer { failure, update_failure, ..LoadBalancer::default() });
         let ready = json!({ "ready": { "ingress": [{ "ip": "192.0.2.1", "hostname": null, "ipMode": null }] } });
-        assert_eq!(wish(&cloud, "web", &["n1"], "80").await, unavailable("ensure"));
-        assert_eq!(wish(&cloud, "web", &["n1"], "80").await, ready);
-        // Another wish, with other nodes or not, is no update.
-        assert_eq!(wish(&cloud, "web", &["n1", "n2"], "81").await, ready);
-        assert_eq!(wish(&cloud, "web", &["n2"], "81").await, unavailable("update"));
-        assert_eq!(wish(&cloud, "web", &["n2"], "81").await, ready);
+        assert_eq!(desired(&cloud, "web", &["n1"], "80").await, unavailable("ensure"));
+        assert_eq!(desired(&cloud, "web", &["n1"], "80").await, ready);
+        // Another desired state, with other nodes or not, is no update.
+        assert_eq!(desired(&cloud, "web", &["n1", "n2"], "81").await, ready);
+        assert_eq!(desired(&cloud, "web", &["n2"], "81").await, unavailable("update"));
+        assert_eq!(desired(&cloud, "web", &["n2"], "81").await, ready);
         let last = lock(&cloud).calls.last().unwrap().question.clone();
         let (service, cluster) = ("default/web".to_owned(), "kubernetes".to_owned());
         assert_eq!(last, Question::Ensure { service, cluster, nodes: vec!["n2".to_owned()] });
@@ -149,7 +149,7 @@ mod tests {
     #[tokio::test]
     async fn a_load_balancer_that_was_never_named_is_made_and_deleted() {
         let cloud = cloud(LoadBalancer::default());
-        assert_eq!(wish(&cloud, "other", &[], "80").await["ready"]["ingress"][0]["ip"], "192.0.2.1");
+        assert_eq!(desired(&cloud, "other", &[], "80").await["ready"]["ingress"][0]["ip"], "192.0.2.1");
         assert_eq!(delete(State(cloud.clone()), path("other")).await.0, "gone");
     }
 

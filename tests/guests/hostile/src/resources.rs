@@ -41,7 +41,7 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         ("random-bytes", count) => random_bytes(count.parse().unwrap_or(0)),
         ("handles", _) => handles(),
         ("leak-handles", count) => leak_handles(count.parse().unwrap_or(0)),
-        ("surroundings", _) => surroundings(),
+        ("environment", _) => environment(),
         ("see-node", _) => report(format_args!("{:?} {:?} {:?}", node.labels, node.zone, node.provider_id)),
         ("wait", rounds) => wait(rounds.parse().unwrap_or(0)),
         ("wait-then-spin", rounds) => {
@@ -184,7 +184,7 @@ fn leak_handles(count: u64) -> Answer {
 }
 
 /// What can be seen of the machine.
-fn surroundings() -> Answer {
+fn environment() -> Answer {
     let environment: Vec<_> = env::vars().collect();
     let arguments: Vec<_> = env::args().collect();
     let file = fs::read("/etc/hostname").map(|it| it.len()).map_err(|it| it.kind());

@@ -50,8 +50,8 @@ fn create() -> Result<()> {
     let rule = json!({ "entry_protocol": "tcp", "entry_port": 80, "target_protocol": "tcp", "target_port": 30080 });
     for number in 0..AT_ONCE {
         let name = format!("mine-{}-{number}", page.load_balancers.len());
-        let wish = json!({ "name": name, "region": "fra1", "droplet_ids": [], "forwarding_rules": [rule] });
-        write(Method::Post, &["v2", "load_balancers"], Some(&wish));
+        let body = json!({ "name": name, "region": "fra1", "droplet_ids": [], "forwarding_rules": [rule] });
+        write(Method::Post, &["v2", "load_balancers"], Some(&body));
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ impl Provider for Scripted {
             .list_page_size(settings::find("listPage")?.unwrap_or(100));
         let keys: String = settings::find("annotations")?.unwrap_or_default();
         for key in keys.split(',').filter(|key| !key.is_empty()) {
-            description = description.annotation(Annotation::new(key, "anything", "A part of the wish."));
+            description = description.annotation(Annotation::new(key, "anything", "A part of what is desired."));
         }
         Ok(description)
     }
@@ -52,13 +52,13 @@ enum Refusal {
 #[serde(untagged)]
 enum Answer<T> {
     Refusal(Refusal),
-    Told(T),
+    Said(T),
 }
 
 impl<T> Answer<T> {
     fn told(self) -> Result<T> {
         match self {
-            Self::Told(answer) => Ok(answer),
+            Self::Said(answer) => Ok(answer),
             Self::Refusal(Refusal::Unavailable { text }) => Err(Error::unavailable(text)),
             Self::Refusal(Refusal::RetryAfter { text, milliseconds }) => {
                 Err(Error::retry_after(Duration::from_millis(milliseconds), text))

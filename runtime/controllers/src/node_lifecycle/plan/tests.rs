@@ -84,7 +84,7 @@ fn approved(mut node: Node, word: &str) -> Node {
 }
 
 #[test]
-fn an_old_node_that_a_good_sweep_lacks_goes() {
+fn an_old_node_that_a_good_list_lacks_goes() {
     assert_eq!(objection(&aged(300), GOOD, patience(0, 300)), None);
 }
 

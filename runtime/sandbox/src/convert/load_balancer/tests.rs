@@ -40,7 +40,7 @@ fn a_memo_has_a_kibibyte_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn an_annotation_is_written_if_the_provider_describes_it_and_the_operator_allows_it() {
+fn an_annotation_to_write_is_described_and_allowed() {
     let pair = |key: &str| (key.to_owned(), "7".to_owned());
     check(
         |it| it.annotations = vec![pair("acme.example/id"), pair("acme.example/kind")],
@@ -113,7 +113,7 @@ fn a_wait_is_no_outage() {
 }
 
 #[test]
-fn a_guest_is_told_only_of_the_annotations_and_labels_that_concern_it() {
+fn a_guest_sees_only_its_own_annotations_and_labels() {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let [cluster, namespace, name, uid] = ["kubernetes", "default", "web", "0e2f6f1c"].map(str::to_owned);
     let desired = LoadBalancer {

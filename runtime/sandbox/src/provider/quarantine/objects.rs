@@ -99,7 +99,7 @@ mod tests {
         }
         objects.returned(&key("n1"));
         objects.crashed(&key("n1"), FIRST, now);
-        assert_eq!(objects.wait(&key("n1"), now), Some(FIRST), "a call that returned makes it begin anew");
+        assert_eq!(objects.wait(&key("n1"), now), Some(FIRST), "a call that returned makes it begin again");
         assert_eq!(objects.wait(&key("n2"), now), None, "others are not touched");
         assert_eq!(objects.wait(&(Function::Delete, "n1".to_owned()), now), None, "nor is another function");
     }

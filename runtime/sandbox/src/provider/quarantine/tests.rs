@@ -56,7 +56,7 @@ fn nobody_runs_until_one_has_probed() {
     assert_eq!(quarantine.probed(due, End::Returned), None);
     assert_eq!(admit(&mut quarantine, due), Admission::Run);
     assert_eq!(quarantine.ended(due, About::One(&node(1)), End::Returned), Verdict::Nothing);
-    assert_eq!(quarantine.ended(due, About::Nothing, End::Crashed), Verdict::Nothing, "the row begins anew");
+    assert_eq!(quarantine.ended(due, About::Nothing, End::Crashed), Verdict::Nothing, "the row begins again");
     assert_eq!(admit(&mut quarantine, due), Admission::Run);
 }
 

@@ -32,5 +32,5 @@ async fn adv_77_random_bytes_come_in_small_pieces() {
 #[tokio::test]
 async fn adv_45_there_is_no_environment_and_no_file() {
     let lab = Guest::hostile().load().await;
-    assert_eq!(lab.report("surroundings").await, "[] [] Err(NotFound) Err(NotFound)");
+    assert_eq!(lab.report("environment").await, "[] [] Err(NotFound) Err(NotFound)");
 }
