@@ -34,7 +34,8 @@ CIRCLES_ALLOWED := digitalocean guest-sdk tests
 CIRCLES := target/tools/import-circles
 
 .PHONY: lint
-lint: preflight $(CIRCLES) ## Check format, lints and import circles, warnings denied.
+lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, warnings denied.
+	@tests/words.sh
 	@$(CIRCLES) $(CIRCLES_ALLOWED:%=--allow %) $(wildcard runtime/src runtime/*/src guest-sdk/src providers/*/src tests/src)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
