@@ -1,4 +1,4 @@
-//! The annotations of a Service, read by the rows of a table: see [`key`](crate::key).
+//! The annotations of a Service, read by the rows of a table: see [`crate::key`].
 
 mod reading;
 

@@ -30,7 +30,7 @@ pub(crate) use self::index::Verdict;
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: they come from [`Trimmed`](crate::trimmed::Trimmed).
+/// What no controller reads is left out of the copies: see `trimmed.rs`.
 #[derive(Clone)]
 pub struct Nodes {
     watched: Watched<Node>,
