@@ -9,6 +9,7 @@ use kube::Resource;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{Lookup, ObjectRef, Store};
 use kube::runtime::watcher::Event;
+use tokio::sync::watch;
 
 /// The cluster's objects of one kind: a copy that one watch keeps up to date. Clones share it.
 pub(crate) struct Watched<K: Lookup + Clone + 'static>
@@ -16,6 +17,8 @@ where
     K::DynamicType: Eq + Hash,
 {
     store: Store<K>,
+    /// Whether a complete list was applied. The store's own future wakes only one of those that wait.
+    synced: Arc<watch::Sender<bool>>,
 }
 
 /// An object as it was before an event, if it was known, and as it is after it, if it still exists.
@@ -29,7 +32,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn clone(&self) -> Self {
-        Self { store: self.store.clone() }
+        Self { store: self.store.clone(), synced: self.synced.clone() }
     }
 }
 
@@ -40,7 +43,7 @@ where
     /// Nothing is known yet. Events are applied with the writer.
     pub(crate) fn new() -> (Self, Writer<K>) {
         let writer = Writer::<K>::new(());
-        (Self { store: writer.as_reader() }, writer)
+        (Self { store: writer.as_reader(), synced: Arc::default() }, writer)
     }
 
     /// The store itself.
@@ -50,10 +53,8 @@ where
 
     /// Waits until all objects are known that existed when the watch began.
     pub(crate) async fn synced(&self) {
-        if self.store.wait_until_ready().await.is_err() {
-            // The watch was dropped before it had begun: there will be no objects.
-            std::future::pending::<()>().await;
-        }
+        // There is a sender: this is one.
+        let _ = self.synced.subscribe().wait_for(|it| *it).await;
     }
 
     /// The object with this name.
@@ -78,6 +79,7 @@ where
                 let mut before: HashMap<_, _> =
                     self.all().into_iter().map(|it| (ObjectRef::from_obj(&*it), it)).collect();
                 writer.apply_watcher_event(&event);
+                self.synced.send_replace(true);
                 let listed = self.all().into_iter().map(|it| {
                     let before = before.remove(&ObjectRef::from_obj(&*it));
                     Change { before, after: Some(it) }
@@ -99,5 +101,28 @@ where
                 vec![Change { before: Some(Arc::new(object)), after: None }]
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Node;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn all_who_wait_for_the_first_list_are_woken() {
+        let (watched, mut writer) = Watched::<Node>::new();
+        let mut waiting = tokio::task::JoinSet::new();
+        for it in [watched.clone(), watched.clone(), watched.clone()] {
+            waiting.spawn(async move { it.synced().await });
+        }
+        // Each of them waits before the list comes.
+        tokio::task::yield_now().await;
+        watched.apply(Event::Init, &mut writer);
+        watched.apply(Event::InitDone, &mut writer);
+        let all = tokio::time::timeout(std::time::Duration::from_secs(10), waiting.join_all());
+        all.await.expect("in time");
+        watched.synced().await;
     }
 }

@@ -17,7 +17,8 @@ async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
     let uid = namespace.metadata.uid.unwrap();
     kubelet::join(&cluster.admin, "see-cluster").await.unwrap();
     let flags = ["--cluster-name=prod", "--cluster-cidr=10.244.1.0/16,fd00:10::/56"];
-    let mut process = Setup::guest(&cluster, guests::HOSTILE).flags(&flags).start();
+    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&flags);
+    let mut process = setup.start();
     process.says(&format!("the cluster is {uid}")).await;
     let line = process.says("10.244.0.0/16").await;
     let text = serde_json::to_string(&line).unwrap();

@@ -65,6 +65,7 @@ async fn do_13_a_plain_service_gets_a_network_load_balancer() {
             "sticky_sessions": { "type": "none" }, "droplet_ids": [1], "redirect_http_to_https": false,
             "enable_proxy_protocol": false, "enable_backend_keepalive": false,
             "disable_lets_encrypt_dns_records": false, "firewall": {},
+            "tags": [format!("aerostat:{CLUSTER_UID}:{UID}")],
         })
     );
 

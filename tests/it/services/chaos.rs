@@ -161,7 +161,7 @@ fn busy(standing: LoadBalancerStatus) -> PendingStatus {
 
 impl FakeCloud for Model {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        offer(self.clone(), self.clone())
+        offer(self.clone(), self.clone(), false)
     }
 }
 

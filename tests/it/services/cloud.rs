@@ -83,6 +83,8 @@ pub(crate) struct Cloud {
     state: Mutex<State>,
     /// The Services whose answers are held back.
     held: watch::Sender<BTreeSet<String>>,
+    /// Whether the annotation [`NODES`] is described, which selects nodes.
+    selects_nodes: bool,
 }
 
 #[derive(Default)]
@@ -105,7 +107,16 @@ struct Script {
 
 impl Cloud {
     pub(crate) fn new() -> Arc<Cloud> {
-        Arc::new(Cloud { state: Mutex::default(), held: watch::Sender::default() })
+        Cloud::with(false)
+    }
+
+    /// A cloud that describes the annotation [`NODES`], which selects nodes.
+    pub(crate) fn selecting_nodes() -> Arc<Cloud> {
+        Cloud::with(true)
+    }
+
+    fn with(selects_nodes: bool) -> Arc<Cloud> {
+        Arc::new(Cloud { state: Mutex::default(), held: watch::Sender::default(), selects_nodes })
     }
 
     /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
@@ -212,7 +223,7 @@ impl Cloud {
 
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        offer(self.clone(), self.clone())
+        offer(self.clone(), self.clone(), self.selects_nodes)
     }
 }
 
@@ -281,7 +292,11 @@ impl LoadBalancers for Cloud {
 }
 
 /// A cloud that has load balancers and nothing else.
-pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBalancers>) -> cloud_provider::Cloud {
+pub(crate) fn offer(
+    identity: Arc<dyn Identity>,
+    load_balancers: Arc<dyn LoadBalancers>,
+    selects_nodes: bool,
+) -> cloud_provider::Cloud {
     let annotation = |key: &str, doc: &str| cloud_provider::Annotation {
         key: key.to_owned(),
         values: "any text".to_owned(),
@@ -289,16 +304,15 @@ pub(crate) fn offer(identity: Arc<dyn Identity>, load_balancers: Arc<dyn LoadBal
         doc: doc.to_owned(),
         ..cloud_provider::Annotation::default()
     };
-    let description = Description {
-        annotations: vec![
-            annotation(SIZE, "How large it is."),
-            annotation(ID, "Which one it is."),
-            annotation(SOURCE_RANGES, "Who."),
-            cloud_provider::Annotation { selects_nodes: true, ..annotation(NODES, "Which nodes.") },
-        ],
-        writes_annotations: vec![ID.to_owned()],
-        ..rig::description()
-    };
+    let mut annotations = vec![
+        annotation(SIZE, "How large it is."),
+        annotation(ID, "Which one it is."),
+        annotation(SOURCE_RANGES, "Who."),
+    ];
+    if selects_nodes {
+        annotations.push(cloud_provider::Annotation { selects_nodes, ..annotation(NODES, "Which nodes.") });
+    }
+    let description = Description { annotations, writes_annotations: vec![ID.to_owned()], ..rig::description() };
     cloud_provider::Cloud {
         description: Arc::new(description),
         identity,

@@ -28,7 +28,7 @@ async fn select(cluster: &Cluster, name: &str, selector: &str) {
 #[tokio::test]
 async fn a_service_gets_the_nodes_that_its_selector_matches() {
     let cluster = any_cluster().await;
-    let cloud = Cloud::new();
+    let cloud = Cloud::selecting_nodes();
     for (nth, pool) in [(1, "web"), (2, "db"), (3, "web")] {
         join(&cluster, &pooled(nth, pool)).await;
     }
@@ -53,7 +53,7 @@ async fn a_service_gets_the_nodes_that_its_selector_matches() {
 #[tokio::test]
 async fn a_selector_that_cannot_be_read_is_said_and_makes_no_call() {
     let cluster = any_cluster().await;
-    let cloud = Cloud::new();
+    let cloud = Cloud::selecting_nodes();
     join(&cluster, &pooled(1, "web")).await;
     let _controller = Controller::start(&cluster, &cloud, one());
     let mut wrong = service("s1");
