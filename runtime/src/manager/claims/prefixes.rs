@@ -65,7 +65,7 @@ pub(crate) fn check(description: &Description, pinned: &[String]) -> Result<()> 
 }
 
 /// Whether one pinned prefix allows a described one. "" stands for ids without "://", and allows nothing else.
-pub(in crate::manager) fn is_pinned(described: &str, pinned: &str) -> bool {
+pub(crate) fn is_pinned(described: &str, pinned: &str) -> bool {
     described == pinned || (!pinned.is_empty() && described.starts_with(pinned))
 }
 
