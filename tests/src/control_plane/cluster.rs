@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use futures::future::select_all;
-use jiff::SignedDuration;
 use kube::Client;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
@@ -62,9 +61,6 @@ impl Cluster {
     }
 }
 
-/// For how long an API server that starts may refuse what it allows.
-const STARTING: SignedDuration = SignedDuration::from_secs(3);
-
 impl Drop for Cluster {
     /// Fails the test if aerostat asked for something that it may not have.
     fn drop(&mut self) {
@@ -74,16 +70,14 @@ impl Drop for Cluster {
         }
         let read = |requests: anyhow::Result<Vec<Request>>| requests.expect("the API server keeps an audit log");
         let (ended, begun) = (read(self.audit.everything()), read(self.audit.started()));
-        // An API server that has only just started refuses all requests, until it has read the roles: also some that it allows.
+        // An API server that has only just started refuses all requests, until it has read the roles.
         let what = |it: &Request| (it.verb.clone(), it.resource(), it.object.namespace.clone(), it.object.name.clone());
         let allowed =
             ended.iter().chain(&begun).filter(|it| it.is_aerostats() && (200..300).contains(&it.response.code));
         let allowed: HashSet<_> = allowed.map(what).collect();
-        let refused = || ended.iter().filter(|it| it.is_aerostats() && it.response.code == 403);
-        let starting: Vec<_> = refused().filter(|it| allowed.contains(&what(it))).map(|it| it.received).collect();
-        let is_starting = |it: &Request| starting.iter().any(|at| it.received.duration_since(*at).abs() < STARTING);
-        let forbidden: Vec<_> = refused()
-            .filter(|it| !allowed.contains(&what(it)) && !is_starting(it))
+        let forbidden: Vec<_> = ended
+            .iter()
+            .filter(|it| it.is_aerostats() && it.response.code == 403 && !allowed.contains(&what(it)))
             .map(|it| format!("{} {}", it.verb, it.uri))
             .collect();
         assert!(forbidden.is_empty(), "deploy/rbac.yaml does not allow aerostat {forbidden:#?}");

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tests::audit_log::Request;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::kubelet;
+use tests::{kubelet, wait};
 
 use crate::setup::{Setup, assert_waits, initialized, says};
 
@@ -72,6 +73,13 @@ async fn bad_input_api_server_unreachable_for_a_moment() {
     cluster.control_plane.start_api_server().await.unwrap();
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
     initialized(&cluster, "worker-1").await;
+    // An API server that has only just started refuses what it allows a moment later.
+    wait::until("Services are watched", async || {
+        let started = cluster.audit().started().unwrap();
+        let watches = |it: &&Request| it.is_aerostats() && it.verb == "watch" && it.resource() == "services";
+        started.iter().filter(watches).any(|it| it.response.code == 200).then_some(())
+    })
+    .await;
     process.stop().await;
 }
 
