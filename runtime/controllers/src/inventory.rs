@@ -6,30 +6,30 @@
 mod ahead;
 mod canonical;
 pub(crate) mod check;
+mod events;
 pub(crate) mod instance_list;
 mod joining;
 pub(crate) mod list;
 mod list_cache;
 mod page_size;
+mod spellings;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{
-    Cloud, Description, Error, Event, EventList, Identity, Instance, Instances, Place, Reply, Result,
-};
+use cloud_provider::{Cloud, Description, Error, EventList, Identity, Instance, Instances, Place, Reply, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use crate::account::Account;
 use crate::events::{EventKind, Recorder, reference};
 use crate::limits::trimmed_node;
 use crate::node_fields::{current_addresses, is_waiting, place, provider_id};
 use crate::nodes::{Answer, Nodes, Verdict};
-use crate::provider_events::{ProviderEvents, Sample, UnrelatedEvents};
+use crate::provider_events::{ProviderEvents, UnrelatedEvents};
 
 use self::ahead::Ahead;
 use self::canonical::CanonicalIds;
@@ -63,7 +63,7 @@ pub(crate) struct Inventory {
     events: Mutex<ProviderEvents>,
     /// Our own warnings about nodes. They are remembered apart, so that a provider which says much hides none of them.
     warned: Mutex<ProviderEvents>,
-    /// ProviderEvents about machines that are no nodes of this cluster.
+    /// Events about machines that are no nodes of this cluster.
     unrelated: Mutex<UnrelatedEvents>,
 }
 
@@ -74,7 +74,7 @@ struct Listed {
 }
 
 impl Inventory {
-    /// `None` if the cloud has no instances. ProviderEvents of the provider go to `recorder`.
+    /// `None` if the cloud has no instances. Events of the provider go to `recorder`.
     #[must_use]
     pub(crate) fn new(cloud: &Cloud, nodes: Nodes, recorder: Recorder) -> Option<Self> {
         Some(Self {
@@ -400,77 +400,6 @@ impl Inventory {
         Ok(Listed { list, is_new: true })
     }
 
-    /// The same list, which knows other spellings of its machines' provider ids if nodes have them. The provider is asked
-    /// only if nodes are not in the list by their ids' bytes, and machines are there that nobody has.
-    async fn spelled(&self, mut list: InstanceList) -> InstanceList {
-        let nodes = self.nodes.store().state();
-        let ids: HashSet<&str> = nodes.iter().filter(|it| self.covers(it)).filter_map(|it| provider_id(it)).collect();
-        let lost: Vec<_> = ids.iter().copied().filter(|it| !list.has(it)).collect();
-        if lost.is_empty() {
-            return list;
-        }
-        let free: Vec<_> = list.provider_ids().filter(|it| !ids.contains(it)).map(str::to_owned).collect();
-        if free.is_empty() {
-            return list;
-        }
-        let asked = lost.iter().copied().chain(free.iter().map(String::as_str));
-        let words = self.canonical_ids.of(&*self.instances, asked).await;
-        let of_nodes: Vec<_> = lost.iter().filter_map(|it| Some((*it, words.get(it)?.clone()))).collect();
-        let of_machines = free.iter().filter_map(|it| Some((it.clone(), words.get(it.as_str())?.clone()))).collect();
-        list.spell(of_nodes, &of_machines);
-        list
-    }
-
-    /// Another node whose provider id is a spelling of this one's: then nobody can tell whose machine it is.
-    ///
-    /// # Errors
-    ///
-    /// If the provider does not know the node's provider id, or does not answer now.
-    pub(crate) async fn twin(&self, node: &Node) -> Result<Option<String>> {
-        let Some(own) = provider_id(node) else { return Ok(None) };
-        let nodes = self.nodes.store().state();
-        let others = nodes.iter().filter(|it| it.metadata.name != node.metadata.name && self.covers(it));
-        let others: Vec<_> = others.filter_map(|it| Some((it.name_any(), provider_id(it)?))).collect();
-        let ids = others.iter().map(|(_, id)| *id).chain([own]);
-        let words = self.canonical_ids.of(&*self.instances, ids).await;
-        let Some(word) = words.get(own) else {
-            return Err(Error::Unavailable(format!(
-                "the provider does not say which machine the provider id {own:?} names"
-            )));
-        };
-        Ok(others.iter().find(|(_, id)| words.get(id) == Some(word)).map(|(name, _)| name.clone()))
-    }
-
-    /// Records the events of a provider on the nodes that they are about, and a few of them into log lines if that is no node of
-    /// this cloud.
-    fn record_provider_events(&self, events: Vec<Event>, asked: Option<&Node>) {
-        for event in events {
-            let about = match &event.about {
-                Some(name) => self.nodes.get(name).filter(|it| self.covers(it)),
-                None => None,
-            };
-            let node = about.as_deref().or(asked.filter(|_| event.about.is_none()));
-            let Some(node) = node else {
-                self.log_unrelated(&event);
-                continue;
-            };
-            let mut recorded = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-            if recorded.is_new(&node.name_any(), &event, Instant::now()) {
-                self.recorder.record(reference(node), event.kind, &event.reason, &event.message);
-            }
-        }
-    }
-
-    /// Logs an event about a machine that is no node of this cluster, unless there were many lately.
-    fn log_unrelated(&self, event: &Event) {
-        let sample = self.unrelated.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
-        let Sample::Logged { left_out } = sample else { return };
-        if left_out > 0 {
-            info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
-        }
-        info!(reason = event.reason, about = event.about, "the provider says: {}", event.message);
-    }
-
     /// What a provider may know of a node. If that is not all of it, the node's event says so.
     fn known(&self, node: &Node) -> cloud_provider::Node {
         let (machine, left_out) = self.machine(node);
@@ -487,15 +416,6 @@ impl Inventory {
             machine.extra.clone_from(&confirmed.extra);
         }
         (machine, left_out)
-    }
-
-    /// Warns about a node, unless an event said so lately.
-    fn warn(&self, node: &Node, reason: &str, message: String) {
-        let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        if warned.is_new(&node.name_any(), &event, Instant::now()) {
-            self.recorder.record(reference(node), event.kind, reason, &event.message);
-        }
     }
 
     fn is_doubtful(&self, machine: &cloud_provider::Node) -> bool {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// How long an event is not repeated.
 const QUIET: Duration = Duration::from_secs(600);
-/// ProviderEvents that are remembered.
+/// How many events are remembered.
 const REMEMBERED: usize = 4096;
 /// So many events are logged in one [`SPAN`] that are about no object of the cluster.
 const UNRELATED_PER_SPAN: u32 = 3;

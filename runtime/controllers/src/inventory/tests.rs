@@ -5,7 +5,7 @@ mod whose;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use cloud_provider::{Address, AddressKind, EventKind, Gap, Identity, Page, Reply, State};
+use cloud_provider::{Address, AddressKind, Event, EventKind, Gap, Identity, Page, Reply, State};
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 
 use super::ahead::FRESH;

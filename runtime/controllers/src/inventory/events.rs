@@ -1,0 +1,54 @@
+//! What becomes of a provider's events, and of our own warnings about nodes.
+
+use std::sync::PoisonError;
+
+use cloud_provider::Event;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use tokio::time::Instant;
+use tracing::info;
+
+use crate::events::{EventKind, reference};
+use crate::inventory::Inventory;
+use crate::provider_events::Sample;
+
+impl Inventory {
+    /// Records the events of a provider on the nodes that they are about, and logs a few of those that are about no
+    /// node of this cloud.
+    pub(super) fn record_provider_events(&self, events: Vec<Event>, asked: Option<&Node>) {
+        for event in events {
+            let about = match &event.about {
+                Some(name) => self.nodes.get(name).filter(|it| self.covers(it)),
+                None => None,
+            };
+            let node = about.as_deref().or(asked.filter(|_| event.about.is_none()));
+            let Some(node) = node else {
+                self.log_unrelated(&event);
+                continue;
+            };
+            let mut recorded = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            if recorded.is_new(&node.name_any(), &event, Instant::now()) {
+                self.recorder.record(reference(node), event.kind, &event.reason, &event.message);
+            }
+        }
+    }
+
+    /// Logs an event about a machine that is no node of this cluster, unless there were many lately.
+    fn log_unrelated(&self, event: &Event) {
+        let sample = self.unrelated.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
+        let Sample::Logged { left_out } = sample else { return };
+        if left_out > 0 {
+            info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
+        }
+        info!(reason = event.reason, about = event.about, "the provider says: {}", event.message);
+    }
+
+    /// Warns about a node, unless an event said so lately.
+    pub(super) fn warn(&self, node: &Node, reason: &str, message: String) {
+        let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.is_new(&node.name_any(), &event, Instant::now()) {
+            self.recorder.record(reference(node), event.kind, reason, &event.message);
+        }
+    }
+}
