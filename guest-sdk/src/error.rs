@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::{Error, Pause};
 
+/// An answer for the host, or why there is none.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 impl Error {
     /// What is asked for cannot be meant: a setting, an annotation, an id. The host shows it, and tries
     /// again when the object changes and every few minutes.

@@ -21,7 +21,7 @@ mod refusal;
 mod response;
 mod within;
 
-pub use self::response::Response;
+pub use self::response::{Refusals, Response};
 pub use crate::Method;
 pub use crate::bindings::host::aerostat::cloud::http::Location;
 
@@ -88,9 +88,6 @@ pub fn throttle(endpoint: &str, pause: Duration, reason: &str) {
 pub fn resolve_url(url: &str) -> Option<Location> {
     host::resolve_url(url)
 }
-
-/// How a cloud differs: the error that an unsuccessful answer is, or `None` to have it sorted as everywhere.
-pub type Refusals = fn(&Response) -> Option<Error>;
 
 /// Whether an answer says that its object is still carrying out an earlier change.
 pub type IsBusy = fn(&Response) -> bool;

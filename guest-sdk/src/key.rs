@@ -165,11 +165,7 @@ impl<F: Form> Key<F> {
 
     /// What holds where nothing stands at `place`, or that something has to.
     pub(crate) fn missing(&self, place: Place) -> Result<F::Value<'static>> {
-        let missing = match place {
-            Place::Annotation => Error::invalid(format_args!("annotation {} is missing", self.name)),
-            Place::Setting => crate::settings::missing(self.name),
-        };
-        self.fallback().ok_or(missing)
+        self.fallback().ok_or_else(|| missing(place, self.name))
     }
 
     fn default_for_people(&self) -> Option<String> {
@@ -254,6 +250,15 @@ impl fmt::Display for Place {
 /// The error for a value that may not stand at `place`. What may goes on after "is not".
 pub(crate) fn refused(place: Place, name: &str, value: &str, allowed: &str) -> Error {
     Error::invalid(format_args!("{place} {name}: {} is not {allowed}", shown(value)))
+}
+
+/// The error for what has to stand at `place`.
+pub(crate) fn missing(place: Place, name: &str) -> Error {
+    let next = match place {
+        Place::Annotation => "",
+        Place::Setting => ": write it under provider.settings",
+    };
+    Error::invalid(format_args!("{place} {name} is missing{next}"))
 }
 
 /// A value for a message: in quotes, and cut after 120 characters.

@@ -44,12 +44,10 @@ pub use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancer
 pub use crate::change::Change;
 pub use crate::cluster::{Mark, NoMark, cluster};
 pub use crate::description::Provider;
+pub use crate::error::Result;
 pub use crate::instances::Instances;
 pub use crate::load_balancers::LoadBalancers;
 pub use crate::pages::{Position, pages};
-
-/// An answer for the host, or why there is none.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Makes a type the provider of this component, with the named capabilities and no others.
 ///

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::form::Form;
-use crate::key::{Key, Place};
+use crate::key::{self, Key, Place};
 use crate::{Error, Result, host};
 
 /// The setting of a row of a table; `None` where the operator left it out. See [`key`](crate::key).
@@ -44,12 +44,7 @@ pub fn find<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
 ///
 /// [`Error::Invalid`], naming the setting, if it is missing or does not parse.
 pub fn require<T: FromStr<Err: Display>>(name: &str) -> Result<T> {
-    find(name)?.ok_or_else(|| missing(name))
-}
-
-/// The error for a setting that has to be there.
-pub(crate) fn missing(name: &str) -> Error {
-    Error::invalid(format_args!("setting {name} is missing: write it under provider.settings"))
+    find(name)?.ok_or_else(|| key::missing(Place::Setting, name))
 }
 
 fn text(name: &str) -> Option<String> {

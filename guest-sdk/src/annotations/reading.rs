@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use super::Annotations;
+use super::values::Annotations;
 use crate::events::Warnings;
 use crate::form::{Form, OneOf};
 use crate::key::Key;

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::Found;
+use super::found::Found;
 use crate::Result;
 use crate::http::{Attempt, Request, Response};
 

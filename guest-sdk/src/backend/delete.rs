@@ -1,8 +1,8 @@
 //! One step towards a load balancer's absence: by the id that is remembered, by the Service's mark, or by what proves whose
 //! it is.
 
-use super::memo::{self, Memo};
-use super::{AT_ONCE, Backend, Removal};
+use super::cloud::{Backend, Removal};
+use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
 use crate::{Deletion, Result, clock, events};
 

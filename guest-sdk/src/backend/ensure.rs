@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::memo::{self, Memo};
-use super::{AT_ONCE, Backend, Creation, Found, Update};
+use super::cloud::{Backend, Update};
+use super::creation::Creation;
+use super::found::Found;
+use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
 use crate::key::shown;
 use crate::{Error, LoadBalancerStatus, Progress, Result, clock, events};

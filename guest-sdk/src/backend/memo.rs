@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::{Error, LoadBalancer, Result};
 
+/// How soon to come back where there is nothing to wait for but the memo.
+pub(super) const AT_ONCE: Duration = Duration::ZERO;
+
 /// For how many seconds an announced creation may be sent.
 const FRESH: u64 = 60;
 

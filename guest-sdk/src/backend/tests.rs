@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use super::*;
+use crate::form::Custom;
+use crate::key::Key;
 use crate::testing::Host;
-use crate::{Deletion, Error, LoadBalancer, Progress};
+use crate::{Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, Progress, Result};
 
 const CLAIM: Key<Custom<String>> = Key::new(
     "acme.example/id",

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use super::warning;
+use crate::bindings::host::aerostat::cloud::events::EventKind;
+use crate::host;
 use crate::key::shown;
 
 /// Warnings about a Service, collected while a call decides what to write and emitted at its end: a call that fails before says
@@ -42,7 +43,7 @@ impl Warnings {
     /// Makes events of them.
     pub fn emit(self) {
         for (reason, message) in self.0 {
-            warning(None, reason, &message);
+            host::emit_event(None, EventKind::Warning, reason, &message);
         }
     }
 }

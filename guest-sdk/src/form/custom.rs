@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::Form;
+use super::traits::Form;
 
 /// Text of a form of the cloud's own: an id, a name, an address.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Whole numbers within bounds.
 
-use super::Form;
+use super::traits::Form;
 
 /// A whole number within bounds.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Form;
+use super::traits::Form;
 
 /// A length of time within bounds: a whole number and `ms`, `s`, `m` or `h`.
 #[derive(Clone, Copy, Debug)]

@@ -1,23 +1,9 @@
-//! What is not a success, sorted by what the host does next.
+//! Requests without an answer, sorted by what the host does next.
 
 use std::time::Duration;
 
-use super::{Refusals, Response, wire};
 use crate::Error;
-
-/// The error that an unsuccessful answer is.
-pub(super) fn sort(response: &Response, refusals: Refusals) -> Error {
-    if let Some(error) = refusals(response) {
-        return error;
-    }
-    let complaint = response.complaint();
-    match (response.status(), response.retry_after()) {
-        (400 | 422, _) => Error::Invalid(complaint),
-        (401 | 403, _) => Error::Denied(complaint),
-        (429 | 503, Some(pause)) => Error::retry_after(pause, complaint),
-        _ => Error::Unavailable(complaint),
-    }
-}
+use crate::bindings::host::aerostat::cloud::http as wire;
 
 /// The error that a request without an answer is. A refusal by the policy stays one: to try it again helps nobody.
 pub(super) fn unanswered(asked: &str, error: wire::Error) -> Error {

@@ -5,11 +5,15 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Refusals, refusal, wire, within};
+use super::within;
+use crate::bindings::host::aerostat::cloud::http as wire;
 use crate::{Error, Result, host};
 
 /// The most characters of a cloud's own words that a message keeps.
 const WORDS: usize = 400;
+
+/// How a cloud differs: the error that an unsuccessful answer is, or `None` to have it sorted as everywhere.
+pub type Refusals = fn(&Response) -> Option<Error>;
 
 /// What the cloud answered.
 #[derive(Debug)]
@@ -33,7 +37,21 @@ impl Response {
     ///
     /// Every other answer, sorted by what the host does next.
     pub fn accepted(self) -> Result<Self> {
-        if self.is_success() { Ok(self) } else { Err(refusal::sort(&self, self.refusals)) }
+        if self.is_success() { Ok(self) } else { Err(self.refusal()) }
+    }
+
+    /// The error that an unsuccessful answer is, sorted by what the host does next.
+    fn refusal(&self) -> Error {
+        if let Some(error) = (self.refusals)(self) {
+            return error;
+        }
+        let complaint = self.complaint();
+        match (self.status, self.retry_after()) {
+            (400 | 422, _) => Error::Invalid(complaint),
+            (401 | 403, _) => Error::Denied(complaint),
+            (429 | 503, Some(pause)) => Error::retry_after(pause, complaint),
+            _ => Error::Unavailable(complaint),
+        }
     }
 
     /// The HTTP status.

@@ -1,0 +1,150 @@
+//! What a provider says of its cloud: the steps, and what becomes of them.
+
+use std::time::Duration;
+
+use super::creation::Creation;
+use super::found::Found;
+use crate::form::Custom;
+use crate::key::Key;
+use crate::{Change, Ingress, LoadBalancer, Result};
+
+/// What a cloud does with the load balancer of one Service, in one call.
+///
+/// A load balancer may be one object of the cloud or several (listeners, target groups, rules): then the id is that of the one
+/// that is made first and deleted last, or names the Service's part where Services share one, and `update` and `delete` make
+/// one step at a time.
+pub trait Backend {
+    /// A load balancer with all that the cloud shows of it.
+    type Live;
+
+    /// The annotation that names a load balancer to adopt, if there is one.
+    const CLAIM: Option<&'static Key<Custom<String>>> = None;
+
+    /// The Service that the call is about.
+    fn service(&self) -> &LoadBalancer;
+
+    /// Whether `text` has the form of an id of this cloud, without white space.
+    fn is_id(&self, text: &str) -> bool;
+
+    /// How long to wait between two calls.
+    fn pauses(&self) -> Pauses;
+
+    /// What the cloud lists: at least all that have the Service's mark, with as many others as come with them.
+    ///
+    /// The mark is a tag, label or name that holds the Service's UID and that only this provider writes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered, also where the list is not complete.
+    fn list(&self) -> Result<Vec<Found>>;
+
+    /// The load balancer with this id; `None` if the cloud is certain that there is none.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn find(&self, id: &str) -> Result<Option<Self::Live>>;
+
+    /// The same in short.
+    fn found(&self, live: &Self::Live) -> Found;
+
+    /// Whether a load balancer can be created as the Service asks for it. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot. No creation is announced then.
+    fn can_create(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Sends the one request that creates it, with the Service's mark. `listed` is what [`Self::list`] has just shown: nothing in
+    /// it has the mark.
+    ///
+    /// # Errors
+    ///
+    /// That it was certainly not created. Where it may have been, that is [`Creation::Unclear`].
+    fn create(&self, listed: &[Found]) -> Result<Creation>;
+
+    /// Compares with what the Service asks for, and writes what differs. It is the Service's.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered, and why the Service cannot be served.
+    fn update(&self, live: &Self::Live) -> Result<Update>;
+
+    /// Takes one step towards its absence. It is the Service's.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn delete(&self, id: &str) -> Result<Removal>;
+
+    /// Whether a load balancer without the Service's mark, which an annotation names, is the Service's. An annotation proves
+    /// nothing: whoever may write a Service writes it. `Err` says in words why not and what to do, after "cannot be proven to
+    /// be this Service's: ".
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn proof(&self, live: &Self::Live) -> Result<Result<(), String>> {
+        let _ = live;
+        Ok(Err("it does not have the Service's mark".to_owned()))
+    }
+
+    /// Whether something has to be written once to one that is adopted, before its id is remembered alone.
+    fn needs_tag(&self, live: &Self::Live) -> bool {
+        let _ = live;
+        false
+    }
+
+    /// Writes it: a tag of the cluster, say.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn tag(&self, id: &str) -> Result<()> {
+        let _ = id;
+        Ok(())
+    }
+}
+
+/// How long to wait between two calls.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pauses {
+    /// Until a load balancer that is being built or changed is read again.
+    pub poll: Duration,
+    /// How long a load balancer must have been absent, once its creation was sent without a clear answer, before it is created
+    /// again and before its deletion is done. Longer than the cloud's lists may lag.
+    pub create_again: Duration,
+}
+
+/// What became of an update.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Update {
+    /// It is as the Service asks for, and reached there.
+    Done(Vec<Ingress>),
+    /// The cloud builds it: there is nothing to change or to reach yet.
+    Building,
+    /// The cloud is still carrying out an earlier change. In its words.
+    Busy(String),
+}
+
+/// What became of a deletion.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Removal {
+    /// It is gone.
+    Gone,
+    /// Not yet: the cloud is still carrying out an earlier change, or one more part of it has to go. In words.
+    Busy(String),
+    /// The cloud protects it, for this reason: it stays, and is no longer the Service's.
+    Kept(String),
+}
+
+impl From<Change<()>> for Removal {
+    fn from(change: Change<()>) -> Self {
+        match change {
+            Change::Done(()) => Self::Gone,
+            Change::Busy(why) => Self::Busy(why),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! A load balancer, as much of it as every cloud shows.
+
+use crate::{LoadBalancer, LoadBalancerStatus};
+
+/// A load balancer, as much of it as every cloud shows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Found {
+    /// What it is remembered by.
+    pub id: String,
+    /// Its name, for people.
+    pub name: String,
+    /// Whether it has the Service's mark.
+    pub is_marked: bool,
+    /// What is written on the Service for people and other tools while it is the Service's.
+    pub annotations: Vec<(String, String)>,
+}
+
+impl Found {
+    /// Without annotations.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, is_marked: bool) -> Self {
+        Self { id: id.into(), name: name.into(), is_marked, annotations: Vec::new() }
+    }
+
+    /// The same with an annotation that is written on the Service.
+    #[must_use]
+    pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.annotations.push((key.into(), value.into()));
+        self
+    }
+
+    /// For a person: its id, and its name.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("load balancer {} ({})", self.id, self.name)
+    }
+
+    /// What is known of a Service whose load balancer this is.
+    pub(super) fn status(&self, service: &LoadBalancer) -> LoadBalancerStatus {
+        let status = service.status().memo(&self.id);
+        self.annotations.iter().fold(status, |it, (key, value)| it.annotation(key, value))
+    }
+}
