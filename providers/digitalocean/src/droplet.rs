@@ -1,13 +1,25 @@
 //! A droplet, in the contract's words.
 
-use aerostat_sdk::{Address, Instance, State, events};
+use aerostat_sdk::{Address, Instance, Result, State, events, provider_id};
 
 use crate::api::{Droplet, Network, Scope};
-use crate::provider_id;
+
+/// What provider ids begin with. Behind it stands the droplet's id, a number. Nodes carry this for as long as they
+/// live: it must not change.
+pub(crate) const PREFIX: &str = "digitalocean://";
+
+/// The id of the droplet with this provider id.
+///
+/// # Errors
+///
+/// `invalid`, if it is of another cloud, or no droplet has such an id.
+pub(crate) fn id(provider_id: &str) -> Result<u64> {
+    provider_id::parse(PREFIX, provider_id, "the droplet's id, a number")
+}
 
 /// The machine that a droplet is, with a warning where its node will lack something.
 pub(crate) fn instance(droplet: Droplet) -> Instance {
-    let (provider_id, hostname) = (provider_id(droplet.id), node_name(&droplet));
+    let (provider_id, hostname) = (provider_id::join(PREFIX, droplet.id), node_name(&droplet));
     let private = address(&droplet.networks.v4, &Scope::Private);
     let public = address(&droplet.networks.v4, &Scope::Public);
     let public_v6 = address(&droplet.networks.v6, &Scope::Public);

@@ -1,16 +1,16 @@
 //! Which droplet stands behind a node.
 
-use aerostat_sdk::{Error, Instance, Instances, Node, Page, Position, Result, provider_id, settings};
+use aerostat_sdk::{Error, Instance, Instances, Node, Page, Position, Result, settings};
 
 use crate::api::{self, Kind, LARGEST_PAGE};
-use crate::droplet::{instance, node_name};
+use crate::droplet::{self, PREFIX, instance, node_name};
+use crate::provider::DigitalOcean;
 use crate::settings::CLUSTER;
-use crate::{DigitalOcean, PREFIX};
 
 impl Instances for DigitalOcean {
     fn get(node: &Node) -> Result<Option<Instance>> {
         let droplet = match &node.provider_id {
-            Some(it) => api::droplet(provider_id::parse(PREFIX, it, "the droplet's id, a number")?)?,
+            Some(it) => api::droplet(droplet::id(it)?)?,
             None => droplet_named(&node.name)?,
         };
         Ok(droplet.map(instance))

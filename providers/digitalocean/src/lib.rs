@@ -6,19 +6,16 @@ mod api;
 mod droplet;
 mod instances;
 mod load_balancer;
+mod provider;
 mod settings;
 
-use aerostat_sdk::{Description, Endpoint, Method, Provider, Result, provider_id};
+pub use crate::provider::DigitalOcean;
+
+use aerostat_sdk::{Description, Endpoint, Method, Provider, Result};
 
 use crate::api::Account;
+use crate::droplet::PREFIX;
 use crate::settings::Settings;
-
-/// What provider ids begin with. Behind it stands the droplet's id, a number. Nodes carry this for as long as they
-/// live: it must not change.
-const PREFIX: &str = "digitalocean://";
-
-/// The provider.
-pub struct DigitalOcean;
 
 aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers);
 
@@ -50,10 +47,6 @@ impl Provider for DigitalOcean {
     fn identity() -> Result<Option<String>> {
         Ok(api::account()?.map(Account::identity))
     }
-}
-
-fn provider_id(droplet: u64) -> String {
-    provider_id::join(PREFIX, droplet)
 }
 
 #[cfg(test)]

@@ -27,13 +27,10 @@ use self::annotations::{DISOWN, ID, NAME, TYPE};
 use self::compare::{Difference, difference};
 use self::desired::Desired;
 use self::nodes::Targets;
-use crate::DigitalOcean;
 use crate::api::load_balancers::{self as api, Kind, Listed, LoadBalancer as Live, Status};
 use crate::api::tags;
+use crate::provider::DigitalOcean;
 use crate::settings::{KINDS, Settings};
-
-/// The annotations of a Service, read beside the load balancer that there may be.
-type Reading<'a> = aerostat_sdk::annotations::Reading<'a, Live>;
 
 impl LoadBalancers for DigitalOcean {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {

@@ -1,9 +1,9 @@
 //! The annotations of a Service: the one table that they are read by, refused by and described by.
 
-use aerostat_sdk::form::{Bool, Custom, Integer, List, OneOf, PORTS, Port, Text};
+use aerostat_sdk::annotations;
+use aerostat_sdk::form::{Bool, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
 
-use super::firewall;
-use crate::api::load_balancers::{HealthProtocol, Kind, Network, Protocol, Size, Stack};
+use crate::api::load_balancers::{HealthProtocol, Kind, LoadBalancer, Network, Protocol, Size, Stack};
 use crate::settings::KINDS;
 
 macro_rules! vendor {
@@ -12,9 +12,14 @@ macro_rules! vendor {
     };
 }
 
+/// The annotations of a Service, read beside the load balancer that there may be.
+pub(super) type Reading<'a> = annotations::Reading<'a, LoadBalancer>;
+
 type Word = Custom<String>;
 
-const RULES: List<Word> = List { of: firewall::RULE, what: "", example: "ip:192.0.2.1,cidr:198.51.100.0/24" };
+/// A rule of the firewall.
+const RULE: Word = Custom { allowed: "a rule such as ip:192.0.2.1", parse: rule };
+const RULES: List<Word> = List { of: RULE, what: "", example: "ip:192.0.2.1,cidr:198.51.100.0/24" };
 const PROTOCOLS: OneOf<Protocol> =
     OneOf(&[("tcp", Protocol::Tcp), ("http", Protocol::Http), ("https", Protocol::Https), ("http2", Protocol::Http2)]);
 const HEALTH_PROTOCOLS: OneOf<HealthProtocol> =
@@ -127,4 +132,13 @@ fn path(text: &str) -> Option<String> {
 /// A cookie's name: the cloud takes no shorter and no longer one.
 fn cookie_name(text: &str) -> Option<String> {
     (2..=40).contains(&text.len()).then(|| text.to_owned())
+}
+
+fn rule(text: &str) -> Option<String> {
+    match text.split_once(':')? {
+        ("ip", address) => Custom::address("").parse(address)?,
+        ("cidr", range) => Custom::cidr("").parse(range)?,
+        _ => return None,
+    };
+    Some(text.to_owned())
 }

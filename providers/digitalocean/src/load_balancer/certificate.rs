@@ -2,8 +2,7 @@
 
 use aerostat_sdk::{Error, Result};
 
-use super::Reading;
-use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, TLS_PASSTHROUGH};
+use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, Reading, TLS_PASSTHROUGH};
 use crate::api::certificates;
 use crate::api::load_balancers::{LoadBalancer as Live, Rule};
 

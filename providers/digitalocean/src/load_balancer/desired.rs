@@ -7,11 +7,11 @@ use aerostat_sdk::{Error, Ingress, IpMode, LoadBalancer, Result};
 
 use super::annotations::{
     ALGORITHM, HOSTNAME, IDLE_TIMEOUT, IP, KEEPALIVE, NAME, NETWORK, NETWORK_STACK, NO_DNS_RECORDS, PROXY_PROTOCOL,
-    REDIRECT, SIZE_SLUG, SIZE_UNIT, STICKY_COOKIE_NAME, STICKY_COOKIE_TTL, STICKY_TYPE, SUBNET, TYPE,
+    REDIRECT, Reading, SIZE_SLUG, SIZE_UNIT, STICKY_COOKIE_NAME, STICKY_COOKIE_TTL, STICKY_TYPE, SUBNET, TYPE,
 };
 use super::certificate::Tls;
 use super::nodes::Targets;
-use super::{Reading, firewall, health, rules};
+use super::{firewall, health, rules};
 use crate::api::load_balancers::{Kind, LoadBalancer as Live, Network, Size, Spec, Stack, StickyKind, StickySessions};
 use crate::settings::Settings;
 

@@ -2,16 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use aerostat_sdk::form::{Custom, Form as _, List};
+use aerostat_sdk::form::{Custom, List};
 use aerostat_sdk::key::Key;
 use aerostat_sdk::{LoadBalancer, Result};
 
-use super::Reading;
-use super::annotations::{ALLOW_RULES, DENY_RULES};
+use super::annotations::{ALLOW_RULES, DENY_RULES, Reading};
 use crate::api::load_balancers::{Firewall, LoadBalancer as Live};
-
-/// A rule of the firewall.
-pub(super) const RULE: Custom<String> = Custom { allowed: "a rule such as ip:192.0.2.1", parse: rule };
 
 /// The firewall that a Service asks for. Its source ranges take the place of the annotation with allowed ones.
 pub(super) fn firewall(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<Firewall> {
@@ -31,13 +27,4 @@ fn rules(
         (rules == *shown(live)).then(|| rules.into_iter().collect())
     };
     Ok(annotations.read_or_keep(key, as_shown)?.unwrap_or_default().into_iter().collect())
-}
-
-fn rule(text: &str) -> Option<String> {
-    match text.split_once(':')? {
-        ("ip", address) => Custom::address("").parse(address)?,
-        ("cidr", range) => Custom::cidr("").parse(range)?,
-        _ => return None,
-    };
-    Some(text.to_owned())
 }

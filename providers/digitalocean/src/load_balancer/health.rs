@@ -4,10 +4,9 @@ use aerostat_sdk::annotations::refused;
 use aerostat_sdk::form::{Bool, Form as _};
 use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Protocol, Result};
 
-use super::Reading;
 use super::annotations::{
     HEALTH_HEALTHY, HEALTH_INTERVAL, HEALTH_OVERRIDE, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT,
-    HEALTH_UNHEALTHY,
+    HEALTH_UNHEALTHY, Reading,
 };
 use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live};
 

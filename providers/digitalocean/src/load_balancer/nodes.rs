@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::nodes::named;
-use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Result, provider_id};
+use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Result};
 
 use super::annotations::{NETWORK, TYPE};
-use crate::PREFIX;
 use crate::api::load_balancers::{Kind, Network};
+use crate::droplet;
 
 /// The droplets behind the nodes that this load balancer reaches.
 #[derive(Debug, Eq, PartialEq)]
@@ -67,7 +67,7 @@ impl Targets {
 
 /// The droplet behind a node.
 pub(super) fn droplet(node: &Node) -> Option<u64> {
-    provider_id::parse(PREFIX, node.provider_id.as_deref()?, "the droplet's id, a number").ok()
+    droplet::id(node.provider_id.as_deref()?).ok()
 }
 
 /// Why there is no target: because of private nodes, of nodes that nothing is known of, or because there is no node.

@@ -6,9 +6,9 @@ use aerostat_sdk::form::{List, Port as Number};
 use aerostat_sdk::key::Key;
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result};
 
-use super::Reading;
 use super::annotations::{
-    CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, TLS_PASSTHROUGH, TLS_PORTS,
+    CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, Reading, TLS_PASSTHROUGH,
+    TLS_PORTS,
 };
 use super::certificate::{Tls, contradiction};
 use crate::api::load_balancers::{Kind, Protocol, Rule};
