@@ -15,6 +15,18 @@ const WORDS: usize = 400;
 /// How a cloud differs: the error that an unsuccessful answer is, or `None` to have it sorted as everywhere.
 pub type Refusals = fn(&Response) -> Option<Error>;
 
+/// What an answer of one cloud says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) refusals: Refusals,
+    /// Whether a 404 is the API's own.
+    pub(super) is_not_found: fn(&Response) -> bool,
+    /// Whether its object is still carrying out an earlier change.
+    pub(super) is_busy: fn(&Response) -> bool,
+    /// The header of a 429 with the moment at which the limit ends, in seconds since 1970.
+    pub(super) limit_ends: Option<&'static str>,
+}
+
 /// What the cloud answered.
 #[derive(Debug)]
 pub struct Response {
@@ -22,13 +34,13 @@ pub struct Response {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    refusals: Refusals,
+    rules: Rules,
 }
 
 impl Response {
-    pub(super) fn new(asked: String, response: wire::Response, refusals: Refusals) -> Self {
+    pub(super) fn new(asked: String, response: wire::Response, rules: Rules) -> Self {
         let wire::Response { status, headers, body } = response;
-        Self { asked, status, headers, body, refusals }
+        Self { asked, status, headers, body, rules }
     }
 
     /// The answer, if it is a success.
@@ -42,16 +54,38 @@ impl Response {
 
     /// The error that an unsuccessful answer is, sorted by what the host does next.
     fn refusal(&self) -> Error {
-        if let Some(error) = (self.refusals)(self) {
+        if let Some(error) = (self.rules.refusals)(self) {
             return error;
         }
         let complaint = self.complaint();
-        match (self.status, self.retry_after()) {
+        match (self.status, self.pause()) {
             (400 | 422, _) => Error::Invalid(complaint),
             (401 | 403, _) => Error::Denied(complaint),
             (429 | 503, Some(pause)) => Error::retry_after(pause, complaint),
+            (404, _) if !(self.rules.is_not_found)(self) => {
+                Error::unavailable(format_args!("{complaint}, but not in the API's words: does baseUrl lead to it?"))
+            }
             _ => Error::Unavailable(complaint),
         }
+    }
+
+    /// How long to wait for the end of a limit, if the answer says it.
+    fn pause(&self) -> Option<Duration> {
+        let end = || self.until(self.rules.limit_ends.filter(|_| self.status == 429)?);
+        self.retry_after().or_else(|| end().map(|it| it.max(Duration::from_secs(1))))
+    }
+
+    /// Whether it is there: the answer, if it is a success, or `None` for a 404 of the API.
+    pub(super) fn found(self) -> Result<Option<Self>> {
+        match self.status {
+            404 if (self.rules.is_not_found)(&self) => (self.rules.refusals)(&self).map_or(Ok(None), Err),
+            _ => self.accepted().map(Some),
+        }
+    }
+
+    /// Whether its object is still carrying out an earlier change.
+    pub(super) fn is_busy(&self) -> bool {
+        (self.rules.is_busy)(self)
     }
 
     /// The HTTP status.
@@ -117,6 +151,12 @@ impl Response {
     pub fn until(&self, header: &str) -> Option<Duration> {
         let moment: u64 = self.header(header)?.trim().parse().ok()?;
         Some(Duration::from_secs(moment.saturating_sub(host::now())))
+    }
+
+    /// Whether the sentence in the body has these words, where a cloud has no code of its own for what it says.
+    #[must_use]
+    pub fn says(&self, part: &str) -> bool {
+        self.json().is_ok_and(|json: Value| words(&json).is_some_and(|it| it.contains(part)))
     }
 
     /// The answer for a person: what was asked, the status, the cloud's own words and its id of the request.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::testing::{self, Failure, Host, Outcome};
+use crate::{Change, Error, Result};
 
 #[derive(Debug, Deserialize, PartialEq)]
 struct Thing {
@@ -236,4 +237,48 @@ fn a_body_that_cannot_be_written_is_not_sent() {
     let spec = BTreeMap::from([((1, 2), 3)]);
     let sent = Host::new().run(|| post("api", ["a"]).json(&spec).send().map(drop));
     assert_eq!(sent, Err(Error::invalid("POST /a at endpoint api: the body cannot be written: key must be a string")));
+}
+
+#[test]
+fn only_a_404_of_the_api_itself_is_none() {
+    let api = Client::new("api").not_found(|it| it.says("no such thing"));
+    let ask = |body: &'static str| {
+        let host = Host::new().answers(move |_| testing::answer(404, body));
+        let found = host.run(|| api.get(["a"]).find_response().map(|it| it.is_some()));
+        (found, host.run(|| api.delete(["a"]).change_or_gone()))
+    };
+    assert_eq!(ask(r#"{ "message": "no such thing" }"#), (Ok(false), Ok(Change::Done(()))));
+    for body in ["", "<html>nginx</html>", r#"{ "message": "no route" }"#] {
+        let (Err(Error::Unavailable(why)), Err(Error::Unavailable(_))) = ask(body) else { panic!("{body}") };
+        assert!(why.ends_with("but not in the API's words: does baseUrl lead to it?"), "{why}");
+    }
+}
+
+#[test]
+fn a_limit_ends_when_its_header_says_so() {
+    let paused = |headers: &'static [(&str, &str)]| {
+        let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let host = Host::new()
+            .at(1_000)
+            .answers(move |_| Ok(testing::Response { status: 429, headers: headers.clone(), body: Vec::new() }));
+        host.run(|| Client::new("api").limit_ends("reset").get(["a"]).send()).unwrap_err()
+    };
+    let pause = |seconds| Error::retry_after(Duration::from_secs(seconds), "GET /a at endpoint api: 429");
+    assert_eq!(paused(&[("Reset", "1090")]), pause(90));
+    assert_eq!(paused(&[("reset", "900")]), pause(1));
+    assert_eq!(paused(&[("retry-after", "20"), ("reset", "4600")]), pause(20));
+    assert_eq!(paused(&[]), Error::unavailable("GET /a at endpoint api: 429"));
+}
+
+#[test]
+fn a_page_without_its_list_is_no_empty_page() {
+    const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["links", "next"] };
+    let ask = |body: &'static str| {
+        Host::new().answers(move |_| testing::answer(200, body)).run(|| PAGES.page::<u8>(get("api", ["a"]), "a", 1, 50))
+    };
+    assert_eq!(ask(r#"{ "a": [1], "links": {} }"#), Ok(NumberedPage { items: vec![1], is_last: true }));
+    assert_eq!(ask(r#"{ "links": { "next": "x" }, "a": [1] }"#), Ok(NumberedPage { items: vec![1], is_last: false }));
+    for body in ["{}", r#"{ "a": null }"#, r#"{ "links": {} }"#, "[]"] {
+        assert!(matches!(ask(body), Err(Error::Unavailable(_))), "{body}");
+    }
 }

@@ -1,0 +1,95 @@
+//! Endpoints, and how their answers are to be understood.
+
+use super::request::Request;
+use super::response::{Refusals, Response, Rules};
+use crate::Method;
+use crate::bindings::host::aerostat::cloud::http as wire;
+
+/// An endpoint, and how its answers are to be understood.
+#[derive(Clone, Copy, Debug)]
+pub struct Client<'a> {
+    endpoint: &'a str,
+    rules: Rules,
+}
+
+impl<'a> Client<'a> {
+    /// The endpoint with this name in the operator's config.
+    #[must_use]
+    pub const fn new(endpoint: &'a str) -> Self {
+        let rules = Rules {
+            refusals: |_| None,
+            is_not_found: |_| true,
+            is_busy: |response| matches!(response.status(), 409 | 423),
+            limit_ends: None,
+        };
+        Self { endpoint, rules }
+    }
+
+    /// Asks `refusals` first about every answer that is not a success, 404 included.
+    #[must_use]
+    pub const fn refusals(self, refusals: Refusals) -> Self {
+        Self { rules: Rules { refusals, ..self.rules }, ..self }
+    }
+
+    /// Says which answers mean [`Change::Busy`], in the place of 409 and 423.
+    #[must_use]
+    pub const fn busy(self, is_busy: fn(&Response) -> bool) -> Self {
+        Self { rules: Rules { is_busy, ..self.rules }, ..self }
+    }
+
+    /// Says which 404s are the API's own: a proxy on the way, or another server behind a wrong base URL, answers 404 as
+    /// well. All others are `unavailable`. All are the API's own unless set.
+    #[must_use]
+    pub const fn not_found(self, is_not_found: fn(&Response) -> bool) -> Self {
+        Self { rules: Rules { is_not_found, ..self.rules }, ..self }
+    }
+
+    /// Names the header of a 429 without `retry-after` that says when the limit ends, in seconds since 1970.
+    #[must_use]
+    pub const fn limit_ends(self, header: &'static str) -> Self {
+        Self { rules: Rules { limit_ends: Some(header), ..self.rules }, ..self }
+    }
+
+    /// A GET of `path` under the endpoint's base URL, by unescaped segments.
+    pub fn get<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Get, path)
+    }
+
+    /// A HEAD, as [`Client::get`].
+    pub fn head<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Head, path)
+    }
+
+    /// A POST, as [`Client::get`].
+    pub fn post<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Post, path)
+    }
+
+    /// A PUT, as [`Client::get`].
+    pub fn put<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Put, path)
+    }
+
+    /// A PATCH, as [`Client::get`].
+    pub fn patch<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Patch, path)
+    }
+
+    /// A DELETE, as [`Client::get`].
+    pub fn delete<S: Into<String>>(self, path: impl IntoIterator<Item = S>) -> Request {
+        self.request(Method::Delete, path)
+    }
+
+    /// A request by any method.
+    pub fn request<S: Into<String>>(self, method: Method, path: impl IntoIterator<Item = S>) -> Request {
+        let request = wire::Request {
+            endpoint: self.endpoint.to_owned(),
+            method,
+            path: path.into_iter().map(Into::into).collect(),
+            query: Vec::new(),
+            headers: vec![("accept".to_owned(), "application/json".to_owned())],
+            body: None,
+        };
+        Request::new(request, self.rules)
+    }
+}
