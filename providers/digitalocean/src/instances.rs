@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Error, Instance, Instances, Node, Page, Position, Result, settings};
 
-use crate::api::{self, Kind, LARGEST_PAGE};
+use crate::api::{self, PAGES, WITH_GPU, WITHOUT_GPU};
 use crate::droplet::{self, PREFIX, instance, node_name};
 use crate::provider::DigitalOcean;
 use crate::settings::CLUSTER;
@@ -18,16 +18,16 @@ impl Instances for DigitalOcean {
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         let tag = settings::read(&CLUSTER)?;
-        let size = limit.clamp(1, LARGEST_PAGE);
+        let size = limit.clamp(1, PAGES.largest);
         // First come all droplets without a GPU, then all others. The cloud does not combine a tag with a kind.
         let lists = if tag.is_some() { &["droplets"][..] } else { &["droplets", "gpus"] };
         let at = Position::parse(cursor, lists, size)?;
         let found = match &tag {
-            Some(tag) => api::droplets_tagged(tag, at.page, size)?,
-            None => api::droplets_of(if at.list == "gpus" { Kind::Gpu } else { Kind::Usual }, at.page, size)?,
+            Some(tag) => api::droplets(&[("tag_name", tag)], at.page, size)?,
+            None => api::droplets(if at.list == "gpus" { WITH_GPU } else { WITHOUT_GPU }, at.page, size)?,
         };
-        let next = at.next(found.is_last());
-        Ok(Page::new(found.droplets.into_iter().map(instance).collect(), next))
+        let next = at.next(found.is_last);
+        Ok(Page::new(found.items.into_iter().map(instance).collect(), next))
     }
 }
 
@@ -37,12 +37,12 @@ impl Instances for DigitalOcean {
 fn droplet_named(name: &str) -> Result<Option<api::Droplet>> {
     let tag = settings::read(&CLUSTER)?;
     let is_ours = |it: &api::Droplet| node_name(it) == name && tag.as_ref().is_none_or(|tag| it.tags.contains(tag));
-    for kind in [Kind::Usual, Kind::Gpu] {
-        let found = api::droplets_named(name, kind)?;
-        if !found.is_last() {
-            return Err(ambiguous(name, format_args!("more than {LARGEST_PAGE} droplets")));
+    for kind in [WITHOUT_GPU, WITH_GPU] {
+        let found = api::droplets(&[kind, &[("name", name)]].concat(), 1, PAGES.largest)?;
+        if !found.is_last {
+            return Err(ambiguous(name, format_args!("more than {} droplets", PAGES.largest)));
         }
-        let mut ours = found.droplets.into_iter().filter(is_ours);
+        let mut ours = found.items.into_iter().filter(is_ours);
         match (ours.next(), ours.next()) {
             (Some(one), Some(two)) => return Err(ambiguous(name, format_args!("droplets {} and {}", one.id, two.id))),
             (Some(droplet), None) => return Ok(Some(droplet)),

@@ -40,7 +40,7 @@ impl Provider for DigitalOcean {
             .endpoint(api)
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
-            .list_page_size(api::LARGEST_PAGE);
+            .list_page_size(api::PAGES.largest);
         Ok(load_balancer::WRITTEN.into_iter().fold(description, Description::writes_annotation))
     }
 

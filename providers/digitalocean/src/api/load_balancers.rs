@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 
 use aerostat_sdk::backend::{Creation, Found};
 use aerostat_sdk::http::{Request, Response};
-use aerostat_sdk::{Change, Error, Result, pages};
+use aerostat_sdk::{Change, Error, Result};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{API, LARGEST_PAGE, Links, says_name_taken};
+use super::{API, PAGES, says_name_taken};
 
 /// As much of a load balancer as a list is asked for.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,17 +33,7 @@ pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
 
 /// All load balancers of the account. Of those that are not ours nothing is read that could be new to us.
 pub(crate) fn list() -> Result<Vec<Listed>> {
-    #[derive(Deserialize)]
-    struct Page {
-        load_balancers: Vec<Listed>,
-        #[serde(default)]
-        links: Links,
-    }
-    pages(1, |number| {
-        let request = API.get(["v2", "load_balancers"]).query("page", number).query("per_page", LARGEST_PAGE);
-        let page: Page = request.send()?.json()?;
-        Ok((page.load_balancers, page.links.after(*number)))
-    })
+    PAGES.all(&API.get(["v2", "load_balancers"]), "load_balancers")
 }
 
 /// Has one built.
