@@ -11,6 +11,7 @@
 //!   the host has kept that.
 //! - A memo that this provider did not write stops everything.
 //! - A remembered load balancer that `find` misses is replaced only if the list does not show it either.
+//! - What is refused of an update does not keep its targets from following the nodes.
 //! - A deletion waits for a load balancer that was announced and may still appear.
 //!
 //! ```no_run
@@ -78,12 +79,14 @@ mod delete;
 mod ensure;
 mod found;
 mod memo;
+mod targets;
 
 pub use self::cloud::{Backend, Pauses, Removal, Update};
 pub use self::creation::Creation;
 pub use self::delete::delete;
-pub use self::ensure::ensure;
-pub use self::found::Found;
+pub use self::ensure::{ensure, tag};
+pub use self::found::{Found, refuse_taken_name};
+pub use self::targets::Difference;
 
 #[cfg(test)]
 mod tests;

@@ -72,6 +72,17 @@ pub trait Backend {
     /// Whatever the cloud answered, and why the Service cannot be served.
     fn update(&self, live: &Self::Live) -> Result<Update>;
 
+    /// Lets its targets follow the nodes, and changes nothing else: [`Self::update`] was refused as `invalid` or `denied`, and
+    /// nodes come and go nevertheless. The refusal is what the call ends with.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn follow_nodes(&self, live: &Self::Live) -> Result<Change<()>> {
+        let _ = live;
+        Ok(Change::Done(()))
+    }
+
     /// Takes one step towards its absence. It is the Service's.
     ///
     /// # Errors
@@ -97,7 +108,8 @@ pub trait Backend {
         false
     }
 
-    /// Writes it: a tag of the cluster, say.
+    /// Writes it: a tag of the cluster, say. What is `invalid` or `denied` becomes a warning: a token that may not write tags
+    /// keeps no Service from its traffic.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use super::found::Found;
 use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
 use crate::key::shown;
-use crate::{Error, LoadBalancerStatus, Progress, Result, clock, events};
+use crate::{Change, Error, LoadBalancerStatus, Progress, Result, clock, events};
 
 /// Takes one step towards the load balancer of `backend`'s Service.
 ///
@@ -59,9 +59,25 @@ fn begin<B: Backend>(backend: &B) -> Result<Progress> {
 }
 
 fn tag_adopted<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
-    backend.tag(id)?;
+    tag(backend, id)?;
     let status = announced(backend, &Memo::Id(id.to_owned()));
     Ok(Progress::pending(status, AT_ONCE, format_args!("load balancer {id} has the cluster's tag")))
+}
+
+/// Calls [`Backend::tag`], with a warning where the tag is refused.
+///
+/// # Errors
+///
+/// What may pass by itself.
+pub fn tag<B: Backend>(backend: &B, id: &str) -> Result<()> {
+    match backend.tag(id) {
+        Err(Error::Invalid(why) | Error::Denied(why)) => {
+            let message = format!("load balancer {id} does not get the cluster's tag: {why}");
+            events::warning(None, "LoadBalancerNotTagged", &message);
+            Ok(())
+        }
+        done => done,
+    }
 }
 
 /// It is proven to be the Service's. It is written to when the host has kept that, and no other Service has it.
@@ -138,7 +154,10 @@ fn replace_missing<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
 
 /// It is there, and the Service's.
 fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
-    let updated = backend.update(live);
+    let updated = match backend.update(live) {
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) => follow_nodes(backend, live, refused),
+        updated => updated,
+    };
     let (found, poll) = (backend.found(live), backend.pauses().poll);
     if !matches!(updated, Ok(Update::Building)) {
         warn_of_other_claim(backend, &found);
@@ -152,6 +171,15 @@ fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
         }
         Update::Busy(why) => Progress::pending(status, poll, why),
     })
+}
+
+fn follow_nodes<B: Backend>(backend: &B, live: &B::Live, refused: Error) -> Result<Update> {
+    match backend.follow_nodes(live) {
+        Ok(Change::Busy(why)) => Ok(Update::Busy(why)),
+        // It may be the same refusal once more: the first one says why.
+        Ok(Change::Done(())) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
+        Err(error @ (Error::RetryAfter(_) | Error::Unavailable(_))) => Err(error),
+    }
 }
 
 fn warn_of_other_claim<B: Backend>(backend: &B, found: &Found) {

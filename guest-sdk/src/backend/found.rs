@@ -1,6 +1,7 @@
 //! A load balancer, as much of it as every cloud shows.
 
-use crate::{LoadBalancer, LoadBalancerStatus};
+use crate::key::Key;
+use crate::{Error, LoadBalancer, LoadBalancerStatus, Result};
 
 /// A load balancer, as much of it as every cloud shows.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,5 +39,21 @@ impl Found {
     pub(super) fn status(&self, service: &LoadBalancer) -> LoadBalancerStatus {
         let status = service.status().memo(&self.id);
         self.annotations.iter().fold(status, |it, (key, value)| it.annotation(key, value))
+    }
+}
+
+/// Refuses a name that the Service's author chose and that another load balancer has: the cloud would refuse it, or give it to
+/// two. `ours` is the id of the Service's own, and `key` the annotation with the name.
+///
+/// # Errors
+///
+/// [`Error::Invalid`], naming the other.
+pub fn refuse_taken_name<F>(listed: &[Found], key: &Key<F>, name: &str, ours: Option<&str>) -> Result<()> {
+    match listed.iter().find(|it| it.name == name && Some(&*it.id) != ours) {
+        None => Ok(()),
+        Some(other) => Err(Error::invalid(format_args!(
+            "annotation {}: {name:?} is the name of load balancer {}, which is not this Service's: choose another",
+            key.name, other.id
+        ))),
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::form::Custom;
 use crate::key::Key;
 use crate::testing::Host;
-use crate::{Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, Progress, Result};
+use crate::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, Progress, Result};
 
 const CLAIM: Key<Custom<String>> = Key::new(
     "acme.example/id",
@@ -26,6 +26,9 @@ struct Cloud {
     removal: Option<Removal>,
     needs_tag: bool,
     proof: Option<String>,
+    refused_update: Option<Error>,
+    refused_targets: Option<Error>,
+    refused_tag: Option<Error>,
     calls: RefCell<Vec<String>>,
 }
 
@@ -79,7 +82,13 @@ impl Backend for Call<'_> {
 
     fn update(&self, (id, _, serves): &Self::Live) -> Result<Update> {
         self.call(format!("update {id}"));
+        self.0.refused_update.clone().map_or(Ok(()), Err)?;
         Ok(if *serves { Update::Done(vec![Ingress::ip("192.0.2.1")]) } else { Update::Building })
+    }
+
+    fn follow_nodes(&self, (id, ..): &Self::Live) -> Result<Change<()>> {
+        self.call(format!("follow nodes {id}"));
+        self.0.refused_targets.clone().map_or(Ok(Change::Done(())), Err)
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
@@ -98,7 +107,7 @@ impl Backend for Call<'_> {
 
     fn tag(&self, id: &str) -> Result<()> {
         self.call(format!("tag {id}"));
-        Ok(())
+        self.0.refused_tag.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -330,4 +339,40 @@ fn an_answer_says_whether_something_was_created() {
     }
     assert!(matches!(send(|| answer(422, "")), Err(Error::Invalid(_))));
     assert!(matches!(send(|| Err(Failure::Unreachable("refused".to_owned()))), Err(Error::Unavailable(_))));
+}
+
+#[test]
+fn targets_follow_the_nodes_when_an_update_is_refused() {
+    let refused = Error::invalid("size");
+    let ensured = |update: Error, targets: Option<Error>| {
+        let cloud = Cloud { refused_update: Some(update), refused_targets: targets, ..Cloud::default() };
+        let cloud = cloud.with("lb-1", &service().name, true);
+        (cloud.ensure(&with_memo("lb-1")), cloud.calls().len())
+    };
+    assert_eq!(ensured(refused.clone(), None), (Err(refused.clone()), 3));
+    assert_eq!(ensured(refused.clone(), Some(Error::denied("targets"))), (Err(refused.clone()), 3));
+    let late = Error::unavailable("targets");
+    assert_eq!(ensured(refused, Some(late.clone())), (Err(late.clone()), 3));
+    assert_eq!(ensured(late.clone(), None), (Err(late), 2), "what may pass by itself is tried again as a whole");
+}
+
+#[test]
+fn a_tag_that_is_refused_is_a_warning() {
+    let tagged = |refused| {
+        let cloud = Cloud { refused_tag: Some(refused), ..Cloud::default() };
+        let host = Host::new();
+        (host.run(|| tag(&Call(&cloud, &service()), "lb-1")), reasons(&host))
+    };
+    assert_eq!(tagged(Error::denied("no")), (Ok(()), vec!["LoadBalancerNotTagged".to_owned()]));
+    assert_eq!(tagged(Error::unavailable("no")), (Err(Error::unavailable("no")), Vec::new()));
+}
+
+#[test]
+fn a_name_that_another_has_is_refused() {
+    let listed = [Found::new("lb-1", "web", false)];
+    assert_eq!(refuse_taken_name(&listed, &CLAIM, "web", Some("lb-1")), Ok(()));
+    assert_eq!(refuse_taken_name(&listed, &CLAIM, "shop", None), Ok(()));
+    let why = "annotation acme.example/id: \"web\" is the name of load balancer lb-1, which is not this Service's: choose \
+               another";
+    assert_eq!(refuse_taken_name(&listed, &CLAIM, "web", Some("lb-2")), Err(Error::invalid(why)));
 }

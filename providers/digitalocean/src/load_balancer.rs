@@ -13,11 +13,9 @@ mod rules;
 
 pub(crate) use self::annotations::{TABLE, WRITTEN};
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
-use aerostat_sdk::events::{self, Warnings};
+use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update, refuse_taken_name};
+use aerostat_sdk::events::Warnings;
 use aerostat_sdk::form::{Custom, Form as _};
 use aerostat_sdk::key::Key;
 use aerostat_sdk::nodes::in_region;
@@ -85,7 +83,7 @@ impl Backend for Call<'_> {
 
     fn create(&self, listed: &[Found]) -> Result<Creation> {
         let mut spec = self.desired(None)?.spec;
-        refuse_taken(listed, &spec.name, None)?;
+        refuse_taken_name(listed, &NAME, &spec.name, None)?;
         // The chosen name comes once it serves: until then, only this name proves whose it is.
         spec.name.clone_from(&self.service.name);
         // For people: the cloud takes tags at a creation only, and never shows them.
@@ -97,9 +95,13 @@ impl Backend for Call<'_> {
         if live.is_being_built() {
             return Ok(Update::Building);
         }
-        let (desired, written) = match self.write(live) {
-            Err(refused @ (Error::Invalid(_) | Error::Denied(_))) => return self.follow_nodes(live, refused),
-            written => written?,
+        let desired = self.desired(Some(live))?;
+        if desired.spec.name != live.name {
+            refuse_taken_name(&self.list()?, &NAME, &desired.spec.name, Some(&live.id))?;
+        }
+        let written = match difference(live, &desired.spec) {
+            Difference::Everything => api::replace(&live.id, &desired.spec)?.map(Some),
+            targets => write_targets(live, &targets)?.map(|()| None),
         };
         let live = match &written {
             Change::Done(Some(it)) if matches!(it.status, Status::New | Status::Other) => return Ok(Update::Building),
@@ -116,9 +118,23 @@ impl Backend for Call<'_> {
         if let (Some(tag), Some(tags)) = (&self.settings.cluster_tag, &live.tags)
             && !tags.contains(tag)
         {
-            put_tag(tag, &live.id)?;
+            backend::tag(self, &live.id)?;
         }
         Ok(Update::Done(desired.ingress(live)))
+    }
+
+    fn follow_nodes(&self, live: &Live) -> Result<Change<()>> {
+        let chooses_itself = !live.tag.is_empty();
+        if chooses_itself || live.kind == Kind::Other {
+            return Ok(Change::Done(()));
+        }
+        let mut warnings = Warnings::default();
+        let Ok(wanted) = self.targets(live, &mut warnings) else { return Ok(Change::Done(())) };
+        let written = write_targets(live, &Difference::of_targets(&live.droplet_ids, &wanted.droplets))?;
+        if written == Change::Done(()) {
+            warnings.emit();
+        }
+        Ok(written)
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
@@ -135,7 +151,7 @@ impl Backend for Call<'_> {
     }
 
     fn tag(&self, id: &str) -> Result<()> {
-        self.settings.cluster_tag.as_ref().map_or(Ok(()), |tag| put_tag(tag, id))
+        self.settings.cluster_tag.as_ref().map_or(Ok(()), |tag| tags::put_on_load_balancer(tag, id))
     }
 }
 
@@ -167,72 +183,15 @@ impl<'a> Call<'a> {
         Ok(desired)
     }
 
-    /// Writes as little as makes it as desired.
-    fn write(&self, live: &Live) -> Result<(Desired, Change<Option<Live>>)> {
-        let desired = self.desired(Some(live))?;
-        if desired.spec.name != live.name {
-            refuse_taken(&self.list()?, &desired.spec.name, Some(&live.id))?;
-        }
-        let written = match difference(live, &desired.spec) {
-            Difference::Nothing => Change::Done(None),
-            Difference::Targets { add, remove } => targets(&live.id, &add, &remove)?.map(|()| None),
-            Difference::Everything => api::replace(&live.id, &desired.spec)?.map(Some),
-        };
-        Ok((desired, written))
-    }
-
-    /// What the Service asks for was refused. Nodes come and go nevertheless: targets follow them, and then the refusal is the
-    /// answer.
-    fn follow_nodes(&self, live: &Live, refused: Error) -> Result<Update> {
-        let chooses_itself = !live.tag.is_empty();
-        if chooses_itself || live.kind == Kind::Other {
-            return Err(refused);
-        }
-        let mut warnings = Warnings::default();
-        let Ok(region) = desired::region(self.service, &self.settings, Some(live)) else { return Err(refused) };
-        let nodes = in_region(&self.service.nodes, &region, &mut warnings);
-        let Ok(wanted) = Targets::of(&nodes, live.kind, live.network, &mut warnings) else { return Err(refused) };
-        let (add, remove) = compare::targets(live, &wanted.droplets);
-        match targets(&live.id, &add, &remove) {
-            Ok(Change::Busy(why)) => Ok(Update::Busy(why)),
-            Ok(Change::Done(())) => {
-                warnings.emit();
-                Err(refused)
-            }
-            // It may be the same refusal once more: the first one says why.
-            Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
-            Err(error @ (Error::RetryAfter(_) | Error::Unavailable(_))) => Err(error),
-        }
+    /// The targets of a load balancer that there is.
+    fn targets(&self, live: &Live, warnings: &mut Warnings) -> Result<Targets> {
+        let region = desired::region(self.service, &self.settings, Some(live))?;
+        Targets::of(&in_region(&self.service.nodes, &region, warnings), live.kind, live.network, warnings)
     }
 }
 
-/// A name that is another's is not asked for: the cloud would refuse it, or give it to two.
-fn refuse_taken(listed: &[Found], name: &str, ours: Option<&str>) -> Result<()> {
-    match listed.iter().find(|it| it.name == name && Some(&*it.id) != ours) {
-        None => Ok(()),
-        Some(other) => Err(Error::invalid(format_args!(
-            "annotation {}: {name:?} is the name of load balancer {}, which is not this Service's: choose another",
-            NAME.name, other.id
-        ))),
-    }
-}
-
-/// Puts the cluster's tag on a load balancer. A token or a policy that does not allow it keeps no Service from its traffic.
-fn put_tag(tag: &str, id: &str) -> Result<()> {
-    match tags::put_on_load_balancer(tag, id) {
-        Err(Error::Invalid(why) | Error::Denied(why)) => {
-            let message = format!("load balancer {id} does not get the cluster's tag {tag}: {why}");
-            events::warning(None, "LoadBalancerNotTagged", &message);
-            Ok(())
-        }
-        done => done,
-    }
-}
-
-/// Adds first, so that at least one target serves all the time.
-fn targets(id: &str, add: &BTreeSet<u64>, remove: &BTreeSet<u64>) -> Result<Change<()>> {
-    let added = if add.is_empty() { Change::Done(()) } else { api::add_droplets(id, add)? };
-    added.and_then(|()| if remove.is_empty() { Ok(Change::Done(())) } else { api::remove_droplets(id, remove) })
+fn write_targets(live: &Live, difference: &Difference) -> Result<Change<()>> {
+    difference.write_targets(|it| api::add_droplets(&live.id, it), |it| api::remove_droplets(&live.id, it))
 }
 
 #[cfg(test)]

@@ -2,23 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use aerostat_sdk::backend;
+
 use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live, Size, Spec, StickyKind};
 
 /// How long connections may be idle where nobody says.
 const IDLE_TIMEOUT: u32 = 60;
 
-/// What has to be written.
-#[derive(Debug, Eq, PartialEq)]
-pub(super) enum Difference {
-    Nothing,
-    /// Targets come and go, and nothing else.
-    Targets {
-        add: BTreeSet<u64>,
-        remove: BTreeSet<u64>,
-    },
-    /// All of it: the API replaces a load balancer as a whole.
-    Everything,
-}
+pub(super) type Difference = backend::Difference<u64>;
 
 /// What has to be written so that `live` is as `desired`.
 pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
@@ -33,14 +24,7 @@ pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
     if chooses_itself || is != wanted {
         return Difference::Everything;
     }
-    let (add, remove) = targets(live, &desired.droplet_ids);
-    if add.is_empty() && remove.is_empty() { Difference::Nothing } else { Difference::Targets { add, remove } }
-}
-
-/// Which targets have to come and to go.
-pub(super) fn targets(live: &Live, wanted: &BTreeSet<u64>) -> (BTreeSet<u64>, BTreeSet<u64>) {
-    let without = |some: &BTreeSet<u64>, others| some.difference(others).copied().collect();
-    (without(wanted, &live.droplet_ids), without(&live.droplet_ids, wanted))
+    Difference::of_targets(&live.droplet_ids, &desired.droplet_ids)
 }
 
 /// What of it can be changed by a replacement and counts, with the API's defaults in place of what is not said.
