@@ -79,6 +79,9 @@ pub(crate) enum Place {
 
 /// A row of any form, for a table of all of them.
 pub trait Row {
+    /// The annotation's key, or the setting's name.
+    fn name(&self) -> &'static str;
+
     /// What the provider's description says of it as an annotation.
     fn annotation(&self) -> Annotation;
 
@@ -183,6 +186,10 @@ impl<F: Form> Key<F> {
 }
 
 impl<F: Form> Row for Key<F> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn annotation(&self) -> Annotation {
         let doc = match self.only_at_creation {
             true => format!("{} Counts only when the load balancer is created.", self.doc),

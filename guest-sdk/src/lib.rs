@@ -7,6 +7,7 @@ mod change;
 pub mod clock;
 mod cluster;
 mod description;
+mod desired;
 mod error;
 pub mod events;
 pub mod form;

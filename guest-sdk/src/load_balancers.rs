@@ -1,13 +1,12 @@
 //! A load balancer for a Service.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers::Guest;
 use crate::{
     Deletion, Error, ExternalTrafficPolicy, FailedStatus, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Node,
-    Owner, Pause, PendingStatus, Port, Progress, Protocol, Result,
+    Owner, Pause, PendingStatus, Port, Progress, Result,
 };
 
 /// What a cloud with load balancers implements.
@@ -48,43 +47,6 @@ impl LoadBalancer {
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
-    }
-
-    /// The region in which most of its nodes are.
-    ///
-    /// ```
-    /// use aerostat_sdk::{LoadBalancer, Node};
-    ///
-    /// let node = |name, region| Node::named(name).in_region(region);
-    /// let desired = LoadBalancer::of("default", "web", "uid").with_node(node("a", "nyc3")).with_node(node("b", "nyc3"));
-    /// assert_eq!(desired.with_node(node("c", "fra1")).region().as_deref(), Ok("nyc3"));
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unavailable`] without nodes; [`Error::Invalid`], if no node has a region, or two regions have as many.
-    pub fn region(&self) -> Result<String> {
-        let mut nodes_of: BTreeMap<&str, usize> = BTreeMap::new();
-        for region in self.nodes.iter().filter_map(|it| it.region.as_deref()) {
-            *nodes_of.entry(region).or_default() += 1;
-        }
-        let most = nodes_of.values().max().copied().unwrap_or_default();
-        let mut regions = nodes_of.into_iter().filter(|(_, nodes)| *nodes == most).map(|(region, _)| region);
-        match (regions.next(), regions.next()) {
-            (Some(region), None) => Ok(region.to_owned()),
-            (None, _) if self.nodes.is_empty() => Err(Self::without_nodes("")),
-            (None, _) => Err(Error::invalid(
-                "the region is not known: the cloud says none of any node; set the provider's setting for it",
-            )),
-            (Some(one), Some(another)) => Err(Error::invalid(format_args!(
-                "the region is not clear: as many nodes are in {one} as in {another}; set the provider's setting for it"
-            ))),
-        }
-    }
-
-    /// The error for a load balancer that would send to no node. `more` goes on after the sentence.
-    pub fn without_nodes(more: impl Display) -> Error {
-        Error::unavailable(format_args!("no ready nodes available for load balancer{more}"))
     }
 
     /// How things stand before this call, as far as the Service says: its addresses and its memo. What a step that
@@ -147,33 +109,6 @@ impl LoadBalancer {
         self.memo = status.memo;
         self.current_ingress = status.ingress;
         self
-    }
-}
-
-impl Port {
-    /// A port without a name: what is carried, what clients dial, and where the nodes listen.
-    #[must_use]
-    pub fn new(protocol: Protocol, port: u16, node_port: u16) -> Self {
-        Self { name: String::new(), protocol, port, node_port: Some(node_port), app_protocol: None }
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
-        self
-    }
-}
-
-impl Protocol {
-    /// The name in Kubernetes: "TCP".
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-            Self::Sctp => "SCTP",
-        }
     }
 }
 
@@ -245,6 +180,27 @@ impl Ingress {
         Self { ip: None, hostname: Some(hostname.into()), ip_mode: None, extra: Vec::new() }
     }
 
+    /// Where a Service is reached: by `hostname` alone, if its author chose one, or by all addresses that are not empty.
+    ///
+    /// ```
+    /// use aerostat_sdk::{Ingress, IpMode};
+    ///
+    /// let addresses = ["192.0.2.1", ""];
+    /// assert_eq!(Ingress::list(None, addresses, IpMode::Vip), [Ingress::ip("192.0.2.1").ip_mode(IpMode::Vip)]);
+    /// assert_eq!(Ingress::list(Some("lb.example"), addresses, IpMode::Vip), [Ingress::hostname("lb.example")]);
+    /// ```
+    pub fn list<'a>(
+        hostname: Option<&str>,
+        addresses: impl IntoIterator<Item = &'a str>,
+        ip_mode: IpMode,
+    ) -> Vec<Self> {
+        if let Some(hostname) = hostname {
+            return vec![Self::hostname(hostname)];
+        }
+        let addresses = addresses.into_iter().filter(|it| !it.is_empty());
+        addresses.map(|it| Self::ip(it).ip_mode(ip_mode)).collect()
+    }
+
     /// How traffic comes from there to a node.
     #[must_use]
     pub fn ip_mode(mut self, ip_mode: IpMode) -> Self {
@@ -256,20 +212,6 @@ impl Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_region_is_where_most_nodes_are() {
-        let region = |regions: &[&str]| {
-            let service = LoadBalancer::of("default", "web", "uid").with_node(Node::named("unknown"));
-            regions.iter().fold(service, |it, region| it.with_node(Node::named("n").in_region(*region))).region()
-        };
-        assert_eq!(region(&["b", "a", "b"]).as_deref(), Ok("b"));
-        let Err(Error::Invalid(why)) = region(&["b", "a"]) else { panic!("it is not clear") };
-        assert!(why.starts_with("the region is not clear: as many nodes are in a as in b"), "{why}");
-        assert!(matches!(region(&[]), Err(Error::Invalid(why)) if why.starts_with("the region is not known")));
-        let none = LoadBalancer::of("default", "web", "uid").region();
-        assert_eq!(none, Err(Error::unavailable("no ready nodes available for load balancer")));
-    }
 
     #[test]
     fn a_pending_status_says_when_to_come_back() {

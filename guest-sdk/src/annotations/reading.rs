@@ -1,12 +1,13 @@
 //! Reads a Service's annotations where there may be a load balancer already: a value that would change nothing is no
 //! refusal, because another controller may have accepted it before.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::values::Annotations;
 use crate::events::Warnings;
-use crate::form::{Form, OneOf};
-use crate::key::Key;
+use crate::form::{Custom, Form, Integer, List};
+use crate::key::{Key, Row};
 use crate::{LoadBalancer, Result};
 
 /// The annotations of a Service, the load balancer that there is, and what the Service's author should know.
@@ -78,6 +79,54 @@ impl<'a, L> Reading<'a, L> {
         Ok(read.or_else(|| key.fallback()))
     }
 
+    /// A value of which zero counts as not set, with a warning: `meaning` says what holds then.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the key, the value, and what may stand there.
+    pub fn read_nonzero(
+        &mut self,
+        key: &Key<Integer>,
+        meaning: &str,
+        shown: impl FnOnce(&L) -> Option<u32>,
+    ) -> Result<Option<u32>> {
+        let number = self.read_or_shown(key, shown)?;
+        if number == Some(0) {
+            self.tolerated(key, "0", &format!("counts as not set: {meaning}"));
+        }
+        Ok(number.filter(|it| *it != 0))
+    }
+
+    /// A list without order. One that may not stand there and that the load balancer has nevertheless stays.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the key, the value, and what may stand there.
+    pub fn read_set(
+        &mut self,
+        key: &Key<List<Custom<String>>>,
+        shown: impl FnOnce(&L) -> &BTreeSet<String>,
+    ) -> Result<BTreeSet<String>> {
+        let as_shown = |live: &L, text: &str| {
+            let items: BTreeSet<_> = text.split(',').map(|it| it.trim().to_owned()).collect();
+            (items == *shown(live)).then(|| items.into_iter().collect())
+        };
+        Ok(self.read_or_keep(key, as_shown)?.unwrap_or_default().into_iter().collect())
+    }
+
+    /// A value or its default. What may not stand there counts as the default, with a warning: `meaning` says so.
+    pub fn read_or_default<T: Default, F>(&mut self, key: &Key<F>, meaning: &str) -> T
+    where
+        F: for<'b> Form<Value<'b> = T>,
+    {
+        let read = self.read(key).unwrap_or_else(|_| {
+            let value = self.text(key).unwrap_or_default();
+            self.tolerated(key, value, meaning);
+            None
+        });
+        read.or_else(|| key.fallback()).unwrap_or_default()
+    }
+
     /// A boolean; false where it is not there.
     ///
     /// # Errors
@@ -93,17 +142,16 @@ impl<'a, L> Reading<'a, L> {
         self.annotations.text(key.name)
     }
 
-    /// Warns, if `desired` is something else than what the load balancer has and cannot change.
-    pub fn immutable<T: Copy + PartialEq>(&mut self, field: &str, key: &Key<OneOf<T>>, live: T, desired: Option<T>) {
-        let Some(desired) = desired.filter(|it| *it != live) else { return };
-        if let (Some(live), Some(desired)) = (key.form.word(live), key.form.word(desired)) {
-            self.warnings.immutable(field, live, desired);
-        }
-    }
-
     /// Warns that a value stays although it is not what `allowed` says.
     pub fn keep(&mut self, name: &str, value: &str, allowed: &str) {
         self.warnings.tolerated(name, value, &format!("stays, because the load balancer has it; it is not {allowed}"));
+    }
+
+    /// Warns of the first of these annotations that is there: it has no effect. `meaning` says so.
+    pub fn without_effect(&mut self, keys: &[&dyn Row], meaning: &str) {
+        if let Some((name, value)) = keys.iter().find_map(|it| Some((it.name(), self.annotations.text(it.name())?))) {
+            self.warnings.tolerated(name, value, meaning);
+        }
     }
 
     /// Warns that a value means something although it may not stand there, or that it has no effect.
@@ -115,7 +163,7 @@ impl<'a, L> Reading<'a, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::Integer;
+    use crate::form::OneOf;
     use crate::testing::Host;
 
     const SIZE: Key<Integer> = Key::new("acme.example/size", Integer::between(1, 9), "").default("3");
@@ -151,5 +199,61 @@ mod tests {
                        there, and is not a whole number from 1 to 9";
         assert_eq!(read(&ZONE, "12", Some(7)), (Ok(None), vec![warning.to_owned()]));
         assert!(read(&ZONE, "12", None).0.is_err());
+    }
+
+    /// What `read` makes of a Service with this annotation before the load balancer `live`, and the warnings.
+    fn reading<L, T>(
+        name: &str,
+        value: &str,
+        live: Option<&L>,
+        read: impl Fn(&mut Reading<'_, L>) -> T,
+    ) -> (T, Vec<String>) {
+        let service = LoadBalancer::of("default", "web", "uid").with_annotation(name, value);
+        let mut reading = Reading::of(&service, live);
+        let read = read(&mut reading);
+        let host = Host::new();
+        host.run(|| reading.warnings.emit());
+        (read, host.events().into_iter().map(|it| it.message).collect())
+    }
+
+    #[test]
+    fn zero_counts_as_not_set() {
+        let key: Key<Integer> = Key::new("size", Integer::between(0, 9), "");
+        let size =
+            |value| reading(key.name, value, None, |it| it.read_nonzero(&key, "one machine", |live: &u32| Some(*live)));
+        let warning = "annotation size: \"0\" counts as not set: one machine";
+        assert_eq!(size("0"), (Ok(None), vec![warning.to_owned()]));
+        assert_eq!(size("3"), (Ok(Some(3)), Vec::new()));
+    }
+
+    #[test]
+    fn a_list_that_the_load_balancer_has_stays_in_any_order() {
+        let key =
+            Key::new("ranges", List { of: Custom::cidr("a network"), what: "networks", example: "10.0.0.0/8" }, "");
+        let live = BTreeSet::from(["b".to_owned(), "a".to_owned()]);
+        let ranges = |value| reading(key.name, value, Some(&live), |it| it.read_set(&key, |live| live));
+        let (kept, warnings) = ranges("a, b");
+        assert_eq!((kept, warnings.len()), (Ok(live.clone()), 1));
+        assert!(ranges("a").0.is_err());
+        assert_eq!(ranges("10.0.0.0/8"), (Ok(BTreeSet::from(["10.0.0.0/8".to_owned()])), Vec::new()));
+    }
+
+    #[test]
+    fn what_may_not_stand_there_counts_as_the_default() {
+        let key = Key::new("kind", OneOf(&[("small", 1), ("large", 2)]), "").default("small");
+        let kind = |value| {
+            reading(key.name, value, None, |it: &mut Reading<'_, ()>| it.read_or_default(&key, "counts as small"))
+        };
+        assert_eq!((kind("large"), kind("")), ((2, Vec::new()), (1, Vec::new())));
+        assert_eq!(kind("huge"), (1, vec!["annotation kind: \"huge\" counts as small".to_owned()]));
+    }
+
+    #[test]
+    fn an_annotation_without_effect_is_a_warning() {
+        let check = |name| {
+            reading(name, "4", None, |it: &mut Reading<'_, ()>| it.without_effect(&[&ZONE, &SIZE], "is ignored")).1
+        };
+        assert_eq!(check(SIZE.name), [format!("annotation {}: \"4\" is ignored", SIZE.name)]);
+        assert_eq!(check("other"), [""; 0]);
     }
 }

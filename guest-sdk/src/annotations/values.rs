@@ -53,6 +53,12 @@ pub fn refused(name: &str, value: &str, allowed: &str) -> Error {
     key::refused(Place::Annotation, name, value, allowed)
 }
 
+/// The error for two annotations of which only one may be there.
+#[must_use]
+pub fn exclusive<F, G>(one: &Key<F>, other: &Key<G>) -> Error {
+    Error::invalid(format_args!("annotations {} and {} cannot both be set", one.name, other.name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

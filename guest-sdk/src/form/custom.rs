@@ -58,6 +58,18 @@ impl Custom<String> {
         Self { allowed, parse: |text| text.parse::<Ipv4Addr>().is_ok().then(|| text.to_owned()) }
     }
 
+    /// A path of a URL: it begins with a slash. It is read as it is.
+    #[must_use]
+    pub const fn path(allowed: &'static str) -> Self {
+        Self { allowed, parse: |text| text.starts_with('/').then(|| text.to_owned()) }
+    }
+
+    /// A cloud's short name of a region or a size: lower-case letters, digits and dashes. It is read as it is.
+    #[must_use]
+    pub const fn slug(allowed: &'static str) -> Self {
+        Self { allowed, parse: slug }
+    }
+
     /// A name that may stand in the status of a Service (RFC 1123); it is read in lower case.
     #[must_use]
     pub const fn dns_name(allowed: &'static str) -> Self {
@@ -70,6 +82,11 @@ fn uuid(text: &str) -> Option<String> {
     let lengths: Vec<_> = groups.iter().map(|it| it.len()).collect();
     let hexadecimal = groups.iter().all(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
     (hexadecimal && lengths == [8, 4, 4, 4, 12]).then(|| text.to_ascii_lowercase())
+}
+
+fn slug(text: &str) -> Option<String> {
+    let is_allowed = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
+    (!text.is_empty() && text.bytes().all(is_allowed)).then(|| text.to_owned())
 }
 
 fn cidr(text: &str) -> Option<String> {
@@ -121,6 +138,12 @@ mod tests {
     fn an_address_is_one_of_its_family() {
         check(Custom::address(""), &["192.0.2.1", "2001:db8::1"], &["", "192.0.2", "192.0.2.1/32", "web"]);
         check(Custom::ipv4(""), &["192.0.2.1"], &["2001:db8::1", "300.0.0.1"]);
+    }
+
+    #[test]
+    fn paths_and_slugs_have_their_signs() {
+        check(Custom::path(""), &["/", "/healthz?a=b"], &["", "healthz"]);
+        check(Custom::slug(""), &["nyc3", "s-2vcpu-4gb"], &["", "New York", "NYC3", "a/b"]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ aerostat_sdk::table! {
     VPC: Custom<String> = ("vpcId", Custom::uuid("the UUID of a VPC"),
         "The VPC in which load balancers are built. Needed where the nodes are not in the default one.")
         .otherwise("the region's default VPC");
-    REGION: Custom<String> = ("region", Custom { allowed: "a region's slug such as nyc3", parse: slug },
+    REGION: Custom<String> = ("region", Custom::slug("a region's slug such as nyc3"),
         "The region in which load balancers are built.")
         .otherwise("where most of the nodes are; droplets of other regions are left out");
     DEFAULT_TYPE: OneOf<Kind> = ("defaultLoadBalancerType", KINDS, "Type of load balancers whose Service does not say.")
@@ -77,9 +77,4 @@ impl Settings {
 fn cluster_tag(id: &str) -> Option<String> {
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || matches!(it, ':' | '-' | '_');
     ((1..=251).contains(&id.len()) && id.chars().all(is_allowed)).then(|| format!("k8s:{id}"))
-}
-
-fn slug(text: &str) -> Option<String> {
-    let is_allowed = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
-    (!text.is_empty() && text.bytes().all(is_allowed)).then(|| text.to_owned())
 }

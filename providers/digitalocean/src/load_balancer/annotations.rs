@@ -3,7 +3,7 @@
 use aerostat_sdk::annotations;
 use aerostat_sdk::form::{Bool, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
 
-use crate::api::load_balancers::{HealthProtocol, Kind, LoadBalancer, Network, Protocol, Size, Stack};
+use crate::api::load_balancers::{HealthProtocol, Kind, LoadBalancer, Network, Protocol, Size, Stack, StickyKind};
 use crate::settings::KINDS;
 
 macro_rules! vendor {
@@ -20,6 +20,7 @@ type Word = Custom<String>;
 /// A rule of the firewall.
 const RULE: Word = Custom { allowed: "a rule such as ip:192.0.2.1", parse: rule };
 const RULES: List<Word> = List { of: RULE, what: "", example: "ip:192.0.2.1,cidr:198.51.100.0/24" };
+const ALGORITHMS: OneOf<&str> = OneOf(&[("round_robin", "round_robin"), ("least_connections", "least_connections")]);
 const PROTOCOLS: OneOf<Protocol> =
     OneOf(&[("tcp", Protocol::Tcp), ("http", Protocol::Http), ("https", Protocol::Https), ("http2", Protocol::Http2)]);
 const HEALTH_PROTOCOLS: OneOf<HealthProtocol> =
@@ -73,14 +74,15 @@ aerostat_sdk::table! {
         "As the id, which comes first. REGIONAL only.");
     HOSTNAME: Word = (vendor!("hostname"), Custom::dns_name("a DNS name such as lb.example.com"),
         "Stands in the Service's status in the place of addresses.");
-    ALGORITHM: Text = (vendor!("algorithm"), Text("round_robin or least_connections"),
+    ALGORITHM: OneOf<&'static str> = (vendor!("algorithm"), ALGORITHMS,
         "Deprecated: the cloud ignores it.").default("round_robin");
     SIZE_SLUG: OneOf<Size> = (vendor!("size-slug"), OneOf(&Size::NAMED),
         "Its size in regions without nodes. Not with the number of nodes. Taking it away keeps the size.");
     SIZE_UNIT: Integer = (vendor!("size-unit"), Integer::between(0, 100),
         "How many nodes it has; 0 is as good as none. The cloud changes it once an hour at most. Taking it away keeps \
          the size.").otherwise("as it is; 1 for a new one");
-    STICKY_TYPE: Text = (vendor!("sticky-sessions-type"), Text("none or cookies"),
+    STICKY_TYPE: OneOf<StickyKind> = (vendor!("sticky-sessions-type"),
+        OneOf(&[("none", StickyKind::None), ("cookies", StickyKind::Cookies)]),
         "Whether a client stays with its target.").default("none");
     STICKY_COOKIE_NAME: Word = (vendor!("sticky-sessions-cookie-name"),
         Custom { allowed: "a name of 2 to 40 characters", parse: cookie_name }, "The cookie's name. Needed with cookies.");
@@ -102,7 +104,7 @@ aerostat_sdk::table! {
         "If it is there, whatever it says, a port of the Service is checked, and not kube-proxy or the node's local pods.");
     HEALTH_PORT: Port = (vendor!("healthcheck-port"), Port,
         "Which TCP port of the Service is checked. Needs override-health-check.").otherwise("the first TCP port");
-    HEALTH_PATH: Word = (vendor!("healthcheck-path"), Custom { allowed: "a path that begins with /", parse: path },
+    HEALTH_PATH: Word = (vendor!("healthcheck-path"), Custom::path("a path that begins with /"),
         "Which path is asked for. Needs override-health-check.").otherwise("/");
     HEALTH_PROTOCOL: OneOf<HealthProtocol> = (vendor!("healthcheck-protocol"), HEALTH_PROTOCOLS,
         "How the port is checked. Needs override-health-check.").otherwise("http with a path, else tcp");
@@ -123,10 +125,6 @@ fn name(text: &str) -> Option<String> {
         && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-'))
         && !text.ends_with('-');
     good.then(|| text.to_owned())
-}
-
-fn path(text: &str) -> Option<String> {
-    text.starts_with('/').then(|| text.to_owned())
 }
 
 /// A cookie's name: the cloud takes no shorter and no longer one.

@@ -27,11 +27,8 @@ impl Tls {
     /// `invalid`, if the annotations contradict each other. Where there is a load balancer, it depends on the ports
     /// whether that counts: so says the vendor's controller.
     pub(super) fn of(annotations: &mut Reading<'_>) -> Result<Self> {
-        let passthrough = annotations.flag(&TLS_PASSTHROUGH).unwrap_or_else(|_| {
-            let value = annotations.text(&TLS_PASSTHROUGH).unwrap_or_default();
-            annotations.tolerated(&TLS_PASSTHROUGH, value, "counts as false: it is neither true nor false");
-            false
-        });
+        let meaning = "counts as false: it is neither true nor false";
+        let passthrough = annotations.read_or_default(&TLS_PASSTHROUGH, meaning);
         let id = annotations.read_or_shown(&CERTIFICATE_ID, |live| shown(live).map(str::to_owned))?;
         match (passthrough, id, annotations.text(&CERTIFICATE_NAME)) {
             (false, Some(id), _) => Ok(Self::Id(id)),

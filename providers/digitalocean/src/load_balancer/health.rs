@@ -2,17 +2,13 @@
 
 use aerostat_sdk::annotations::refused;
 use aerostat_sdk::form::{Bool, Form as _};
-use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Protocol, Result};
+use aerostat_sdk::{Error, LoadBalancer, Protocol, Result};
 
 use super::annotations::{
     HEALTH_HEALTHY, HEALTH_INTERVAL, HEALTH_OVERRIDE, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT,
     HEALTH_UNHEALTHY, Reading,
 };
 use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live};
-
-/// Where kube-proxy says whether it is well.
-const KUBE_PROXY: u16 = 10_256;
-const HEALTHZ: &str = "/healthz";
 
 /// The check that a Service asks for: kube-proxy's own, that of its local pods, or one of its ports.
 pub(super) fn check(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<HealthCheck> {
@@ -22,16 +18,10 @@ pub(super) fn check(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Re
         }
         overridden(service, annotations)?
     } else {
-        let mut unused = [HEALTH_PORT.name, HEALTH_PATH.name, HEALTH_PROTOCOL.name].into_iter();
-        if let Some((name, value)) = unused.find_map(|it| Some((it, annotations.annotations.text(it)?))) {
-            let meaning = format!("has no effect without annotation {}", HEALTH_OVERRIDE.name);
-            annotations.warnings.tolerated(name, value, &meaning);
-        }
-        let port = match service.external_traffic_policy {
-            ExternalTrafficPolicy::Local(port) => port,
-            ExternalTrafficPolicy::Cluster => KUBE_PROXY,
-        };
-        HealthCheck { port, path: Some(HEALTHZ.to_owned()), proxy_protocol: Some(false), ..HealthCheck::default() }
+        let meaning = format!("has no effect without annotation {}", HEALTH_OVERRIDE.name);
+        annotations.without_effect(&[&HEALTH_PORT, &HEALTH_PATH, &HEALTH_PROTOCOL], &meaning);
+        let (port, path) = (service.health_check_port(), Some(LoadBalancer::HEALTH_CHECK_PATH.to_owned()));
+        HealthCheck { port, path, proxy_protocol: Some(false), ..HealthCheck::default() }
     };
     let mut number = |key, shown: fn(&HealthCheck) -> Option<u32>| {
         annotations.read_or_shown(key, |live: &Live| shown(&live.health_check))
@@ -54,13 +44,14 @@ fn overridden(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<H
         }
     };
     let port = port.ok_or_else(|| Error::invalid("no health check port of protocol TCP found"))?;
-    let node_port = port.node_port.ok_or_else(|| {
-        let key = HEALTH_OVERRIDE.name;
-        Error::invalid(format_args!("port {} has no node port, which annotation {key} needs", port.port))
-    })?;
     let as_shown = |live: &Live, text: &str| live.health_check.path.clone().filter(|it| it == text);
     let path = annotations.read_or_keep(&HEALTH_PATH, as_shown)?;
     let protocol = annotations.read(&HEALTH_PROTOCOL)?;
     let usual = if path.is_some() { HealthProtocol::Http } else { HealthProtocol::Tcp };
-    Ok(HealthCheck { protocol: protocol.unwrap_or(usual), port: node_port, path, ..HealthCheck::default() })
+    Ok(HealthCheck {
+        protocol: protocol.unwrap_or(usual),
+        port: port.required_node_port()?,
+        path,
+        ..HealthCheck::default()
+    })
 }

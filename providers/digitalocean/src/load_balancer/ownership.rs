@@ -1,7 +1,5 @@
 //! Whose load balancer it is. Annotations prove nothing: whoever may write a Service writes them.
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::{LoadBalancer, Result};
 
 use super::nodes::droplet;
@@ -17,13 +15,12 @@ use crate::settings::{ADOPT_BY_ID, Settings};
 ///
 /// Whatever the cloud answers.
 pub(super) fn proof(service: &LoadBalancer, live: &Live, settings: &Settings) -> Result<Result<(), String>> {
-    let shown = |address: &str| {
-        !address.is_empty() && service.current_ingress.iter().any(|it| it.ip.as_deref() == Some(address))
-    };
-    if shown(&live.ip) || shown(&live.ipv6) || settings.adopt_by_id {
+    if service.shows_address(&live.ip) || service.shows_address(&live.ipv6) || settings.adopt_by_id {
         return Ok(Ok(()));
     }
-    if sends_to_node_ports_of(service, live) && sends_to_cluster(service, live, settings)? {
+    // One that passes packets through sends to ports of Services, which any Service can have.
+    let ports: Vec<_> = live.forwarding_rules.iter().map(|it| it.target_port).collect();
+    if live.kind == Kind::Regional && service.has_node_ports(&ports) && sends_to_cluster(service, live, settings)? {
         return Ok(Ok(()));
     }
     let address = if live.ip.is_empty() { "none yet" } else { &live.ip };
@@ -33,14 +30,6 @@ pub(super) fn proof(service: &LoadBalancer, live: &Live, settings: &Settings) ->
          provider.settings; to get a load balancer of its own, remove the annotation",
         ADOPT_BY_ID.name
     )))
-}
-
-/// Whether all that arrives goes to node ports which the Service has now: the API server gives a node port to one
-/// Service. A load balancer that passes packets through sends to ports of Services, which any Service can have.
-fn sends_to_node_ports_of(service: &LoadBalancer, live: &Live) -> bool {
-    let held: BTreeSet<u16> = service.ports.iter().filter_map(|it| it.node_port).collect();
-    let rules = &live.forwarding_rules;
-    live.kind == Kind::Regional && !rules.is_empty() && rules.iter().all(|it| held.contains(&it.target_port))
 }
 
 /// Whether it has targets, and each is a droplet of this cluster: behind one of the nodes, or with the cluster's tag.

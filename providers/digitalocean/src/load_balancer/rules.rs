@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aerostat_sdk::form::{List, Port as Number};
-use aerostat_sdk::key::Key;
+use aerostat_sdk::key::{Key, Row};
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result};
 
 use super::annotations::{
@@ -20,15 +20,15 @@ const RESERVED: std::ops::RangeInclusive<u16> = 50_053..=50_055;
 const NAMED: usize = 10;
 
 /// Annotations that mean nothing where packets are passed through.
-const PROXY_ONLY: [&str; 8] = [
-    PROTOCOL.name,
-    HTTP_PORTS.name,
-    TLS_PORTS.name,
-    HTTP2_PORTS.name,
-    HTTP3_PORT.name,
-    TLS_PASSTHROUGH.name,
-    CERTIFICATE_ID.name,
-    CERTIFICATE_NAME.name,
+const PROXY_ONLY: [&dyn Row; 8] = [
+    &PROTOCOL,
+    &HTTP_PORTS,
+    &TLS_PORTS,
+    &HTTP2_PORTS,
+    &HTTP3_PORT,
+    &TLS_PASSTHROUGH,
+    &CERTIFICATE_ID,
+    &CERTIFICATE_NAME,
 ];
 
 /// The rules for a Service's ports, in order.
@@ -37,16 +37,11 @@ const PROXY_ONLY: [&str; 8] = [
 ///
 /// `invalid`, for ports that this kind of load balancer cannot serve as asked.
 pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind: Kind, tls: &Tls) -> Result<Vec<Rule>> {
-    for port in &service.ports {
-        if port.protocol == Carried::Sctp {
-            let number = port.port;
-            return Err(Error::invalid(format_args!("only TCP or UDP protocol is supported: port {number} is SCTP")));
-        }
-        if RESERVED.contains(&port.port) {
-            let (number, first, last) = (port.port, RESERVED.start(), RESERVED.end());
-            let why = format_args!("port {number} cannot be used: {first} to {last} are reserved by the cloud");
-            return Err(Error::invalid(why));
-        }
+    service.allow_protocols(&[Carried::Tcp, Carried::Udp])?;
+    if let Some(Port { port: number, .. }) = service.ports.iter().find(|it| RESERVED.contains(&it.port)) {
+        let (first, last) = (RESERVED.start(), RESERVED.end());
+        let why = format_args!("port {number} cannot be used: {first} to {last} are reserved by the cloud");
+        return Err(Error::invalid(why));
     }
     let mut rules = match kind {
         Kind::RegionalNetwork | Kind::Other => passed_through(service, annotations),
@@ -58,10 +53,7 @@ pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind:
 
 /// Packets keep their destination, so that it is the Service's own port that the nodes see.
 fn passed_through(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Vec<Rule> {
-    let ignored = PROXY_ONLY.iter().find_map(|key| Some((*key, annotations.annotations.text(key)?)));
-    if let Some((key, value)) = ignored {
-        annotations.warnings.tolerated(key, value, "has no effect on a REGIONAL_NETWORK load balancer");
-    }
+    annotations.without_effect(&PROXY_ONLY, "has no effect on a REGIONAL_NETWORK load balancer");
     let rule = |port: &Port| plain(port.port, carried(port), port.port);
     service.ports.iter().map(rule).collect()
 }
@@ -71,7 +63,7 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
     protocols.check(service, annotations);
     let mut rules = Vec::new();
     for port in &service.ports {
-        let node_port = node_port(port)?;
+        let node_port = port.required_node_port()?;
         let protocol = match port.protocol {
             Carried::Udp => Protocol::Udp,
             Carried::Tcp | Carried::Sctp => protocols.of_port(port.port),
@@ -92,7 +84,7 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
             Some(port) => rules.push(Rule {
                 certificate_id: Some(certificate.clone()),
                 target_protocol: Protocol::Http,
-                ..plain(wanted, Protocol::Http3, node_port(port)?)
+                ..plain(wanted, Protocol::Http3, port.required_node_port()?)
             }),
             None => {
                 let meaning = "has no effect: the Service has no such port";
@@ -194,14 +186,4 @@ fn carried(port: &Port) -> Protocol {
         Carried::Udp => Protocol::Udp,
         Carried::Tcp | Carried::Sctp => Protocol::Tcp,
     }
-}
-
-fn node_port(port: &Port) -> Result<u16> {
-    port.node_port.ok_or_else(|| {
-        Error::invalid(format_args!(
-            "port {} has no node port, through which a REGIONAL load balancer reaches it: leave \
-             allocateLoadBalancerNodePorts at true",
-            port.port
-        ))
-    })
 }
