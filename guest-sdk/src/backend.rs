@@ -4,15 +4,15 @@
 //! A provider says what its cloud can do ([`Backend`]), and [`ensure`] and [`delete`] keep the contract's promises with
 //! it, once for all clouds:
 //!
-//! - A creation is announced in the memo before it is sent, and sent at most a minute later.
+//! - A creation is announced in the memo before it is sent, and sent within a minute.
 //! - After a creation without an answer, the list is searched for the Service's mark. It is repeated only when it has been absent for
 //!   [`Pauses::create_again`].
 //! - Only the id of a load balancer that is proven to be the Service's is remembered, and nothing is written to it before
 //!   the host has kept that.
 //! - A memo that this provider did not write stops everything.
 //! - A remembered load balancer that `find` misses is replaced only if the list does not show it either.
-//! - What is refused of an update does not keep its targets from following the nodes.
-//! - A deletion waits for a load balancer that was announced and may still appear.
+//! - When an update is refused, the targets follow the nodes all the same.
+//! - A deletion waits for a load balancer whose creation was announced and that may still appear in the list.
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -12,7 +12,7 @@ pub mod host {
     });
 }
 
-/// The export of every provider, and the words that the capabilities share.
+/// The export of every provider, and the types that the capabilities share.
 pub mod description {
     wit_bindgen::generate!({
         path: "../wit",

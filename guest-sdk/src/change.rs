@@ -1,9 +1,9 @@
-//! What became of a change to something that is there.
+//! The result of a change to an object of the cloud.
 
-/// What became of a change to something that is there.
+/// The result of a change to an object of the cloud.
 ///
-/// Most clouds carry out one change of an object at a time, and answer 409 or 423 meanwhile. That is no failure: the
-/// call ends as `pending`, and the next one finds what is left to do.
+/// Most clouds carry out one change of an object at a time, and answer 409 or 423 meanwhile. That is not a failure:
+/// the call ends as `pending`, and the next one does what is left.
 ///
 /// ```
 /// use aerostat_sdk::Change;
@@ -15,7 +15,7 @@
 pub enum Change<T> {
     /// It is done.
     Done(T),
-    /// Not now: the object is still carrying out an earlier one. In the cloud's words.
+    /// The object is still carrying out an earlier change. Holds what the cloud says.
     Busy(String),
 }
 

@@ -1,4 +1,4 @@
-//! What time it is, by the host's clock. For what lasts beyond a call: nothing waits inside one.
+//! The time by the host's clock, for pauses between calls: no call waits.
 
 use crate::host;
 

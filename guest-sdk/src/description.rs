@@ -1,4 +1,4 @@
-//! What a provider says of itself.
+//! The description of a provider.
 
 use crate::bindings::description::exports::aerostat::cloud::provider::Guest;
 use crate::{Annotation, Description, Effect, Endpoint, Method, Permission, Result, Setting};
@@ -16,8 +16,8 @@ pub trait Provider {
     /// The account (project, tenant) behind the credential, and the part of it that every other call looks into (region,
     /// network), by reads only; `None` if the cloud does not tell. Where there are several accounts, all of them, sorted.
     ///
-    /// It has to be the same for as long as the same machines can be seen: the host remembers it, and stops every write and
-    /// every deletion while another one answers. The right account in the wrong region has no machine either.
+    /// It has to stay the same for as long as the credential sees the same machines: the host remembers it, and stops every write
+    /// and every deletion while it differs. It includes the region because the right account has no machine in a wrong region.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl<T: Provider> Guest for T {
 }
 
 impl Description {
-    /// A cloud that needs nothing yet. `name` stands in labels, metrics and events: "digitalocean".
+    /// A provider without endpoints, settings and annotations. `name` appears in labels, metrics and events: "digitalocean".
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -175,12 +175,12 @@ impl Setting {
         Self { name: name.into(), required: false, default: None, doc: doc.into() }
     }
 
-    /// A setting without which the provider cannot work.
+    /// A setting that the operator has to write.
     pub fn required(name: impl Into<String>, doc: impl Into<String>) -> Self {
         Self { required: true, ..Self::optional(name, doc) }
     }
 
-    /// What holds without it: documentation, the provider applies it itself.
+    /// The default, for documentation: the provider applies it itself.
     #[must_use]
     pub fn default(mut self, value: impl Into<String>) -> Self {
         self.default = Some(value.into());
@@ -189,7 +189,7 @@ impl Setting {
 }
 
 impl Annotation {
-    /// A Service annotation: its key, what may stand in it, and what it does.
+    /// A Service annotation: its key, the allowed values, and what it does.
     pub fn new(key: impl Into<String>, values: impl Into<String>, doc: impl Into<String>) -> Self {
         Self { key: key.into(), values: values.into(), default: None, doc: doc.into(), selects_nodes: false }
     }
@@ -202,7 +202,7 @@ impl Annotation {
         self
     }
 
-    /// What holds without it: documentation, the provider applies it itself.
+    /// The default, for documentation: the provider applies it itself.
     #[must_use]
     pub fn default(mut self, value: impl Into<String>) -> Self {
         self.default = Some(value.into());

@@ -44,7 +44,7 @@ impl LoadBalancer {
         }
     }
 
-    /// The error for a load balancer that would send to no node. `more` goes on after the sentence.
+    /// The error for a load balancer without any node to send to. `more` follows the sentence.
     pub fn without_nodes(more: impl Display) -> Error {
         Error::unavailable(format_args!("no ready nodes available for load balancer{more}"))
     }

@@ -9,7 +9,7 @@ use crate::{Error, Pause};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What is asked for cannot be meant: a setting, an annotation, an id. The host shows it, and tries
+    /// What is asked for is wrong: a setting, an annotation, an id. The host shows it, and tries
     /// again when the object changes and every few minutes.
     pub fn invalid(why: impl Display) -> Self {
         Self::Invalid(why.to_string())
@@ -26,7 +26,7 @@ impl Error {
         Self::RetryAfter(Pause { milliseconds, reason: reason.to_string() })
     }
 
-    /// Anything that may pass by itself. The host tries again with back-off.
+    /// Anything that may work later without a change. The host tries again with back-off.
     pub fn unavailable(why: impl Display) -> Self {
         Self::Unavailable(why.to_string())
     }

@@ -1,4 +1,4 @@
-//! What may stand in an annotation or a setting: how it is read, and how an error and the description say it.
+//! The allowed values of annotations and settings: how they are read, and how errors and the description name them.
 
 mod custom;
 mod integer;

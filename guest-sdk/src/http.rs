@@ -1,21 +1,21 @@
-//! The one way out. The host decides, attaches the credential, and sends.
+//! HTTP requests. The host checks them against the operator's rules, adds the credential, and sends them.
 //!
-//! A request names an endpoint of the operator's config, never a host, and asks in one of three ways:
+//! A request names an endpoint of the operator's config, never a host, and is sent in one of three ways:
 //!
 //! ```no_run
 //! # use aerostat_sdk::{Result, http};
 //! # #[derive(serde::Deserialize)] struct Machine { id: String }
 //! # #[derive(serde::Serialize)] struct Spec { size: String }
 //! # fn example(id: &str, spec: &Spec) -> Result<()> {
-//! let machine: Option<Machine> = http::get("api", ["machines", id]).find()?;             // is it there?
-//! let made: Machine = http::post("api", ["machines"]).json(spec).send()?.json()?;        // do it
-//! http::delete("api", ["machines", id]).send_or_gone()?;                                 // make sure it is gone
+//! let machine: Option<Machine> = http::get("api", ["machines", id]).find()?;             // read it, or None
+//! let made: Machine = http::post("api", ["machines"]).json(spec).send()?.json()?;        // send it
+//! http::delete("api", ["machines", id]).send_or_gone()?;                                 // delete it
 //! # Ok(()) }
 //! ```
 //!
 //! Statuses are sorted into errors here, once for all clouds: 400 and 422 are `invalid`; 401 and 403 `denied`; 404 is
-//! the answer to "is it there?"; 429 and 503 with `retry-after` are `retry-after`; everything else that is not a
-//! success is `unavailable`. Where a cloud differs, its provider says so in one place: [`Client::refusals`].
+//! `None` for a read; 429 and 503 with `retry-after` are `retry-after`; everything else that is not a success is
+//! `unavailable`. Where a cloud differs, its provider says so in one place: its [`Client`].
 
 mod client;
 mod numbered;
@@ -68,7 +68,7 @@ pub fn delete<S: Into<String>>(endpoint: &str, path: impl IntoIterator<Item = S>
 /// Asks the host to send nothing more to this endpoint for `pause`, at most an hour: the cloud throttles without saying
 /// for how long, or a quota is nearly used up. Reads wait too. `reason` is for a person.
 ///
-/// Not for an answer that is an error anyway and says when to come back: that is [`Error::retry_after`].
+/// Not for an answer that is an error anyway and says when to come back: that is [`Error::retry_after`](crate::Error::retry_after).
 ///
 /// ```
 /// # use std::time::Duration;

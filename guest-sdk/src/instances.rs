@@ -1,4 +1,4 @@
-//! Which machine stands behind a node.
+//! The machine of a node.
 
 use crate::bindings::instances::exports::aerostat::cloud::instances::Guest;
 use crate::{Address, AddressKind, Gap, Instance, Node, Page, Result, State};
@@ -29,8 +29,8 @@ pub trait Instances {
     /// Whatever the cloud answered. The list ends with it, and begins again later with a smaller `limit`.
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page>;
 
-    /// One word for all spellings of this machine's provider id: letters in another case, an older form, a part that may
-    /// be missing. No HTTP. The id itself, unless the cloud has several spellings.
+    /// The canonical form of a provider id that has several spellings: letters in another case, an older form, an optional part.
+    /// No HTTP. The id itself, unless the cloud has several spellings.
     ///
     /// # Errors
     ///
@@ -85,14 +85,14 @@ impl Instance {
         self
     }
 
-    /// Where it stands, for `topology.kubernetes.io/zone`.
+    /// Its zone, for `topology.kubernetes.io/zone`.
     #[must_use]
     pub fn zone(mut self, zone: impl Into<String>) -> Self {
         self.zone = Some(zone.into());
         self
     }
 
-    /// Where it stands, for `topology.kubernetes.io/region`.
+    /// Its region, for `topology.kubernetes.io/region`.
     #[must_use]
     pub fn region(mut self, region: impl Into<String>) -> Self {
         self.region = Some(region.into());
@@ -106,8 +106,8 @@ impl Instance {
         self
     }
 
-    /// What comes back in the node's `extra`: at most 1 KiB together, and nothing that changes by itself. Another value is a
-    /// change of every load balancer.
+    /// What comes back in the node's `extra`: at most 1 KiB together, and only values that rarely change: another value
+    /// makes the host reconcile every load balancer.
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.extra.push((key.into(), value.into()));

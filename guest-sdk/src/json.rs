@@ -20,7 +20,7 @@
 //! assert_eq!(balancer, Balancer { ports: Vec::new(), network: None, timeout: None });
 //! ```
 //!
-//! Where all of an object's fields are so, [`sparse`] takes them out of its JSON, and `#[serde(default)]` does the rest.
+//! Where all fields of an object are like that, [`sparse`] removes them from its JSON, and `#[serde(default)]` fills them in.
 
 mod edit;
 mod sparse;
@@ -31,7 +31,7 @@ pub use self::sparse::sparse;
 use serde::de::IntoDeserializer as _;
 use serde::{Deserialize, Deserializer};
 
-/// What is null is as good as left out.
+/// Reads `null` as the default.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn null_as_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
     Ok(Option::deserialize(value)?.unwrap_or_default())
 }
 
-/// A text that is null or empty is as good as left out.
+/// Reads `null` and `""` as `None`.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub fn empty_as_none<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Strin
     Ok(Option::deserialize(value)?.filter(|it: &String| !it.is_empty()))
 }
 
-/// A word of an enum that is null or empty is as good as left out.
+/// Reads `null` and `""` as the default of an enum.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn empty_as_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default
     }
 }
 
-/// A number that is null or zero is as good as left out.
+/// Reads `null` and `0` as `None`.
 ///
 /// # Errors
 ///

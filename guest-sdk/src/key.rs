@@ -1,6 +1,6 @@
-//! The annotations and the settings that a provider reads, as tables: each row says its key, what may stand there, what
-//! holds without it and what it does. Values are read by the row, errors name what the row allows, and the description
-//! and the README show it.
+//! The annotations and the settings that a provider reads, as tables: each row has a key, the allowed values, a default
+//! and a description. Values are read by the row, errors name the values that it allows, and the provider's description
+//! and README show it.
 //!
 //! ```
 //! use aerostat_sdk::annotations::Annotations;
@@ -50,7 +50,7 @@ const SHOWN: usize = 120;
 pub struct Key<F> {
     /// The annotation's key, or the setting's name.
     pub name: &'static str,
-    /// What may stand there.
+    /// Which values are allowed.
     pub form: F,
     default: Default,
     doc: &'static str,
@@ -60,13 +60,13 @@ pub struct Key<F> {
     selects_nodes: bool,
 }
 
-/// What holds where nothing is written.
+/// What applies where nothing is written.
 #[derive(Clone, Copy, Debug)]
 enum Default {
     None,
-    /// This, as somebody might have written it.
+    /// This value, as a user would write it.
     Value(&'static str),
-    /// What these words say: the provider applies it itself.
+    /// What this text says: the provider applies it itself.
     Words(&'static str),
 }
 
@@ -90,38 +90,38 @@ pub trait Row {
 }
 
 impl<F: Copy> Key<F> {
-    /// An annotation or setting by its name, what may stand there, and what it does in a sentence or two.
+    /// An annotation or setting by its name, the allowed values, and what it does in a sentence or two.
     #[must_use]
     pub const fn new(name: &'static str, form: F, doc: &'static str) -> Self {
         let default = Default::None;
         Self { name, form, default, doc, hint: "", only_at_creation: false, is_required: false, selects_nodes: false }
     }
 
-    /// What holds without it, as somebody would write it. It is read where the value is missing.
+    /// The default, as a user would write it. It is read where the value is missing.
     #[must_use]
     pub const fn default(self, default: &'static str) -> Self {
         Self { default: Default::Value(default), ..self }
     }
 
-    /// What holds without it, in words: the provider applies it itself.
+    /// The default in a sentence: the provider applies it itself.
     #[must_use]
     pub const fn otherwise(self, default: &'static str) -> Self {
         Self { default: Default::Words(default), ..self }
     }
 
-    /// What an error adds in brackets: where else to say what somebody may have meant.
+    /// What an error adds in brackets: which other key to use, say.
     #[must_use]
     pub const fn hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }
     }
 
-    /// It counts when a load balancer is created, and never again. The description says so.
+    /// It is read when a load balancer is created, and has no effect later. The description says so.
     #[must_use]
     pub const fn only_at_creation(self) -> Self {
         Self { only_at_creation: true, ..self }
     }
 
-    /// A setting without which the provider cannot work.
+    /// A setting that the operator has to write.
     #[must_use]
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
@@ -136,19 +136,19 @@ impl<F: Copy> Key<F> {
 }
 
 impl<F: Form> Key<F> {
-    /// Whether it counts only when a load balancer is created.
+    /// Whether it has an effect only when a load balancer is created.
     #[must_use]
     pub const fn is_only_at_creation(&self) -> bool {
         self.only_at_creation
     }
 
-    /// What may stand there, as it goes on after "is not".
+    /// The allowed values, for an error that says "is not" before them.
     #[must_use]
     pub fn allowed(&self) -> String {
         self.form.allowed()
     }
 
-    /// What holds without it, if it is a value.
+    /// The default, if it is a value.
     #[must_use]
     pub fn fallback(&self) -> Option<F::Value<'static>> {
         match self.default {
@@ -157,7 +157,7 @@ impl<F: Form> Key<F> {
         }
     }
 
-    /// Reads `text`, or says why it may not stand at `place`.
+    /// Reads `text`, or says which values are allowed at `place`.
     pub(crate) fn parse<'a>(&self, place: Place, text: &'a str) -> Result<F::Value<'a>> {
         self.form.parse(text).ok_or_else(|| {
             let allowed = self.form.allowed();
@@ -166,16 +166,16 @@ impl<F: Form> Key<F> {
         })
     }
 
-    /// What holds where nothing stands at `place`, or that something has to.
+    /// The default, or the error that nothing is written at `place`.
     pub(crate) fn missing(&self, place: Place) -> Result<F::Value<'static>> {
         self.fallback().ok_or_else(|| missing(place, self.name))
     }
 
     fn default_for_people(&self) -> Option<String> {
-        // A default that may not stand there is the provider's mistake: its tests describe it.
+        // A default that is not allowed is a mistake of the provider: its tests call `describe` and find it.
         debug_assert!(
             !matches!(self.default, Default::Value(text) if self.form.parse(text).is_none()),
-            "the default of {} may not stand there",
+            "the default of {} is not an allowed value",
             self.name
         );
         match self.default {
@@ -254,12 +254,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// The error for a value that may not stand at `place`. What may goes on after "is not".
+/// The error for a value that is not allowed at `place`. `allowed` follows "is not".
 pub(crate) fn refused(place: Place, name: &str, value: &str, allowed: &str) -> Error {
     Error::invalid(format_args!("{place} {name}: {} is not {allowed}", shown(value)))
 }
 
-/// The error for what has to stand at `place`.
+/// The error for a required value that is not written at `place`.
 pub(crate) fn missing(place: Place, name: &str) -> Error {
     let next = match place {
         Place::Annotation => "",

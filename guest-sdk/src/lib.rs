@@ -30,7 +30,7 @@ pub mod testing;
 #[doc(hidden)]
 pub mod bindings;
 
-// The words of the contract, listed by hand.
+// The types of the contract, listed by hand.
 pub use crate::bindings::description::exports::aerostat::cloud::provider::{
     Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting,
 };

@@ -11,9 +11,9 @@ use crate::{
 
 /// What a cloud with load balancers implements.
 ///
-/// Each call makes one step and answers with the status: no call waits. Every step is safe to repeat
-/// and safe to lose. What an earlier call made is found again, by its mark of ownership in the cloud, by the name that
-/// holds the Service's UID, or by the memo, and never made twice.
+/// Each call makes one step and answers with the status: no call waits. A step may be repeated,
+/// and its answer may be lost: what an earlier call created is found by its mark of ownership in the cloud, by the name that
+/// holds the Service's UID, or by the memo, and never created twice.
 pub trait LoadBalancers {
     /// Takes one step towards the desired state. Reads first and writes only what differs.
     ///
@@ -49,8 +49,8 @@ impl LoadBalancer {
         self.annotations.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
     }
 
-    /// How things stand before this call, as far as the Service says: its addresses and its memo. What a step that
-    /// changed neither of them answers.
+    /// The status before this call, as the Service shows it: its addresses and its memo. A step that changes neither of them
+    /// answers with it.
     #[must_use]
     pub fn status(&self) -> LoadBalancerStatus {
         LoadBalancerStatus {
@@ -113,13 +113,13 @@ impl LoadBalancer {
 }
 
 impl Progress {
-    /// More has to follow: where things stand, when to come back (the host keeps it between half a second and five
-    /// minutes, but for zero beside the first memo: as soon as that is kept), and what is being waited for.
+    /// It is not ready: the status, when to call again (the host keeps it between half a second and five minutes, but for zero
+    /// with the first memo: then it calls as soon as the memo is kept), and what the call waits for.
     pub fn pending(status: LoadBalancerStatus, after: Duration, reason: impl Display) -> Self {
         Self::Pending(PendingStatus::new(status, after, reason))
     }
 
-    /// It cannot be for now, and `status` is to be kept all the same: that an action of the cloud has failed, say.
+    /// It failed for now, and `status` is kept: the cloud reports that one of its actions has failed, say.
     #[must_use]
     pub fn failed(status: LoadBalancerStatus, error: Error) -> Self {
         Self::Failed(FailedStatus { status, error })
@@ -127,7 +127,7 @@ impl Progress {
 }
 
 impl Deletion {
-    /// More has to follow, as with [`Progress::pending`].
+    /// It is not deleted yet, as with [`Progress::pending`].
     pub fn pending(status: LoadBalancerStatus, after: Duration, reason: impl Display) -> Self {
         Self::Pending(PendingStatus::new(status, after, reason))
     }
@@ -139,7 +139,7 @@ impl Deletion {
 }
 
 impl PendingStatus {
-    /// Where things stand, when to come back, and what is being waited for, for a person.
+    /// The status, when to call again, and what the call waits for, for a person.
     pub fn new(status: LoadBalancerStatus, after: Duration, reason: impl Display) -> Self {
         let milliseconds = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
         Self { status, wait: Pause { milliseconds, reason: reason.to_string() } }
@@ -147,13 +147,13 @@ impl PendingStatus {
 }
 
 impl LoadBalancerStatus {
-    /// A load balancer that is reached there. Empty while it is nowhere.
+    /// A load balancer with these addresses; none while it has none.
     pub fn new(ingress: impl IntoIterator<Item = Ingress>) -> Self {
         Self { ingress: ingress.into_iter().collect(), memo: None, annotations: Vec::new(), extra: Vec::new() }
     }
 
     /// What the next calls must know, at most 1 KiB: the cloud's id, say. The host keeps it on the Service, where the
-    /// Service's authors cannot write, before it calls again. What is not said again is forgotten.
+    /// Service's authors cannot write, before it calls again. A status without it removes it.
     #[must_use]
     pub fn memo(mut self, memo: impl Into<String>) -> Self {
         self.memo = Some(memo.into());

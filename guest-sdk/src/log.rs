@@ -3,17 +3,17 @@
 use crate::bindings::host::aerostat::cloud::log::Level;
 use crate::host;
 
-/// For whoever is looking for a fault.
+/// For debugging.
 pub fn debug(message: &str, fields: &[(&str, &str)]) {
     write(Level::Debug, message, fields);
 }
 
-/// Worth knowing.
+/// For information.
 pub fn info(message: &str, fields: &[(&str, &str)]) {
     write(Level::Info, message, fields);
 }
 
-/// An operator should read it.
+/// Something that an operator should read.
 pub fn warn(message: &str, fields: &[(&str, &str)]) {
     write(Level::Warn, message, fields);
 }

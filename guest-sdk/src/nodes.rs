@@ -60,7 +60,7 @@ impl Node {
 }
 
 /// Those of `nodes` that are in `region`, with a warning about the others: many clouds take targets of a load balancer's own
-/// region only. Nodes without a region stay. Where no node is in it, all are left for the cloud to refuse.
+/// region only. Nodes without a region stay. Where no node is in it, all stay, and the cloud refuses them.
 pub fn in_region<'a>(nodes: &'a [Node], region: &str, warnings: &mut Warnings) -> Cow<'a, [Node]> {
     let is_elsewhere = |it: &Node| it.region.as_deref().is_some_and(|it| it != region);
     let elsewhere: Vec<_> = nodes.iter().filter(|it| is_elsewhere(it)).map(|it| &*it.name).collect();

@@ -1,6 +1,6 @@
-//! `spec.providerID` of a node: a prefix that says whose it is, and the cloud's own id.
+//! `spec.providerID` of a node: the prefix of the cloud, and the cloud's own id.
 //!
-//! Whatever form a provider once gave out must be understood for ever: nodes carry it for as long as they live.
+//! A provider must read every form that it has ever written: a node keeps its id for as long as it exists.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -27,11 +27,11 @@ pub fn split<'a>(prefix: &str, provider_id: &'a str) -> Result<&'a str> {
 
 /// The cloud's own id in `provider_id`, where it has a form of its own: a number, say.
 ///
-/// Only the form that [`join`] writes is taken: another spelling of the same id would be another node's.
+/// Only the form that [`join`] writes is accepted: two spellings of one id would look like two machines.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`], naming the id and what should stand in it.
+/// [`Error::Invalid`], naming the id and the form that it should have.
 pub fn parse<T: FromStr + Display>(prefix: &str, provider_id: &str, form: &str) -> Result<T> {
     let text = split(prefix, provider_id)?;
     text.parse()

@@ -7,11 +7,11 @@ use crate::form::Form;
 use crate::key::{self, Key, Place};
 use crate::{Error, Result, host};
 
-/// The setting of a row of a table; `None` where the operator left it out. See [`key`](crate::key).
+/// The setting of a row of a table; `None` where the operator left it out. See [`key`].
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`], naming the setting, its value, and what may stand there.
+/// [`Error::Invalid`], naming the setting, its value, and the allowed values.
 pub fn read<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<Option<T>> {
     text(key.name).map(|it| key.parse(Place::Setting, &it)).transpose()
 }

@@ -1,4 +1,4 @@
-//! What cannot be changed of a load balancer that is there, and the name that its author chose.
+//! Fields that cannot be changed once a load balancer exists, and its name.
 
 use super::reading::Reading;
 use super::values::refused;
@@ -7,19 +7,19 @@ use crate::key::Key;
 use crate::{LoadBalancer, Result};
 
 impl<L> Reading<'_, L> {
-    /// What counts only at a creation: what the load balancer has, with a warning if the annotation says something else, or
-    /// without a load balancer what the annotation says. `field` is what it is called in the warning.
+    /// A field that only a creation sets. Of a load balancer that exists it is the value that it has, with a warning if the
+    /// annotation asks for another one; otherwise it is the annotation's. `field` is its name in the warning.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn fixed<T: Copy + PartialEq>(
         &mut self,
         field: &str,
         key: &Key<OneOf<T>>,
         shown: impl FnOnce(&L) -> T,
     ) -> Result<Option<T>> {
-        // A value that cannot be read says nothing, and so there is no default in its place.
+        // A value that is not allowed asks for nothing, not for the default.
         let desired = if self.text(key).is_none() { key.fallback() } else { self.read(key)? };
         let Some(live) = self.live.map(shown) else { return Ok(desired) };
         let word = |it| key.form.word(it);
@@ -29,7 +29,7 @@ impl<L> Reading<'_, L> {
         Ok(Some(live))
     }
 
-    /// The same of an id of the cloud's, in upper or lower case, that the load balancer may not have.
+    /// The same for an id, in upper or lower case, that a load balancer need not have.
     pub fn fixed_id(
         &mut self,
         field: &str,
@@ -50,7 +50,7 @@ impl<L> Reading<'_, L> {
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn load_balancer_name(
         &mut self,
         service: &LoadBalancer,

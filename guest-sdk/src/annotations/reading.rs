@@ -1,5 +1,5 @@
-//! Reads a Service's annotations where there may be a load balancer already: a value that would change nothing is no
-//! refusal, because another controller may have accepted it before.
+//! Reads a Service's annotations where a load balancer may exist already. A value that is not allowed and would change nothing
+//! is a warning there and no error: another controller may have accepted it before.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -10,14 +10,14 @@ use crate::form::{Custom, Form, Integer, List};
 use crate::key::{Key, Row};
 use crate::{LoadBalancer, Result};
 
-/// The annotations of a Service, the load balancer that there is, and what the Service's author should know.
+/// The annotations of a Service, its load balancer if it exists, and warnings for the Service's author.
 #[derive(Debug)]
 pub struct Reading<'a, L> {
     /// The annotations.
     pub annotations: Annotations<'a>,
-    /// The load balancer as the cloud shows it, if there is one.
+    /// The load balancer as the cloud shows it, if it exists.
     pub live: Option<&'a L>,
-    /// What to say of the values.
+    /// Warnings about the values.
     pub warnings: Warnings,
 }
 
@@ -28,11 +28,12 @@ impl<'a, L> Reading<'a, L> {
         Self { annotations: Annotations::of(service), live, warnings: Warnings::default() }
     }
 
-    /// A value. What counts only at a creation, and may not stand there, is a warning where there is a load balancer.
+    /// A value. Where the load balancer exists and the annotation has an effect only at its creation, a value that is not allowed
+    /// is a warning.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn read<F: Form>(&mut self, key: &Key<F>) -> Result<Option<F::Value<'a>>> {
         let refused = match self.annotations.read(key) {
             Err(refused) if key.is_only_at_creation() && self.live.is_some() => refused,
@@ -44,11 +45,11 @@ impl<'a, L> Reading<'a, L> {
         Ok(None)
     }
 
-    /// A value, or one that may not stand there and that the load balancer has nevertheless: `as_shown` reads it then.
+    /// A value. One that is not allowed is kept, with a warning, if the load balancer has it already: `as_shown` reads it then.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn read_or_keep<F: Form>(
         &mut self,
         key: &Key<F>,
@@ -64,11 +65,11 @@ impl<'a, L> Reading<'a, L> {
         Ok(Some(shown))
     }
 
-    /// A value or its default, or a value that may not stand there and that the load balancer has nevertheless.
+    /// A value or its default. One that is not allowed is kept, with a warning, if the load balancer has it already.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn read_or_shown<F, T>(&mut self, key: &Key<F>, shown: impl FnOnce(&L) -> Option<T>) -> Result<Option<T>>
     where
         F: for<'b> Form<Value<'b> = T>,
@@ -79,11 +80,11 @@ impl<'a, L> Reading<'a, L> {
         Ok(read.or_else(|| key.fallback()))
     }
 
-    /// A value of which zero counts as not set, with a warning: `meaning` says what holds then.
+    /// A number of which zero counts as not set, with a warning: `meaning` says what applies then.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn read_nonzero(
         &mut self,
         key: &Key<Integer>,
@@ -97,11 +98,11 @@ impl<'a, L> Reading<'a, L> {
         Ok(number.filter(|it| *it != 0))
     }
 
-    /// A list without order. One that may not stand there and that the load balancer has nevertheless stays.
+    /// A list without order. One that is not allowed is kept, with a warning, if the load balancer has it already.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn read_set(
         &mut self,
         key: &Key<List<Custom<String>>>,
@@ -114,7 +115,7 @@ impl<'a, L> Reading<'a, L> {
         Ok(self.read_or_keep(key, as_shown)?.unwrap_or_default().into_iter().collect())
     }
 
-    /// A value or its default. What may not stand there counts as the default, with a warning: `meaning` says so.
+    /// A value or its default. One that is not allowed counts as the default, with a warning: `meaning` says so.
     pub fn read_or_default<T: Default, F>(&mut self, key: &Key<F>, meaning: &str) -> T
     where
         F: for<'b> Form<Value<'b> = T>,
@@ -127,16 +128,16 @@ impl<'a, L> Reading<'a, L> {
         read.or_else(|| key.fallback()).unwrap_or_default()
     }
 
-    /// A boolean; false where it is not there.
+    /// A boolean; false where it is not set.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the key, the value, and what may stand there.
+    /// `invalid`, naming the key, the value, and the allowed values.
     pub fn flag<F: for<'b> Form<Value<'b> = bool>>(&mut self, key: &Key<F>) -> Result<bool> {
         Ok(self.read(key)?.unwrap_or(false))
     }
 
-    /// A value as it is; `None` where it is not there, or empty.
+    /// A value as it is written; `None` where it is not set, or empty.
     #[must_use]
     pub fn text<F>(&self, key: &Key<F>) -> Option<&'a str> {
         self.annotations.text(key.name)
@@ -147,14 +148,14 @@ impl<'a, L> Reading<'a, L> {
         self.warnings.tolerated(name, value, &format!("stays, because the load balancer has it; it is not {allowed}"));
     }
 
-    /// Warns of the first of these annotations that is there: it has no effect. `meaning` says so.
+    /// Warns about the first of these annotations that is set: it has no effect. `meaning` says so.
     pub fn without_effect(&mut self, keys: &[&dyn Row], meaning: &str) {
         if let Some((name, value)) = keys.iter().find_map(|it| Some((it.name(), self.annotations.text(it.name())?))) {
             self.warnings.tolerated(name, value, meaning);
         }
     }
 
-    /// Warns that a value means something although it may not stand there, or that it has no effect.
+    /// Warns that a value that is not allowed has a meaning all the same, or that a value has no effect.
     pub fn tolerated<F>(&mut self, key: &Key<F>, value: &str, meaning: &str) {
         self.warnings.tolerated(key.name, value, meaning);
     }

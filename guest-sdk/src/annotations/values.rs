@@ -1,10 +1,10 @@
-//! The annotations of a Service as they are.
+//! The annotations of a Service as they are written.
 
 use crate::form::Form;
 use crate::key::{self, Key, Place};
 use crate::{Error, LoadBalancer, Result};
 
-/// The annotations of a Service. An empty value is as good as none.
+/// The annotations of a Service. An empty value counts as not set.
 #[derive(Clone, Copy, Debug)]
 pub struct Annotations<'a>(&'a [(String, String)]);
 
@@ -15,7 +15,7 @@ impl<'a> Annotations<'a> {
         Self(&service.annotations)
     }
 
-    /// Whether it is there at all, empty or not.
+    /// Whether it is set, empty or not.
     #[must_use]
     pub fn has(self, name: &str) -> bool {
         self.0.iter().any(|(it, _)| it == name)
@@ -28,32 +28,32 @@ impl<'a> Annotations<'a> {
         Some(value.trim()).filter(|it| !it.is_empty())
     }
 
-    /// Its value; `None` where it is not there.
+    /// Its value; `None` where it is not set.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`], naming the key, the value, and what may stand there.
+    /// [`Error::Invalid`], naming the key, the value, and the allowed values.
     pub fn read<F: Form>(self, key: &Key<F>) -> Result<Option<F::Value<'a>>> {
         self.text(key.name).map(|text| key.parse(Place::Annotation, text)).transpose()
     }
 
-    /// Its value, or its default where it is not there.
+    /// Its value, or its default where it is not set.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`], and [`Error::Invalid`] where it is not there and has no default.
+    /// As [`Self::read`], and [`Error::Invalid`] where it is not set and has no default.
     pub fn get<T, F: for<'b> Form<Value<'b> = T>>(self, key: &Key<F>) -> Result<T> {
         self.read(key)?.map_or_else(|| key.missing(Place::Annotation), Ok)
     }
 }
 
-/// The error for a value of an annotation, with what may stand there: it goes on after "is not".
+/// The error for a value of an annotation that is not allowed. `allowed` follows "is not".
 #[must_use]
 pub fn refused(name: &str, value: &str, allowed: &str) -> Error {
     key::refused(Place::Annotation, name, value, allowed)
 }
 
-/// The error for two annotations of which only one may be there.
+/// The error for two annotations of which only one may be set.
 #[must_use]
 pub fn exclusive<F, G>(one: &Key<F>, other: &Key<G>) -> Error {
     Error::invalid(format_args!("annotations {} and {} cannot both be set", one.name, other.name))

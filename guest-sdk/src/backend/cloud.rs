@@ -1,4 +1,4 @@
-//! What a provider says of its cloud: the steps, and what becomes of them.
+//! What a provider implements, and the results of its steps.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub trait Backend {
     /// Whatever the cloud answered.
     fn find(&self, id: &str) -> Result<Option<Self::Live>>;
 
-    /// The same in short.
+    /// What every cloud shows of it.
     fn found(&self, live: &Self::Live) -> Found;
 
     /// Whether a load balancer can be created as the Service asks for it. Nothing is written.
@@ -91,8 +91,8 @@ pub trait Backend {
     fn delete(&self, id: &str) -> Result<Removal>;
 
     /// Whether a load balancer without the Service's mark, which an annotation names, is the Service's. An annotation proves
-    /// nothing: whoever may write a Service writes it. `Err` says in words why not and what to do, after "cannot be proven to
-    /// be this Service's: ".
+    /// nothing: the author of a Service writes it. `Err` says why not and what to do, after "cannot be proven to be this
+    /// Service's: ".
     ///
     /// # Errors
     ///
@@ -108,8 +108,8 @@ pub trait Backend {
         false
     }
 
-    /// Writes it: a tag of the cluster, say. What is `invalid` or `denied` becomes a warning: a token that may not write tags
-    /// keeps no Service from its traffic.
+    /// Writes what [`Self::needs_tag`] asks for: a tag of the cluster, say. What is `invalid` or `denied` becomes a warning: a
+    /// Service is served also if the token may not write tags.
     ///
     /// # Errors
     ///
@@ -130,23 +130,23 @@ pub struct Pauses {
     pub create_again: Duration,
 }
 
-/// What became of an update.
+/// The result of an update.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Update {
-    /// It is as the Service asks for, and reached there.
+    /// It is as the Service asks for, and reached at these addresses.
     Done(Vec<Ingress>),
-    /// The cloud builds it: there is nothing to change or to reach yet.
+    /// The cloud is still building it: it cannot be changed or reached yet.
     Building,
-    /// The cloud is still carrying out an earlier change. In its words.
+    /// The cloud is still carrying out an earlier change. Holds what it says.
     Busy(String),
 }
 
-/// What became of a deletion.
+/// The result of a deletion.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Removal {
     /// It is gone.
     Gone,
-    /// Not yet: the cloud is still carrying out an earlier change, or one more part of it has to go. In words.
+    /// Not yet: the cloud is still carrying out an earlier change, or another part has to be deleted. Holds which.
     Busy(String),
     /// The cloud protects it, for this reason: it stays, and is no longer the Service's.
     Kept(String),

@@ -1,4 +1,4 @@
-//! What became of a creation: the one request that must not be sent twice.
+//! The result of a creation, the one request that must not be sent twice.
 
 use serde::de::DeserializeOwned;
 
@@ -6,7 +6,7 @@ use super::found::Found;
 use crate::Result;
 use crate::http::{Attempt, Request, Response};
 
-/// What became of a creation.
+/// The result of a creation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Creation {
     /// The cloud builds it.
@@ -46,7 +46,7 @@ impl Request {
             return Ok(Creation::Unclear(response.complaint()));
         }
         let response = response.accepted()?;
-        // Whatever it says, it was accepted: an answer that makes no sense does not undo that.
+        // The status says that it was accepted, also if the body cannot be read.
         let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
         Ok(found(&response).map_or_else(unread, Creation::Begun))
     }

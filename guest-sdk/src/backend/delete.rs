@@ -14,16 +14,16 @@ use crate::{Deletion, Result, clock, events};
 /// Those of `backend`; [`Error::Invalid`](crate::Error::Invalid) for a memo that this provider did not write.
 pub fn delete<B: Backend>(backend: &B) -> Result<Deletion> {
     match Memo::of(backend.service(), |id| backend.is_id(id))? {
-        // Before its id alone is remembered, nobody has made sure that no other Service has it.
+        // Only once the memo holds the id alone has the host made sure that no other Service has it.
         None | Some(Memo::Untagged(_)) => delete_unremembered(backend),
         Some(Memo::Id(id)) => delete_one(backend, &id),
         Some(Memo::Creating { since } | Memo::Lost { since }) => delete_created(backend, since),
     }
 }
 
-/// Nothing is remembered: what an annotation names and is proven to be the Service's goes, and what has its mark.
+/// There is no memo: what an annotation names and is proven to be the Service's is deleted, and so is what has its mark.
 fn delete_unremembered<B: Backend>(backend: &B) -> Result<Deletion> {
-    // An annotation that cannot be read names nothing.
+    // A value that is not allowed names no load balancer.
     let claimed = B::CLAIM.and_then(|it| Some((it.name, Annotations::of(backend.service()).read(it).ok()??)));
     let mut unproven = None;
     if let Some((key, id)) = claimed
@@ -50,7 +50,7 @@ fn delete_unremembered<B: Backend>(backend: &B) -> Result<Deletion> {
     Ok(Deletion::Done)
 }
 
-/// It was announced at `since`: if it is not there, it may still appear.
+/// Its creation was announced at `since`: if it is not listed, it may still appear.
 fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
     if let Some(deletion) = delete_marked(backend)? {
         return Ok(deletion);

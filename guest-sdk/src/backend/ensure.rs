@@ -29,7 +29,7 @@ pub fn ensure<B: Backend>(backend: &B) -> Result<Progress> {
     }
 }
 
-/// Nothing is remembered: either one is adopted, or a creation is announced. Nothing is written.
+/// There is no memo: either a load balancer is adopted, or a creation is announced. Nothing is written.
 fn begin<B: Backend>(backend: &B) -> Result<Progress> {
     let Some(key) = B::CLAIM else { return announce(backend) };
     let Some(id) = Annotations::of(backend.service()).read(key)? else { return announce(backend) };
@@ -68,7 +68,7 @@ fn tag_adopted<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
 ///
 /// # Errors
 ///
-/// What may pass by itself.
+/// Those of [`Backend::tag`] that are neither `invalid` nor `denied`.
 pub fn tag<B: Backend>(backend: &B, id: &str) -> Result<()> {
     match backend.tag(id) {
         Err(Error::Invalid(why) | Error::Denied(why)) => {
@@ -80,13 +80,14 @@ pub fn tag<B: Backend>(backend: &B, id: &str) -> Result<()> {
     }
 }
 
-/// It is proven to be the Service's. It is written to when the host has kept that, and no other Service has it.
+/// It is proven to be the Service's. Nothing is written to it before the host has kept its id, and has found that no other
+/// Service has it.
 fn remember<B: Backend>(backend: &B, found: &Found) -> Progress {
     let because = format_args!("{} is this Service's from now on", found.title());
     Progress::pending(status(backend, found), AT_ONCE, because)
 }
 
-/// Says that one is to be created, if it can be.
+/// Announces a creation in the memo, if the load balancer can be created.
 fn announce<B: Backend>(backend: &B) -> Result<Progress> {
     backend.can_create()?;
     let status = announced(backend, &Memo::Creating { since: clock::now() });
@@ -100,7 +101,7 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
     if let Some(found) = listed.iter().find(|it| it.is_marked) {
         return Ok(remember(backend, found));
     }
-    // Nothing was made, and nothing will appear: by now the Service may name one to adopt.
+    // Nothing was created, and nothing will appear in the list: by now the Service may name one to adopt.
     if memo::remaining(since, backend.pauses().create_again, clock::now()).is_none() && claims(backend).is_some() {
         return begin(backend);
     }
@@ -152,7 +153,7 @@ fn replace_missing<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
     announce(backend)
 }
 
-/// It is there, and the Service's.
+/// The load balancer exists, and is the Service's.
 fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
     let updated = match backend.update(live) {
         Err(refused @ (Error::Invalid(_) | Error::Denied(_))) => follow_nodes(backend, live, refused),
@@ -165,7 +166,7 @@ fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
     let status = status(backend, &found);
     Ok(match updated? {
         Update::Done(ingress) => Progress::Ready(LoadBalancerStatus { ingress, ..status }),
-        // A little later than the first time: a cloud that takes a round time is not read just before that.
+        // A little longer than the first pause: the second read comes just after a cloud that takes a whole number of pauses is done.
         Update::Building => {
             Progress::pending(status, poll + poll / 30, format_args!("the cloud builds {}", found.title()))
         }
@@ -189,17 +190,17 @@ fn warn_of_other_claim<B: Backend>(backend: &B, found: &Found) {
     }
 }
 
-/// The annotation that names a load balancer to adopt, and what stands in it.
+/// The annotation that names a load balancer to adopt, and its value.
 fn claims<B: Backend>(backend: &B) -> Option<(&str, &str)> {
     B::CLAIM.and_then(|it| Some((it.name, Annotations::of(backend.service()).text(it.name)?)))
 }
 
-/// What is known of a Service whose load balancer is `found`.
+/// The status of a Service whose load balancer is `found`.
 fn status<B: Backend>(backend: &B, found: &Found) -> LoadBalancerStatus {
     found.status(backend.service())
 }
 
-/// What is known of a Service of which `memo` is to be remembered.
+/// The status of a Service with this memo.
 fn announced<B: Backend>(backend: &B, memo: &Memo) -> LoadBalancerStatus {
     backend.service().status().memo(text(backend, memo))
 }

@@ -6,7 +6,7 @@ use crate::{Error, LoadBalancer, LoadBalancerStatus, Result};
 /// A load balancer, as much of it as every cloud shows.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
-    /// What it is remembered by.
+    /// Its id, which the memo holds.
     pub id: String,
     /// Its name, for people.
     pub name: String,
@@ -35,7 +35,7 @@ impl Found {
         format!("load balancer {} ({})", self.id, self.name)
     }
 
-    /// What is known of a Service whose load balancer this is.
+    /// The status of a Service whose load balancer this is.
     pub(super) fn status(&self, service: &LoadBalancer) -> LoadBalancerStatus {
         let status = service.status().memo(&self.id);
         self.annotations.iter().fold(status, |it, (key, value)| it.annotation(key, value))

@@ -29,7 +29,7 @@ impl Warnings {
         self.0.push((reason, message.to_string()));
     }
 
-    /// An annotation's value that may not stand there and means something nevertheless, or has no effect.
+    /// An annotation's value that is not allowed and has a meaning all the same, or that has no effect.
     pub fn tolerated(&mut self, name: &str, value: &str, meaning: &str) {
         self.add("AnnotationTolerated", format_args!("annotation {name}: {} {meaning}", shown(value)));
     }

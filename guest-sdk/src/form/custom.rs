@@ -1,15 +1,15 @@
-//! Text of a form of the cloud's own, and the forms of ids, names and addresses that many clouds share.
+//! Text that the provider parses itself, and the forms of ids, names and addresses that many clouds share.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::traits::Form;
 
-/// Text of a form of the cloud's own: an id, a name, an address.
+/// Text that the provider parses itself: an id, a name, an address.
 #[derive(Debug)]
 pub struct Custom<T> {
-    /// What may stand there. In an error it goes on after "is not".
+    /// The allowed values. In an error they follow "is not".
     pub allowed: &'static str,
-    /// Reads it; `None` if it has another form.
+    /// Reads it; `None` if it is not allowed.
     pub parse: fn(&str) -> Option<T>,
 }
 
@@ -70,7 +70,7 @@ impl Custom<String> {
         Self { allowed, parse: slug }
     }
 
-    /// A name that may stand in the status of a Service (RFC 1123); it is read in lower case.
+    /// A name that the status of a Service can show (RFC 1123); it is read in lower case.
     #[must_use]
     pub const fn dns_name(allowed: &'static str) -> Self {
         Self { allowed, parse: dns_name }

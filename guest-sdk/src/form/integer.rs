@@ -12,7 +12,7 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// Both bounds may stand there.
+    /// Both bounds are allowed.
     #[must_use]
     pub const fn between(least: u32, most: u32) -> Self {
         Self { least, most, unit: "", or_zero: false }
@@ -24,7 +24,7 @@ impl Integer {
         Self { unit, ..self }
     }
 
-    /// Zero is read as well, which means that it is not set. Errors and the description do not mention it.
+    /// Zero is allowed as well, and means that it is not set. Errors and the description do not mention it.
     #[must_use]
     pub const fn or_zero(self) -> Self {
         Self { or_zero: true, ..self }

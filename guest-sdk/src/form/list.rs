@@ -21,11 +21,11 @@ impl Form for Port {
 /// Values of one form with commas between them.
 #[derive(Clone, Copy, Debug)]
 pub struct List<F> {
-    /// What stands between the commas.
+    /// The form of each item.
     pub of: F,
     /// What they are called together: "ports". Empty where the example says enough.
     pub what: &'static str,
-    /// A list that may stand there.
+    /// An allowed list, for errors.
     pub example: &'static str,
 }
 

@@ -15,7 +15,7 @@ pub struct Span {
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 impl Span {
-    /// Both bounds may stand there.
+    /// Both bounds are allowed.
     #[must_use]
     pub const fn between(least: Duration, most: Duration) -> Self {
         Self { least, most }

@@ -1,13 +1,13 @@
-//! What every form says.
+//! What every form implements.
 
-/// What may stand in an annotation or a setting.
+/// The allowed values of an annotation or a setting.
 pub trait Form {
     /// What is read.
     type Value<'a>;
 
-    /// Reads a value without white space around it; `None` if it may not stand there.
+    /// Reads a value without white space around it; `None` if it is not allowed.
     fn parse<'a>(&self, text: &'a str) -> Option<Self::Value<'a>>;
 
-    /// What may stand there. In an error it goes on after "is not".
+    /// The allowed values. In an error they follow "is not".
     fn allowed(&self) -> String;
 }

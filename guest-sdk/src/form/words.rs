@@ -1,4 +1,4 @@
-//! Booleans, one of a few words, and any text.
+//! Booleans, one of several words, and any text.
 
 use super::traits::Form;
 
@@ -22,7 +22,7 @@ impl Form for Bool {
     }
 }
 
-/// One of a few words, and what each of them means.
+/// One of a few words, each with its value.
 #[derive(Clone, Copy, Debug)]
 pub struct OneOf<T: 'static>(pub &'static [(&'static str, T)]);
 
@@ -44,14 +44,14 @@ impl<T: Copy> Form for OneOf<T> {
 }
 
 impl<T: Copy + PartialEq> OneOf<T> {
-    /// The word that means `meaning`, if there is one.
+    /// The word for this value, if there is one.
     #[must_use]
     pub fn word(&self, meaning: T) -> Option<&'static str> {
         self.0.iter().find(|(_, it)| *it == meaning).map(|(word, _)| *word)
     }
 }
 
-/// Any text; what it is stands in the description.
+/// Any text. Holds what the description says of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Text(pub &'static str);
 

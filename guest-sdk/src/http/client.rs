@@ -31,14 +31,14 @@ impl<'a> Client<'a> {
         Self { rules: Rules { refusals, ..self.rules }, ..self }
     }
 
-    /// Says which answers mean [`Change::Busy`], in the place of 409 and 423.
+    /// Says which answers mean [`Change::Busy`](crate::Change::Busy), instead of 409 and 423.
     #[must_use]
     pub const fn busy(self, is_busy: fn(&Response) -> bool) -> Self {
         Self { rules: Rules { is_busy, ..self.rules }, ..self }
     }
 
-    /// Says which 404s are the API's own: a proxy on the way, or another server behind a wrong base URL, answers 404 as
-    /// well. All others are `unavailable`. All are the API's own unless set.
+    /// Says which 404s come from the API itself: a proxy, or another server behind a wrong base URL, answers 404 as well. Any
+    /// other 404 is `unavailable`. Unless set, every 404 counts as the API's.
     #[must_use]
     pub const fn not_found(self, is_not_found: fn(&Response) -> bool) -> Self {
         Self { rules: Rules { is_not_found, ..self.rules }, ..self }

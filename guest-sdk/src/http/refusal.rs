@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::Error;
 use crate::bindings::host::aerostat::cloud::http as wire;
 
-/// The error that a request without an answer is. A refusal by the policy stays one: to try it again helps nobody.
+/// The error of a request without an answer. A refusal by the policy is `denied`: it would be refused again.
 pub(super) fn unanswered(asked: &str, error: wire::Error) -> Error {
     match error {
         wire::Error::Denied(why) => Error::denied(format_args!("{asked}: {why}")),

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Requests, and the ways to send them.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use super::response::{Response, Rules};
 use crate::bindings::host::aerostat::cloud::http as wire;
 use crate::{Change, Error, Method, Result, host};
 
-/// What became of a request that must not be sent twice.
+/// The result of a request that must not be sent twice.
 #[derive(Debug)]
 pub enum Attempt {
     /// The cloud answered.
@@ -78,7 +78,7 @@ impl Request {
         self
     }
 
-    /// Is it there? The object, or `None` if the cloud answers 404.
+    /// Reads an object; `None` if the cloud answers 404.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl Request {
         self.find_response()?.map(|it| it.json()).transpose()
     }
 
-    /// Is it there? The object in this field of the answer, for clouds that answer `{ "server": { … } }`; `None` if the cloud
-    /// answers 404.
+    /// Reads the object in this field of the answer, for clouds that answer `{ "server": { … } }`; `None` if the cloud answers
+    /// 404.
     ///
     /// # Errors
     ///
@@ -97,16 +97,16 @@ impl Request {
         self.find_response()?.map(|it| it.json_in(field)).transpose()
     }
 
-    /// Does it, and answers with what the cloud said.
+    /// Sends it, and returns the cloud's answer.
     ///
     /// # Errors
     ///
-    /// Every answer that is not a success; 404 is `unavailable`: what was there a moment ago is searched again.
+    /// Every answer that is not a success; 404 is `unavailable`: the next call looks for the object again.
     pub fn send(self) -> Result<Response> {
         self.answer()?.accepted()
     }
 
-    /// Makes sure that it is gone: 404 is a success.
+    /// Deletes an object: 404 is a success.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Request {
         self.find_response().map(drop)
     }
 
-    /// Changes something that is there, or says that the cloud is still carrying out an earlier change of it.
+    /// Changes an object, or says that the cloud is still carrying out an earlier change of it.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Request {
         response.accepted().map(Change::Done)
     }
 
-    /// Makes sure that it is gone, or says that the cloud is still carrying out an earlier change of it.
+    /// Deletes an object, or says that the cloud is still carrying out an earlier change of it.
     ///
     /// # Errors
     ///
@@ -141,8 +141,8 @@ impl Request {
         response.found().map(|_| Change::Done(()))
     }
 
-    /// Whatever the cloud answers, unsorted: for a status that says something here which it says nowhere else. Go on
-    /// with [`Response::accepted`].
+    /// Whatever the cloud answers, as no error: for a status that has a special meaning here. Go on with
+    /// [`Response::accepted`].
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl Request {
         }
     }
 
-    /// Whatever the cloud answers, unsorted, or that the answer was lost: for a request that must not be sent twice, and
+    /// Whatever the cloud answers, as no error, or that the answer was lost: for a request that must not be sent twice, and
     /// may have been carried out.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl Request {
         }
     }
 
-    /// Is it there? The answer, for a body that [`Response::json`] does not read; `None` if the cloud answers 404.
+    /// Reads an answer that [`Response::json`] cannot parse; `None` if the cloud answers 404.
     ///
     /// # Errors
     ///

@@ -9,13 +9,13 @@ use super::within;
 use crate::bindings::host::aerostat::cloud::http as wire;
 use crate::{Error, Result, host};
 
-/// The most characters of a cloud's own words that a message keeps.
+/// The most characters of the cloud's error text that a message keeps.
 const WORDS: usize = 400;
 
 /// How a cloud differs: the error that an unsuccessful answer is, or `None` to have it sorted as everywhere.
 pub type Refusals = fn(&Response) -> Option<Error>;
 
-/// What an answer of one cloud says.
+/// How the answers of one cloud are understood.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) refusals: Refusals,
@@ -23,7 +23,7 @@ pub(super) struct Rules {
     pub(super) is_not_found: fn(&Response) -> bool,
     /// Whether its object is still carrying out an earlier change.
     pub(super) is_busy: fn(&Response) -> bool,
-    /// The header of a 429 with the moment at which the limit ends, in seconds since 1970.
+    /// The header of a 429 with the time at which the limit ends, in seconds since 1970.
     pub(super) limit_ends: Option<&'static str>,
 }
 
@@ -130,7 +130,7 @@ impl Response {
         within::read(field, &self.body).map_err(|error| self.unreadable(&error))
     }
 
-    /// The error for an answer that makes no sense.
+    /// The error for a body that cannot be parsed.
     #[must_use]
     pub fn unreadable(&self, error: &serde_json::Error) -> Error {
         let Self { asked, status, .. } = self;
@@ -144,22 +144,22 @@ impl Response {
         self.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
     }
 
-    /// How long it is until the moment in this header, in seconds since 1970; nothing if it is past.
+    /// How long it is until the time in this header, in seconds since 1970; zero if it is past.
     ///
-    /// Many clouds say so, each in a header of its own, when a limit is used up.
+    /// Many clouds send such a header, each by its own name, when a limit is used up.
     #[must_use]
     pub fn until(&self, header: &str) -> Option<Duration> {
         let moment: u64 = self.header(header)?.trim().parse().ok()?;
         Some(Duration::from_secs(moment.saturating_sub(host::now())))
     }
 
-    /// Whether the sentence in the body has these words, where a cloud has no code of its own for what it says.
+    /// Whether the error text in the body contains `part`. For clouds that have no error code for the case.
     #[must_use]
     pub fn says(&self, part: &str) -> bool {
         self.json().is_ok_and(|json: Value| words(&json).is_some_and(|it| it.contains(part)))
     }
 
-    /// The answer for a person: what was asked, the status, the cloud's own words and its id of the request.
+    /// The answer for a person: the request, the status, the cloud's error text and its request id.
     #[must_use]
     pub fn complaint(&self) -> String {
         let json: Option<Value> = serde_json::from_slice(&self.body).ok();
@@ -179,14 +179,14 @@ impl Response {
     }
 }
 
-/// The sentence in an error body, in the forms that clouds use.
+/// The error text in a body, in the forms that clouds use.
 fn words(json: &Value) -> Option<&str> {
     let first = |key| json.get(key).and_then(Value::as_str);
     let nested = || json.get("error").or_else(|| json.get("errors")?.get(0)).and_then(words);
     json.as_str().or_else(|| first("message")).or_else(|| first("detail")).or_else(|| first("title")).or_else(nested)
 }
 
-/// A body that is plain text; a page for browsers says nothing.
+/// A body that is plain text, and no HTML page.
 fn plain(body: &[u8]) -> Option<&str> {
     let text = str::from_utf8(body).ok()?.trim();
     (!text.is_empty() && !text.starts_with(['<', '{', '['])).then_some(text)

@@ -1,4 +1,4 @@
-//! Answers that put an object into a field of its kind: `{ "server": { … } }`.
+//! Answers that hold an object in a field: `{ "server": { … } }`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-/// What stands in the field `name` of the JSON object in `body`.
+/// The value of the field `name` of the JSON object in `body`.
 pub(super) fn read<T: DeserializeOwned>(name: &str, body: &[u8]) -> serde_json::Result<T> {
     read_both(name, None, body).map(|(found, _)| found)
 }
 
-/// The same, and what stands in the field `second`: null, if there is none.
+/// The same, and the value of the field `second`: null, if there is none.
 pub(super) fn read_both<T: DeserializeOwned>(
     name: &str,
     second: Option<&str>,

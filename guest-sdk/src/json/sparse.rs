@@ -1,4 +1,4 @@
-//! Objects in which zero values are as good as left out: what clients in Go make of `omitempty`.
+//! Objects in which a zero value means that the field is not set, as clients in Go read it with `omitempty`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The API: what is asked, what it answers, and where its errors differ from other clouds'.
+//! The API: its requests, its answers, and where its errors differ from those of other clouds.
 
 pub(crate) mod certificates;
 pub(crate) mod load_balancers;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 const API: Client<'_> =
     Client::new("api").refusals(refusal).not_found(is_not_found).busy(is_busy).limit_ends("ratelimit-reset");
 
-/// The link in `next` is not followed: it leads to the public host, wherever we asked.
+/// The link in `next` is not followed: it leads to the public host, whatever the base URL is.
 pub(crate) const PAGES: NumberedPages<'_> = NumberedPages { largest: 200, next: &["links", "pages", "next"] };
 
 /// The query for droplets without a GPU: the usual list lacks those with one.
@@ -57,18 +57,18 @@ pub(crate) struct Network {
     pub(crate) scope: Scope,
 }
 
-/// Who can reach an address.
+/// From where an address can be reached.
 #[derive(Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
     Public,
     Private,
-    /// A kind that is new to us, and no node address.
+    /// A kind that this provider does not know: no address of a node.
     #[serde(other)]
     Other,
 }
 
-/// Who the token belongs to.
+/// The account that the token belongs to.
 #[derive(Deserialize)]
 pub(crate) struct Account {
     uuid: String,
@@ -117,7 +117,7 @@ fn is_busy(response: &Response) -> bool {
     match response.status() {
         403 => response.says("previous actions"),
         409 => true,
-        // A name that the list shows no more is freed a while after its load balancer is gone.
+        // The name of a deleted load balancer stays taken for a while after the list shows it no more.
         422 => says_name_taken(response),
         _ => false,
     }

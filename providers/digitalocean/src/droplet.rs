@@ -1,11 +1,11 @@
-//! A droplet, in the contract's words.
+//! A droplet as an instance of the contract.
 
 use aerostat_sdk::{Address, Instance, Result, State, events, provider_id};
 
 use crate::api::{Droplet, Network, Scope};
 
-/// What provider ids begin with. Behind it stands the droplet's id, a number. Nodes carry this for as long as they
-/// live: it must not change.
+/// What provider ids begin with; the droplet's id, a number, follows. Nodes keep it for as long as they exist: it must not
+/// change.
 pub(crate) const PREFIX: &str = "digitalocean://";
 
 /// The id of the droplet with this provider id.
@@ -17,7 +17,7 @@ pub(crate) fn id(provider_id: &str) -> Result<u64> {
     provider_id::parse(PREFIX, provider_id, "the droplet's id, a number")
 }
 
-/// The machine that a droplet is, with a warning where its node will lack something.
+/// The instance for a droplet, with a warning if its node will have no InternalIP.
 pub(crate) fn instance(droplet: Droplet) -> Instance {
     let (provider_id, hostname) = (provider_id::join(PREFIX, droplet.id), node_name(&droplet));
     let private = address(&droplet.networks.v4, &Scope::Private);
@@ -55,7 +55,7 @@ fn address<'a>(networks: &'a [Network], scope: &Scope) -> Option<&'a str> {
     networks.iter().find(|it| it.scope == *scope).map(|it| it.ip_address.as_str())
 }
 
-/// A status that is new to us is no reason to empty a node.
+/// An unknown status counts as running: a stopped node loses its pods.
 fn state(status: &str) -> State {
     match status {
         "off" | "archive" => State::Stopped,

@@ -1,4 +1,4 @@
-//! Which droplet stands behind a node.
+//! The droplet of a node.
 
 use aerostat_sdk::{Error, Instance, Instances, Node, Page, Position, Result, settings};
 

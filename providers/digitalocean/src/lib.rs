@@ -1,4 +1,4 @@
-//! The DigitalOcean provider: droplets behind nodes, and load balancers before them.
+//! The DigitalOcean provider: droplets for nodes, and load balancers for Services.
 
 #![forbid(unsafe_code)]
 

@@ -84,9 +84,9 @@ impl Backend for Call<'_> {
     fn create(&self, listed: &[Found]) -> Result<Creation> {
         let mut spec = self.desired(None)?.spec;
         refuse_taken_name(listed, &NAME, &spec.name, None)?;
-        // The chosen name comes once it serves: until then, only this name proves whose it is.
+        // The chosen name is written once it serves: until then, only this name proves that it is the Service's.
         spec.name.clone_from(&self.service.name);
-        // For people: the cloud takes tags at a creation only, and never shows them.
+        // For people: the cloud takes tags only at a creation, and never shows them.
         spec.tags.push(self.service.owner.mark()?.to_string());
         api::create(&spec, |live| self.found(live))
     }
@@ -145,7 +145,7 @@ impl Backend for Call<'_> {
         ownership::proof(self.service, live, &self.settings)
     }
 
-    /// The cloud does not show the tags of those that others have built.
+    /// The cloud does not show the tags of load balancers that others have created.
     fn needs_tag(&self, live: &Live) -> bool {
         self.settings.cluster_tag.is_some() && live.tags.is_none()
     }
@@ -167,7 +167,7 @@ impl<'a> Call<'a> {
     fn shown(&self, Listed { id, name, kind }: Listed) -> Found {
         let is_marked = name == self.service.name;
         let found = Found::new(&id, name, is_marked).annotation(ID.name, id);
-        // What its author says stays, even where it cannot be had.
+        // An annotation that its author wrote stays, also if the load balancer has another type.
         let says = Annotations::of(self.service).text(TYPE.name).is_some();
         match KINDS.word(kind).filter(|_| !says) {
             Some(kind) => found.annotation(TYPE.name, kind),
@@ -175,7 +175,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What the Service asks for, with the certificate that holds now.
+    /// What the Service asks for, with the current certificate.
     fn desired(&self, live: Option<&Live>) -> Result<Desired> {
         let mut desired = Desired::of(self.service, &self.settings, live)?;
         desired.tls.resolve(&mut desired.spec.forwarding_rules, live)?;

@@ -1,4 +1,4 @@
-//! What the operator says.
+//! The settings of the provider.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::api::load_balancers::Kind;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The types that serve Services.
+/// The types of load balancers that serve Services.
 pub(crate) const KINDS: OneOf<Kind> =
     OneOf(&[("REGIONAL", Kind::Regional), ("REGIONAL_NETWORK", Kind::RegionalNetwork)]);
 
@@ -28,27 +28,27 @@ aerostat_sdk::table! {
     REGION: Custom<String> = ("region", Custom::slug("a region's slug such as nyc3"),
         "The region in which load balancers are built.")
         .otherwise("where most of the nodes are; droplets of other regions are left out");
-    DEFAULT_TYPE: OneOf<Kind> = ("defaultLoadBalancerType", KINDS, "Type of load balancers whose Service does not say.")
+    DEFAULT_TYPE: OneOf<Kind> = ("defaultLoadBalancerType", KINDS, "Type of load balancers whose Service has no annotation for it.")
         .default("REGIONAL_NETWORK");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
         "How long to wait before a load balancer that is being built is read again.").default("15s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
-        "After a creation of which the cloud did not say what became of it: how long the load balancer must be absent \
-         before it is created again. Longer than the cloud's lists may lag.").default("60s");
+        "After a creation without a clear answer: how long the load balancer must be absent from the list before it is \
+         created again. Must be longer than the cloud's lists lag.").default("60s");
     ADOPT_BY_ID: Bool = ("adoptById", Bool,
         "Whether a Service may take over any load balancer of the account by its id annotation. Whoever may write \
-         Services can then take each of them that no other Service has.").default("false");
+         Services can then take each load balancer that no other Service has.").default("false");
 }
 
 /// The settings, parsed.
 pub(crate) struct Settings {
-    /// The tag of the cluster's droplets and load balancers; absent: all of the account are the cluster's.
+    /// The tag of the cluster's droplets and load balancers; absent: all droplets of the account are the cluster's.
     pub(crate) cluster_tag: Option<String>,
     /// The VPC of new load balancers; absent for the region's default one.
     pub(crate) vpc: Option<String>,
     /// Where new load balancers are built; absent for where the nodes are.
     pub(crate) region: Option<String>,
-    /// The type of new load balancers whose Service does not say.
+    /// The type of new load balancers whose Service has no annotation for it.
     pub(crate) default_kind: Kind,
     pub(crate) pauses: Pauses,
     /// Whether an id annotation alone is proof of ownership.
@@ -60,7 +60,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// `invalid`, naming the setting, its value and what may stand there.
+    /// `invalid`, naming the setting, its value and the allowed values.
     pub(crate) fn read() -> Result<Self> {
         Ok(Self {
             cluster_tag: settings::read(&CLUSTER)?,

@@ -1,4 +1,4 @@
-//! Load balancers, as the API shows them and as it wants them.
+//! Requests for load balancers.
 
 mod model;
 
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::{API, PAGES, says_name_taken};
 
-/// As much of a load balancer as a list is asked for.
+/// What is read of a load balancer in a list.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) id: String,
@@ -31,19 +31,20 @@ pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
     API.get(path(id)).find_response()?.as_ref().map(one).transpose()
 }
 
-/// All load balancers of the account. Of those that are not ours nothing is read that could be new to us.
+/// All load balancers of the account. Only fields are read that every load balancer has: others of the account may be of a type
+/// that this provider does not know.
 pub(crate) fn list() -> Result<Vec<Listed>> {
     PAGES.all(&API.get(["v2", "load_balancers"]), "load_balancers")
 }
 
-/// Has one built.
+/// Creates one.
 pub(crate) fn create(spec: &Spec, found: impl Fn(&LoadBalancer) -> Found) -> Result<Creation> {
     // The cloud has no code of its own for a name that is taken.
     let is_unclear = |it: &Response| matches!(it.status(), 409 | 422) && says_name_taken(it);
     API.post(["v2", "load_balancers"]).json(spec).create_unless(is_unclear, |it| Ok(found(&one(it)?)))
 }
 
-/// Replaces all that is said about a load balancer.
+/// Replaces a load balancer as a whole.
 pub(crate) fn replace(id: &str, spec: &Spec) -> Result<Change<LoadBalancer>> {
     API.put(path(id)).json(spec).change()?.and_then(|it| one(&it).map(Change::Done))
 }
@@ -58,7 +59,7 @@ pub(crate) fn remove_droplets(id: &str, droplets: &BTreeSet<u64>) -> Result<Chan
     targets(API.delete(droplets_path(id)), droplets)
 }
 
-/// Makes sure that it is gone.
+/// Deletes it; if it does not exist, that is a success.
 pub(crate) fn delete(id: &str) -> Result<Change<()>> {
     API.delete(path(id)).change_or_gone()
 }
@@ -80,7 +81,7 @@ fn droplets_path(id: &str) -> [&str; 4] {
 }
 
 impl LoadBalancer {
-    /// Whether there is nothing to change or to reach yet.
+    /// Whether the cloud is still building it: it cannot be changed or reached yet.
     pub(crate) fn is_being_built(&self) -> bool {
         match self.status {
             Status::New | Status::Other => true,

@@ -1,4 +1,4 @@
-//! The annotations of a Service: the one table that they are read by, refused by and described by.
+//! The table of annotations: its rows read, refuse and describe them.
 
 use aerostat_sdk::annotations;
 use aerostat_sdk::form::{Bool, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
@@ -48,15 +48,15 @@ aerostat_sdk::table! {
         .otherwise("setting defaultLoadBalancerType").only_at_creation();
     NETWORK: OneOf<Network> = (vendor!("network"),
         OneOf(&[("EXTERNAL", Network::External), ("INTERNAL", Network::Internal)]),
-        "Who reaches it: everybody, or the VPC.").default("EXTERNAL").only_at_creation();
+        "Which clients reach it: all, or those in the VPC.").default("EXTERNAL").only_at_creation();
     NETWORK_STACK: OneOf<Stack> = (vendor!("network-stack"),
         OneOf(&[("IPV4", Stack::Ipv4), ("DUALSTACK", Stack::DualStack)]), "Its address families.")
         .otherwise("DUALSTACK if it is external and its type or all nodes allow it, else IPV4").only_at_creation();
-    IP: Word = (vendor!("ip"), Custom::ipv4("an IPv4 address"), "An address of one's own.").only_at_creation();
+    IP: Word = (vendor!("ip"), Custom::ipv4("an IPv4 address"), "An IP address that the account owns.").only_at_creation();
     SUBNET: Word = (vendor!("subnet-uuid"), Custom::uuid("the UUID of a subnet"),
         "The subnet of the VPC that it is put into.").only_at_creation();
     PROTOCOL: OneOf<Protocol> = (vendor!("protocol"), PROTOCOLS,
-        "What TCP ports speak that no other annotation lists. REGIONAL only.")
+        "The protocol of TCP ports that no other annotation lists. REGIONAL only.")
         .hint("for http3 there is an annotation of its own").default("tcp");
     HTTP_PORTS: List<Port> = (vendor!("http-ports"), PORTS, "Ports of the Service that speak HTTP. REGIONAL only.");
     TLS_PORTS: List<Port> = (vendor!("tls-ports"), PORTS, "Ports of the Service that speak HTTPS. REGIONAL only.")
@@ -69,18 +69,19 @@ aerostat_sdk::table! {
         "Leaves TLS to the targets. Not with a certificate. REGIONAL only.").default("false");
     CERTIFICATE_ID: Word = (vendor!("certificate-id"), Custom::uuid("the UUID of a certificate"),
         "Where TLS ends at the load balancer. One of Let's Encrypt may be renewed under another id: the annotation stays \
-         right. REGIONAL only.");
+         valid. REGIONAL only.");
     CERTIFICATE_NAME: Text = (vendor!("certificate-name"), Text("name of a certificate"),
-        "As the id, which comes first. REGIONAL only.");
+        "As certificate-id, which wins if both are set. REGIONAL only.");
     HOSTNAME: Word = (vendor!("hostname"), Custom::dns_name("a DNS name such as lb.example.com"),
-        "Stands in the Service's status in the place of addresses.");
+        "The Service's status shows it instead of addresses.");
     ALGORITHM: OneOf<&'static str> = (vendor!("algorithm"), ALGORITHMS,
         "Deprecated: the cloud ignores it.").default("round_robin");
     SIZE_SLUG: OneOf<Size> = (vendor!("size-slug"), OneOf(&Size::NAMED),
-        "Its size in regions without nodes. Not with the number of nodes. Taking it away keeps the size.");
+        "Its size in regions without nodes. Not together with size-unit. Removing the annotation \
+         keeps the size.");
     SIZE_UNIT: Integer = (vendor!("size-unit"), Integer::between(0, 100),
-        "How many nodes it has; 0 is as good as none. The cloud changes it once an hour at most. Taking it away keeps \
-         the size.").otherwise("as it is; 1 for a new one");
+        "How many nodes it has; 0 counts as not set. The cloud changes it once an hour at most. Removing the \
+         annotation keeps the size.").otherwise("as it is; 1 for a new one");
     STICKY_TYPE: OneOf<StickyKind> = (vendor!("sticky-sessions-type"),
         OneOf(&[("none", StickyKind::None), ("cookies", StickyKind::Cookies)]),
         "Whether a client stays with its target.").default("none");
@@ -97,15 +98,15 @@ aerostat_sdk::table! {
         .default("false");
     IDLE_TIMEOUT: Integer = (vendor!("http-idle-timeout-seconds"), Integer::between(30, 600).of("seconds").or_zero(),
         "After how long idle HTTP connections end.").otherwise("60");
-    DENY_RULES: List<Word> = (vendor!("deny-rules"), RULES, "Who may not connect.");
+    DENY_RULES: List<Word> = (vendor!("deny-rules"), RULES, "Which clients may not connect.");
     ALLOW_RULES: List<Word> = (vendor!("allow-rules"), RULES,
-        "Who alone may connect. spec.loadBalancerSourceRanges takes its place.");
+        "Only these clients may connect. spec.loadBalancerSourceRanges replaces it.");
     HEALTH_OVERRIDE: Text = (vendor!("override-health-check"), Text("anything"),
-        "If it is there, whatever it says, a port of the Service is checked, and not kube-proxy or the node's local pods.");
+        "If it is set, to whatever value, the health check asks a port of the Service instead of kube-proxy or the local pods.");
     HEALTH_PORT: Port = (vendor!("healthcheck-port"), Port,
         "Which TCP port of the Service is checked. Needs override-health-check.").otherwise("the first TCP port");
     HEALTH_PATH: Word = (vendor!("healthcheck-path"), Custom::path("a path that begins with /"),
-        "Which path is asked for. Needs override-health-check.").otherwise("/");
+        "The path of the health check. Needs override-health-check.").otherwise("/");
     HEALTH_PROTOCOL: OneOf<HealthProtocol> = (vendor!("healthcheck-protocol"), HEALTH_PROTOCOLS,
         "How the port is checked. Needs override-health-check.").otherwise("http with a path, else tcp");
     HEALTH_INTERVAL: Integer = (vendor!("healthcheck-check-interval-seconds"), Integer::between(3, 300),

@@ -1,4 +1,4 @@
-//! What is done about TLS, and which certificate a load balancer shows.
+//! TLS: passed through, or ended by the load balancer with a certificate.
 
 use aerostat_sdk::{Error, Result};
 
@@ -6,26 +6,26 @@ use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, Reading, TLS_PASSTHRO
 use crate::api::certificates;
 use crate::api::load_balancers::{LoadBalancer as Live, Rule};
 
-/// What a Service says about TLS.
+/// What the annotations say about TLS.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Tls {
     /// Nothing.
     None,
-    /// It is left to the targets.
+    /// The targets end it.
     Passthrough,
     /// It ends at the load balancer, with the certificate with this id, or the one that took its place.
     Id(String),
     /// It ends at the load balancer, with the certificate that has this name now.
     Name(String),
-    /// Both at once, which is an error where a port speaks TLS. The annotation that does not go with passthrough.
+    /// Both at once, which is an error if a port speaks TLS. Holds the annotation that excludes passthrough.
     Contradiction(&'static str),
 }
 
 impl Tls {
     /// # Errors
     ///
-    /// `invalid`, if the annotations contradict each other. Where there is a load balancer, it depends on the ports
-    /// whether that counts: so says the vendor's controller.
+    /// `invalid`, if the annotations contradict each other. Of a load balancer that exists that is an error only if a port
+    /// speaks TLS, as in the vendor's controller.
     pub(super) fn of(annotations: &mut Reading<'_>) -> Result<Self> {
         let meaning = "counts as false: it is neither true nor false";
         let passthrough = annotations.read_or_default(&TLS_PASSTHROUGH, meaning);
@@ -42,7 +42,7 @@ impl Tls {
         }
     }
 
-    /// The certificate as the rules say it before the cloud was asked: a name stands for the id that is not known yet.
+    /// The certificate for the rules before [`Self::resolve`]: its id, or its name.
     pub(super) fn certificate(&self) -> Option<&String> {
         match self {
             Self::Id(it) | Self::Name(it) => Some(it),
@@ -50,7 +50,7 @@ impl Tls {
         }
     }
 
-    /// Puts the id of the certificate that holds now into the rules.
+    /// Puts the id of the current certificate into the rules.
     ///
     /// # Errors
     ///
@@ -84,13 +84,13 @@ pub(super) fn contradiction(other: &str) -> Error {
     Error::invalid(format_args!("annotations {} and {other} cannot both be set", TLS_PASSTHROUGH.name))
 }
 
-/// The certificate that a load balancer shows now.
+/// The certificate that a load balancer has now.
 fn shown(live: &Live) -> Option<&str> {
     live.forwarding_rules.iter().find_map(|it| it.certificate_id.as_deref())
 }
 
-/// Of two certificates the one that holds: the cloud gives a certificate of Let's Encrypt another id when it renews it,
-/// and changes the load balancer; the annotation keeps the old id, which may be gone.
+/// Which of two certificates is the current one: the cloud gives a certificate of Let's Encrypt another id when it renews it,
+/// and changes the load balancer; the annotation keeps the old id, which may not exist any more.
 fn current(annotated: &str, shown: &str) -> Result<String> {
     let renewed = match certificates::find(shown)? {
         Some(theirs) if theirs.kind == "lets_encrypt" => {

@@ -1,4 +1,4 @@
-//! What differs between a load balancer and what the Service asks for: as little as possible is written.
+//! Compares a load balancer with what the Service asks for, so that as little as possible is written.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use aerostat_sdk::backend;
 
 use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live, Size, Spec, StickyKind};
 
-/// How long connections may be idle where nobody says.
+/// The API's default for how many seconds connections may be idle.
 const IDLE_TIMEOUT: u32 = 60;
 
 pub(super) type Difference = backend::Difference<u64>;
@@ -16,7 +16,7 @@ pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
     // A load balancer with a tag chooses its targets itself, and takes no others.
     let chooses_itself = !live.tag.is_empty();
     let (mut is, mut wanted) = (comparable(&live.spec()), comparable(desired));
-    // The API does not always show it, and a check of one's own leaves it to the load balancer.
+    // The API does not always show it, and a check of the Service's own port does not set it.
     let (shown, asked) = (&mut is.health_check.proxy_protocol, &mut wanted.health_check.proxy_protocol);
     if shown.is_none() || asked.is_none() {
         (*shown, *asked) = (None, None);
@@ -27,7 +27,7 @@ pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
     Difference::of_targets(&live.droplet_ids, &desired.droplet_ids)
 }
 
-/// What of it can be changed by a replacement and counts, with the API's defaults in place of what is not said.
+/// The fields that a replacement can change, with the API's defaults for those that are not set.
 fn comparable(spec: &Spec) -> Spec {
     let rules: BTreeSet<_> = spec.forwarding_rules.iter().cloned().collect();
     Spec {

@@ -1,4 +1,4 @@
-//! What a Service asks for, as all that a creation or a replacement says, and where it is reached then.
+//! What a Service asks for, as the body of a creation or a replacement, and its addresses.
 
 use aerostat_sdk::annotations::{exclusive, refused};
 use aerostat_sdk::events::Warnings;
@@ -17,23 +17,23 @@ use crate::settings::Settings;
 
 const UNKNOWN_ALGORITHM: &str = "counts as round_robin: it is neither that nor least_connections";
 
-/// What a Service asks for, and what it takes to get there.
+/// What a Service asks for, and what is needed to write it.
 #[derive(Debug)]
 pub(super) struct Desired {
-    /// With the name of a certificate where its id is not known yet.
+    /// Before [`Tls::resolve`] it holds the name of a certificate instead of its id.
     pub(super) spec: Spec,
     pub(super) tls: Tls,
-    /// Shown in the Service's status in the place of addresses.
+    /// Shown in the Service's status instead of addresses.
     hostname: Option<String>,
     pub(super) warnings: Warnings,
 }
 
 impl Desired {
-    /// What `service` asks for, laid over what is `live`: what cannot be changed stays as it is, and what nobody asks for.
+    /// What `service` asks for. A field of `live` that cannot be changed keeps its value, and so does one that no annotation sets.
     ///
     /// # Errors
     ///
-    /// `invalid`, naming what cannot be meant; `unavailable` if there is no node yet.
+    /// `invalid`, naming the wrong value; `unavailable` if there is no node yet.
     pub(super) fn of(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> Result<Self> {
         let mut reading = Reading::of(service, live);
         let annotations = &mut reading;
@@ -42,7 +42,7 @@ impl Desired {
         let network = annotations.fixed("network", &NETWORK, |it| it.network)?.unwrap_or_default();
         let tls = match kind {
             Kind::Regional => Tls::of(annotations)?,
-            // Packets are passed through: what is inside is not its business.
+            // Packets are passed through: it does not see TLS.
             Kind::RegionalNetwork | Kind::Other => Tls::None,
         };
         let forwarding_rules = rules::rules(service, annotations, kind, &tls)?;
@@ -85,9 +85,8 @@ impl Desired {
         Ingress::list(self.hostname.as_deref(), [&*live.ip, &live.ipv6], self.ip_mode())
     }
 
-    /// How packets arrive. Where the load balancer ends connections, or says things about clients that only it knows,
-    /// traffic from inside the cluster has to pass it too, and not be cut short. Anything else is said as the API server says
-    /// it by default, so that the status is the same.
+    /// The `ipMode` of its addresses. Where the load balancer ends TLS, keeps clients with their targets, or adds the PROXY
+    /// protocol, traffic from inside the cluster has to pass it too: `Proxy`. Otherwise it is `VIP`, the API server's default.
     fn ip_mode(&self) -> IpMode {
         let spec = &self.spec;
         let ends_tls = spec.forwarding_rules.iter().any(|it| it.certificate_id.is_some());
@@ -132,13 +131,13 @@ fn stack(annotations: &mut Reading<'_>, kind: Kind, network: Network, targets: &
     }
 }
 
-/// Where it is, or is to be: where the operator says, or else where most of the nodes are.
+/// The region of `live`; for a new one the operator's, or else the one with most of the nodes.
 pub(super) fn region(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> Result<String> {
     let shown = live.map(|it| &it.region).filter(|it| !it.is_empty());
     shown.or(settings.region.as_ref()).map_or_else(|| service.region(), |it| Ok(it.clone()))
 }
 
-/// The size that somebody asks for. Nobody: it may have been changed in the panel.
+/// The size that an annotation asks for. Without one the size stays: it may have been changed in the panel.
 fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
     let slug = annotations.read(&SIZE_SLUG)?;
     let units = annotations.read_nonzero(&SIZE_UNIT, "the least is 1", |it| it.size_unit)?;

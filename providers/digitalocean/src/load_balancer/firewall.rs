@@ -1,4 +1,4 @@
-//! Who may reach the load balancer: its own firewall, not the droplets'.
+//! The firewall of the load balancer, not of the droplets.
 
 use std::collections::BTreeSet;
 

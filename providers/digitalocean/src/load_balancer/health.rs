@@ -1,4 +1,4 @@
-//! How targets are found to be well.
+//! Health checks of targets.
 
 use aerostat_sdk::annotations::refused;
 use aerostat_sdk::form::{Bool, Form as _};
@@ -10,7 +10,7 @@ use super::annotations::{
 };
 use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live};
 
-/// The check that a Service asks for: kube-proxy's own, that of its local pods, or one of its ports.
+/// The health check for a Service: of kube-proxy, of the Service's local pods, or of one of its ports.
 pub(super) fn check(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<HealthCheck> {
     let target = if annotations.annotations.has(HEALTH_OVERRIDE.name) {
         if let Some(value) = annotations.text(&HEALTH_OVERRIDE).filter(|it| Bool.parse(it) == Some(false)) {

@@ -70,7 +70,7 @@ pub(super) fn droplet(node: &Node) -> Option<u64> {
     droplet::id(node.provider_id.as_deref()?).ok()
 }
 
-/// Why there is no target: because of private nodes, of nodes that nothing is known of, or because there is no node.
+/// The error for no target: all nodes are private, nothing is known of them, or there is no node.
 fn none(private: &[&str], unknown: &[&str]) -> Error {
     match (private, unknown) {
         ([], []) => LoadBalancer::without_nodes(""),

@@ -1,4 +1,4 @@
-//! Whose load balancer it is. Annotations prove nothing: whoever may write a Service writes them.
+//! Proof that a load balancer is the Service's. Annotations prove nothing: the author of a Service writes them.
 
 use aerostat_sdk::{LoadBalancer, Result};
 

@@ -1,4 +1,4 @@
-//! From ports of the Service to forwarding rules.
+//! Forwarding rules for the ports of a Service.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::annotations::{
 use super::certificate::{Tls, contradiction};
 use crate::api::load_balancers::{Kind, Protocol, Rule};
 
-/// Ports that the load balancer keeps for itself.
+/// Ports that the cloud reserves.
 const RESERVED: std::ops::RangeInclusive<u16> = 50_053..=50_055;
 
 /// The most ports that one message names.
 const NAMED: usize = 10;
 
-/// Annotations that mean nothing where packets are passed through.
+/// Annotations without effect where packets are passed through.
 const PROXY_ONLY: [&dyn Row; 8] = [
     &PROTOCOL,
     &HTTP_PORTS,
@@ -51,7 +51,7 @@ pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind:
     Ok(rules)
 }
 
-/// Packets keep their destination, so that it is the Service's own port that the nodes see.
+/// Packets keep their destination: nodes receive them on the Service's port, not on the node port.
 fn passed_through(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Vec<Rule> {
     annotations.without_effect(&PROXY_ONLY, "has no effect on a REGIONAL_NETWORK load balancer");
     let rule = |port: &Port| plain(port.port, carried(port), port.port);
@@ -99,11 +99,11 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
     Ok(rules)
 }
 
-/// Which annotations list ports, and what these speak.
+/// The annotations that list ports, and the protocol of these ports.
 const LISTS: [(&Key<List<Number>>, Protocol); 3] =
     [(&HTTP_PORTS, Protocol::Http), (&TLS_PORTS, Protocol::Https), (&HTTP2_PORTS, Protocol::Http2)];
 
-/// Which ports speak what.
+/// The protocol of each port.
 struct Protocols {
     usual: Protocol,
     /// Those of each of the [`LISTS`].
@@ -136,7 +136,7 @@ impl Protocols {
         Ok(Self { usual, listed, http3 })
     }
 
-    /// Warns of ports that are listed and that the Service does not have: no harm, and probably an error.
+    /// Warns of ports that are listed and that the Service does not have: probably a mistake.
     fn check(&self, service: &LoadBalancer, annotations: &mut Reading<'_>) {
         // A set: a Service may have thousands of ports, and an annotation may list as many.
         let existing: BTreeSet<u16> = service.ports.iter().map(|it| it.port).collect();
@@ -149,7 +149,7 @@ impl Protocols {
     }
 
     fn of_port(&self, port: u16) -> Protocol {
-        // The last one that lists it counts: a certificate makes 443 speak HTTPS.
+        // The last list with the port wins: a certificate makes 443 speak HTTPS.
         let list = LISTS.into_iter().zip(&self.listed).rev().find(|(_, ports)| ports.contains(&port));
         list.map_or(self.usual, |((_, protocol), _)| protocol)
     }

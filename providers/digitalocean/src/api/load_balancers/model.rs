@@ -1,4 +1,4 @@
-//! The fields of a load balancer. What the API leaves out, or says as null, empty or zero, has its default here.
+//! The fields of a load balancer. A field that the API leaves out, or shows as null, empty or zero, has its default here.
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -20,16 +20,16 @@ pub(crate) struct LoadBalancer {
     pub(crate) ipv6: String,
     size: Option<String>,
     pub(crate) size_unit: Option<u32>,
-    /// The tag whose droplets are the targets, in the place of a list of them. Mostly empty.
+    /// The tag whose droplets are the targets, instead of a list of droplets. Mostly empty.
     #[serde(default)]
     pub(crate) tag: String,
-    /// Its own tags. Absent: the API does not say.
+    /// Its own tags. Absent: the API does not show them.
     pub(crate) tags: Option<Vec<String>>,
     #[serde(skip)]
     said: Spec,
 }
 
-/// All that a creation or a replacement says. What it does not say falls back to the API's default.
+/// The body of a creation or a replacement. A field that it leaves out gets the API's default.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub(crate) struct Spec {
@@ -68,7 +68,7 @@ pub(crate) struct Spec {
     /// An address of one's own. Only for a creation.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) ip: Option<String>,
-    /// Said by others, in the panel or by the API: handed on as it is, so that a replacement does not reset it.
+    /// Set by others, in the panel or by the API: sent back as it is, so that a replacement does not reset it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) project_id: Option<Value>,
     /// As `project_id`.
@@ -76,14 +76,14 @@ pub(crate) struct Spec {
     pub(crate) tls_cipher_policy: Option<Value>,
 }
 
-/// How far it is.
+/// Its status.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     New,
     Active,
     Errored,
-    /// One that is new to us: wait.
+    /// A status that this provider does not know: wait.
     #[serde(other)]
     Other,
 }
@@ -102,7 +102,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Who reaches it.
+/// Which clients can reach it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Network {
@@ -126,7 +126,7 @@ pub(crate) enum Size {
     /// In nodes.
     #[serde(rename = "size_unit")]
     Unit(u32),
-    /// By a name, as in the regions that have no nodes.
+    /// By a name, in regions where load balancers have no nodes.
     #[serde(rename = "size")]
     Slug(&'static str),
 }
@@ -156,7 +156,7 @@ pub(crate) struct Rule {
     pub(crate) tls_passthrough: bool,
 }
 
-/// How targets are found to be well.
+/// How the health of targets is checked.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub(crate) struct HealthCheck {
@@ -173,12 +173,12 @@ pub(crate) struct HealthCheck {
     pub(crate) unhealthy_threshold: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) healthy_threshold: Option<u32>,
-    /// Absent: as the load balancer does.
+    /// Absent: as for the load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) proxy_protocol: Option<bool>,
 }
 
-/// How a target is asked.
+/// The protocol of a health check.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HealthProtocol {
@@ -200,7 +200,7 @@ pub(crate) struct StickySessions {
     pub(crate) cookie_ttl_seconds: Option<u32>,
 }
 
-/// By what a client stays.
+/// How a client is recognised.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum StickyKind {
@@ -209,7 +209,7 @@ pub(crate) enum StickyKind {
     Cookies,
 }
 
-/// Who may come in, and who may not. Both empty: everybody may.
+/// Which clients may connect, and which may not. Both empty: all may.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub(crate) struct Firewall {
@@ -226,7 +226,7 @@ impl LoadBalancer {
         Ok(Self { said: Spec::deserialize(&shown)?, ..Self::deserialize(&shown)? })
     }
 
-    /// What a replacement says that changes nothing about it.
+    /// The body of a replacement that changes nothing.
     pub(crate) fn spec(&self) -> Spec {
         let named = || Size::NAMED.into_iter().find(|(name, _)| Some(*name) == self.size.as_deref());
         let size = self.size_unit.map(Size::Unit).or_else(|| named().map(|(_, size)| size));
@@ -250,7 +250,7 @@ impl Size {
         ("lb-large", Self::Slug("lb-large")),
     ];
 
-    /// In nodes, whichever way it was said.
+    /// In nodes, however it is written.
     pub(crate) fn units(self) -> u32 {
         match self {
             Self::Unit(units) => units,
