@@ -20,7 +20,7 @@
 //! aerostat_sdk::table! {
 //!     /// The settings.
 //!     const SETTINGS;
-//!     POLL: Span = ("pollInterval", Span::between(MINUTE, HOUR), "How often to look.").default("5m");
+//!     POLL: Span = ("pollInterval", Span::between(MINUTE, HOUR), "How often to list.").default("5m");
 //! }
 //!
 //! fn describe() -> Description {
@@ -70,7 +70,7 @@ enum Default {
     Words(&'static str),
 }
 
-/// Where a value stands.
+/// Where a value is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     Annotation,

@@ -12,7 +12,7 @@ pub fn join(prefix: &str, id: impl Display) -> String {
     format!("{prefix}{id}")
 }
 
-/// The cloud's own id in `provider_id`: what stands behind `prefix`, never empty.
+/// The cloud's own id in `provider_id`: what follows `prefix`, never empty.
 ///
 /// # Errors
 ///

@@ -31,7 +31,7 @@ pub fn answer(status: u16, body: impl Into<Vec<u8>>) -> Outcome {
     Ok(Response { status, headers: Vec::new(), body: body.into() })
 }
 
-/// A host that the test plays.
+/// The host of a test.
 #[derive(Clone)]
 pub struct Host(Rc<RefCell<State>>);
 

@@ -1,5 +1,4 @@
-//! One step towards a load balancer's absence: by the id that is remembered, by the Service's mark, or by what proves whose
-//! it is.
+//! One step of a deletion: by the remembered id, by the Service's mark, or by another proof of ownership.
 
 use super::cloud::{Backend, Removal};
 use super::memo::{self, AT_ONCE, Memo};
@@ -70,7 +69,7 @@ fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
 fn delete_marked<B: Backend>(backend: &B) -> Result<Option<Deletion>> {
     let mut deletion = None;
     for found in backend.list()?.iter().filter(|it| it.is_marked) {
-        // Of several answers the one counts after which most is left to do.
+        // Of several results the least finished one counts.
         deletion = match (deletion, delete_one(backend, &found.id)?) {
             (Some(pending @ Deletion::Pending(_)), _) | (_, pending @ Deletion::Pending(_)) => Some(pending),
             (Some(kept @ Deletion::Kept(_)), _) | (_, kept @ Deletion::Kept(_)) => Some(kept),

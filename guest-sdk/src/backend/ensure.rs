@@ -141,7 +141,7 @@ fn wait_for_lost<B: Backend>(backend: &B, since: u64, left: Duration) -> Progres
     Progress::pending(announced(backend, &Memo::Lost { since }), left.min(backend.pauses().poll), because)
 }
 
-/// The remembered one does not exist: another is built, if the list agrees.
+/// The remembered one does not exist: another is announced, if the list does not show it either.
 fn replace_missing<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
     if backend.list()?.iter().any(|it| it.id == id) {
         return Err(Error::unavailable(format_args!(
@@ -177,7 +177,7 @@ fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
 fn follow_nodes<B: Backend>(backend: &B, live: &B::Live, refused: Error) -> Result<Update> {
     match backend.follow_nodes(live) {
         Ok(Change::Busy(why)) => Ok(Update::Busy(why)),
-        // It may be the same refusal once more: the first one says why.
+        // It may be refused for the same reason: the first refusal says it.
         Ok(Change::Done(())) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
         Err(error @ (Error::RetryAfter(_) | Error::Unavailable(_))) => Err(error),
     }

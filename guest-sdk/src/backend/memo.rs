@@ -1,10 +1,10 @@
-//! What is kept on the Service between two calls: proof of ownership, and how far a creation is.
+//! The memo, which the host keeps on the Service between two calls: proof of ownership, and the state of a creation.
 
 use std::time::Duration;
 
 use crate::{Error, LoadBalancer, Result};
 
-/// How soon to come back where there is nothing to wait for but the memo.
+/// The pause where the next call waits only for the memo to be kept.
 pub(super) const AT_ONCE: Duration = Duration::ZERO;
 
 /// For how many seconds an announced creation may be sent.
@@ -31,7 +31,7 @@ impl Memo {
     ///
     /// # Errors
     ///
-    /// `invalid`, if it is nothing that this provider ever wrote: to go on would be to build a second one.
+    /// `invalid`, if this provider did not write it: without its own memo it might create a second load balancer.
     pub(super) fn of(service: &LoadBalancer, is_id: impl Fn(&str) -> bool) -> Result<Option<Self>> {
         let Some(text) = &service.memo else { return Ok(None) };
         let id = |id: &&str| is_id(id);

@@ -207,7 +207,7 @@ fn a_load_balancer_with_the_mark_is_never_made_twice() {
 }
 
 #[test]
-fn a_memo_of_another_stops_everything() {
+fn a_memo_of_another_provider_is_refused() {
     for memo in ["", "7", "creating", "creating a2 since 7", "lost a1 since never", "tag 7", "lb-1 lb-2"] {
         let cloud = Cloud::default();
         assert!(matches!(cloud.ensure(&with_memo(memo)), Err(Error::Invalid(_))), "{memo}");
@@ -228,7 +228,7 @@ fn a_remembered_load_balancer_is_updated() {
 }
 
 #[test]
-fn one_answer_is_not_enough_to_build_another() {
+fn a_missing_load_balancer_that_is_listed_is_not_replaced() {
     let cloud = Cloud::default().with("lb-denied", "chosen", true);
     assert!(matches!(cloud.ensure(&with_memo("lb-denied")), Err(Error::Unavailable(_))));
     let missing = Cloud::default().pending(&with_memo("lb-9"), 1_000);
@@ -265,7 +265,7 @@ fn another_claim_than_the_remembered_id_is_ignored() {
 }
 
 #[test]
-fn a_refused_creation_makes_room_for_a_claim_later() {
+fn after_a_refused_creation_a_claim_is_adopted() {
     let cloud = Cloud::default().with("lb-7", "other", true);
     let late = LoadBalancer { memo: Some("creating a1 since 900".to_owned()), ..claiming("lb-7") };
     assert_eq!(cloud.pending(&late, 1_000).0, "lb-7");

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_slugs_have_their_signs() {
+    fn paths_and_slugs_have_their_characters() {
         check(Custom::path(""), &["/", "/healthz?a=b"], &["", "healthz"]);
         check(Custom::slug(""), &["nyc3", "s-2vcpu-4gb"], &["", "New York", "NYC3", "a/b"]);
     }

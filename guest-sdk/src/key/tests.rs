@@ -69,7 +69,7 @@ fn a_setting_is_read_and_refused_by_its_row() {
 }
 
 #[test]
-fn an_error_says_what_may_stand_there() {
+fn an_error_names_the_allowed_values() {
     assert_eq!(why(Bool, "yes"), "annotation k: \"yes\" is not true or false");
     assert_eq!(why(Integer::between(1, 9), "10"), "annotation k: \"10\" is not a whole number from 1 to 9");
     let seconds = Integer::between(30, 600).of("seconds").or_zero();

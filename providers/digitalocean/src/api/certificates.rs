@@ -20,7 +20,7 @@ pub(crate) fn find(id: &str) -> Result<Option<Certificate>> {
     API.get(["v2", "certificates", id]).find_in("certificate")
 }
 
-/// The certificate with this name, in this case: names are unique.
+/// The certificate with exactly this name, also in upper and lower case: names are unique.
 pub(crate) fn named(name: &str) -> Result<Option<Certificate>> {
     let request = API.get(["v2", "certificates"]).query("name", name).query("page", 1).query("per_page", 1);
     let found: Vec<Certificate> = request.send()?.json_in("certificates")?;

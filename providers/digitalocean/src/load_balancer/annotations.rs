@@ -119,7 +119,7 @@ aerostat_sdk::table! {
         "Checks passed until it gets traffic again.").default("5");
 }
 
-/// A name that the cloud takes.
+/// A name that the cloud accepts.
 fn name(text: &str) -> Option<String> {
     let good = text.len() <= 255
         && text.starts_with(|it: char| it.is_ascii_alphanumeric())
@@ -128,7 +128,7 @@ fn name(text: &str) -> Option<String> {
     good.then(|| text.to_owned())
 }
 
-/// A cookie's name: the cloud takes no shorter and no longer one.
+/// A cookie's name, of a length that the cloud accepts.
 fn cookie_name(text: &str) -> Option<String> {
     (2..=40).contains(&text.len()).then(|| text.to_owned())
 }

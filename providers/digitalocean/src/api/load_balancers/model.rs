@@ -63,9 +63,9 @@ pub(crate) struct Spec {
     pub(crate) vpc_uuid: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) subnet_uuid: Option<String>,
-    /// Always there: an empty object is what takes earlier rules away.
+    /// Always sent: an empty object removes earlier rules.
     pub(crate) firewall: Firewall,
-    /// An address of one's own. Only for a creation.
+    /// An address that the account owns. Only for a creation.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) ip: Option<String>,
     /// Set by others, in the panel or by the API: sent back as it is, so that a replacement does not reset it.

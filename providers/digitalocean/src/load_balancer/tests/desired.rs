@@ -87,7 +87,7 @@ fn sticky_sessions_need_a_cookie() {
 }
 
 #[test]
-fn an_empty_value_is_as_good_as_none() {
+fn an_empty_value_counts_as_not_set() {
     let service = service().with_annotation(key::SIZE_UNIT.name, "").with_annotation(key::TYPE.name, " ");
     assert_eq!(desired(&service), desired(&super::service()));
 }
@@ -161,7 +161,7 @@ fn each_kind_takes_the_nodes_that_it_reaches() {
 }
 
 #[test]
-fn settings_say_where_and_what() {
+fn settings_give_vpc_region_type_and_tag() {
     let vpc = super::OTHER_ID;
     assert_eq!(with_setting("vpcId", vpc, &service())["vpc_uuid"], json!(vpc));
     assert_eq!(with_setting("region", "fra1", &service())["region"], json!("fra1"));

@@ -11,7 +11,7 @@ fn check(service: LoadBalancer, key: &str, value: &str, allowed: &str) {
 }
 
 #[test]
-fn words_are_one_of_a_few() {
+fn unknown_words_are_refused() {
     for (key, allowed) in [
         (key::TYPE.name, "REGIONAL or REGIONAL_NETWORK"),
         (key::NETWORK.name, "EXTERNAL or INTERNAL"),
@@ -60,7 +60,7 @@ fn numbers_are_within_bounds() {
 }
 
 #[test]
-fn ports_are_ports() {
+fn what_is_no_port_is_refused() {
     for key in [key::HTTP_PORTS.name, key::TLS_PORTS.name, key::HTTP2_PORTS.name] {
         for value in ["x", "80,,81", "80;81", "0", "65536", "-1", "http"] {
             check(regional(), key, value, "a list of ports such as 80,8080");

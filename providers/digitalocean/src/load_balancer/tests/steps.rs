@@ -20,7 +20,7 @@ fn remembering(memo: &str) -> LoadBalancer {
 }
 
 #[test]
-fn a_memo_of_somebody_else_stops_everything() {
+fn a_memo_of_another_provider_is_refused() {
     let foreign = format!("creating {NAME}x since 7");
     for memo in ["", "lb-1", "creating", "creating a since 7", &foreign, &format!("lost {NAME} since never")] {
         let Err(Error::Invalid(why)) = ensure(&Host::new(), &remembering(memo)) else { panic!("{memo}") };
@@ -40,7 +40,7 @@ fn a_creation_is_announced_and_nothing_sent() {
 }
 
 #[test]
-fn a_creation_that_the_cloud_answers_with_nonsense_is_unclear() {
+fn a_creation_with_an_unreadable_answer_is_unclear() {
     let host = Host::new().at(1_000).answers(|request| match request.body {
         None => answer(200, json!({ "load_balancers": [] }).to_string()),
         Some(_) => answer(202, "{}"),
@@ -205,7 +205,7 @@ fn a_creation_that_is_sent_late_is_announced_again() {
 }
 
 #[test]
-fn another_load_balancer_without_a_type_hides_nothing() {
+fn a_list_with_a_missing_type_is_read() {
     let other = json!({ "id": OTHER_ID, "name": "other", "status": "active", "type": null });
     let host = Host::new().at(1_000).answers(move |_| {
         answer(200, json!({ "load_balancers": [other, { "id": ID, "name": NAME, "type": "" }] }).to_string())

@@ -32,7 +32,7 @@ fn unknown_sticky_sessions_are_none() {
 }
 
 #[test]
-fn an_override_that_says_false_overrides() {
+fn an_override_with_the_value_false_counts_as_set() {
     let meaning = "counts as true: only its absence is false";
     check(service(), key::HEALTH_OVERRIDE.name, "false", "/health_check/port", &json!(30_080), meaning);
 }
@@ -48,7 +48,7 @@ fn what_needs_the_override_and_lacks_it_names_it() {
 }
 
 #[test]
-fn nothing_is_zero() {
+fn zero_counts_as_not_set() {
     check(service(), key::SIZE_UNIT.name, "0", "/size_unit", &json!(null), "counts as not set: the least is 1");
     let pointer = "/http_idle_timeout_seconds";
     check(service(), key::IDLE_TIMEOUT.name, "0", pointer, &json!(null), "counts as not set: 60 seconds");
