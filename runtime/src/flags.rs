@@ -15,17 +15,26 @@ use std::time::Duration;
 
 use ::controllers::TokenBucket;
 use clap::FromArgMatches;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use ipnet::IpNet;
 use tokio::time::Instant;
 
-use self::command_line::CommandLine;
+use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// What the command line asked for.
+/// What the program was started for.
+#[derive(Clone, Debug)]
+pub enum Invocation {
+    /// `aerostat run`, or flags without a command.
+    Run(Box<Settings>),
+    /// `aerostat compile-provider`, by which aerostat starts itself: its arguments.
+    CompileProvider(Vec<String>),
+}
+
+/// What the flags of `aerostat run` asked for.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `--cloud-config`.
@@ -184,42 +193,81 @@ pub enum FlagsError {
     Invalid(String),
 }
 
-impl Settings {
-    /// Reads a command line: the program's name, perhaps the word `run`, and flags.
+impl Invocation {
+    /// Reads a command line: the program's name, a command, and what belongs to it. Flags without a command are those of
+    /// `run`.
     ///
     /// # Errors
     ///
-    /// [`FlagsError::Asked`] for `--help` and `--version`; [`FlagsError::Invalid`] with one line for every flag that is
-    /// unknown, not supported or out of range.
+    /// [`FlagsError::Asked`] for `--help` and `--version`; [`FlagsError::Invalid`] for a command that does not exist, and
+    /// with one line for every flag that is unknown, not supported or out of range.
     pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
-        let matches = command().try_get_matches_from(arguments(args)).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                FlagsError::Asked(format!("{}\n", error.render().to_string().trim_end()))
-            }
-            _ => FlagsError::Invalid(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned()),
-        })?;
-        let flags = CommandLine::from_arg_matches(&matches).map_err(|error| FlagsError::Invalid(error.to_string()))?;
+        let matches = command_line::program().try_get_matches_from(arguments(args)).map_err(|it| refused(&it))?;
+        let program = Program::from_arg_matches(&matches).map_err(|error| FlagsError::Invalid(error.to_string()))?;
+        let flags = match program.command {
+            Command::CompileProvider { arguments } => return Ok(Self::CompileProvider(arguments)),
+            Command::Run(flags) => flags,
+        };
         let mut errors = Vec::new();
-        let warnings = known::judge(&matches).unwrap_or_else(|unsupported| {
+        let known = matches.subcommand_matches(RUN).map_or(Ok(Vec::new()), known::judge);
+        let warnings = known.unwrap_or_else(|unsupported| {
             errors.extend(unsupported);
             Vec::new()
         });
-        let settings = check(flags, warnings, &mut errors);
-        if errors.is_empty() { Ok(settings) } else { Err(FlagsError::Invalid(errors.join("\n"))) }
+        let settings = check(*flags, warnings, &mut errors);
+        if errors.is_empty() { Ok(Self::Run(settings.into())) } else { Err(FlagsError::Invalid(errors.join("\n"))) }
     }
 }
 
-/// Every flag, with its default: what `--help` and the comparison with upstream's list are made of.
-#[must_use]
-pub fn command() -> clap::Command {
-    command_line::command()
+impl Settings {
+    /// As [`Invocation::parse`], of a command line that runs the controllers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Invocation::parse`], and for any other command.
+    pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
+        match Invocation::parse(args)? {
+            Invocation::Run(settings) => Ok(*settings),
+            Invocation::CompileProvider(_) => Err(FlagsError::Invalid("compile-provider has no settings".to_owned())),
+        }
+    }
 }
 
-/// The command line with `run` taken off and `_` in flag names turned into `-`.
+/// `aerostat run` with every flag and its default: what its `--help` and the comparison with upstream's list are made of.
+#[must_use]
+pub fn command() -> clap::Command {
+    let program = command_line::program();
+    program.find_subcommand(RUN).cloned().unwrap_or(program)
+}
+
+/// What clap answers to a command line that it does not take.
+fn refused(error: &clap::Error) -> FlagsError {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => FlagsError::Asked(format!("{}\n", text.trim_end())),
+        ErrorKind::InvalidSubcommand => {
+            let program = command_line::program();
+            let known = program.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+            let known = known.chain(["help"]).collect::<Vec<_>>().join(", ");
+            let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
+            FlagsError::Invalid(format!(
+                "aerostat has no command \"{word}\"; its commands are: {known}. See aerostat --help"
+            ))
+        }
+        _ => FlagsError::Invalid(text.trim_start_matches("error: ").trim_end().to_owned()),
+    }
+}
+
+/// The command line with `run` before flags that have no command, and `_` in flag names turned into `-`.
 fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    if arguments.get(1).is_some_and(|it| it == "run") {
-        arguments.remove(1);
+    // What the whole program answers, and what is no flag, is left to clap.
+    let has_command = |it: &OsString| {
+        let text = it.to_string_lossy();
+        matches!(&*text, "-h" | "--help" | "--version") || !(text.is_empty() || text.starts_with('-'))
+    };
+    if !arguments.get(1).is_some_and(has_command) {
+        arguments.insert(arguments.len().min(1), RUN.into());
     }
     for argument in arguments.iter_mut().skip(1).take_while(|it| *it != OsStr::new("--")) {
         if let Some(flag) = argument.to_str().filter(|it| it.starts_with("--") && it.contains('_')) {
@@ -233,7 +281,7 @@ fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsStrin
 /// Checks what clap cannot. Errors go to `errors`; the result then counts for nothing.
 fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
     if let Some(word) = flags.positional.iter().find(|it| !it.is_empty()) {
-        errors.push(format!("aerostat takes flags only, and no argument \"{word}\"; see aerostat --help"));
+        errors.push(format!("aerostat run takes flags only, and no argument \"{word}\"; see aerostat run --help"));
     }
     if flags.cloud_config.as_os_str().is_empty() {
         errors.push(

@@ -1,6 +1,6 @@
 //! aerostat: a Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.
 //!
-//! The binary is [`forbid_core_dumps`], [`Settings::parse`], [`start_log`] and [`run`]. As a library, for tests and benchmarks:
+//! The binary is [`forbid_core_dumps`], [`Invocation::parse`], [`start_log`] and [`run`]. As a library, for tests and benchmarks:
 //!
 //! ```text
 //! flags ─► Settings ─► run ─► manager: one line per task
@@ -29,13 +29,12 @@ mod overrides;
 mod permissions;
 mod telemetry;
 
-use std::ffi::OsString;
 use std::io::{stderr, stdin, stdout};
 
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    Api, Controller, Controllers, FlagsError, InCluster, LeaderElection, Log, LogFormat, Node, NodeLifecycle,
-    RateLimit, Service, Serving, Settings, command,
+    Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, Log, LogFormat, Node,
+    NodeLifecycle, RateLimit, Service, Serving, Settings, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};
@@ -61,20 +60,15 @@ pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future
     manager::run(settings, overrides, shutdown).await
 }
 
-/// What a program does that is called as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with
-/// a component on its standard input. `None`: these arguments ask for something else.
+/// What a program does that is started as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with
+/// a component on its standard input.
 ///
 /// It takes every right from the process, which must have no other thread and must end then.
 ///
 /// # Errors
 ///
 /// A sentence that says what is wrong with the component.
-pub fn compile(args: impl IntoIterator<Item = OsString>) -> Option<Result<(), String>> {
-    let mut args = args.into_iter().skip(1);
-    if args.next()? != sandbox::COMPILE_COMMAND {
-        return None;
-    }
-    let args = args.map(|it| it.to_string_lossy().into_owned());
-    let compiled = sandbox::compile_for_another(args, stdin(), stdout(), stderr());
-    Some(compiled.map_err(|error| controllers::chain(error.as_ref())))
+pub fn compile(arguments: Vec<String>) -> Result<(), String> {
+    let compiled = sandbox::compile_for_another(arguments.into_iter(), stdin(), stdout(), stderr());
+    compiled.map_err(|error| controllers::chain(error.as_ref()))
 }

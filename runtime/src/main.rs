@@ -1,9 +1,9 @@
-//! The binary: flags, log, run, exit code.
+//! The binary: command line, log, run, exit code.
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
-use aerostat::{FlagsError, Overrides, Settings};
+use aerostat::{FlagsError, Invocation, Overrides, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::error;
 
@@ -16,32 +16,27 @@ fn main() -> ExitCode {
         eprintln!("{sentence}");
         return ExitCode::FAILURE;
     }
-    match aerostat::compile(std::env::args_os()) {
-        Some(Ok(())) => ExitCode::SUCCESS,
-        Some(Err(sentence)) => {
-            eprintln!("{sentence}");
-            ExitCode::FAILURE
-        }
-        None => run(),
-    }
-}
-
-#[tokio::main]
-async fn run() -> ExitCode {
-    // Some of our libraries would choose otherwise.
-    rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
-    let settings = match Settings::parse(std::env::args_os()) {
-        Ok(settings) => settings,
+    let failure = match Invocation::parse(std::env::args_os()) {
+        Ok(Invocation::Run(settings)) => return run(*settings),
+        Ok(Invocation::CompileProvider(arguments)) => match aerostat::compile(arguments) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(sentence) => sentence,
+        },
         Err(FlagsError::Asked(text)) => {
             // A reader that has seen enough closes the pipe; that is no error.
             let _ = stdout().write_all(text.as_bytes());
             return ExitCode::SUCCESS;
         }
-        Err(FlagsError::Invalid(sentences)) => {
-            eprintln!("{sentences}");
-            return ExitCode::FAILURE;
-        }
+        Err(FlagsError::Invalid(sentences)) => sentences,
     };
+    eprintln!("{failure}");
+    ExitCode::FAILURE
+}
+
+#[tokio::main]
+async fn run(settings: Settings) -> ExitCode {
+    // Some of our libraries would choose otherwise.
+    rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
     aerostat::start_log(settings.log);
     let overrides = Overrides { compiler: Some(MYSELF.into()), ..Overrides::default() };
     match aerostat::run(settings, overrides, asked_to_end()).await {

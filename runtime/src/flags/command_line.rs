@@ -1,20 +1,31 @@
-//! The flags of `aerostat run`, as clap reads them and `--help` shows them.
+//! The commands and the flags of `aerostat run`, as clap reads them and `--help` shows them.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, CommandFactory, Parser};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 use super::{known, values};
 
-const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.
+const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.";
 
-aerostat finds the machine behind each new node, gives the node its provider id, addresses, type, zone and region, and
+const PROGRAM_USAGE: &str = "aerostat <COMMAND>
+       aerostat --cloud-config=FILE [FLAGS of run]";
+
+const PROGRAM_HELP: &str = "Example:
+  aerostat run --cloud-config=/etc/aerostat/cloud.yaml
+
+A manifest that was written for upstream's cloud-controller-manager names no command: flags alone are those of run.
+aerostat run --help explains each of them.";
+
+const RUN_ABOUT: &str = "Run the controllers of a cluster: nodes, and load balancers of Services";
+
+const RUN_HELP: &str = "aerostat finds the machine behind each new node, gives the node its provider id, addresses, type, zone and region, and
 takes the uninitialized taint off; it removes nodes whose machines are gone; and it builds, changes and deletes the load
-balancers of Services. The provider reaches only the endpoints that --cloud-config names.";
+balancers of Services. The provider reaches only the endpoints that --cloud-config names.
 
-const EXAMPLE: &str = "Example:
+Example:
   aerostat run \\
     --cloud-config=/etc/aerostat/cloud.yaml \\
     --kubeconfig=/etc/kubernetes/aerostat.conf \\
@@ -24,6 +35,9 @@ In a Pod leave --kubeconfig out: the Pod's ServiceAccount is used.
 Flags are upstream's: - and _ are the same in names, lists are separated by commas, durations are written 1h30m, 15s or
 500ms. Further flags of upstream's cloud-controller-manager are known and answered one by one.";
 
+/// The command that flags without a command stand for.
+pub(super) const RUN: &str = "run";
+
 const CLOUD: &str = "Cloud";
 const API: &str = "Kubernetes API";
 const CONTROLLERS: &str = "Controllers";
@@ -32,13 +46,45 @@ const ELECTION: &str = "Leader election";
 const SERVING: &str = "Health and metrics";
 const LOG: &str = "Log";
 
-/// Every supported flag.
+/// The program.
 #[derive(Debug, Parser)]
 #[command(
     name = "aerostat",
     version,
     about = ABOUT,
-    after_help = EXAMPLE,
+    after_help = PROGRAM_HELP,
+    override_usage = PROGRAM_USAGE,
+    disable_version_flag = true,
+    max_term_width = 120
+)]
+pub(super) struct Program {
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
+
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What the program can do. Further commands, as for modules, providers and policies, are further variants.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    Run(Box<CommandLine>),
+    /// Compile a provider: aerostat starts itself like this
+    #[command(name = sandbox::COMPILE_COMMAND, hide = true)]
+    CompileProvider {
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<String>,
+    },
+}
+
+/// Every supported flag of `run`.
+#[derive(Args, Debug)]
+#[command(
+    display_name = "aerostat",
+    version,
+    about = RUN_ABOUT,
+    after_help = RUN_HELP,
     override_usage = "aerostat run --cloud-config=FILE [FLAGS]",
     disable_version_flag = true,
     args_override_self = true,
@@ -174,7 +220,7 @@ pub(super) struct CommandLine {
     pub(super) positional: Vec<String>,
 }
 
-/// All flags: the supported ones, and those that are only known.
-pub(super) fn command() -> clap::Command {
-    CommandLine::command().args(known::args())
+/// The program with all flags of `run`: the supported ones, and those that are only known.
+pub(super) fn program() -> clap::Command {
+    Program::command().mut_subcommand(RUN, |it| it.args(known::args()))
 }

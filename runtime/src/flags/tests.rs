@@ -80,7 +80,9 @@ fn limits_hold_only_if_given() {
 
 #[test]
 fn help_teaches_and_version_is_one_line() {
-    for flags in [["aerostat", "--help"].as_slice(), &["aerostat", "run", "-h"]] {
+    for flags in
+        [["aerostat", "run", "--help"].as_slice(), &["aerostat", "-v=2", "--help"], &["aerostat", "help", "run"]]
+    {
         let Err(FlagsError::Asked(help)) = Settings::parse(flags) else { panic!("{flags:?} printed nothing") };
         assert!(help.ends_with(".\n"), "a prompt belongs on a line of its own");
         for part in ["Example:", "--cloud-config", "Leader election:", "Health and metrics:", "[default: 15s]"] {
@@ -88,8 +90,41 @@ fn help_teaches_and_version_is_one_line() {
         }
         assert!(!help.contains("webhook"), "flags without effect are not in the help");
     }
-    let Err(FlagsError::Asked(version)) = Settings::parse(["aerostat", "--version"]) else { panic!("no version") };
-    assert_eq!(version.trim(), concat!("aerostat ", env!("CARGO_PKG_VERSION")));
+    for flags in [["aerostat", "--version"].as_slice(), &["aerostat", "-v=2", "--version"]] {
+        let Err(FlagsError::Asked(version)) = Settings::parse(flags) else { panic!("no version") };
+        assert_eq!(version.trim(), concat!("aerostat ", env!("CARGO_PKG_VERSION")));
+    }
+}
+
+#[test]
+fn help_of_the_program_names_its_commands() {
+    for flags in [["aerostat", "--help"], ["aerostat", "-h"], ["aerostat", "help"]] {
+        let Err(FlagsError::Asked(help)) = Settings::parse(flags) else { panic!("{flags:?} printed nothing") };
+        for part in ["Example:", "Commands:", "\n  run ", "Run the controllers of a cluster", "aerostat run --help"] {
+            assert!(help.contains(part), "{part} is not in\n{help}");
+        }
+        assert!(!help.contains("compile-provider"), "nobody but aerostat starts that\n{help}");
+        assert!(!help.contains("--leader-elect"), "the flags are those of run\n{help}");
+    }
+}
+
+#[test]
+fn unknown_commands_are_refused_with_the_known_ones() {
+    for word in ["serve", "Run", "provider", "run=1"] {
+        let Err(FlagsError::Invalid(sentence)) = Settings::parse(["aerostat", word, "--cloud-config=/c.yaml"]) else {
+            panic!("{word} was taken")
+        };
+        let expected = format!("aerostat has no command \"{word}\"; its commands are: run, help. See aerostat --help");
+        assert_eq!(sentence, expected);
+    }
+}
+
+#[test]
+fn the_compiler_of_providers_is_a_command() {
+    let arguments = ["aerostat", "compile-provider", "1048576", "memory=400000000"];
+    let Ok(Invocation::CompileProvider(arguments)) = Invocation::parse(arguments) else { panic!("another command") };
+    assert_eq!(arguments, ["1048576", "memory=400000000"]);
+    assert!(Settings::parse(["aerostat", "compile-provider"]).is_err());
 }
 
 #[test]
