@@ -242,7 +242,7 @@ impl Controller {
             }
             return;
         };
-        let may_exist = states.get(key).is_some_and(|it| it.may_exist);
+        let may_exist = states.get(key).is_some_and(|it| it.work.may_exist);
         let plan = plan(service, may_exist, &self.cluster);
         let Some(state) = states.get(key) else {
             if plan != Ok(Plan::Ignore) {
@@ -326,12 +326,12 @@ impl Controller {
             let mut states = self.states();
             let Some(state) = states.get(&key) else { continue };
             // One that says nothing that can be read is worked on when it changes.
-            let Ok(backends) = self.selected(state.desired.as_ref(), &backends) else { continue };
-            if state.backends == backends.compared_fields {
+            let Ok(backends) = self.selected(state.work.desired.as_ref(), &backends) else { continue };
+            if state.work.backends == backends.compared_fields {
                 continue;
             }
             if state.lacks(&backends.compared_fields) {
-                state.pass = Some(pass.clone());
+                state.observed.pass = Some(pass.clone());
                 self.queue.add(&key);
             } else {
                 // A call in flight has the nodes as they were.
@@ -402,7 +402,7 @@ impl Reconcile for Controller {
         let (reason, message) = error.event();
         let about = {
             let mut states = self.states();
-            states.get(key).and_then(|it| it.shows(&message, error.failure_kind()).then(|| it.about.clone()))
+            states.get(key).and_then(|it| it.shows(&message, error.failure_kind()).then(|| it.observed.about.clone()))
         };
         if let Some(about) = about {
             self.recorder.record(about, EventKind::Warning, reason, &message);

@@ -21,7 +21,7 @@ pub(super) fn older_claimant(service: &Service, memo: &str, all: &[Arc<Service>]
 
 /// Another Service than the one with this UID that has a memo, or is about to have it.
 pub(super) fn holder(uid: &str, memo: &str, states: &ServiceStates, all: &[Arc<Service>]) -> Option<String> {
-    let mut remembered = states.iter().filter(|(_, it)| it.uid != uid && it.memo.as_deref() == Some(memo));
+    let mut remembered = states.iter().filter(|(_, it)| it.uid != uid && it.work.memo.as_deref() == Some(memo));
     // Of a Service that is remembered, the kept state is newer than the watch.
     let is_remembered = |key: &str| {
         let known = all.iter().find(|it| self::key(it) == key);
@@ -93,11 +93,11 @@ mod tests {
     fn the_kept_state_is_newer_than_the_watch() {
         let all = [with_memo("holder", FIRST), without_memo("other")];
         let mut states = ServiceStates::default();
-        states.of("default/holder", &all[0], Instant::now()).memo = Some("lb-2".to_owned());
+        states.of("default/holder", &all[0], Instant::now()).work.memo = Some("lb-2".to_owned());
         assert_eq!(holder("uid of other", "lb-1", &states, &all), None, "it has another by now");
         assert_eq!(holder("uid of other", "lb-2", &states, &all).as_deref(), Some("default/holder"));
         let earlier = service(json!({ "metadata": { "name": "holder", "uid": "an earlier one" } }));
-        states.of("default/holder", &earlier, Instant::now()).memo = None;
+        states.of("default/holder", &earlier, Instant::now()).work.memo = None;
         assert_eq!(holder("uid of other", "lb-1", &states, &all).as_deref(), Some("default/holder"));
     }
 }

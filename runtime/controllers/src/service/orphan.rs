@@ -44,11 +44,14 @@ impl Controller {
             if let Some(pause) = state.deleting(now) {
                 return Ok(Some(pause));
             }
-            let (may_exist, memo, current_ingress) = (state.may_exist, state.memo.clone(), state.current.clone());
-            match state.desired.clone().filter(|_| may_exist) {
-                Some(desired) => {
-                    (state.about.clone(), LoadBalancer { memo, current_ingress, ..desired }, state.is_gone)
-                }
+            let (may_exist, memo, current_ingress) =
+                (state.work.may_exist, state.work.memo.clone(), state.work.current.clone());
+            match state.work.desired.clone().filter(|_| may_exist) {
+                Some(desired) => (
+                    state.observed.about.clone(),
+                    LoadBalancer { memo, current_ingress, ..desired },
+                    state.work.is_gone,
+                ),
                 None => {
                     states.forget(key);
                     return Ok(None);
@@ -64,7 +67,7 @@ impl Controller {
                 return Ok(Some(BEHIND));
             }
             if let Some(state) = self.states().get(key) {
-                state.is_gone = true;
+                state.work.is_gone = true;
             }
         }
         if let Some(holder) = self.memo_owner(&unwanted) {
@@ -87,7 +90,7 @@ impl Controller {
                 let after = held(it.after);
                 let mut states = self.states();
                 if let Some(state) = states.get(key) {
-                    state.memo = it.status.memo.or(unwanted.memo);
+                    state.work.memo = it.status.memo.or(unwanted.memo);
                     state.wait(&it.reason, Instant::now());
                     state.follow(Outcome::Deleting(now + after));
                 }
@@ -115,7 +118,7 @@ impl Controller {
             if states.get(key).is_none_or(|it| it.is_deleting()) {
                 return Ok(());
             }
-            states.iter().filter(|(_, it)| it.may_exist).count()
+            states.iter().filter(|(_, it)| it.work.may_exist).count()
         };
         if self.requested.within(BUDGET.window, now).is_approved {
             return Ok(());

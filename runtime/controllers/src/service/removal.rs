@@ -75,7 +75,7 @@ impl Controller {
             }
         }
         if let Deleted::Done { stays } = &mut deleted {
-            *stays |= self.states().get(&key).is_some_and(|it| it.has_foreign_memo);
+            *stays |= self.states().get(&key).is_some_and(|it| it.work.has_foreign_memo);
         }
         Ok(deleted)
     }
@@ -143,7 +143,7 @@ impl Controller {
     /// The load balancer behind the memo stays, and so nothing is said to be deleted in the end.
     fn record_foreign_memo(&self, key: &str, about: &ObjectReference, memo: &str, holder: &str) {
         if let Some(state) = self.states().get(key) {
-            state.has_foreign_memo = true;
+            state.work.has_foreign_memo = true;
         }
         let message = format!(
             "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"

@@ -1,7 +1,9 @@
 //! What was asked of the cloud for each Service, and how far that is. No client, no log; times are arguments.
 
+mod observed;
 mod steps;
 mod unwritten;
+mod work;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -9,29 +11,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cloud_provider::{Ingress, LoadBalancer};
+use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::ResourceExt;
 use tokio::time::Instant;
 
 use crate::events::reference;
-use crate::requested_changes::{RequestedChanges, Waiting};
+use crate::requested_changes::RequestedChanges;
 use crate::service::backends::{Backend, have_same_names};
-use crate::service::changes::Pass;
 use crate::service::desired::{asked, compared_fields};
 use crate::service::error::FailureKind;
 use crate::service::long_pending::LongPending;
 use crate::service::status;
-use crate::token_bucket::TokenBucket;
 use crate::version;
 
+use self::observed::Observed;
 pub(super) use self::steps::{Ask, Cause, EventEffect, NextStep, Phase};
 pub(super) use self::unwritten::{Outcome, Unwritten};
-
-/// Changes of one Service's load balancer at once: its author must not use up the account's quota.
-const CHANGES: u32 = 10;
-/// The pause between further ones.
-const CHANGE_PAUSE: Duration = Duration::from_secs(10);
+use self::work::Work;
 
 /// What is remembered of Services, by key.
 #[derive(Default)]
@@ -50,58 +47,12 @@ pub(super) struct Counted {
     pub(super) node_changes: Arc<AtomicU64>,
 }
 
-/// What is remembered of one Service.
+/// What is remembered of one Service. All of it is behind one lock.
 pub(super) struct ServiceState {
     /// A Service with the same key and another UID is another Service.
     pub(super) uid: String,
-    /// What events call it.
-    pub(super) about: ObjectReference,
-    /// The load balancer that was worked on last, without what we write ourselves.
-    pub(super) desired: Option<LoadBalancer>,
-    /// The nodes for which it was worked on.
-    pub(super) backends: Arc<[Backend]>,
-    pub(super) phase: Phase,
-    /// Why it was worked on.
-    cause: Cause,
-    /// Whether a call may have given it a load balancer.
-    pub(super) may_exist: bool,
-    /// Whether the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
-    pub(super) is_gone: bool,
-    /// Whether its deletion met a memo of another Service, whose load balancer stays.
-    pub(super) has_foreign_memo: bool,
-    /// What the provider asked to keep last, written or not.
-    pub(super) memo: Option<String>,
-    /// Where it was reached last.
-    pub(super) current: Vec<Ingress>,
-    /// The Service as our last write left it, until the watch has seen it.
-    written: Option<Arc<Service>>,
-    /// What the provider answered, and could not be written.
-    pub(super) unwritten: Option<Unwritten>,
-    /// The changes that its author may still make.
-    burst: TokenBucket,
-    counted: Counted,
-    /// Which of its changes count: a Service or a node that flaps must not let a provider write without end.
-    counted_burst: TokenBucket,
-    /// How often the set of nodes had changed when a change of it was counted last.
-    counted_nodes: u64,
-    /// There while it waits for its first load balancer.
-    waiting: Option<Waiting>,
-    /// The changes that other nodes behind it may still make: a node that comes and goes must not cost more than an author.
-    backend_burst: TokenBucket,
-    /// Whether an event said that the present work began.
-    is_announced: bool,
-    /// What the cloud is busy with, if it said so.
-    pub(super) pending: Option<LongPending>,
-    /// The annotations that nobody knows, if an event said so.
-    unknown: Vec<String>,
-    /// The failure that was shown last.
-    shown: Option<String>,
-    /// What kind of failure it had last.
-    failure_kind: FailureKind,
-    /// The version of the credentials that it was last worked on with.
-    credentials: u64,
-    /// The pass over changed nodes that waits for it.
-    pub(super) pass: Option<Arc<Pass>>,
+    pub(super) observed: Observed,
+    pub(super) work: Work,
 }
 
 impl ServiceStates {
@@ -140,12 +91,12 @@ impl ServiceStates {
     pub(super) fn long_pending(&mut self, now: Instant) -> (Vec<(ObjectReference, String)>, Duration) {
         let (mut is_announced, mut longest) = (Vec::new(), Duration::ZERO);
         for state in self.entries.values_mut() {
-            let Some(wait) = &mut state.pending else { continue };
+            let Some(wait) = &mut state.observed.pending else { continue };
             longest = longest.max(wait.age(now));
             // What failed since then is shown by its failure.
-            let is_pending = matches!(state.phase, Phase::Pending(_) | Phase::Deleting(Some(_)));
+            let is_pending = matches!(state.work.phase, Phase::Pending(_) | Phase::Deleting(Some(_)));
             if let Some(message) = wait.message_due(now).filter(|_| is_pending) {
-                is_announced.push((state.about.clone(), message));
+                is_announced.push((state.observed.about.clone(), message));
             }
         }
         (is_announced, longest)
@@ -163,35 +114,8 @@ impl ServiceStates {
 
 impl ServiceState {
     fn new(service: &Service, counted: &Counted, now: Instant) -> Self {
-        let current = status::current(service);
-        Self {
-            uid: service.metadata.uid.clone().unwrap_or_default(),
-            about: reference(service),
-            desired: None,
-            backends: Arc::default(),
-            phase: Phase::Open,
-            cause: Cause::Service,
-            may_exist: false,
-            is_gone: false,
-            has_foreign_memo: false,
-            memo: status::memo(service).map(str::to_owned),
-            waiting: None,
-            current,
-            written: None,
-            unwritten: None,
-            burst: changes(now),
-            counted: counted.clone(),
-            counted_burst: changes(now),
-            counted_nodes: 0,
-            backend_burst: changes(now),
-            is_announced: false,
-            pending: None,
-            unknown: Vec::new(),
-            shown: None,
-            failure_kind: FailureKind::Transient,
-            credentials: 0,
-            pass: None,
-        }
+        let uid = service.metadata.uid.clone().unwrap_or_default();
+        Self { uid, observed: Observed::new(service), work: Work::new(service, counted, now) }
     }
 
     /// What is to be done for this desired load balancer and these backends. What is to be asked is remembered as
@@ -202,29 +126,29 @@ impl ServiceState {
         backends: &Arc<[Backend]>,
         now: Instant,
     ) -> ControlFlow<NextStep, Ask> {
-        let other_backends = self.backends != *backends;
-        if self.desired.as_ref() != Some(desired) {
-            if let Err(pause) = self.burst.try_take(now) {
+        let other_backends = self.work.backends != *backends;
+        if self.work.desired.as_ref() != Some(desired) {
+            if let Err(pause) = self.work.burst.try_take(now) {
                 return Break(NextStep::After(pause));
             }
-            let new_backends = self.desired.is_none() || other_backends;
-            self.shown = None;
-            self.is_announced = false;
-            self.pending = None;
+            let new_backends = self.work.desired.is_none() || other_backends;
+            self.work.shown = None;
+            self.work.is_announced = false;
+            self.observed.pending = None;
             return self.ask(Cause::Service, desired, backends, new_backends, now);
         }
-        let asks = matches!(self.phase, Phase::Settled | Phase::Open);
+        let asks = matches!(self.work.phase, Phase::Settled | Phase::Open);
         if asks
             && other_backends
-            && let Err(pause) = self.backend_burst.try_take(now)
+            && let Err(pause) = self.work.backend_burst.try_take(now)
         {
             return Break(NextStep::After(pause));
         }
-        match self.phase {
+        match self.work.phase {
             Phase::Settled if other_backends => self.ask(Cause::Backends, desired, backends, true, now),
             Phase::Settled => Break(NextStep::Done),
             Phase::Pending(until) if until > now => Break(NextStep::After(until - now)),
-            Phase::Pending(_) => self.ask(self.cause, desired, backends, false, now),
+            Phase::Pending(_) => self.ask(self.work.cause, desired, backends, false, now),
             Phase::Open | Phase::Deleting(_) | Phase::Released => {
                 self.ask(Cause::Service, desired, backends, other_backends, now)
             }
@@ -240,27 +164,27 @@ impl ServiceState {
         now: Instant,
     ) -> ControlFlow<NextStep, Ask> {
         self.count(desired, backends, now);
-        self.desired = Some(desired.clone());
-        self.backends = backends.clone();
-        self.cause = cause;
-        self.phase = Phase::Open;
+        self.work.desired = Some(desired.clone());
+        self.work.backends = backends.clone();
+        self.work.cause = cause;
+        self.work.phase = Phase::Open;
         Continue(Ask { cause, new_backends })
     }
 
     /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
     /// annotations that it writes, the addresses of machines, and which instances exist.
     fn count(&mut self, desired: &LoadBalancer, backends: &[Backend], now: Instant) {
-        let node_changes = self.counted.node_changes.load(Ordering::Relaxed);
-        let other_nodes = !have_same_names(&self.backends, backends) && self.counted_nodes != node_changes;
-        let written = &self.counted.provider_writes;
-        match &self.desired {
+        let node_changes = self.work.counted.node_changes.load(Ordering::Relaxed);
+        let other_nodes = !have_same_names(&self.work.backends, backends) && self.work.counted_nodes != node_changes;
+        let written = &self.work.counted.provider_writes;
+        match &self.work.desired {
             None => {
-                self.counted.requested.add_new(now);
-                self.waiting = self.current.is_empty().then(|| self.counted.requested.wait());
-                self.counted_nodes = node_changes;
+                self.work.counted.requested.add_new(now);
+                self.work.waiting = self.work.current.is_empty().then(|| self.work.counted.requested.wait());
+                self.work.counted_nodes = node_changes;
             }
             Some(before) if asked(before, written) != asked(desired, written) || other_nodes => {
-                self.counted_nodes = node_changes;
+                self.work.counted_nodes = node_changes;
                 self.count_change(now);
             }
             Some(_) => {}
@@ -268,19 +192,19 @@ impl ServiceState {
     }
 
     fn count_change(&mut self, now: Instant) {
-        if self.counted_burst.try_take(now).is_ok() {
-            self.counted.requested.add_change(now);
+        if self.work.counted_burst.try_take(now).is_ok() {
+            self.work.counted.requested.add_change(now);
         }
     }
 
     /// Whether the work that begins is still to be recorded. It is once for each desired load balancer.
     pub(super) fn announces(&mut self) -> bool {
-        self.cause == Cause::Service && !std::mem::replace(&mut self.is_announced, true)
+        self.work.cause == Cause::Service && !std::mem::replace(&mut self.work.is_announced, true)
     }
 
     /// How long the cloud is still busy deleting. Afterwards it is to be asked; `None` says so.
     pub(super) fn deleting(&mut self, now: Instant) -> Option<Duration> {
-        match self.phase {
+        match self.work.phase {
             Phase::Deleting(Some(until)) if until > now => Some(until - now),
             _ => None,
         }
@@ -288,7 +212,7 @@ impl ServiceState {
 
     /// Whether the deletion of its load balancer has begun.
     pub(super) fn is_deleting(&self) -> bool {
-        matches!(self.phase, Phase::Deleting(_))
+        matches!(self.work.phase, Phase::Deleting(_))
     }
 
     /// Begins or goes on to delete what was desired. Returns whether it begins.
@@ -296,28 +220,28 @@ impl ServiceState {
         let begins = !self.is_deleting();
         if begins {
             self.count_change(now);
-            self.waiting = None;
-            self.desired = Some(compared_fields(unwanted.clone()));
-            self.may_exist = true;
-            self.has_foreign_memo = false;
-            self.shown = None;
-            self.is_announced = false;
-            self.pending = None;
-            self.pass = None;
+            self.work.waiting = None;
+            self.work.desired = Some(compared_fields(unwanted.clone()));
+            self.work.may_exist = true;
+            self.work.has_foreign_memo = false;
+            self.work.shown = None;
+            self.work.is_announced = false;
+            self.observed.pending = None;
+            self.observed.pass = None;
         }
-        self.phase = Phase::Deleting(None);
+        self.work.phase = Phase::Deleting(None);
         begins
     }
 
     /// The load balancer is gone. The Service may still be there as it was.
     pub(super) fn end_deletion(&mut self) {
-        self.phase = Phase::Released;
-        self.desired = None;
-        self.may_exist = false;
-        self.memo = None;
-        self.current.clear();
-        self.unwritten = None;
-        self.pending = None;
+        self.work.phase = Phase::Released;
+        self.work.desired = None;
+        self.work.may_exist = false;
+        self.work.memo = None;
+        self.work.current.clear();
+        self.work.unwritten = None;
+        self.observed.pending = None;
     }
 
     /// An answer is on the Service, `written` if that took a write. Returns why the cloud was asked if it is new that
@@ -331,19 +255,19 @@ impl ServiceState {
         compared: Option<&LoadBalancer>,
         desired_now: Option<LoadBalancer>,
     ) -> Option<Cause> {
-        let unwritten = self.unwritten.take()?;
-        if self.desired.is_some() && self.desired.as_ref() == compared {
-            self.desired = desired_now;
+        let unwritten = self.work.unwritten.take()?;
+        if self.work.desired.is_some() && self.work.desired.as_ref() == compared {
+            self.work.desired = desired_now;
         }
         self.wrote(written);
         self.follow(unwritten.then);
-        (unwritten.then == Outcome::Ready).then_some(self.cause)
+        (unwritten.then == Outcome::Ready).then_some(self.work.cause)
     }
 
     /// Keeps of what is still to be written only the memo, if the Service wants something else by now.
     pub(super) fn drop_outdated_answer(&mut self, desired: Option<&LoadBalancer>) {
-        let asked = self.desired.as_ref();
-        if let Some(unwritten) = self.unwritten.as_mut().filter(|it| !it.answers(asked, desired)) {
+        let asked = self.work.desired.as_ref();
+        if let Some(unwritten) = self.work.unwritten.as_mut().filter(|it| !it.answers(asked, desired)) {
             unwritten.keep_only_memo();
         }
     }
@@ -352,44 +276,44 @@ impl ServiceState {
     pub(super) fn follow(&mut self, then: Outcome) {
         match then {
             Outcome::Ready => self.settle(),
-            Outcome::Pending(until) => self.phase = Phase::Pending(until),
-            Outcome::Deleting(until) => self.phase = Phase::Deleting(Some(until)),
+            Outcome::Pending(until) => self.work.phase = Phase::Pending(until),
+            Outcome::Deleting(until) => self.work.phase = Phase::Deleting(Some(until)),
             Outcome::MemoOnly => {}
         }
     }
 
     /// There is nothing left to do for the present spec.
     pub(super) fn settle(&mut self) {
-        self.phase = Phase::Settled;
-        self.waiting = None;
-        self.shown = None;
-        self.pending = None;
+        self.work.phase = Phase::Settled;
+        self.work.waiting = None;
+        self.work.shown = None;
+        self.observed.pending = None;
     }
 
     /// The cloud is busy, and says with what.
     pub(super) fn wait(&mut self, because: &str, now: Instant) {
-        self.pending.get_or_insert_with(|| LongPending::new(now)).because = because.to_owned();
+        self.observed.pending.get_or_insert_with(|| LongPending::new(now)).because = because.to_owned();
     }
 
     /// Whether these annotations, which nobody knows, are others than those that were recorded last.
     pub(super) fn are_new(&mut self, unknown: &[&str]) -> bool {
-        let are_new = !unknown.is_empty() && self.unknown != unknown;
-        if self.unknown != unknown {
-            self.unknown = unknown.iter().map(|it| (*it).to_owned()).collect();
+        let are_new = !unknown.is_empty() && self.observed.unknown != unknown;
+        if self.observed.unknown != unknown {
+            self.observed.unknown = unknown.iter().map(|it| (*it).to_owned()).collect();
         }
         are_new
     }
 
     /// The Service is as we left it.
     pub(super) fn wrote(&mut self, written: &Arc<Service>) {
-        self.current = status::current(written);
-        self.about = reference(written.as_ref());
-        self.written = Some(written.clone());
+        self.work.current = status::current(written);
+        self.observed.about = reference(written.as_ref());
+        self.observed.written = Some(written.clone());
     }
 
     /// The newer one of what the watch knows and what we wrote.
     pub(super) fn newest(&self, watched: Arc<Service>) -> Arc<Service> {
-        match &self.written {
+        match &self.observed.written {
             Some(written) if self.uid_of(&watched) && is_newer(written, &watched) => written.clone(),
             _ => watched,
         }
@@ -401,16 +325,16 @@ impl ServiceState {
         if !self.uid_of(watched) {
             return self.vanished();
         }
-        if self.written.as_ref().is_some_and(|it| is_newer(it, watched)) {
+        if self.observed.written.as_ref().is_some_and(|it| is_newer(it, watched)) {
             return EventEffect::None;
         }
-        self.written = None;
-        self.about = reference(watched);
-        let other_memo = status::memo(watched) != self.memo.as_deref();
-        match (desired, self.phase) {
+        self.observed.written = None;
+        self.observed.about = reference(watched);
+        let other_memo = status::memo(watched) != self.work.memo.as_deref();
+        match (desired, self.work.phase) {
             (Some(_), Phase::Deleting(_) | Phase::Released) => EventEffect::Add,
-            (Some(desired), _) if self.desired.as_ref() != Some(desired) => EventEffect::Add,
-            (Some(_), _) if other_memo && self.unwritten.is_some() => EventEffect::AddIfIdle,
+            (Some(desired), _) if self.work.desired.as_ref() != Some(desired) => EventEffect::Add,
+            (Some(_), _) if other_memo && self.work.unwritten.is_some() => EventEffect::AddIfIdle,
             (Some(_), _) if other_memo => EventEffect::Add,
             (Some(_), _) => EventEffect::None,
             (None, Phase::Deleting(_)) if has_to_go => EventEffect::AddIfIdle,
@@ -422,7 +346,7 @@ impl ServiceState {
 
     /// What it means that its Service is gone. A deletion that has begun keeps its own pause.
     pub(super) fn vanished(&self) -> EventEffect {
-        match self.phase {
+        match self.work.phase {
             Phase::Deleting(_) => EventEffect::Add,
             Phase::Open | Phase::Pending(_) | Phase::Settled | Phase::Released => EventEffect::AddDespitePause,
         }
@@ -431,42 +355,37 @@ impl ServiceState {
     /// Whether it has to be asked about because other nodes take traffic. What failed comes back by itself, unless it had
     /// no nodes, or the wrong ones; so does what is pending. They see the nodes as they are by then.
     pub(super) fn lacks(&self, backends: &Arc<[Backend]>) -> bool {
-        let waits_for_nodes = match self.phase {
+        let waits_for_nodes = match self.work.phase {
             Phase::Settled => true,
-            Phase::Open => self.backends.is_empty() || self.failure_kind == FailureKind::InvalidSpec,
+            Phase::Open => self.work.backends.is_empty() || self.work.failure_kind == FailureKind::InvalidSpec,
             Phase::Pending(_) | Phase::Deleting(_) | Phase::Released => false,
         };
-        waits_for_nodes && self.backends != *backends
+        waits_for_nodes && self.work.backends != *backends
     }
 
     /// It is worked on with this version of the credentials.
     pub(super) fn start_work(&mut self, credentials: u64) {
-        self.credentials = credentials;
-        self.failure_kind = FailureKind::Transient;
+        self.observed.credentials = credentials;
+        self.work.failure_kind = FailureKind::Transient;
     }
 
     /// Whether it was refused, and another version of the credentials may do. It says so once for each.
     pub(super) fn may_be_allowed(&mut self, credentials: u64) -> bool {
-        let refused = self.failure_kind == FailureKind::Denied;
-        refused && std::mem::replace(&mut self.credentials, credentials) != credentials
+        let refused = self.work.failure_kind == FailureKind::Denied;
+        refused && std::mem::replace(&mut self.observed.credentials, credentials) != credentials
     }
 
     /// Whether a failure is to be shown: where a person has to do something, it is once.
     pub(super) fn shows(&mut self, message: &str, failure_kind: FailureKind) -> bool {
-        self.failure_kind = failure_kind;
-        let known = self.shown.as_deref() == Some(message);
-        self.shown = Some(message.to_owned());
+        self.work.failure_kind = failure_kind;
+        let known = self.work.shown.as_deref() == Some(message);
+        self.work.shown = Some(message.to_owned());
         !(failure_kind.needs_a_person() && known)
     }
 
     fn uid_of(&self, service: &Service) -> bool {
         service.metadata.uid.as_deref().unwrap_or_default() == self.uid
     }
-}
-
-/// The changes that one Service may make.
-fn changes(now: Instant) -> TokenBucket {
-    TokenBucket::new(CHANGE_PAUSE, CHANGES, now)
 }
 
 /// Whether one version of a Service is newer than another.

@@ -95,7 +95,7 @@ impl Controller {
         if is_wanted(service) {
             self.record_unknown_annotations(state, service);
         }
-        state.may_exist
+        state.work.may_exist
     }
 
     /// Takes one step towards the load balancer that a Service desires.
@@ -117,11 +117,11 @@ impl Controller {
             match state.next_step(&compared, &backends.compared_fields, now) {
                 // The pass has ended for it.
                 Break(NextStep::Done) => {
-                    state.pass = None;
+                    state.observed.pass = None;
                     return Ok(NextStep::Done);
                 }
                 Break(next) => return Ok(next),
-                Continue(ask) => (ask, state.pass.take()),
+                Continue(ask) => (ask, state.observed.pass.take()),
             }
         };
         let Ask { cause, new_backends } = ask;
@@ -189,8 +189,8 @@ impl Controller {
         let about = {
             let mut states = self.states();
             let state = states.of(key, service, Instant::now());
-            state.may_exist = true;
-            state.about.clone()
+            state.work.may_exist = true;
+            state.observed.about.clone()
         };
         let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&desired));
         let reply = call.await.map_err(|_| late())?;
@@ -269,25 +269,25 @@ impl Controller {
             let mut states = self.states();
             let state = states.of(key, &service, Instant::now());
             if plan(&service, true, &self.cluster) == Ok(Plan::Forget) {
-                state.unwritten = None;
+                state.work.unwritten = None;
                 return Ok(Continue(service));
             }
             state.drop_outdated_answer(self.desired_now(&service).as_ref());
             let found = status::memo(&service);
-            if state.unwritten.is_none() {
-                if found == state.memo.as_deref() {
+            if state.work.unwritten.is_none() {
+                if found == state.work.memo.as_deref() {
                     return Ok(Continue(service));
                 }
                 if found.is_some() {
                     info!(service = key, "somebody has written another memo; the cloud is asked with it");
-                    state.memo = found.map(str::to_owned);
-                    if state.phase == Phase::Settled {
-                        state.phase = Phase::Open;
+                    state.work.memo = found.map(str::to_owned);
+                    if state.work.phase == Phase::Settled {
+                        state.work.phase = Phase::Open;
                     }
                     return Ok(Continue(service));
                 }
-                let status = LoadBalancerStatus { memo: state.memo.clone(), ..LoadBalancerStatus::default() };
-                state.unwritten = Some(Unwritten { status, sent_memo: None, then: Outcome::MemoOnly });
+                let status = LoadBalancerStatus { memo: state.work.memo.clone(), ..LoadBalancerStatus::default() };
+                state.work.unwritten = Some(Unwritten { status, sent_memo: None, then: Outcome::MemoOnly });
             }
         }
         match self.write(key, service).await? {

@@ -119,7 +119,7 @@ impl Rig {
         let state = states.of(&key(service), service, Instant::now());
         let Ok(Plan::Ensure(desired)) = plan(service, false, &self.controller.cluster) else { panic!("it wants one") };
         let _ = state.next_step(&compared_fields(desired), &Arc::default(), Instant::now());
-        state.may_exist = true;
+        state.work.may_exist = true;
     }
 
     async fn reconcile(&self, service: &Service) -> Result<Next, Error> {
@@ -252,7 +252,7 @@ async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
         panic!("it is refused")
     };
     assert!(message.contains("default/owner") && message.contains("default/s1"), "{message}");
-    assert_eq!(rig.controller.states().get("default/s1").and_then(|it| it.memo.clone()), None);
+    assert_eq!(rig.controller.states().get("default/s1").and_then(|it| it.work.memo.clone()), None);
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn an_older_namesake_takes_nothing_from_a_service() {
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
     assert_eq!(rig.reconcile(&there).await.unwrap(), Next::After(10 * SECOND));
-    let memo = rig.controller.states().get("default/s1").and_then(|it| it.memo.clone());
+    let memo = rig.controller.states().get("default/s1").and_then(|it| it.work.memo.clone());
     assert_eq!(memo.as_deref(), Some("lb-1"), "it is remembered");
 }
 

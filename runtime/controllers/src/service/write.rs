@@ -49,9 +49,9 @@ impl Controller {
             });
         }
         let state = states.of(key, service, Instant::now());
-        state.memo.clone_from(&status.memo);
+        state.work.memo.clone_from(&status.memo);
         let sent_memo = status::memo(service).map(str::to_owned);
-        state.unwritten = Some(Unwritten { status, sent_memo, then });
+        state.work.unwritten = Some(Unwritten { status, sent_memo, then });
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Controller {
     pub(super) async fn write(&self, key: &str, service: Arc<Service>) -> Result<Written, Error> {
         let unwritten = {
             let mut states = self.states();
-            states.of(key, &service, Instant::now()).unwritten.clone()
+            states.of(key, &service, Instant::now()).work.unwritten.clone()
         };
         let Some(Unwritten { status, sent_memo, then }) = unwritten else { return Ok(Written::Yes(service)) };
         let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
@@ -95,7 +95,7 @@ impl Controller {
             Err(Refusal::Api(error)) => {
                 // The memo alone, so that the work goes on: with this answer there would never be another call.
                 if error.is_refusal()
-                    && let Some(unwritten) = self.states().get(key).and_then(|it| it.unwritten.as_mut())
+                    && let Some(unwritten) = self.states().get(key).and_then(|it| it.work.unwritten.as_mut())
                 {
                     unwritten.keep_only_memo();
                 }
@@ -103,8 +103,8 @@ impl Controller {
             }
             Err(Refusal::Plan(other)) => {
                 if let Some(state) = self.states().get(key) {
-                    state.unwritten = None;
-                    state.memo = Some(other);
+                    state.work.unwritten = None;
+                    state.work.memo = Some(other);
                 }
                 Ok(Written::Changed)
             }
@@ -114,7 +114,7 @@ impl Controller {
     /// The Service is gone. Should the API server show it again after all, what is kept in the state is written first.
     fn gone(&self, key: &str) -> Written {
         if let Some(state) = self.states().get(key)
-            && let Some(then) = state.unwritten.as_ref().map(|it| it.then)
+            && let Some(then) = state.work.unwritten.as_ref().map(|it| it.then)
         {
             state.follow(then);
         }
@@ -129,7 +129,7 @@ impl Controller {
     }
 
     fn record_success(&self, key: &str, service: &Service, cause: Cause) {
-        let has_backends = self.states().get(key).is_some_and(|it| !it.backends.is_empty());
+        let has_backends = self.states().get(key).is_some_and(|it| !it.work.backends.is_empty());
         match cause {
             Cause::Service => {
                 self.record(service, EventKind::Normal, "EnsuredLoadBalancer", "Ensured load balancer");

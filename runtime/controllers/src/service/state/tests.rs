@@ -55,7 +55,7 @@ impl Story {
     fn answered(&mut self, service: &Service, then: Outcome) -> Option<Cause> {
         let written = Arc::new(service.clone());
         let state = self.of(service);
-        state.unwritten = Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then });
+        state.work.unwritten = Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then });
         state.end(&written, Some(&compared(service)), Some(compared(service)))
     }
 }
@@ -239,8 +239,9 @@ fn what_we_write_ourselves_is_no_change() {
     let (desired_before, desired_after) = (compared(&before), compared(&after));
     assert_ne!(desired_before, desired_after, "the provider reads what it writes");
     let state = story.of(&before);
-    state.memo = Some("lb-1".to_owned());
-    state.unwritten = Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::Ready });
+    state.work.memo = Some("lb-1".to_owned());
+    state.work.unwritten =
+        Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::Ready });
     state.end(&Arc::new(after.clone()), Some(&desired_before), Some(desired_after.clone()));
     assert_eq!(state.effect(&before, Some(&desired_before), false), EventEffect::None, "the watch is late");
     assert_eq!(state.effect(&after, Some(&desired_after), false), EventEffect::None, "the watch has seen our write");
@@ -254,7 +255,8 @@ fn what_changed_during_a_call_is_still_a_change() {
     let meanwhile = sized("2");
     let desired_meanwhile = compared(&meanwhile);
     let state = story.of(&before);
-    state.unwritten = Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::Ready });
+    state.work.unwritten =
+        Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::Ready });
     state.end(&Arc::new(meanwhile.clone()), Some(&desired_meanwhile), Some(desired_meanwhile.clone()));
     assert_eq!(state.effect(&meanwhile, Some(&desired_meanwhile), false), EventEffect::Add);
     assert_eq!(story.next_step(&meanwhile), asks(Cause::Service, false));
@@ -265,8 +267,8 @@ fn the_watch_may_lag_behind_what_we_wrote() {
     let (mut story, old) = (story(), Arc::new(version("9", json!({}))));
     let written = Arc::new(version("10", with_load_balancer()));
     let state = story.of(&old);
-    state.memo = Some("lb-1".to_owned());
-    state.desired = Some(compared(&old));
+    state.work.memo = Some("lb-1".to_owned());
+    state.work.desired = Some(compared(&old));
     state.wrote(&written);
     assert!(Arc::ptr_eq(&state.newest(old.clone()), &written), "9 is older than 10");
     assert_eq!(state.effect(&old, Some(&compared(&old)), false), EventEffect::None);
@@ -274,7 +276,7 @@ fn the_watch_may_lag_behind_what_we_wrote() {
     let newer = Arc::new(version("11", with_load_balancer()));
     assert!(Arc::ptr_eq(&state.newest(newer.clone()), &newer));
     assert_eq!(state.effect(&newer, Some(&compared(&newer)), false), EventEffect::None);
-    assert!(state.written.is_none(), "the watch has caught up");
+    assert!(state.observed.written.is_none(), "the watch has caught up");
 }
 
 #[test]
@@ -287,7 +289,7 @@ fn a_memo_that_somebody_else_writes_or_removes_is_a_change() {
     assert_eq!(state.effect(&service, Some(&desired), false), EventEffect::None);
     let without = version("8", json!({}));
     assert_eq!(state.effect(&without, Some(&desired), false), EventEffect::Add);
-    state.unwritten =
+    state.work.unwritten =
         Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::MemoOnly });
     assert_eq!(
         state.effect(&without, Some(&desired), false),
@@ -338,12 +340,12 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
         let mut unwritten = Unwritten { status: status.clone(), sent_memo: None, then };
         let answered = [Some(&desired), Some(&other), None].map(|it| unwritten.answers(Some(&desired), it));
         assert_eq!(answered, [same, changed, unwanted], "{then:?}");
-        state.unwritten = Some(unwritten.clone());
+        state.work.unwritten = Some(unwritten.clone());
         state.drop_outdated_answer(Some(&other));
-        assert_eq!(state.unwritten.as_ref().unwrap().then == then, changed, "{then:?}");
+        assert_eq!(state.work.unwritten.as_ref().unwrap().then == then, changed, "{then:?}");
         unwritten.keep_only_memo();
-        state.unwritten = Some(unwritten);
-        let kept = state.unwritten.as_ref().unwrap();
+        state.work.unwritten = Some(unwritten);
+        let kept = state.work.unwritten.as_ref().unwrap();
         assert_eq!((kept.then, kept.status.annotations.len()), (Outcome::MemoOnly, 0));
         assert_eq!(kept.status.memo.as_deref(), Some("lb-1"));
     }
@@ -367,7 +369,7 @@ fn a_deletion_begins_once_and_ends_everything() {
     assert_eq!(state.vanished(), EventEffect::Add, "the deletion keeps its own pause");
     assert_eq!(state.effect(&service, Some(&desired), false), EventEffect::Add, "it is wanted again");
     state.end_deletion();
-    assert_eq!((state.may_exist, state.memo.as_deref(), state.desired.as_ref()), (false, None, None));
+    assert_eq!((state.work.may_exist, state.work.memo.as_deref(), state.work.desired.as_ref()), (false, None, None));
     assert_eq!(state.effect(&service, None, false), EventEffect::Forget);
 }
 
@@ -377,7 +379,7 @@ fn case_136_another_uid_is_another_service() {
     let _ = story.next_step(&old);
     let new = service(json!({ "metadata": { "uid": "another" } }));
     assert_eq!(story.of(&old).effect(&new, Some(&compared(&new)), false), EventEffect::AddDespitePause);
-    assert_eq!(story.of(&new).desired, None);
+    assert_eq!(story.of(&new).work.desired, None);
     assert_eq!(story.next_step(&new), asks(Cause::Service, true));
 }
 

@@ -53,7 +53,7 @@ fn adv_104_what_a_provider_does_is_not_counted() {
         story.now += 10 * SECOND;
         let until = story.now;
         story.answered(&service(json!({})), Outcome::Pending(until));
-        story.of(&service(json!({}))).memo = Some(format!("memo-{round}"));
+        story.of(&service(json!({}))).work.memo = Some(format!("memo-{round}"));
         story.backends = at(&format!("10.1.0.{round}"));
         assert!(matches!(story.next_step(&with_id(&round.to_string())), Continue(_)));
     }
@@ -61,8 +61,8 @@ fn adv_104_what_a_provider_does_is_not_counted() {
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, changes: 0, is_approved: false });
     // Nor does it count that it fails, or that it takes an address away that was there.
     story.serve(&with_id("served"));
-    story.of(&service(json!({}))).phase = Phase::Open;
-    story.of(&service(json!({}))).current.clear();
+    story.of(&service(json!({}))).work.phase = Phase::Open;
+    story.of(&service(json!({}))).work.current.clear();
     let _ = story.next_step(&with_id("served"));
     assert_eq!(story.demand(), Demand { waiting: 0, new: 1, changes: 0, is_approved: false });
 }
