@@ -306,10 +306,18 @@ impl Inventory {
             }
             return Err(Error::Invalid(why));
         }
+        if let (Some(own), Some(answered)) = (&machine.provider_id, &instance.provider_id)
+            && own != answered
+        {
+            // Another node may have it in the cloud's spelling, or in a third one: one machine is one backend.
+            self.nodes.spell(own, answered);
+        }
         // A node keeps its spelling; one that joins is about to get the cloud's.
         let Some(provider_id) = machine.provider_id.as_deref().or(instance.provider_id.as_deref()) else {
             return Ok(instance);
         };
+        // One text for all spellings, so that it is recorded once.
+        let named = instance.provider_id.as_deref().unwrap_or(provider_id);
         match self.nodes.verdict(provider_id, &machine.name, &instance) {
             Verdict::Its(others) => {
                 self.nodes.record_answer(&machine.name, provider_id, Answer::Named(&instance), asked);
@@ -318,7 +326,7 @@ impl Inventory {
                         &other,
                         provider_id,
                         asked,
-                        &format!("the cloud says that instance {provider_id} is node {}'s", machine.name),
+                        &format!("the cloud says that instance {named} is node {}'s", machine.name),
                     );
                 }
                 Ok(instance)
@@ -328,7 +336,7 @@ impl Inventory {
                     &machine.name,
                     provider_id,
                     asked,
-                    &format!("the cloud says that instance {provider_id} is node {holder}'s"),
+                    &format!("the cloud says that instance {named} is node {holder}'s"),
                 );
                 Err(Error::Invalid(format!(
                     "machine {} stands behind node {holder} already, and cannot stand behind node {} too",
@@ -340,10 +348,10 @@ impl Inventory {
                 let names: Vec<_> = others.iter().cloned().chain([machine.name.clone()]).collect();
                 for name in &names {
                     let others: Vec<_> = names.iter().filter(|it| *it != name).map(String::as_str).collect();
-                    self.withhold(name, provider_id, asked, &unproven(provider_id, &others));
+                    self.withhold(name, provider_id, asked, &unproven(named, &others));
                 }
                 let others = others.iter().map(String::as_str).collect::<Vec<_>>();
-                Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(provider_id, &others))))
+                Err(Error::Invalid(format!("node {}: {}", machine.name, unproven(named, &others))))
             }
         }
     }
@@ -351,10 +359,12 @@ impl Inventory {
     /// A node is not what its provider id says, or that cannot be known: it is left alone, and an event on it says so
     /// once.
     fn withhold(&self, name: &str, provider_id: &str, asked: Instant, why: &str) {
-        let is_new = self.nodes.record_answer(name, provider_id, Answer::NotItsOwn(why), asked);
+        let node = self.nodes.get(name);
+        // Its own spelling, unless it is about to get its provider id.
+        let own = node.as_deref().and_then(self::provider_id).unwrap_or(provider_id);
+        let is_new = self.nodes.record_answer(name, own, Answer::NotItsOwn(why), asked);
         // Why a node cannot join is said by the controller that initialises it.
-        let node = self.nodes.get(name).filter(|it| is_new && !is_waiting(it));
-        if let Some(node) = node {
+        if let Some(node) = node.filter(|it| is_new && !is_waiting(it)) {
             let message = format!(
                 "Node {name} is left alone, and is no backend of load balancers: {why}; delete the node that is wrong, or \
                  correct its provider id"
@@ -452,7 +462,7 @@ fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
 fn unproven(provider_id: &str, others: &[&str]) -> String {
     let (nodes, have) = if others.len() == 1 { ("node", "has") } else { ("nodes", "have") };
     format!(
-        "it has the provider id {provider_id}, and so {have} {nodes} {}; neither the name nor the addresses that the cloud \
+        "it has the provider id {provider_id}, and so {have} {nodes} {}, perhaps in another spelling; neither the name nor the addresses that the cloud \
          tells of that instance prove whose it is",
         others.join(", "),
     )

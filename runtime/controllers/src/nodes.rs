@@ -135,9 +135,14 @@ impl Nodes {
         self.index().last_came()
     }
 
-    /// The other nodes with the provider id of this one.
+    /// The other nodes with the provider id of this one, in any spelling that is known.
     pub(crate) fn others(&self, provider_id: &str, name: &str) -> Vec<String> {
         self.index().claimants(provider_id).iter().filter(|it| *it != name).cloned().collect()
+    }
+
+    /// Knows from now on that a node's provider id is another spelling of this instance's.
+    pub(crate) fn spell(&self, provider_id: &str, instance: &str) {
+        self.index().spell(provider_id, instance);
     }
 
     /// Whether this instance, which has the provider id, is the node's with this name.

@@ -16,10 +16,13 @@ pub(super) struct Index {
     waiting: HashMap<String, Waiting>,
     /// When a node came last that waits.
     last_came: Option<Instant>,
-    /// Names by provider id, sorted: several if several nodes say that they are the same instance.
+    /// Names by provider id, sorted: several if several nodes say that they are the same instance. Of several spellings
+    /// of one instance's id, all names stand under one.
     claimants: HashMap<String, Vec<String>>,
     /// Provider id by name.
     held: HashMap<String, String>,
+    /// Of provider ids that nodes have: the spelling under which their names stand in `claimants`, if it is another.
+    spellings: HashMap<String, String>,
 }
 
 /// A node that waits to be initialised.
@@ -44,13 +47,16 @@ pub(crate) enum Verdict {
 impl Index {
     /// The index of these nodes, after `before`: who waited then and still does has waited since then.
     pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, before: &Self, now: Instant) -> Self {
-        let mut index = Self { waiting: before.waiting.clone(), last_came: before.last_came, ..Self::default() };
+        let (waiting, last_came, spellings) = (before.waiting.clone(), before.last_came, before.spellings.clone());
+        let mut index = Self { waiting, last_came, spellings, ..Self::default() };
         let mut names = HashSet::new();
         for node in nodes {
             names.insert(node.name_any());
             index.apply(node, now);
         }
         index.waiting.retain(|name, _| names.contains(name));
+        let held: HashSet<_> = index.held.values().collect();
+        index.spellings.retain(|provider_id, _| held.contains(provider_id));
         index
     }
 
@@ -110,9 +116,29 @@ impl Index {
         }
     }
 
-    /// The nodes with this provider id.
+    /// The nodes with this provider id, in any spelling that is known.
     pub(super) fn claimants(&self, provider_id: &str) -> &[String] {
-        self.claimants.get(provider_id).map(Vec::as_slice).unwrap_or_default()
+        self.claimants.get(self.common(provider_id)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Knows from now on that a node's provider id is another spelling of this instance's.
+    pub(super) fn spell(&mut self, provider_id: &str, instance: &str) {
+        let (before, common) = (self.common(provider_id).to_owned(), self.common(instance).to_owned());
+        if before == common {
+            return;
+        }
+        // All that stood together goes on to do so.
+        for name in self.claimants.remove(&before).unwrap_or_default() {
+            if let Some(held) = self.held.get(&name).filter(|it| **it != common) {
+                self.spellings.insert(held.clone(), common.clone());
+            }
+            self.add_claimant(&common, &name);
+        }
+    }
+
+    /// The spelling under which the names of nodes with this provider id stand.
+    fn common<'a>(&'a self, provider_id: &'a str) -> &'a str {
+        self.spellings.get(provider_id).map_or(provider_id, String::as_str)
     }
 
     /// Whether this instance, which has the provider id, is the node's with this name.
@@ -145,22 +171,31 @@ impl Index {
     }
 
     fn insert(&mut self, provider_id: &str, name: &str) {
-        let names = self.claimants.entry(provider_id.to_owned()).or_default();
+        let common = self.common(provider_id).to_owned();
+        self.add_claimant(&common, name);
+        self.held.insert(name.to_owned(), provider_id.to_owned());
+    }
+
+    fn add_claimant(&mut self, common: &str, name: &str) {
+        let names = self.claimants.entry(common.to_owned()).or_default();
         if let Err(place) = names.binary_search_by(|it| it.as_str().cmp(name)) {
             names.insert(place, name.to_owned());
         }
-        self.held.insert(name.to_owned(), provider_id.to_owned());
     }
 
     fn forget(&mut self, name: &str) -> Vec<String> {
         let Some(provider_id) = self.held.remove(name) else { return Vec::new() };
-        let Some(names) = self.claimants.get_mut(&provider_id) else { return Vec::new() };
+        let common = self.common(&provider_id).to_owned();
+        let Some(names) = self.claimants.get_mut(&common) else { return Vec::new() };
         names.retain(|it| it != name);
-        if names.is_empty() {
-            self.claimants.remove(&provider_id);
-            return Vec::new();
+        let left = names.clone();
+        if left.is_empty() {
+            self.claimants.remove(&common);
         }
-        names.clone()
+        if !left.iter().any(|it| self.held.get(it) == Some(&provider_id)) {
+            self.spellings.remove(&provider_id);
+        }
+        left
     }
 }
 
@@ -247,6 +282,31 @@ mod tests {
         assert_eq!(index.waiting(), 1);
         index.delete("b");
         assert_eq!(index.waiting(), 0);
+    }
+
+    #[test]
+    fn spellings_of_one_id_have_their_claimants_together() {
+        let ids = [("a", "x://1"), ("b", "X://1"), ("c", "x://2"), ("d", "X://1/")];
+        let mut index = of(&ids.map(|(name, id)| node(name, Some(id), false)));
+        index.spell("X://9", "x://9");
+        assert_eq!(index.spellings.len(), 0, "no node has it");
+        index.spell("X://1", "x://1");
+        index.spell("X://1/", "X://1");
+        for id in ["x://1", "X://1", "X://1/"] {
+            assert_eq!(index.claimants(id), ["a", "b", "d"], "{id}");
+        }
+        let instance = instance("b", &[]);
+        assert_eq!(index.verdict("x://1", "a", &instance), Verdict::Anothers("b".into()));
+        assert_eq!(index.verdict("X://1", "b", &instance), Verdict::Its(names(&["a", "d"])));
+        let mut again = Index::of(
+            &ids[1..].iter().map(|(name, id)| node(name, Some(id), false)).collect::<Vec<_>>(),
+            &index,
+            Instant::now(),
+        );
+        assert_eq!(again.claimants("x://1"), ["b", "d"], "what is known stays known");
+        assert_eq!(again.delete("b"), ["d"], "it is alone now");
+        assert!(again.delete("d").is_empty());
+        assert_eq!((again.spellings.len(), again.claimants("x://1")), (0, [].as_slice()));
     }
 
     #[test]

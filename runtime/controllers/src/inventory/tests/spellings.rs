@@ -1,6 +1,9 @@
 //! Clouds in which one provider id has several spellings, and lists that lack one zone.
 
+use tokio::sync::mpsc::Receiver;
+
 use super::*;
+use crate::events::recorded::Recorded;
 
 /// Node `n<nth>`, which does not wait, with this provider id.
 fn settled(nth: usize, provider_id: &str) -> Node {
@@ -43,43 +46,81 @@ async fn where_bytes_are_equal_nobody_is_asked_for_words() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_another_spelling_is_the_nodes() {
-    /// Answers about every node with one machine.
-    struct One(Instance);
-
-    #[async_trait]
-    impl Instances for One {
-        async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-            nodes.iter().map(|_| Ok(Some(self.0.clone()))).collect::<Vec<_>>().into()
-        }
-
-        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-            unreachable!("it is not listed")
-        }
-
-        async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
-            Fake::default().canonical_ids(provider_ids).await
-        }
-    }
-
-    let one = Instance { provider_id: Some("fake://x1".into()), ..instance(1) };
     let nodes = [settled(1, "fake://X1"), settled(2, "fake://X2"), settled(3, "fake://X-1")];
-    let cloud = Cloud {
-        description: Arc::new(Description {
-            provider_id_prefixes: vec!["fake://".into()],
-            get_batch_size: 1,
-            list_page_size: 500,
-            ..Description::default()
-        }),
-        identity: Arc::new(Fake::default()),
-        instances: Some(Arc::new(One(one))),
-        load_balancers: None,
-    };
-    let inventory = Inventory::new(&cloud, Nodes::of(nodes.clone()), Recorder::captured().0).unwrap();
+    let (inventory, _) = one_machine("n1", &nodes);
     assert!(inventory.asked(&nodes[0], None).await.unwrap().is_some());
     for other in &nodes[1..] {
         let error = inventory.asked(other, None).await.unwrap_err().to_string();
         assert!(error.contains("answers with machine \"fake://x1\""), "{error}");
     }
+}
+
+/// A cloud that knows one machine, by any spelling of its provider id, and answers in its own.
+struct One(Instance);
+
+#[async_trait]
+impl Instances for One {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+        nodes.iter().map(|_| Ok(Some(self.0.clone()))).collect::<Vec<_>>().into()
+    }
+
+    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+        Ok(Page { instances: vec![self.0.clone()], ..Page::default() }).into()
+    }
+
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        Fake::default().canonical_ids(provider_ids).await
+    }
+}
+
+/// The inventory of a cloud with one machine, `fake://x1` with this name, for these nodes.
+fn one_machine(name: &str, nodes: &[Node]) -> (Inventory, Receiver<Recorded>) {
+    let machine = Instance { name: name.to_owned(), provider_id: Some("fake://x1".into()), ..instance(1) };
+    let prefixes = vec!["fake://".to_owned()];
+    let cloud = Cloud {
+        description: Arc::new(Description {
+            provider_id_prefixes: prefixes,
+            get_batch_size: 1,
+            list_page_size: 500,
+            ..Description::default()
+        }),
+        identity: Arc::new(Fake::default()),
+        instances: Some(Arc::new(One(machine))),
+        load_balancers: None,
+    };
+    let (recorder, events) = Recorder::captured();
+    (Inventory::new(&cloud, Nodes::of(nodes.iter().cloned()), recorder).unwrap(), events)
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_spellings_of_one_machine_are_not_two_backends() {
+    for ids in [["fake://x1", "fake://X1"], ["fake://X1", "fake://x1"]] {
+        let nodes = [settled(1, ids[0]), settled(2, ids[1])];
+        let (inventory, mut events) = one_machine("n2", &nodes);
+        for _ in 0..2 {
+            for node in &nodes {
+                let _ = inventory.asked(node, None).await;
+            }
+        }
+        let confirmed = nodes.each_ref().map(|it| inventory.nodes.confirmed(it).is_some());
+        assert_eq!(confirmed, [false, true], "the machine's name proves whose it is: {ids:?}");
+        let event = events.try_recv().unwrap();
+        assert_eq!((event.about.name.as_deref(), event.reason.as_str()), (Some("n1"), "ProviderIDConflict"));
+        assert!(events.try_recv().is_err(), "it is recorded once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_spellings_without_proof_are_no_backend_at_all() {
+    let nodes = [settled(1, "fake://x1"), settled(2, "fake://X1")];
+    let (inventory, _) = one_machine("web", &nodes);
+    let list = inventory.all(FRESH).await.unwrap();
+    assert!(inventory.listed(&nodes[0], &list).unwrap().is_some(), "as far as is known, it is alone");
+    for node in [&nodes[1], &nodes[0]] {
+        let error = inventory.asked(node, Some(&list)).await.unwrap_err().to_string();
+        assert!(error.contains("another spelling"), "{error}");
+    }
+    assert!(nodes.iter().all(|it| inventory.nodes.confirmed(it).is_none()));
 }
 
 #[tokio::test(start_paused = true)]
