@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use tokio::sync::watch;
 
 use crate::Result;
 
@@ -15,9 +16,10 @@ pub trait Identity: Send + Sync {
     /// provider id names another is left alone. See [`Place`](crate::Place).
     async fn identity(&self) -> Result<Option<String>>;
 
-    /// Another number whenever a credential has changed, so that the account has to be asked about again.
-    fn version(&self) -> u64 {
-        0
+    /// The version of the credentials: another number from the moment that one has changed, so that the account has to be
+    /// asked about again. Closed where none can change.
+    fn versions(&self) -> watch::Receiver<u64> {
+        watch::channel(0).1
     }
 
     /// Says that the account behind this version of the credentials is the right one. Once one was approved, writes

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, info};
 
@@ -43,6 +43,7 @@ pub struct Account {
 
 struct Guard {
     identity: Arc<dyn Identity>,
+    versions: watch::Receiver<u64>,
     store: Option<AccountStore>,
     known: Mutex<Known>,
     /// The cluster's account, as far as it is known.
@@ -100,6 +101,7 @@ impl Account {
         });
         Self {
             guard: Some(Arc::new(Guard {
+                versions: identity.versions(),
                 identity,
                 store,
                 known: Mutex::default(),
@@ -124,7 +126,7 @@ impl Account {
     pub async fn check(&self) -> Result<()> {
         let Some(guard) = &self.guard else { return Ok(()) };
         let mut known = guard.known.lock().await;
-        let version = guard.identity.version();
+        let version = guard.version();
         if let Some(last) = known.last.as_ref().filter(|it| it.serves(version)) {
             return last.verdict.clone();
         }
@@ -144,6 +146,11 @@ impl Account {
 }
 
 impl Guard {
+    /// The version of the credentials.
+    fn version(&self) -> u64 {
+        *self.versions.borrow()
+    }
+
     async fn ask(&self, known: &mut Known) -> Result<()> {
         let asked = tokio::time::timeout(CALL, self.identity.identity()).await.unwrap_or_else(|_| Err(late()));
         let found = asked.map_err(|error| error.during(&checking(known.remembered.as_deref())))?;
@@ -273,6 +280,13 @@ impl Asked {
             Err(_) => FAILED,
         };
         self.version == version && self.at.elapsed() < span
+    }
+}
+
+/// Returns once the number is another one: a credential has changed, or a person has approved. Never, if it cannot change.
+pub(crate) async fn changed(versions: &mut watch::Receiver<u64>) {
+    if versions.changed().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -21,6 +21,7 @@ use std::time::Duration;
 use cloud_provider::{Cloud, Description, Error, EventList, Identity, Instance, Instances, Place, Reply, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
@@ -111,9 +112,9 @@ impl Inventory {
         self.account.known_account()
     }
 
-    /// Another number whenever a credential has changed.
-    pub(crate) fn credentials(&self) -> u64 {
-        self.identity.version()
+    /// The versions of the credentials.
+    pub(crate) fn credentials(&self) -> watch::Receiver<u64> {
+        self.identity.versions()
     }
 
     /// Whether a node can be one of this cloud's: it has no provider id, or one of its own that names no other account or

@@ -15,6 +15,7 @@ use kube::api::Api;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::inventory::{COMPONENT, Inventory};
 use crate::liveness::Liveness;
@@ -28,8 +29,6 @@ use self::plan::Change;
 
 /// The queue's name in metrics.
 const QUEUE: &str = "Nodes";
-/// How often the version of the credentials is compared.
-const CREDENTIALS: Duration = Duration::from_secs(1);
 
 /// How much this controller does at once, and how often.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -94,12 +93,10 @@ async fn run(
 /// Puts waiting nodes into the queue whenever a credential has changed: what was refused with the old one may be allowed
 /// with the new one.
 async fn retry_with_new_credentials(inventory: Arc<Inventory>, nodes: Nodes, queue: Arc<WorkQueue>) {
-    let mut version = inventory.credentials();
+    let mut versions = inventory.credentials();
     loop {
-        tokio::time::sleep(CREDENTIALS).await;
-        if std::mem::replace(&mut version, inventory.credentials()) != version {
-            nodes.waiting_names().iter().for_each(|it| queue.add(it));
-        }
+        changed(&mut versions).await;
+        nodes.waiting_names().iter().for_each(|it| queue.add(it));
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cloud_provider::Demand;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// The longest time that can be asked about.
@@ -14,7 +15,11 @@ const STEP: Duration = Duration::from_secs(1);
 
 /// What Kubernetes asks to have changed in the cloud. Clones share the counts.
 #[derive(Clone, Default)]
-pub struct RequestedChanges(Arc<Mutex<Counts>>);
+pub struct RequestedChanges {
+    counts: Arc<Mutex<Counts>>,
+    /// How often a person has approved.
+    approvals: Arc<watch::Sender<u64>>,
+}
 
 #[derive(Default)]
 struct Counts {
@@ -22,7 +27,6 @@ struct Counts {
     new: Window,
     changes: Window,
     approved: Option<Instant>,
-    approvals: u64,
 }
 
 /// A Service that waits for its first load balancer, until this is dropped.
@@ -43,14 +47,13 @@ impl RequestedChanges {
 
     /// A person approves that more is written, for one window from now on.
     pub fn approve(&self, now: Instant) {
-        let mut counts = self.counts();
-        counts.approved = Some(now);
-        counts.approvals += 1;
+        self.counts().approved = Some(now);
+        self.approvals.send_modify(|it| *it += 1);
     }
 
     /// How often a person has approved.
-    pub(crate) fn approvals(&self) -> u64 {
-        self.counts().approvals
+    pub(crate) fn approvals(&self) -> watch::Receiver<u64> {
+        self.approvals.subscribe()
     }
 
     /// A Service was seen for the first time.
@@ -71,7 +74,7 @@ impl RequestedChanges {
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
         // Nothing panics while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -141,6 +144,6 @@ mod tests {
         requested.approve(now);
         assert!(requested.within(WINDOW, now + WINDOW - SECOND).is_approved);
         assert!(!requested.within(WINDOW, now + WINDOW).is_approved);
-        assert_eq!(requested.approvals(), 1);
+        assert_eq!(*requested.approvals().borrow(), 1);
     }
 }

@@ -34,15 +34,17 @@ mod write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Event, Identity, LoadBalancer, LoadBalancers};
+use cloud_provider::{Cloud, Description, Event, LoadBalancer, LoadBalancers};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
 use kube::{Client, ResourceExt};
+use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::account::changed;
 use crate::budget::Spent;
 use crate::context::{Context, Task};
 use crate::error::{BackOff, Pause, chain};
@@ -76,8 +78,8 @@ const SERVICES: &str = "service";
 const NODES: &str = "node";
 /// The longest pause of the back-off, in first pauses.
 const LONGEST: u32 = 60;
-/// How often denied Services are compared with the version of the credentials, and long-pending ones are reported.
-const CREDENTIALS: Duration = Duration::from_secs(1);
+/// How often it is looked for load balancers that have been pending for long.
+const LONG_PENDING: Duration = Duration::from_secs(1);
 /// So many of one call are recorded.
 const EVENTS: usize = 10;
 
@@ -97,7 +99,8 @@ struct Controller {
     client: Client,
     cluster: Cluster,
     load_balancers: Arc<dyn LoadBalancers>,
-    identity: Arc<dyn Identity>,
+    /// The versions of the credentials.
+    versions: Receiver<u64>,
     requested: RequestedChanges,
     recorder: Recorder,
     metrics: Metrics,
@@ -133,7 +136,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         client: context.client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
-        identity: cloud.identity,
+        versions: cloud.identity.versions(),
         requested: context.requested.clone(),
         recorder: context.events.recorder(COMPONENT),
         changes,
@@ -184,6 +187,7 @@ impl Controller {
         background.spawn(self.clone().confirm_backends());
         background.spawn(self.clone().follow_node_changes());
         background.spawn(self.clone().retry_denied());
+        background.spawn(self.clone().report_long_pending());
         let queue = self.queue.clone();
         worker::run(self, queue, workers, background, &liveness, shutdown).await;
     }
@@ -222,10 +226,20 @@ impl Controller {
     }
 
     async fn retry_denied(self: Arc<Self>) {
+        let (mut versions, mut approvals) = (self.versions.clone(), self.requested.approvals());
         loop {
-            tokio::time::sleep(CREDENTIALS).await;
+            tokio::select! {
+                () = changed(&mut versions) => {}
+                () = changed(&mut approvals) => {}
+            }
             let allowed = self.states().allowed(self.rights());
             allowed.iter().for_each(|it| self.queue.add(it));
+        }
+    }
+
+    async fn report_long_pending(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(LONG_PENDING).await;
             self.record_long_pending(Instant::now());
         }
     }
@@ -377,7 +391,8 @@ impl Controller {
 
     /// Another number whenever what was refused may be allowed: a credential has changed, or a person has approved.
     fn rights(&self) -> u64 {
-        self.identity.version().wrapping_add(self.requested.approvals())
+        let (version, approvals) = (*self.versions.borrow(), *self.requested.approvals().borrow());
+        version.wrapping_add(approvals)
     }
 
     fn states(&self) -> MutexGuard<'_, ServiceStates> {
@@ -400,12 +415,17 @@ impl Reconcile for Controller {
             warn!(service = key, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
         }
         let (reason, message) = error.event();
+        let rights = self.rights();
         let about = {
             let mut states = self.states();
             states.get(key).and_then(|it| it.shows(&message, error.failure_kind()).then(|| it.observed.about.clone()))
         };
         if let Some(about) = about {
             self.recorder.record(about, EventKind::Warning, reason, &message);
+        }
+        // What may allow it has come while it was being denied.
+        if self.states().get(key).is_some_and(|it| it.may_be_allowed(rights)) {
+            self.queue.add(key);
         }
     }
 

@@ -114,7 +114,7 @@ impl Credentials {
         self.all.iter().map(|it| it.generation()).sum()
     }
 
-    /// Changes whenever one of them has changed, just after that.
+    /// The same number, once it has changed. Nobody has sent the new secret before.
     pub(crate) fn versions(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

@@ -66,13 +66,7 @@ impl Gate {
         self.sender.endpoints.iter().map(|it| &**it)
     }
 
-    /// Another number whenever a credential has changed.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.sender.credentials.version()
-    }
-
-    /// Changes whenever a credential has changed, just after that.
+    /// The version of the credentials: another number whenever one has changed.
     #[must_use]
     pub fn versions(&self) -> watch::Receiver<u64> {
         self.sender.credentials.versions()

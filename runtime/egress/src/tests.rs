@@ -125,7 +125,7 @@ async fn after_a_new_credential_writes_wait_until_it_is_approved() {
     let file = std::env::temp_dir().join(format!("aerostat-approved-{}", std::process::id()));
     std::fs::write(&file, "old-token").unwrap();
     let gate = gate(&server, || true, Some(&file));
-    gate.approve(gate.version());
+    gate.approve(*gate.versions().borrow());
     std::fs::write(&file, "new-token").unwrap();
     let mut call = open(&gate, Mode::Write { deletes: 0 });
     assert!(call.send(post()).await.is_ok(), "its 401 makes the gate read the file again");
@@ -135,7 +135,7 @@ async fn after_a_new_credential_writes_wait_until_it_is_approved() {
         other => panic!("nothing may be written yet, but {other:?}"),
     }
     assert!(call.send(request(Method::Get, &["v2"])).await.is_ok(), "reads show whose it is");
-    gate.approve(gate.version());
+    gate.approve(*gate.versions().borrow());
     assert!(call.send(post()).await.is_ok());
     assert_eq!(server.requests().iter().filter(|it| it.starts_with("POST")).count(), 2);
 }

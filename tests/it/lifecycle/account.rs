@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use cloud_provider::{Error, Identity};
@@ -14,6 +13,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::wait;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 const LEASE: &str = "cloud-controller-manager";
@@ -21,14 +21,14 @@ const LEASE: &str = "cloud-controller-manager";
 /// A credential that belongs to one account after the other.
 struct Credential {
     account: Mutex<String>,
-    version: AtomicU64,
+    versions: watch::Sender<u64>,
 }
 
 impl Credential {
     /// Another credential: whoever asks next asks the cloud.
     fn becomes(&self, account: &str) {
         account.clone_into(&mut self.account.lock().expect("nothing panics while it is held"));
-        self.version.fetch_add(1, Ordering::Relaxed);
+        self.versions.send_modify(|it| *it += 1);
     }
 }
 
@@ -38,8 +38,8 @@ impl Identity for Credential {
         Ok(Some(self.account.lock().expect("nothing panics while it is held").clone()))
     }
 
-    fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
     }
 }
 
@@ -68,7 +68,7 @@ async fn held(cluster: &Cluster) -> Option<String> {
 #[tokio::test]
 async fn a_lease_made_again_gets_the_account_again() {
     let cluster = cluster().await;
-    let credential = Arc::new(Credential { account: Mutex::new("ours".to_owned()), version: AtomicU64::new(1) });
+    let credential = Arc::new(Credential { account: Mutex::new("ours".to_owned()), versions: watch::Sender::new(1) });
     let lease = make(&cluster).await;
     let (recorder, sender) = Recorder::new(cluster.aerostat.clone(), "cloud-controller-manager");
     let mut events = JoinSet::new();

@@ -1,7 +1,6 @@
 //! A cloud that does as it is told, and remembers what it was asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -46,7 +45,7 @@ pub(crate) struct Cloud {
     /// Whether answers about single nodes are held back.
     held: watch::Sender<bool>,
     /// The version of its credential.
-    version: AtomicU64,
+    versions: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -61,7 +60,7 @@ struct Script {
 
 impl Default for Cloud {
     fn default() -> Self {
-        Cloud { state: Mutex::default(), held: watch::Sender::new(false), version: AtomicU64::new(1) }
+        Cloud { state: Mutex::default(), held: watch::Sender::new(false), versions: watch::Sender::new(1) }
     }
 }
 
@@ -94,7 +93,7 @@ impl Cloud {
     /// From now on its credential is that of an account.
     pub(crate) fn belongs_to(&self, account: &str) {
         self.lock().account = Some(account.to_owned());
-        self.version.fetch_add(1, Ordering::Relaxed);
+        self.versions.send_modify(|it| *it += 1);
     }
 
     /// Holds every answer about single nodes back, or lets them go.
@@ -152,8 +151,8 @@ impl Identity for Cloud {
         Ok(self.lock().account.clone())
     }
 
-    fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Cloud {
     state: Mutex<Script>,
     /// Whether answers are held back.
     held: watch::Sender<bool>,
+    /// The version of its credentials.
+    versions: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -35,12 +37,11 @@ struct Script {
     /// Machines that lists show as they were.
     lagging: BTreeMap<String, Instance>,
     calls: Vec<String>,
-    credentials: u64,
 }
 
 impl Default for Cloud {
     fn default() -> Self {
-        Cloud { state: Mutex::default(), held: watch::Sender::new(false) }
+        Cloud { state: Mutex::default(), held: watch::Sender::new(false), versions: watch::Sender::default() }
     }
 }
 
@@ -57,7 +58,7 @@ impl Cloud {
 
     /// Is asked with another credential from now on.
     pub(crate) fn gets_another_credential(&self) {
-        self.lock().credentials += 1;
+        self.versions.send_modify(|it| *it += 1);
     }
 
     /// Leaves a machine out of lists.
@@ -113,8 +114,8 @@ impl Identity for Cloud {
         Ok(None)
     }
 
-    fn version(&self) -> u64 {
-        self.lock().credentials
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
     }
 }
 

@@ -85,6 +85,8 @@ pub(crate) struct Cloud {
     held: watch::Sender<BTreeSet<String>>,
     /// Whether the annotation [`NODES`] is described, which selects nodes.
     selects_nodes: bool,
+    /// The version of its credential.
+    versions: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -95,7 +97,6 @@ struct State {
     in_flight: Vec<String>,
     overlaps: Vec<String>,
     account: Option<String>,
-    credential: u64,
 }
 
 #[derive(Clone, Default)]
@@ -116,7 +117,12 @@ impl Cloud {
     }
 
     fn with(selects_nodes: bool) -> Arc<Cloud> {
-        Arc::new(Cloud { state: Mutex::default(), held: watch::Sender::default(), selects_nodes })
+        Arc::new(Cloud {
+            state: Mutex::default(),
+            held: watch::Sender::default(),
+            selects_nodes,
+            versions: watch::Sender::default(),
+        })
     }
 
     /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
@@ -146,16 +152,14 @@ impl Cloud {
 
     /// From now on the credential is another one, of this account.
     pub(crate) fn is_of(&self, account: &str) {
-        let mut told = self.lock();
-        told.account = Some(account.to_owned());
-        told.credential += 1;
+        self.lock().account = Some(account.to_owned());
+        self.versions.send_modify(|it| *it += 1);
     }
 
     /// From now on the credential is another one, that does not tell its account.
     pub(crate) fn tells_no_account(&self) {
-        let mut told = self.lock();
-        told.account = None;
-        told.credential += 1;
+        self.lock().account = None;
+        self.versions.send_modify(|it| *it += 1);
     }
 
     /// Holds answers about a Service back. Which answer it is has been decided when the call came.
@@ -256,8 +260,8 @@ impl Identity for Cloud {
         Ok(self.lock().account.clone())
     }
 
-    fn version(&self) -> u64 {
-        self.lock().credential
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
     }
 }
 

@@ -32,7 +32,7 @@ impl Account {
     ///
     /// As [`check`](Self::check).
     async fn believed<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
-        let version = || self.guard.as_ref().map(|it| it.identity.version());
+        let version = || self.guard.as_ref().map(|it| it.version());
         let asked = version();
         let answer = answer.await;
         if version() != asked {
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(load_balancers.ensure(&service).await.answer, Ok(Progress::NotManaged));
         assert_eq!(load_balancers.delete(&service).await.answer, Ok(Deletion::Done));
         assert_eq!(nothing.written.load(Ordering::Relaxed), 2);
-        cloud.version.store(2, Ordering::Relaxed);
+        cloud.versions.send_replace(2);
         cloud.becomes(Ok(Some("b".to_owned())));
         assert!(matches!(load_balancers.check().await, Err(Error::Denied(_))));
         assert!(matches!(load_balancers.ensure(&service).await.answer, Err(Error::Denied(_))));
@@ -146,7 +146,7 @@ mod tests {
         let (_, load_balancers, nothing) = guarded(&account);
         let changing = cloud.clone();
         *nothing.during.lock().unwrap() = Some(Box::new(move || {
-            changing.version.store(2, Ordering::Relaxed);
+            changing.versions.send_replace(2);
             changing.becomes(Ok(Some("b".to_owned())));
         }));
         let answer = load_balancers.delete(&service()).await.answer;
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(instances.list(None, 10).await.answer, Ok(Page::default()));
         let doubted = account(&wrong);
         assert_eq!(doubted.check().await, Ok(()));
-        wrong.version.store(2, Ordering::Relaxed);
+        wrong.versions.send_replace(2);
         wrong.becomes(Ok(Some("b".to_owned())));
         let (instances, ..) = guarded(&doubted);
         assert!(matches!(instances.list(None, 10).await.answer, Err(Error::Denied(_))));

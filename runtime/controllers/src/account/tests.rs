@@ -11,7 +11,7 @@ use super::*;
 pub(super) struct Cloud {
     account: Plain<Result<Option<String>>>,
     asked: AtomicUsize,
-    pub(super) version: AtomicU64,
+    pub(super) versions: watch::Sender<u64>,
     approved: AtomicU64,
 }
 
@@ -20,7 +20,7 @@ impl Cloud {
         Arc::new(Self {
             account: Plain::new(Ok(Some(account.to_owned()))),
             asked: AtomicUsize::new(0),
-            version: AtomicU64::new(1),
+            versions: watch::Sender::new(1),
             approved: AtomicU64::new(0),
         })
     }
@@ -41,8 +41,8 @@ impl Identity for Cloud {
         self.account.lock().unwrap().clone()
     }
 
-    fn version(&self) -> u64 {
-        self.version.load(Ordering::Relaxed)
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
     }
 
     fn approve(&self, version: u64) {
@@ -95,7 +95,7 @@ async fn a_new_credential_is_checked_at_once() {
     let cloud = Cloud::new("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
-    cloud.version.store(2, Ordering::Relaxed);
+    cloud.versions.send_replace(2);
     cloud.becomes(Ok(Some("b".to_owned())));
     let Err(Error::Denied(message)) = account.check().await else { panic!("another account is denied") };
     assert!(message.contains("\"b\"") && message.contains("\"a\""), "{message}");
@@ -132,7 +132,7 @@ async fn a_cloud_that_named_its_account_must_go_on() {
     let cloud = Cloud::new("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
-    cloud.version.store(2, Ordering::Relaxed);
+    cloud.versions.send_replace(2);
     cloud.becomes(Ok(None));
     let Err(Error::Denied(message)) = account.check().await else { panic!("nobody knows whose this is") };
     assert!(message.contains("no longer says"), "{message}");
@@ -143,7 +143,7 @@ async fn an_error_says_which_account_was_expected() {
     let cloud = Cloud::new("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
-    cloud.version.store(2, Ordering::Relaxed);
+    cloud.versions.send_replace(2);
     let after = Duration::from_secs(7);
     cloud.becomes(Err(Error::RetryAfter { after, reason: "slow down".to_owned() }));
     let reason = "checking that the credential still belongs to the cloud account \"a\": slow down".to_owned();

@@ -79,7 +79,7 @@ impl Controller {
     }
 
     /// Notes with which version of the credentials the work begins.
-    fn start_work(&self, key: &str) {
+    pub(super) fn start_work(&self, key: &str) {
         let rights = self.rights();
         if let Some(state) = self.states().get(key) {
             state.start_work(rights);

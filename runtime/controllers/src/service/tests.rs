@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Error as CloudError, Event, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Reply,
+    Deletion, Error as CloudError, Event, Identity, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Reply,
     Result as CloudResult,
 };
 use kube::runtime::watcher;
 use prometheus::Registry;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::watch;
 
 use super::*;
 use crate::events::recorded::Recorded;
@@ -25,6 +26,7 @@ struct Fake {
     deleted: Mutex<Vec<LoadBalancer>>,
     /// What is said beside each answer.
     events: Mutex<Vec<Event>>,
+    versions: watch::Sender<u64>,
 }
 
 /// There is no such Service.
@@ -67,6 +69,10 @@ impl Identity for Fake {
     async fn identity(&self) -> CloudResult<Option<String>> {
         Ok(None)
     }
+
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
+    }
 }
 
 /// A controller beside a cloud and Services that a test makes up.
@@ -96,7 +102,7 @@ impl Rig {
             client: api_server(Arc::clone(&found)),
             cluster: cluster(),
             load_balancers: cloud.clone(),
-            identity: cloud.clone(),
+            versions: cloud.versions(),
             requested: RequestedChanges::default(),
             recorder,
             changes: Changes::new(Nodes::of([]), Arc::default(), false, metrics.queue(NODES)),
@@ -369,6 +375,42 @@ async fn of_many_orphans_few_are_deleted_unless_approved() {
     let waiting = rig.controller.states().allowed(rig.controller.rights()).len();
     assert_eq!(waiting, 41, "whoever waits is reconciled again");
     assert_eq!(bring_all(&rig, &gone).await, 41);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_credential_brings_a_denied_service_back_at_once() {
+    let service = status("s1", "u1", None);
+    let Rig { controller, cloud, .. } = Rig::new([], []);
+    let controller = Arc::new(controller);
+    let denied = Error::Ensure(CloudError::Denied("no".to_owned()));
+    let back = async || {
+        let began = Instant::now();
+        let work = tokio::time::timeout(60 * SECOND, controller.queue.next()).await.expect("it is back").unwrap();
+        let key = work.key().to_owned();
+        work.succeeded();
+        (key, began.elapsed())
+    };
+    let expected = (key(&service), Duration::ZERO);
+    let mut retries = JoinSet::new();
+    retries.spawn(controller.clone().retry_denied());
+    controller.states().of(&key(&service), &service, Instant::now());
+    for _ in 0..2 {
+        controller.start_work(&key(&service));
+        controller.show(&key(&service), &denied);
+        cloud.versions.send_modify(|it| *it += 1);
+        assert_eq!(back().await, expected, "nobody waits for the next time that it is looked at");
+    }
+    controller.start_work(&key(&service));
+    controller.show(&key(&service), &denied);
+    controller.requested.approve(Instant::now());
+    assert_eq!(back().await, expected, "so does an approval");
+
+    // It was denied with the old credential, after the new one had come.
+    retries.shutdown().await;
+    controller.start_work(&key(&service));
+    cloud.versions.send_modify(|it| *it += 1);
+    controller.show(&key(&service), &denied);
+    assert_eq!(back().await, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -114,8 +114,9 @@ impl FileCredential {
             tracing::info!(credential = self.name(), generation = version.generation, "the credential has changed");
             version.warn(self.name());
             *current = Arc::new(version);
+            // Before anybody can have sent the new secret.
+            self.changes.send_modify(|it| *it += 1);
         }
-        self.changes.send_modify(|it| *it += 1);
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use cloud_provider::{Identity, Result};
 use futures::FutureExt as _;
+use tokio::sync::watch;
 use wasmtime::Store;
 
 use super::guard::Subject;
@@ -27,8 +28,8 @@ impl Identity for Guest {
         convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
     }
 
-    fn version(&self) -> u64 {
-        self.loaded.calls.gate.version()
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.loaded.calls.gate.versions()
     }
 
     fn approve(&self, version: u64) {
