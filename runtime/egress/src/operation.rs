@@ -141,6 +141,31 @@ impl OperationPattern {
     }
 }
 
+impl OperationPattern {
+    /// Whether every operation that `other` stands for is one that this stands for. It is never said wrongly.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let (own, other) = (self.0.to_ascii_lowercase(), other.0.to_ascii_lowercase());
+        let other = other.as_bytes();
+        // `rest[n]`: what follows here covers `other` from its character `n` on.
+        let mut rest = vec![false; other.len() + 1];
+        rest[other.len()] = true;
+        for character in own.bytes().rev() {
+            let mut from = vec![false; other.len() + 1];
+            for n in (0..=other.len()).rev() {
+                from[n] = match (character, other.get(n)) {
+                    (b'*', None) => rest[n],
+                    (b'*', Some(_)) => rest[n] || from[n + 1],
+                    (_, Some(it)) => *it == character && rest[n + 1],
+                    (_, None) => false,
+                };
+            }
+            rest = from;
+        }
+        rest[0]
+    }
+}
+
 impl fmt::Display for OperationPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -227,6 +252,26 @@ mod tests {
         }
         for wrong in ["", "Describe Instances", "Action=*", "ü*", "a,b", "a\n"] {
             assert!(OperationPattern::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_what_stands_for_no_more() {
+        for (wide, narrow, expected) in [
+            ("*", "Describe*", true),
+            ("*", "*", true),
+            ("Describe*", "describeInstances", true),
+            ("Describe*", "Describe*Tables", true),
+            ("Describe*", "D*", false),
+            ("DescribeInstances", "Describe*", false),
+            ("*Instances", "Describe*", false),
+            ("D*s", "Describe*s", true),
+            ("a*b*c", "axbyc", true),
+            ("a*b*c", "a*c", false),
+            ("a**", "a", true),
+        ] {
+            let pattern = |it| OperationPattern::parse(it).unwrap();
+            assert_eq!(pattern(wide).covers(&pattern(narrow)), expected, "{wide} {narrow}");
         }
     }
 

@@ -1,16 +1,18 @@
 //! What a module asks for beside what the operator's config allows: decided here, and logged as one table at the start.
 
 mod prefixes;
+mod requests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use cloud_provider::{Annotation, Description, Permission, printable};
-use egress::{Endpoint, Method, PathPattern};
+use cloud_provider::{Annotation, Description, printable};
+use egress::{Endpoint, OperationPlace};
 
 pub(super) use self::prefixes::check as check_prefixes;
+use self::requests::{Allowed, asked, has_header, is_operation, operation_yaml, rules};
+pub(super) use self::requests::{Missing, missing};
 
-/// Lines of the table, and kinds of requests that are compared for one endpoint: a description may hold more than
-/// anybody reads.
+/// Lines of the table: a description may hold more than anybody reads.
 const ROWS: usize = 400;
 /// The widest that a column is made for the sake of one line.
 const WIDTH: usize = 64;
@@ -104,31 +106,6 @@ pub(super) fn lines(rows: &[Row]) -> impl Iterator<Item = (String, bool)> {
     [head].iter().chain(rows).map(line).collect::<Vec<_>>().into_iter()
 }
 
-/// The rules that each endpoint's `allow` lacks for what the module asks of it, with the endpoint's name. Requests with the
-/// same methods are one rule.
-pub(super) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<(String, Permission)> {
-    let mut missing = Vec::new();
-    for endpoint in endpoints {
-        let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else { continue };
-        let asked: BTreeSet<_> = described.allow.iter().flat_map(requests).take(ROWS).collect();
-        // What is no method or no pattern cannot be allowed: the table shows it.
-        let lacks = |method: &Method, path: &str| {
-            PathPattern::parse(path).is_ok() && allowing(endpoint, method.as_str(), path).is_none()
-        };
-        let mut methods: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (method, path) in asked {
-            if Method::parse(method).is_ok_and(|it| lacks(&it, path)) {
-                methods.entry(path).or_default().push(method.to_owned());
-            }
-        }
-        let mut rules: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
-        methods.into_iter().for_each(|(path, methods)| rules.entry(methods).or_default().push(path.to_owned()));
-        let rules = rules.into_iter().map(|(methods, paths)| Permission { methods, paths, ..Permission::default() });
-        missing.extend(rules.map(|it| (endpoint.name.clone(), it)));
-    }
-    missing
-}
-
 /// The annotation keys that a module reads, by the domain before the slash.
 fn domains(description: &Description) -> BTreeMap<&str, Vec<&str>> {
     let mut domains: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -145,18 +122,25 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
     let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else {
         return vec![odd(&about, "nothing", &format!("{place}; the module does not use it: remove it"))];
     };
-    let asked: BTreeSet<(&str, &str)> = described.allow.iter().flat_map(requests).take(ROWS).collect();
+    let asked = asked(described);
     let mut rows = vec![row(&about, &printable(&described.purpose, WIDTH), &place)];
-    for (method, path) in &asked {
-        let request = format!("{method} {path}");
-        rows.push(match allowing(endpoint, method, path) {
-            Some(rule) if rule == request => row(&about, &request, "yes"),
-            Some(rule) => row(&about, &request, &format!("yes, by {rule}")),
-            None => odd(&about, &request, "no: requests of this kind are refused until a rule of allow covers them"),
+    rows.extend(operation_row(&about, described, endpoint));
+    rows.extend(parameter_rows(&about, described, endpoint));
+    for kind in &asked {
+        let request = kind.to_string();
+        let shown = kind.effect().map_or(request.clone(), |effect| format!("{request}, a {}", effect.as_str()));
+        rows.push(match kind.allowed_by(endpoint) {
+            Some(Allowed { other_effect: Some(effect), rule }) => {
+                let answer = format!("yes, by {rule}, as a {}: correct the effect of the rule", effect.as_str());
+                odd(&about, &shown, &answer)
+            }
+            Some(Allowed { rule, .. }) if rule == request => row(&about, &shown, "yes"),
+            Some(Allowed { rule, .. }) => row(&about, &shown, &format!("yes, by {rule}")),
+            None => odd(&about, &shown, "no: requests of this kind are refused until a rule of allow covers them"),
         });
     }
     for header in &described.headers {
-        rows.push(match endpoint.headers.iter().any(|it| it.eq_ignore_ascii_case(header)) {
+        rows.push(match has_header(&endpoint.headers, header) {
             true => row(&about, &format!("header {header}"), "yes"),
             false => {
                 odd(&about, &format!("header {header}"), "no: requests with it are refused until headers names it")
@@ -164,37 +148,58 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
         });
     }
     for header in &endpoint.headers {
-        if !described.headers.iter().any(|it| it.eq_ignore_ascii_case(header)) {
+        if !has_header(&described.headers, header) {
             rows.push(odd(&about, "nothing", &format!("header {header}, which the module does not ask for")));
         }
     }
-    for (method, path) in rules(endpoint) {
-        let is_asked = asked.iter().any(|(asked, pattern)| {
-            *asked == method.as_str() && PathPattern::parse(pattern).is_ok_and(|it| path.covers(&it) || it.covers(path))
-        });
-        if !is_asked {
-            rows.push(odd(&about, "nothing", &format!("{method} {path}, which the module does not ask for")));
-        }
+    for rule in rules(endpoint).filter(|rule| !asked.iter().any(|it| it.meets(rule))) {
+        rows.push(odd(&about, "nothing", &format!("{rule}, which the module does not ask for")));
     }
     rows
 }
 
-fn requests(it: &Permission) -> impl Iterator<Item = (&str, &str)> {
-    it.methods.iter().flat_map(|method| it.paths.iter().map(move |path| (method.as_str(), path.as_str())))
+/// Where requests say what they do.
+fn operation_row(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Option<Row> {
+    match (&described.operation, &endpoint.operation) {
+        (None, None) => None,
+        (None, Some(place)) => {
+            let place = match place {
+                OperationPlace::Parameter(name) => format!("parameter {name}"),
+                OperationPlace::Header(name) => format!("header {name}"),
+            };
+            let answer =
+                format!("an operation in the {place}, which the module does not name: all requests are refused");
+            Some(odd(about, "nothing", &answer))
+        }
+        (Some(place), _) => {
+            let asked = format!("operation {}", operation_yaml(place));
+            Some(match is_operation(endpoint, place) {
+                true => row(about, &asked, "yes"),
+                false => odd(about, &asked, "no: requests are told apart by it only once operation says so"),
+            })
+        }
+    }
 }
 
-fn rules(endpoint: &Endpoint) -> impl Iterator<Item = (Method, &PathPattern)> {
-    endpoint
-        .allow
-        .iter()
-        .flat_map(|it| it.methods.iter().flat_map(|method| it.paths.iter().map(|path| (*method, path))))
-}
-
-/// The rule that allows all requests of a kind.
-fn allowing(endpoint: &Endpoint, method: &str, path: &str) -> Option<String> {
-    let wanted = PathPattern::parse(path).ok()?;
-    let mut rules = rules(endpoint).filter(|(it, rule)| it.as_str() == method && rule.covers(&wanted));
-    rules.next().map(|(method, rule)| format!("{method} {rule}"))
+/// What each request carries.
+fn parameter_rows(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, value) in &described.parameters {
+        let asked = format!("parameter {name}: {value}");
+        let given = endpoint.parameters.iter().find(|(it, _)| it == name);
+        rows.push(match given {
+            Some((_, it)) if it == value => row(about, &asked, "yes"),
+            Some((_, it)) => odd(about, &asked, &format!("no: {it}, and requests with another value are refused")),
+            None => odd(about, &asked, "not fixed: name it in parameters, since another API may be at this host"),
+        });
+    }
+    for (name, _) in
+        endpoint.parameters.iter().filter(|(it, _)| described.parameters.iter().all(|(name, _)| name != it))
+    {
+        let answer = format!("parameter {name}, which the module does not send: all requests are refused");
+        rows.push(odd(about, "nothing", &answer));
+    }
+    rows
 }
 
 fn row(about: &str, asked: &str, answer: &str) -> Row {
@@ -207,8 +212,8 @@ fn odd(about: &str, asked: &str, answer: &str) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::Setting;
-    use egress::{BaseUrl, Rule};
+    use cloud_provider::{Permission, Setting};
+    use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, Rule};
 
     use super::*;
 
@@ -320,19 +325,70 @@ mod tests {
     }
 
     #[test]
+    fn adv_130_operations_stand_beside_what_is_allowed() {
+        let mut description = description();
+        let described = &mut description.endpoints[0];
+        described.operation = Some(cloud_provider::OperationPlace::Parameter("Action".to_owned()));
+        described.parameters = [("Version", "2"), ("Region", "r1"), ("Kind", "a")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        let permission = |operation: &str, effect| Permission {
+            methods: vec!["POST".to_owned()],
+            paths: vec!["/".to_owned()],
+            operations: vec![operation.to_owned()],
+            effect,
+            actions: Vec::new(),
+        };
+        described.allow = vec![
+            permission("Describe*", cloud_provider::Effect::Read),
+            permission("ModifyListener", cloud_provider::Effect::Write),
+            permission("TerminateInstances", cloud_provider::Effect::Delete),
+        ];
+        let rule = |operation: &str, effect| Rule {
+            operations: vec![OperationPattern::parse(operation).unwrap()],
+            effect: Some(effect),
+            ..Rule::new([Method::Post], [PathPattern::parse("/").unwrap()])
+        };
+        let mut api = endpoint("api", &[]);
+        api.operation = Some(OperationPlace::Parameter("Action".to_owned()));
+        api.parameters = [("Version", "2"), ("Region", "r2"), ("Zone", "z")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        api.allow = vec![rule("describe*", Effect::Read), rule("*", Effect::Read), rule("Reboot*", Effect::Write)];
+        api.allow[1].operations = vec![OperationPattern::parse("Modify*").unwrap()];
+        let config =
+            Config { prefixes: &[], endpoints: &[&api], settings: &[], node_labels: &[], writes_annotations: &[] };
+        let rows = table(&description, &config).into_iter().filter(|it| it.about == "endpoint api").skip(1);
+        let text: Vec<_> =
+            rows.map(|it| format!("{} {} | {}", if it.is_odd { "!" } else { " " }, it.asked, it.answer)).collect();
+        expect_test::expect![[r#"
+              operation { parameter: 'Action' } | yes
+              parameter Version: 2 | yes
+            ! parameter Region: r1 | no: r2, and requests with another value are refused
+            ! parameter Kind: a | not fixed: name it in parameters, since another API may be at this host
+            ! nothing | parameter Zone, which the module does not send: all requests are refused
+              POST / Describe*, a read | yes, by POST / describe*
+            ! POST / ModifyListener, a write | yes, by POST / Modify*, as a read: correct the effect of the rule
+            ! POST / TerminateInstances, a delete | no: requests of this kind are refused until a rule of allow covers them
+            ! nothing | POST / Reboot*, which the module does not ask for
+        "#]]
+        .assert_eq(&(text.join("\n") + "\n"));
+    }
+
+    #[test]
     fn rules_that_are_missing_are_ready_to_be_pasted() {
         let text = |rules: &[(Method, &str)]| {
             let api = endpoint("api", rules);
             let missing = missing(&description(), &[&api, &endpoint("old", &[])]);
-            missing.into_iter().map(|(endpoint, rule)| format!("{endpoint} - {rule}")).collect::<Vec<_>>()
+            missing.into_iter().map(|it| format!("{} {}: {}", it.endpoint, it.key, it.yaml)).collect::<Vec<_>>()
         };
         let all = [
-            "api - { methods: [GET], paths: ['/v1/machines/*'] }",
-            "api - { methods: [GET, POST], paths: ['/v1/balancers'] }",
+            "api allow: - { methods: [GET], paths: ['/v1/machines/*'] }",
+            "api allow: - { methods: [GET, POST], paths: ['/v1/balancers'] }",
         ];
         assert_eq!(text(&[]), all);
         let reads = [(Method::Get, "/v1/**")];
-        assert_eq!(text(&reads), ["api - { methods: [POST], paths: ['/v1/balancers'] }"]);
+        assert_eq!(text(&reads), ["api allow: - { methods: [POST], paths: ['/v1/balancers'] }"]);
         assert_eq!(text(&[reads[0], (Method::Post, "/v1/balancers")]), [""; 0]);
     }
 }

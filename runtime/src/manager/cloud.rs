@@ -118,9 +118,9 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         writes_annotations: &writes_annotations,
     };
     say_claims(&claims::table(description, &allowed));
-    for (endpoint, rule) in claims::missing(description, allowed.endpoints) {
+    for claims::Missing { endpoint, key, yaml } in claims::missing(description, allowed.endpoints) {
         warn!(
-            "endpoint {endpoint} does not allow what the provider asks for; add this to its allow in --cloud-config: - {rule}"
+            "endpoint {endpoint} does not allow what the provider asks for; add this to its {key} in --cloud-config: {yaml}"
         );
     }
     for Endpoint { name, base_url, .. } in gate.endpoints().filter(|it| it.base_url.origin().is_loopback()) {

@@ -1,0 +1,339 @@
+//! Kinds of requests that a module asks for, and which rules of the operator's config allow them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use cloud_provider::{Description, Permission};
+use egress::{Effect, Endpoint, Method, OperationPattern, OperationPlace, PathPattern};
+
+/// Kinds of requests that are compared for one endpoint: a description may hold more than anybody reads.
+const KINDS: usize = 400;
+
+/// One kind of requests.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Kind {
+    method: String,
+    path: String,
+    /// Where the endpoint has one.
+    operation: Option<String>,
+    /// What they do, where the endpoint has an operation; elsewhere their method says it.
+    effect: Option<Effect>,
+}
+
+/// What the rules say of a kind of requests.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Allowed {
+    /// The rule that allows all of them.
+    pub(super) rule: String,
+    /// What they do by the most harmful rule that allows them all, if it is not what the module says.
+    pub(super) other_effect: Option<Effect>,
+}
+
+/// What a key of an endpoint lacks for what a module asks of it: a line of YAML.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::manager) struct Missing {
+    pub(in crate::manager) endpoint: String,
+    /// `operation`, `parameters`, `headers` or `allow`.
+    pub(in crate::manager) key: &'static str,
+    pub(in crate::manager) yaml: String,
+}
+
+/// Without the effect: `POST / Describe*`.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)?;
+        self.operation.iter().try_for_each(|it| write!(f, " {it}"))
+    }
+}
+
+impl Kind {
+    /// What they do, as the module says it.
+    pub(super) fn effect(&self) -> Option<Effect> {
+        self.effect
+    }
+
+    /// What the endpoint's rules say of it; `None` if no rule allows all of them.
+    pub(super) fn allowed_by(&self, endpoint: &Endpoint) -> Option<Allowed> {
+        if self.operation.is_some() != endpoint.operation.is_some() {
+            return None;
+        }
+        let path = PathPattern::parse(&self.path).ok()?;
+        let operation = self.operation.as_deref().map(OperationPattern::parse).transpose().ok()?;
+        let mut first = None;
+        let mut worst = None;
+        for rule in rules(endpoint).filter(|it| it.method.as_str() == self.method && it.path.covers(&path)) {
+            if let (Some(wide), Some(narrow)) = (rule.operation, &operation)
+                && !wide.covers(narrow)
+            {
+                continue;
+            }
+            worst = worst.max(Some(rule.effect));
+            first.get_or_insert(rule.to_string());
+        }
+        let other_effect = worst.filter(|it| self.effect.is_some_and(|own| own != *it));
+        first.map(|rule| Allowed { rule, other_effect })
+    }
+
+    /// Whether a rule allows requests of this kind, or is part of it.
+    pub(super) fn meets(&self, rule: &OneRule<'_>) -> bool {
+        let path = PathPattern::parse(&self.path);
+        let paths_meet = path.is_ok_and(|it| rule.path.covers(&it) || it.covers(rule.path));
+        let operations_meet = match (rule.operation, &self.operation) {
+            (None, None) => true,
+            (Some(rule), Some(own)) => OperationPattern::parse(own).is_ok_and(|it| rule.covers(&it) || it.covers(rule)),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.method == rule.method.as_str() && paths_meet && operations_meet
+    }
+
+    /// Whether a rule can allow it at all. What is no method and no pattern stays in the table.
+    fn can_be_allowed(&self) -> bool {
+        Method::parse(&self.method).is_ok()
+            && PathPattern::parse(&self.path).is_ok()
+            && self.operation.iter().all(|it| OperationPattern::parse(it).is_ok())
+    }
+}
+
+/// The kinds of requests that a module asks for at an endpoint.
+pub(super) fn asked(described: &cloud_provider::Endpoint) -> BTreeSet<Kind> {
+    let has_operation = described.operation.is_some();
+    let of = |it: &Permission| {
+        let effect = has_operation.then(|| effect(it.effect));
+        let operations: Vec<_> = match has_operation && !it.operations.is_empty() {
+            true => it.operations.iter().cloned().map(Some).collect(),
+            false => vec![None],
+        };
+        let mut kinds = Vec::new();
+        for method in &it.methods {
+            for path in &it.paths {
+                kinds.extend(operations.iter().map(|operation| Kind {
+                    method: method.clone(),
+                    path: path.clone(),
+                    operation: operation.clone(),
+                    effect,
+                }));
+            }
+        }
+        kinds
+    };
+    described.allow.iter().flat_map(of).take(KINDS).collect()
+}
+
+/// One method, path and operation of a rule.
+pub(super) struct OneRule<'a> {
+    method: Method,
+    path: &'a PathPattern,
+    operation: Option<&'a OperationPattern>,
+    effect: Effect,
+}
+
+impl fmt::Display for OneRule<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)?;
+        self.operation.iter().try_for_each(|it| write!(f, " {it}"))
+    }
+}
+
+/// What the operator allows at an endpoint, one by one.
+pub(super) fn rules(endpoint: &Endpoint) -> impl Iterator<Item = OneRule<'_>> {
+    endpoint.allow.iter().flat_map(|rule| {
+        let operations: Vec<_> = match rule.operations.is_empty() {
+            true => vec![None],
+            false => rule.operations.iter().map(Some).collect(),
+        };
+        let mut all = Vec::new();
+        for method in &rule.methods {
+            for path in &rule.paths {
+                all.extend(operations.iter().map(|operation| OneRule {
+                    method: *method,
+                    path,
+                    operation: *operation,
+                    effect: rule.effect_of(*method),
+                }));
+            }
+        }
+        all
+    })
+}
+
+/// What each endpoint lacks for what the module asks of it, ready to be pasted.
+pub(in crate::manager) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    for endpoint in endpoints {
+        let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else { continue };
+        let mut lacks = |key, yaml| missing.push(Missing { endpoint: endpoint.name.clone(), key, yaml });
+        if let Some(place) = described.operation.as_ref().filter(|it| !is_operation(endpoint, it)) {
+            lacks("operation", operation_yaml(place));
+        }
+        for (name, value) in described.parameters.iter().filter(|it| !endpoint.parameters.contains(it)) {
+            lacks("parameters", format!("{}: {}", quoted(name), quoted(value)));
+        }
+        for header in described.headers.iter().filter(|it| !has_header(&endpoint.headers, it)) {
+            lacks("headers", format!("- {}", quoted(header)));
+        }
+        missing_rules(described, endpoint).iter().for_each(|it| lacks("allow", format!("- {it}")));
+    }
+    missing
+}
+
+/// The rules that an endpoint's `allow` lacks. Requests that differ in one thing only are one rule.
+fn missing_rules(described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Vec<Permission> {
+    // A rule that makes too little of a request is not enough: the most harmful one counts.
+    let is_lacking = |it: &Kind| match it.allowed_by(endpoint) {
+        None => it.operation.is_some() || endpoint.operation.is_none(),
+        Some(Allowed { other_effect, .. }) => other_effect < it.effect && other_effect.is_some(),
+    };
+    let mut methods: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for kind in asked(described).into_iter().filter(|it| it.can_be_allowed() && is_lacking(it)) {
+        methods.entry((kind.effect, kind.operation, kind.path)).or_default().push(kind.method);
+    }
+    let mut paths: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for ((effect, operation, path), methods) in methods {
+        paths.entry((methods, effect, operation)).or_default().push(path);
+    }
+    let mut operations: BTreeMap<_, Vec<Option<String>>> = BTreeMap::new();
+    for ((methods, effect, operation), paths) in paths {
+        operations.entry((methods, effect, paths)).or_default().push(operation);
+    }
+    let rule = |((methods, effect, paths), operations): ((_, Option<Effect>, _), Vec<Option<String>>)| Permission {
+        methods,
+        paths,
+        operations: operations.into_iter().flatten().collect(),
+        effect: match effect {
+            None | Some(Effect::Read) => cloud_provider::Effect::Read,
+            Some(Effect::Write) => cloud_provider::Effect::Write,
+            Some(Effect::Delete) => cloud_provider::Effect::Delete,
+        },
+        actions: Vec::new(),
+    };
+    operations.into_iter().map(rule).collect()
+}
+
+/// Whether requests say what they do where the operator has named it.
+pub(super) fn is_operation(endpoint: &Endpoint, described: &cloud_provider::OperationPlace) -> bool {
+    use cloud_provider::OperationPlace::{Header, Parameter};
+    match (&endpoint.operation, described) {
+        (Some(OperationPlace::Parameter(one)), Parameter(other)) => one == other,
+        (Some(OperationPlace::Header(one)), Header(other)) => one.eq_ignore_ascii_case(other),
+        (Some(_) | None, _) => false,
+    }
+}
+
+/// As `operation` of an endpoint in the operator's config.
+pub(super) fn operation_yaml(place: &cloud_provider::OperationPlace) -> String {
+    match place {
+        cloud_provider::OperationPlace::Parameter(name) => format!("{{ parameter: {} }}", quoted(name)),
+        cloud_provider::OperationPlace::Header(name) => format!("{{ header: {} }}", quoted(name)),
+    }
+}
+
+pub(super) fn has_header(headers: &[String], name: &str) -> bool {
+    headers.iter().any(|it| it.eq_ignore_ascii_case(name))
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn effect(it: cloud_provider::Effect) -> Effect {
+    match it {
+        cloud_provider::Effect::Read => Effect::Read,
+        cloud_provider::Effect::Write => Effect::Write,
+        cloud_provider::Effect::Delete => Effect::Delete,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egress::{BaseUrl, Rule};
+
+    use super::*;
+
+    /// An endpoint with operations in `Action`, as a module asks for it.
+    fn described() -> Description {
+        let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let permission = |operations: &[&str], effect| Permission {
+            methods: words(&["POST"]),
+            paths: words(&["/"]),
+            operations: words(operations),
+            effect,
+            actions: Vec::new(),
+        };
+        let endpoint = cloud_provider::Endpoint {
+            name: "ec2".to_owned(),
+            operation: Some(cloud_provider::OperationPlace::Parameter("Action".to_owned())),
+            parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
+            headers: words(&["x-amz-trace"]),
+            allow: vec![
+                permission(&["Describe*"], cloud_provider::Effect::Read),
+                permission(&["CreateTags", "DeleteTags"], cloud_provider::Effect::Write),
+                permission(&["TerminateInstances"], cloud_provider::Effect::Delete),
+            ],
+            ..cloud_provider::Endpoint::default()
+        };
+        Description { endpoints: vec![endpoint], ..Description::default() }
+    }
+
+    fn endpoint(rules: &[(&[&str], Effect)]) -> Endpoint {
+        let rule = |(operations, effect): &(&[&str], Effect)| Rule {
+            operations: operations.iter().map(|it| OperationPattern::parse(it).unwrap()).collect(),
+            effect: Some(*effect),
+            ..Rule::new([Method::Post], [PathPattern::parse("/").unwrap()])
+        };
+        Endpoint {
+            operation: Some(OperationPlace::Parameter("Action".to_owned())),
+            parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
+            headers: vec!["X-Amz-Trace".to_owned()],
+            allow: rules.iter().map(rule).collect(),
+            ..Endpoint::new("ec2", BaseUrl::parse("https://ec2.acme.example").unwrap())
+        }
+    }
+
+    fn lines(endpoint: &Endpoint) -> Vec<String> {
+        missing(&described(), &[endpoint]).into_iter().map(|it| format!("{}: {}", it.key, it.yaml)).collect()
+    }
+
+    #[test]
+    fn adv_130_operations_and_effects_are_compared_too() {
+        let all = [
+            "allow: - { methods: [POST], paths: ['/'], operations: ['Describe*'], effect: read }",
+            "allow: - { methods: [POST], paths: ['/'], operations: ['CreateTags', 'DeleteTags'], effect: write }",
+            "allow: - { methods: [POST], paths: ['/'], operations: ['TerminateInstances'], effect: delete }",
+        ];
+        assert_eq!(lines(&endpoint(&[])), all);
+        let reads: (&[&str], _) = (&["Describe*"], Effect::Read);
+        assert_eq!(lines(&endpoint(&[reads])), all[1..]);
+        let narrow: (&[&str], _) = (&["DescribeInstances", "*Tags"], Effect::Write);
+        assert_eq!(lines(&endpoint(&[narrow])), [all[0], all[2]], "one operation is not all of them");
+        let everything: (&[&str], _) = (&["*"], Effect::Read);
+        assert_eq!(lines(&endpoint(&[everything])), all[1..], "nothing else than reads may be taken for reads");
+        let worst: (&[&str], _) = (&["*"], Effect::Delete);
+        assert_eq!(lines(&endpoint(&[worst])), [""; 0], "what counts as too much is shown by the table");
+    }
+
+    #[test]
+    fn adv_130_an_endpoint_is_compared_with_all_that_is_described() {
+        let mut bare = endpoint(&[(&["*"], Effect::Delete)]);
+        (bare.operation, bare.parameters, bare.headers) = (None, Vec::new(), Vec::new());
+        bare.allow.iter_mut().for_each(|it| it.operations.clear());
+        let lines = lines(&bare);
+        let keys =
+            ["operation: { parameter: 'Action' }", "parameters: 'Version': '2016-11-15'", "headers: - 'x-amz-trace'"];
+        assert_eq!(lines[..3], keys);
+        assert_eq!(lines.len(), 6, "and all rules: {lines:?}");
+    }
+
+    #[test]
+    fn the_most_harmful_rule_says_what_a_request_does() {
+        let rules: [(&[&str], _); 2] = [(&["Describe*"], Effect::Read), (&["D*"], Effect::Delete)];
+        let endpoint = endpoint(&rules);
+        let kinds = asked(&described().endpoints[0]);
+        let say = |operation: &str| {
+            let kind = kinds.iter().find(|it| it.operation.as_deref() == Some(operation)).unwrap();
+            kind.allowed_by(&endpoint).map(|it| (it.rule, it.other_effect))
+        };
+        assert_eq!(say("Describe*"), Some(("POST / Describe*".to_owned(), Some(Effect::Delete))));
+        assert_eq!(say("DeleteTags"), Some(("POST / D*".to_owned(), Some(Effect::Delete))));
+        assert_eq!(say("TerminateInstances"), None);
+    }
+}
