@@ -13,10 +13,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::controllers::TokenBucket;
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ErrorKind};
 use ipnet::IpNet;
+use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use controllers::{LateAnswer, TokenBucket};
+use controllers::LateAnswer;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, Uri};
@@ -13,6 +13,7 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, Either, Full};
 use kube::client::Body;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use token_bucket::TokenBucket;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{BoxError, Layer, Service};
 

@@ -5,12 +5,12 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use controllers::TokenBucket;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
 use sha2::{Digest, Sha256};
+use token_bucket::TokenBucket;
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 

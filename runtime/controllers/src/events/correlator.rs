@@ -12,9 +12,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use token_bucket::TokenBucket;
 
 use crate::events::recorded::short;
-use crate::token_bucket::TokenBucket;
 
 /// Events that are remembered, of each kind of memory.
 const CACHE: usize = 4096;

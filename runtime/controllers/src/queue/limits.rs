@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use token_bucket::TokenBucket;
 use tokio::time::Instant;
-
-use crate::token_bucket::TokenBucket;
 
 /// Retries a second, for all keys together.
 const RATE: f64 = 10.0;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cloud_provider::{Ingress, LoadBalancer};
 use k8s_openapi::api::core::v1::Service;
+use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
 use super::{Cause, Counted, Phase, Unwritten};
@@ -12,7 +13,6 @@ use crate::requested_changes::Waiting;
 use crate::service::backends::Backend;
 use crate::service::error::FailureKind;
 use crate::service::status;
-use crate::token_bucket::TokenBucket;
 
 /// Changes of one Service's load balancer at once: its author must not use up the account's quota.
 const CHANGES: u32 = 10;

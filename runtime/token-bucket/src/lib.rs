@@ -1,4 +1,9 @@
 //! How often something may be done: so many times at once, and then at a rate. No clock: times are arguments.
+//!
+//! A crate of its own because the way out to clouds, the sandbox, the controllers and the binary all need it and may not
+//! import each other.
+
+#![forbid(unsafe_code)]
 
 use std::time::Duration;
 
