@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use token_bucket::TokenBucket;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ pub(crate) struct Budget {
     slots: Semaphore,
     /// How long a request may wait for a slot.
     patience: Duration,
-    bucket: Mutex<Bucket>,
+    rate: Mutex<Rate>,
 }
 
 impl Budget {
@@ -27,7 +28,7 @@ impl Budget {
         Self {
             slots: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),
             patience: limits.total,
-            bucket: Mutex::new(Bucket::new(limits.requests_per_second, Instant::now())),
+            rate: Mutex::new(Rate::new(limits.requests_per_second, Instant::now())),
         }
     }
 
@@ -41,7 +42,7 @@ impl Budget {
             .await
             .map_err(|_| PATIENCE)?
             .expect("the semaphore is never closed");
-        let wait = self.bucket().take(Instant::now())?;
+        let wait = self.rate().take(Instant::now())?;
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
             self.paused()?;
@@ -51,48 +52,34 @@ impl Budget {
 
     /// Whether the endpoint may be used now. The error is when to come back.
     pub(crate) fn paused(&self) -> Result<(), Duration> {
-        self.bucket().paused(Instant::now())
+        self.rate().paused(Instant::now())
     }
 
     /// Stops the endpoint for `pause`. A longer pause that was asked for before stays.
     pub(crate) fn pause(&self, pause: Duration) {
-        self.bucket().pause(Instant::now() + pause);
+        self.rate().pause(Instant::now() + pause);
     }
 
-    fn bucket(&self) -> MutexGuard<'_, Bucket> {
-        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rate(&self) -> MutexGuard<'_, Rate> {
+        self.rate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A token bucket that holds one second's worth of requests. Its clock is an argument.
-struct Bucket {
-    rate: f64,
-    depth: f64,
-    /// Below zero while requests wait for tokens that they have taken in advance.
-    tokens: f64,
-    filled: Instant,
+/// A bucket that holds one second's worth of requests, and the pause that the cloud asked for. Its clock is an argument.
+struct Rate {
+    bucket: TokenBucket,
     paused_until: Option<Instant>,
 }
 
-impl Bucket {
+impl Rate {
     fn new(rate: f64, now: Instant) -> Self {
-        let depth = rate.max(1.0);
-        Self { rate, depth, tokens: depth, filled: now, paused_until: None }
+        Self { bucket: TokenBucket::per_second(rate, rate as u32, now), paused_until: None }
     }
 
     /// Takes a token: `Ok` says how long to wait for it, `Err` that the wait is too long and none was taken.
     fn take(&mut self, now: Instant) -> Result<Duration, Duration> {
         self.paused(now)?;
-        let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
-        self.tokens = self.depth.min(self.tokens + elapsed * self.rate);
-        self.filled = now;
-        let missing = (1.0 - self.tokens).max(0.0);
-        let wait = Duration::try_from_secs_f64(missing / self.rate).unwrap_or(Duration::MAX);
-        if wait > PATIENCE {
-            return Err(wait.min(*PAUSE.end()));
-        }
-        self.tokens -= 1.0;
-        Ok(wait)
+        self.bucket.reserve_within(PATIENCE, now).map_err(|wait| wait.min(*PAUSE.end()))
     }
 
     fn paused(&self, now: Instant) -> Result<(), Duration> {
@@ -118,38 +105,40 @@ mod tests {
     #[test]
     fn a_burst_passes_and_then_requests_are_spaced_or_refused() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(4.0, now);
-        let waits: Vec<_> = (0..9).map(|_| bucket.take(now)).collect();
+        let mut rate = Rate::new(4.0, now);
+        let waits: Vec<_> = (0..9).map(|_| rate.take(now)).collect();
         let spaced = [0, 0, 0, 0, 250, 500, 750, 1000].map(|it| Ok(milliseconds(it)));
         assert_eq!(waits[..8], spaced);
         assert_eq!(waits[8], Err(milliseconds(1250)));
-        assert_eq!(bucket.take(now + milliseconds(500)), Ok(milliseconds(750)), "whoever was sent away took nothing");
+        assert_eq!(rate.take(now + milliseconds(500)), Ok(milliseconds(750)), "whoever was sent away took nothing");
     }
 
     #[test]
     fn idle_time_fills_the_bucket_no_higher_than_a_second() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(2.0, start);
+        let mut rate = Rate::new(2.0, start);
         let later = start + Duration::from_secs(3600);
-        assert_eq!([0; 3].map(|_| bucket.take(later)), [0, 0, 500].map(|it| Ok(milliseconds(it))));
+        assert_eq!([0; 3].map(|_| rate.take(later)), [0, 0, 500].map(|it| Ok(milliseconds(it))));
     }
 
     #[test]
     fn a_slow_endpoint_has_a_bucket_of_one() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(0.1, now);
-        assert_eq!(bucket.take(now), Ok(Duration::ZERO));
-        assert_eq!(bucket.take(now), Err(Duration::from_secs(10)));
-        assert_eq!(Bucket { tokens: 0.0, ..Bucket::new(1e-300, now) }.take(now), Err(Duration::from_secs(3600)));
+        let mut rate = Rate::new(0.1, now);
+        assert_eq!(rate.take(now), Ok(Duration::ZERO));
+        assert_eq!(rate.take(now), Err(Duration::from_secs(10)));
+        let mut slowest = Rate::new(1e-300, now);
+        assert_eq!(slowest.take(now), Ok(Duration::ZERO));
+        assert_eq!(slowest.take(now), Err(Duration::from_secs(3600)));
     }
 
     #[test]
     fn a_pause_sends_everyone_away_until_its_end() {
         let now = Instant::now();
-        let mut bucket = Bucket::new(20.0, now);
-        bucket.pause(now + milliseconds(3000));
-        bucket.pause(now + milliseconds(1000));
-        assert_eq!(bucket.take(now + milliseconds(1000)), Err(milliseconds(2000)), "the longer pause stays");
-        assert_eq!(bucket.take(now + milliseconds(3000)), Ok(Duration::ZERO));
+        let mut rate = Rate::new(20.0, now);
+        rate.pause(now + milliseconds(3000));
+        rate.pause(now + milliseconds(1000));
+        assert_eq!(rate.take(now + milliseconds(1000)), Err(milliseconds(2000)), "the longer pause stays");
+        assert_eq!(rate.take(now + milliseconds(3000)), Ok(Duration::ZERO));
     }
 }

@@ -51,19 +51,25 @@ impl<T: Moment> TokenBucket<T> {
         wait
     }
 
+    /// As [`reserve`](Self::reserve), if the token is there within `patience`.
+    ///
+    /// # Errors
+    ///
+    /// How long it takes until it is there. Nothing is taken then.
+    pub fn reserve_within(&mut self, patience: Duration, now: T) -> Result<Duration, Duration> {
+        match self.wait(now) {
+            wait if wait > patience => Err(wait),
+            _ => Ok(self.reserve(now)),
+        }
+    }
+
     /// Takes a token if there is one.
     ///
     /// # Errors
     ///
     /// How long it takes until there is one.
     pub fn try_take(&mut self, now: T) -> Result<(), Duration> {
-        match self.wait(now) {
-            Duration::ZERO => {
-                self.reserve(now);
-                Ok(())
-            }
-            wait => Err(wait),
-        }
+        self.reserve_within(Duration::ZERO, now).map(drop)
     }
 
     fn wait(&self, now: T) -> Duration {
@@ -121,6 +127,15 @@ mod tests {
         }
         now += 100 * PAUSE;
         assert_eq!((0..20).filter(|_| bucket.try_take(now).is_ok()).count(), 10, "it fills up again, and no further");
+    }
+
+    #[test]
+    fn a_token_that_comes_too_late_is_not_taken() {
+        let now = Instant::now();
+        let mut bucket = TokenBucket::new(PAUSE, 1, now);
+        let mut take = |at| bucket.reserve_within(PAUSE, at);
+        assert_eq!([take(now), take(now), take(now)], [Ok(Duration::ZERO), Ok(PAUSE), Err(2 * PAUSE)]);
+        assert_eq!(take(now + PAUSE), Ok(PAUSE), "whoever was sent away took nothing");
     }
 
     #[test]

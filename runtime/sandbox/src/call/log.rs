@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use egress::{CallId, Gate};
+use token_bucket::TokenBucket;
+use tokio::time::Instant;
 use tracing::Level;
 
 use super::last_lines::LastLines;
 use crate::source::Digest;
 use crate::untrusted::printable;
 
-const LINES_PER_CALL: u64 = 256;
+const LINES_PER_CALL: u32 = 256;
 const LINES_PER_SECOND: f64 = 50.0;
 const LINE_BYTES: usize = 2 << 10;
 
@@ -21,7 +22,7 @@ pub(super) struct Log {
     digest: String,
     quota: Arc<Quota>,
     gate: Gate,
-    lines: u64,
+    lines: u32,
     dropped: u64,
     printed: [Vec<u8>; 2],
     last: LastLines,
@@ -156,35 +157,17 @@ impl Log {
 }
 
 /// How many lines all calls of one provider may still write: a bucket that holds one call's worth and fills steadily.
-pub(super) struct Quota(Mutex<Bucket>);
-
-struct Bucket {
-    lines: f64,
-    at: Instant,
-}
+pub(super) struct Quota(Mutex<TokenBucket>);
 
 impl Default for Quota {
     fn default() -> Self {
-        Self(Mutex::new(Bucket { lines: LINES_PER_CALL as f64, at: Instant::now() }))
+        Self(Mutex::new(TokenBucket::per_second(LINES_PER_SECOND, LINES_PER_CALL, Instant::now())))
     }
 }
 
 impl Quota {
     fn take(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now())
-    }
-}
-
-impl Bucket {
-    fn take(&mut self, now: Instant) -> bool {
-        let filled = now.saturating_duration_since(self.at).as_secs_f64() * LINES_PER_SECOND;
-        self.lines = (self.lines + filled).min(LINES_PER_CALL as f64);
-        self.at = now;
-        let enough = self.lines >= 1.0;
-        if enough {
-            self.lines -= 1.0;
-        }
-        enough
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).try_take(Instant::now()).is_ok()
     }
 }
 
@@ -196,9 +179,10 @@ mod tests {
 
     #[test]
     fn fifty_lines_a_second_after_the_first_burst() {
+        let mut quota = Quota::default();
+        let bucket = quota.0.get_mut().unwrap();
         let start = Instant::now();
-        let mut bucket = Bucket { lines: 256.0, at: start };
-        let mut taken = |at| std::iter::repeat_with(|| bucket.take(at)).take_while(|it| *it).count();
+        let mut taken = |at| std::iter::repeat_with(|| bucket.try_take(at).is_ok()).take_while(|it| *it).count();
         assert_eq!(taken(start), 256);
         assert_eq!(taken(start + Duration::from_secs(1)), 50);
         assert_eq!(taken(start + Duration::from_secs(3600)), 256);
