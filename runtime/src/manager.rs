@@ -12,6 +12,7 @@ use anyhow::anyhow;
 use controllers::{
     Account, Context, EventKind, Events, Nodes, Recorder, RequestedChanges, node, node_lifecycle, service,
 };
+use egress::Report;
 use kube::Client;
 use prometheus::Registry;
 use rustix::system::uname;
@@ -53,8 +54,8 @@ struct Process {
     leader: Option<Leader>,
     /// What Services ask for.
     requested: RequestedChanges,
-    /// What the gate says of writes that are withheld; taken by the task that reports it.
-    withheld: mpsc::UnboundedReceiver<String>,
+    /// What people should know of the gate; taken by the task that records it.
+    reports: mpsc::UnboundedReceiver<Report>,
     /// Each ends with its name, when it should not.
     tasks: JoinSet<&'static str>,
     /// Each ends with its name, when it was asked to.
@@ -131,7 +132,7 @@ impl Process {
 
         let leadership = leader.as_ref().map(Leader::leadership);
         let asked = requested.clone();
-        let (tell, withheld) = mpsc::unbounded_channel();
+        let (tell, reports) = mpsc::unbounded_channel();
         let (answers, answered) = watch::channel(false);
         let outside = cloud::Outside {
             config_maps: ClusterConfigMaps { client: unlimited.clone(), answered },
@@ -141,7 +142,7 @@ impl Process {
             fence: Arc::new(move || leadership.as_ref().is_none_or(leader::Leadership::may_write)),
             demands: Arc::new(move |window| asked.within(window, Instant::now())),
             // Nobody listens where there is no Lease: the log has it.
-            withheld: Arc::new(move |message| drop(tell.send(message.to_owned()))),
+            reports: Arc::new(move |report| drop(tell.send(report))),
             egress_metrics,
             metrics: sandbox_metrics,
         };
@@ -174,7 +175,7 @@ impl Process {
             metrics,
             leader,
             requested,
-            withheld,
+            reports,
             tasks,
             controllers,
             stop,
@@ -221,7 +222,7 @@ impl Process {
         self.loaded.provider.set_cluster(cluster);
         self.tasks.spawn(async move { match watcher.follow(learned).await {} });
         self.watch_quarantine();
-        self.watch_withheld();
+        self.watch_reports();
         self.start_controllers(&nodes);
         tokio::select! {
             Some(ended) = self.tasks.join_next() => ended_early(ended),
@@ -258,28 +259,32 @@ impl Process {
         });
     }
 
-    /// Reports writes to the cloud that are withheld, with an event on the Lease. Without leader election the log has
-    /// to do.
-    fn watch_withheld(&mut self) {
+    /// Records what people should know of the gate, with events on the Lease: writes that are withheld, and endpoints that
+    /// the provider has stopped. Without leader election the log has to do.
+    fn watch_reports(&mut self) {
         let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
             return;
         };
         let (_, none) = mpsc::unbounded_channel();
-        let (mut withheld, stopped) = (std::mem::replace(&mut self.withheld, none), stopped(self.stop.subscribe()));
-        let tell = async move {
-            while let Some(message) = withheld.recv().await {
-                recorder.record(about.clone(), EventKind::Warning, "CloudWritesWithheld", &message);
+        let (mut reports, stopped) = (std::mem::replace(&mut self.reports, none), stopped(self.stop.subscribe()));
+        let record = async move {
+            while let Some(report) = reports.recv().await {
+                let (reason, message) = match report {
+                    Report::WritesWithheld(message) => ("CloudWritesWithheld", message),
+                    Report::EndpointPaused(message) => ("EndpointPaused", message),
+                };
+                recorder.record(about.clone(), EventKind::Warning, reason, &message);
             }
-            // Without endpoints nobody withholds anything.
+            // Without endpoints there is nothing to report.
             std::future::pending::<()>().await;
         };
         // Among the controllers, so that it gives its recorder back before the last events are sent.
         self.controllers.spawn(async move {
             tokio::select! {
                 () = stopped => {}
-                () = tell => {}
+                () = record => {}
             }
-            "the watch of writes that are withheld"
+            "the watch of the gate's reports"
         });
     }
 

@@ -114,7 +114,7 @@ mod tests {
             credentials: Credentials::default(),
             fence: std::sync::Arc::new(|| true),
             demands: std::sync::Arc::new(|_| cloud_provider::Demand::default()),
-            withheld: std::sync::Arc::new(|_| ()),
+            reports: std::sync::Arc::new(|_| ()),
             route: |it| it,
         };
         let error = Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap()).err()?;

@@ -147,7 +147,7 @@ impl GateCall {
 
     /// Sends nothing more to an endpoint for a while, an hour at most: the cloud throttles without `retry-after`, or its
     /// quota is nearly used up. Reads wait too. It counts as a request of the call; what is over that limit, a call without
-    /// HTTP, and an endpoint that does not exist are ignored.
+    /// HTTP, and an endpoint that does not exist are ignored. People are informed, once in ten minutes for each endpoint.
     pub fn throttle(&mut self, endpoint: &str, pause: Duration, reason: &str) {
         let counts = self.mode != Mode::None && self.requests < policy::REQUESTS;
         self.requests = self.requests.saturating_add(1);
@@ -156,15 +156,22 @@ impl GateCall {
         }
         let Some(pause) = self.gate.sender.throttle(endpoint, pause) else { return };
         let reason = if self.gate.holds_secret(reason) { "(it holds a credential)" } else { reason };
+        let reason = printable(reason, REASON_BYTES);
         tracing::warn!(
             provider = &*self.call.provider,
             function = self.call.function,
             call = self.call.id,
             endpoint,
             pause_ms = pause.as_millis() as u64,
-            "the provider asks to leave the endpoint alone: {}",
-            printable(reason, REASON_BYTES)
+            "the provider asks to leave the endpoint alone: {reason}"
         );
+        let message = format!(
+            "nothing is sent to endpoint {endpoint} for {} s, because the provider {} asks for it: {reason}. Calls that need \
+             the endpoint are tried again afterwards",
+            pause.as_secs_f64().ceil(),
+            self.call.provider
+        );
+        self.gate.sender.report_pause(endpoint, message);
     }
 
     /// Which endpoint, path and query an absolute URL in an answer stands for; `None` if it belongs to none. Asks nobody,

@@ -59,5 +59,5 @@ pub use crate::operation::{OperationPattern, OperationPlace};
 pub use crate::policy::Mode;
 pub use crate::request::{Body, GuestRequest, GuestResponse, Location, Method, SendError};
 pub use crate::resolve::Resolve;
-pub use crate::settings::{Fence, GateSettings};
-pub use crate::writes::{Demands, Withheld, WriteLimits};
+pub use crate::settings::{Fence, GateSettings, Report, Reports};
+pub use crate::writes::{Demands, WriteLimits};

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use futures::FutureExt as _;
+use token_bucket::TokenBucket;
 
 use crate::address::Networks;
 use crate::audit;
@@ -24,9 +25,12 @@ use crate::reads::{Key, Left, Reads};
 use crate::request::Method;
 use crate::resolve::Resolve;
 use crate::response;
-use crate::settings::{Fence, GateSettings};
+use crate::settings::{Fence, GateSettings, Report, Reports};
 use crate::wire::Wire;
 use crate::writes::{self, Kind, Place, WriteLimits, Writes};
+
+/// How often people are informed, for each endpoint, that the provider has stopped it.
+const PAUSE_REPORTS: Duration = Duration::from_secs(600);
 
 /// All endpoints, and what is known of them while the process runs.
 pub(crate) struct Sender {
@@ -36,6 +40,7 @@ pub(crate) struct Sender {
     pub(crate) credentials: Credentials,
     pub(crate) fence: Fence,
     networks: Arc<Mutex<Arc<Networks>>>,
+    reports: Reports,
     pub(crate) metrics: Metrics,
 }
 
@@ -46,11 +51,13 @@ struct EndpointState {
     reads: Reads,
     /// Shared by the endpoints with one credential.
     writes: Arc<Writes>,
+    /// How often people are informed that the provider has stopped it.
+    pauses: Mutex<TokenBucket>,
 }
 
 impl Sender {
     pub(crate) fn new(settings: GateSettings, metrics: Metrics, resolver: Arc<dyn Resolve>) -> Result<Self, GateError> {
-        let GateSettings { endpoints, credentials, fence, demands, withheld, route } = settings;
+        let GateSettings { endpoints, credentials, fence, demands, reports, route } = settings;
         check::check(&endpoints, &credentials)?;
         let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
         let outside = Outside { networks: networks.clone(), resolver, route };
@@ -64,14 +71,15 @@ impl Sender {
                     Some(credential) => (format!("credential {credential}"), credentials.write_limits(credential)),
                     None => (format!("endpoint {}", endpoint.name), WriteLimits::default()),
                 };
-                let make = || Arc::new(Writes::new(whose.clone(), limits, demands.clone(), withheld.clone()));
+                let make = || Arc::new(Writes::new(whose.clone(), limits, demands.clone(), reports.clone()));
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(Budget::new(&endpoint.limits));
                 let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
-                Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes })
+                let pauses = Mutex::new(TokenBucket::new(PAUSE_REPORTS, 1, tokio::time::Instant::now()));
+                Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
             })
             .collect::<Result<_, GateError>>()?;
-        Ok(Self { endpoints, states, credentials, fence, networks, metrics })
+        Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics })
     }
 
     pub(crate) fn set_networks(&self, networks: Networks) {
@@ -88,6 +96,15 @@ impl Sender {
         }
         budget.pause(pause);
         Some(pause)
+    }
+
+    /// Informs people that an endpoint is stopped, unless that was done lately.
+    pub(crate) fn report_pause(&self, endpoint: &str, message: String) {
+        let Some(index) = self.endpoints.iter().position(|it| it.name == endpoint) else { return };
+        let mut pauses = self.states[index].pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        if pauses.try_take(tokio::time::Instant::now()).is_ok() {
+            (self.reports)(Report::EndpointPaused(message));
+        }
     }
 
     /// The answer to a request: an equal read's, where there is one. A page of a list finds what earlier pages have read.

@@ -18,7 +18,7 @@ use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
-use crate::settings::GateSettings;
+use crate::settings::{GateSettings, Report};
 use crate::testing::{Server, endpoint, request};
 use crate::writes::WriteLimits;
 
@@ -37,7 +37,7 @@ fn gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static, token
         credentials: Credentials::load(credentials.into_iter().collect()).unwrap(),
         fence: Arc::new(fence),
         demands: Arc::new(|_| Demand::default()),
-        withheld: Arc::new(|_| ()),
+        reports: Arc::new(|_| ()),
         route: |it| it,
     };
     Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|error| panic!("{error}"))
@@ -197,7 +197,7 @@ fn action_gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static
         credentials: Credentials::default(),
         fence: Arc::new(fence),
         demands: Arc::new(|_| Demand::default()),
-        withheld: Arc::new(|_| ()),
+        reports: Arc::new(|_| ()),
         route: |it| it,
     };
     Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|error| panic!("{error}"))
@@ -284,6 +284,45 @@ async fn a_provider_can_stop_an_endpoint_for_a_while() {
         other => panic!("{other:?}"),
     }
     assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_hear_once_of_each_endpoint_that_is_stopped() {
+    let reported = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let reports = reported.clone();
+    let url = |name: &str| Endpoint { name: name.to_owned(), ..endpoint("http://127.0.0.1:1") };
+    let settings = GateSettings {
+        endpoints: vec![url("api"), url("metadata")],
+        credentials: Credentials::default(),
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(move |it| reports.lock().unwrap().push(it)),
+        route: |it| it,
+    };
+    let gate = Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap();
+    let second = std::time::Duration::from_secs(1);
+    for nth in 1..30 {
+        let mut call = open(&gate, Mode::Read);
+        call.throttle("api", nth * second, &format!("the quota\nis used up, {nth}"));
+        call.throttle("metadata", nth * second, "slow down");
+        call.throttle("nowhere", nth * second, "there is none");
+    }
+    let taken = || std::mem::take(&mut *reported.lock().unwrap());
+    let reports = taken();
+    let texts: Vec<_> = reports
+        .iter()
+        .map(|it| match it {
+            Report::EndpointPaused(text) => text.as_str(),
+            Report::WritesWithheld(text) => panic!("{text}"),
+        })
+        .collect();
+    assert!(texts[0].starts_with("nothing is sent to endpoint api for 1 s"), "{texts:?}");
+    assert!(texts[0].contains("the quota") && !texts[0].contains('\n'), "{texts:?}");
+    assert!(texts[1].contains("endpoint metadata") && texts[1].contains("slow down"), "{texts:?}");
+    assert_eq!(texts.len(), 2);
+    tokio::time::advance(600 * second).await;
+    open(&gate, Mode::Read).throttle("api", second, "again");
+    assert_eq!(taken().len(), 1, "ten minutes later it is news again");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use http::StatusCode;
 
 use crate::effect::Effect;
 use crate::policy::{Code, Denied, Permitted};
+use crate::settings::{Report, Reports};
 
 /// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
 const DELETIONS_PER_CHANGE: u32 = 2;
@@ -20,8 +21,6 @@ const CREATIONS_PER_CHANGE: u32 = 3;
 
 /// What Kubernetes asked for in a window of this length that ends now.
 pub type Demands = Arc<dyn Fn(Duration) -> Demand + Send + Sync>;
-/// Called once in a window with a sentence for a person: what is withheld.
-pub type Withheld = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What may be written with a credential in any case, however little Kubernetes asks for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -68,7 +67,7 @@ pub(crate) struct Writes {
     whose: String,
     limits: WriteLimits,
     demands: Demands,
-    withheld: Withheld,
+    reports: Reports,
     counts: Mutex<Counts>,
 }
 
@@ -86,8 +85,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl Writes {
-    pub(crate) fn new(whose: String, limits: WriteLimits, demands: Demands, withheld: Withheld) -> Self {
-        Self { whose, limits, demands, withheld, counts: Mutex::default() }
+    pub(crate) fn new(whose: String, limits: WriteLimits, demands: Demands, reports: Reports) -> Self {
+        Self { whose, limits, demands, reports, counts: Mutex::default() }
     }
 
     /// Counts a write that is about to leave, or says why it must not.
@@ -105,7 +104,7 @@ impl Writes {
             let because = self.denial(kind, used, limit, demand);
             if is_report_due {
                 tracing::error!("{because}");
-                (self.withheld)(&because);
+                (self.reports)(Report::WritesWithheld(because.clone()));
             }
             Denied::new(Code::Writes, because)
         })
@@ -222,18 +221,25 @@ mod tests {
     fn sent(kind: Kind, demand: Demand) -> (usize, Option<String>) {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = reported.clone();
-        let withheld = move |it: &str| sink.lock().unwrap().push(it.to_owned());
+        let reports = move |it| sink.lock().unwrap().push(text(it));
         let writes = Writes::new(
             "credential token".to_owned(),
             WriteLimits::default(),
             Arc::new(move |_| demand),
-            Arc::new(withheld),
+            Arc::new(reports),
         );
         let now = Instant::now();
         let sent = (0..10_000).filter(|_| writes.take(kind, now).is_ok()).count();
         let reported = reported.lock().unwrap();
         assert!(reported.len() <= 1, "once in a window");
         (sent, reported.first().cloned())
+    }
+
+    fn text(report: Report) -> String {
+        match report {
+            Report::WritesWithheld(text) => text,
+            Report::EndpointPaused(text) => panic!("{text}"),
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 use cloud_provider::{Cloud, Description};
-use egress::{Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Resolve, Withheld};
+use egress::{Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Reports, Resolve};
 use sandbox::{Metrics, Provider, ProviderSettings, Sandbox};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -35,8 +35,8 @@ pub(super) struct Outside {
     pub(super) fence: Fence,
     /// What Kubernetes asks for.
     pub(super) demands: Demands,
-    /// Informs people of writes that are withheld.
-    pub(super) withheld: Withheld,
+    /// Informs people.
+    pub(super) reports: Reports,
     pub(super) egress_metrics: egress::Metrics,
     pub(super) metrics: Metrics,
 }
@@ -79,7 +79,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         credentials: credentials.clone(),
         fence: outside.fence,
         demands: outside.demands,
-        withheld: outside.withheld,
+        reports: outside.reports,
         route: outside.route,
     };
     let gate = match outside.names {

@@ -35,7 +35,7 @@ fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError>
         credentials,
         fence: Arc::new(|| true),
         demands: any(),
-        withheld: Arc::new(|_| ()),
+        reports: Arc::new(|_| ()),
         route: |it| it,
     };
     Gate::new(settings, egress::Metrics::register(&prometheus::Registry::new()).unwrap())

@@ -46,7 +46,7 @@ fn refusal(base_url: &str) -> String {
         credentials: egress::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
         demands: any(),
-        withheld: std::sync::Arc::new(|_| ()),
+        reports: std::sync::Arc::new(|_| ()),
         route: |it| it,
     };
     let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
@@ -234,7 +234,7 @@ async fn a_name_for_loopback_is_refused_with_the_systems_resolver_too() {
         credentials: egress::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
         demands: any(),
-        withheld: std::sync::Arc::new(|_| ()),
+        reports: std::sync::Arc::new(|_| ()),
         route: |it| it,
     };
     let lab = load(CallLimits::default(), |metrics| Gate::new(settings, metrics).unwrap()).await;

@@ -74,7 +74,7 @@ impl Setup {
             credentials,
             fence: Arc::new(|| true),
             demands: any(),
-            withheld: Arc::new(|_| ()),
+            reports: Arc::new(|_| ()),
             route,
         };
         load(limits, |metrics| {

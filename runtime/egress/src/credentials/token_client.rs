@@ -150,7 +150,7 @@ mod tests {
             credentials: Credentials::of(vec![credential.clone()]),
             fence: Arc::new(|| true),
             demands: Arc::new(|_| cloud_provider::Demand::default()),
-            withheld: Arc::new(|_| ()),
+            reports: Arc::new(|_| ()),
             route: |it| it,
         };
         Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|it| panic!("{it}"))
