@@ -6,7 +6,7 @@
 mod election;
 
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use controllers::{EventKind, Recorder, RequestedChanges};
@@ -15,6 +15,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
+use parking_lot::{Mutex, MutexGuard};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
@@ -308,8 +309,7 @@ impl Leadership {
     }
 
     fn renewed(&self) -> MutexGuard<'_, Option<Instant>> {
-        // Nothing panics while it is held.
-        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.renewed.lock()
     }
 }
 

@@ -47,7 +47,7 @@ struct Guard {
     store: Option<AccountStore>,
     known: Mutex<Known>,
     /// The cluster's account, as far as it is known.
-    known_account: std::sync::RwLock<Option<Arc<str>>>,
+    known_account: parking_lot::RwLock<Option<Arc<str>>>,
 }
 
 /// Where the account is remembered beyond this process, and where events about it are recorded.
@@ -105,7 +105,7 @@ impl Account {
                 identity,
                 store,
                 known: Mutex::default(),
-                known_account: std::sync::RwLock::default(),
+                known_account: parking_lot::RwLock::default(),
             })),
         }
     }
@@ -141,7 +141,7 @@ impl Account {
     /// The cluster's account, once it has been asked about.
     pub(crate) fn known_account(&self) -> Option<Arc<str>> {
         let known_account = self.guard.as_ref()?.known_account.read();
-        known_account.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        known_account.clone()
     }
 }
 
@@ -183,8 +183,7 @@ impl Guard {
             return Err(Error::Denied(message));
         }
         known.known_account = None;
-        *self.known_account.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
-            known.remembered.as_deref().map(Arc::from);
+        *self.known_account.write() = known.remembered.as_deref().map(Arc::from);
         Ok(())
     }
 

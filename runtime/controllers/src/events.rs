@@ -5,7 +5,7 @@ pub(crate) mod recorded;
 mod sender;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -13,6 +13,7 @@ use futures::stream::FuturesUnordered;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Client, Resource, ResourceExt};
+use parking_lot::Mutex;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, UnboundedSender, channel, unbounded_channel};
 use tracing::warn;
@@ -88,7 +89,7 @@ impl Events {
     /// The recorder whose events name `component` as their source.
     #[must_use]
     pub fn recorder(&self, component: &'static str) -> Recorder {
-        let mut recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorders = self.recorders.lock();
         let make = || {
             let (recorder, sender) = Recorder::new(self.client.clone(), component);
             // Without anybody who sends, events are dropped with a warning.

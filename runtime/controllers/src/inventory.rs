@@ -15,12 +15,13 @@ mod page_size;
 mod spellings;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cloud, Description, Error, EventList, Identity, Instance, Instances, Place, Reply, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -434,7 +435,7 @@ impl Inventory {
     }
 
     fn doubtful(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.doubtful.lock().unwrap_or_else(PoisonError::into_inner)
+        self.doubtful.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Whether a controller gets anywhere: what its health check asks.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long a controller may have work and finish none of it, or not begin the next round of a loop, before it counts as
@@ -32,19 +33,19 @@ impl Liveness {
     /// Whether a part of the controller has got nowhere for longer than [`STUCK`].
     #[must_use]
     pub fn is_stuck(&self) -> bool {
-        lock(&self.signs).iter().any(|stalled| stalled() > STUCK)
+        self.signs.lock().iter().any(|stalled| stalled() > STUCK)
     }
 
     /// Watches a part. `stalled` is a [`Sign`], and quick.
     pub(crate) fn watch(&self, stalled: impl Fn() -> Duration + Send + Sync + 'static) {
-        lock(&self.signs).push(Box::new(stalled));
+        self.signs.lock().push(Box::new(stalled));
     }
 
     /// Watches a loop that pauses for `period` between two rounds.
     pub(crate) fn pulse(&self, period: Duration) -> Pulse {
         let last = Arc::new(Mutex::new(Instant::now()));
         let seen = last.clone();
-        self.watch(move || lock(&seen).elapsed().saturating_sub(period));
+        self.watch(move || seen.lock().elapsed().saturating_sub(period));
         Pulse { last }
     }
 }
@@ -52,13 +53,8 @@ impl Liveness {
 impl Pulse {
     /// The loop moves.
     pub(crate) fn beat(&self) {
-        *lock(&self.last) = Instant::now();
+        *self.last.lock() = Instant::now();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) mod plan;
 mod watchlist;
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cloud, State};
@@ -23,6 +23,7 @@ use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::Api;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -186,7 +187,7 @@ impl Controller {
     /// A list that others have asked for since the last pass: it costs nothing to check nodes by it.
     fn newer_list(&self) -> Option<Arc<InstanceList>> {
         let newest = self.inventory.newest()?;
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock();
         let is_new = newest.began > *listed;
         *listed = newest.began.max(*listed);
         is_new.then_some(newest)
@@ -218,12 +219,11 @@ impl Controller {
     }
 
     fn watchlist(&self) -> MutexGuard<'_, Watchlist> {
-        // Its operations do not panic half way.
-        self.watchlist.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watchlist.lock()
     }
 
     fn spent(&self) -> MutexGuard<'_, Spent> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spent.lock()
     }
 
     /// Waits until the controller is to end.

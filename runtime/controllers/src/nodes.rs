@@ -6,8 +6,8 @@ mod index;
 mod write;
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cloud_provider::Instance;
@@ -17,6 +17,7 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::node_fields;
@@ -212,12 +213,11 @@ impl Nodes {
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {
-        // Its operations do not panic; and if one did, the next full listing would repair it.
-        self.shared.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.index.lock()
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
-        self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.listeners.lock()
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
         let version = |it: Option<&Node>| it.and_then(Node::resource_version).unwrap_or_else(|| "-".to_owned());
         move |old, new| {
             let name = new.or(old).map(ResourceExt::name_any).unwrap();
-            calls.lock().unwrap().push(format!("{name}: {} > {}", version(old), version(new)));
+            calls.lock().push(format!("{name}: {} > {}", version(old), version(new)));
         }
     }
 
@@ -258,6 +258,6 @@ mod tests {
         apply(vec![Event::Apply(node("a", "2")), Event::Apply(node("b", "3")), Event::Delete(node("a", "4"))]);
         apply(list(vec![node("c", "6")]));
         let expected = ["a: - > 1", "a: 1 > 2", "b: - > 3", "a: 4 > -", "c: - > 6", "b: 3 > -"];
-        assert_eq!(*calls.lock().unwrap(), expected);
+        assert_eq!(*calls.lock(), expected);
     }
 }

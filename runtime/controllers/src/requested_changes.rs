@@ -1,10 +1,11 @@
 //! How much Kubernetes asks to have changed in the cloud, counted over the last minutes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::Demand;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -73,8 +74,7 @@ impl RequestedChanges {
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        // Nothing panics while it is held.
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 }
 

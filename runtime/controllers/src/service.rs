@@ -31,7 +31,7 @@ mod testing;
 mod unknown;
 mod write;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cloud, Description, Event, LoadBalancer, LoadBalancers};
@@ -39,6 +39,7 @@ use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::runtime::reflector::store::Writer;
 use kube::{Client, ResourceExt};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -377,7 +378,7 @@ impl Controller {
     /// Records a provider's events about a Service on it.
     fn record_provider_events(&self, about: &ObjectReference, events: Vec<Event>) {
         let name = about.uid.as_deref().unwrap_or_default();
-        let mut heard = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.events.lock();
         for event in events.into_iter().take(EVENTS) {
             if heard.is_new(name, &event, Instant::now()) {
                 self.recorder.record(about.clone(), event.kind, &event.reason, &event.message);
@@ -396,8 +397,7 @@ impl Controller {
     }
 
     fn states(&self) -> MutexGuard<'_, ServiceStates> {
-        // Its operations do not panic; and if one did, the cloud would be asked once more than needed.
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock()
     }
 }
 

@@ -1,8 +1,8 @@
 //! How fast an endpoint may be used: a token bucket, a number of slots, and the cloud's word when it wants a pause.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use token_bucket::TokenBucket;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
@@ -61,7 +61,7 @@ impl Budget {
     }
 
     fn rate(&self) -> MutexGuard<'_, Rate> {
-        self.rate.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rate.lock()
     }
 }
 

@@ -12,9 +12,10 @@ mod secret;
 #[cfg_attr(not(test), expect(dead_code, reason = "kinds that fetch tokens come with their clouds"))]
 mod token_client;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 pub(crate) use self::authenticated::{Authenticated, Secrets};
@@ -138,8 +139,7 @@ impl Credentials {
     }
 
     fn approval(&self) -> MutexGuard<'_, Option<u64>> {
-        // Nothing panics while it is held.
-        self.approval.lock().unwrap_or_else(PoisonError::into_inner)
+        self.approval.lock()
     }
 
     /// Attaches the credential of a request's endpoint, if it has one.

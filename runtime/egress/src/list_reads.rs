@@ -4,7 +4,9 @@
 //! reads the second one again for each page of the first. Here an equal read within one list is answered from memory.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::outcome::Outcome;
 use crate::reads::Key;
@@ -41,7 +43,6 @@ impl ListReads {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // Nothing panics while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -1,7 +1,9 @@
 //! What every connection is made with, whoever asks for it.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::address::Networks;
 use crate::resolve::Resolve;

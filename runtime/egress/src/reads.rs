@@ -5,14 +5,15 @@
 //! that still waits for its turn has not been asked, and goes on being joined: its answer is younger than the write.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use http::{HeaderName, HeaderValue};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::outcome::Outcome;
@@ -159,7 +160,7 @@ impl Reads {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use futures::FutureExt as _;
+use parking_lot::Mutex;
 use token_bucket::TokenBucket;
 
 use crate::address::Networks;
@@ -83,7 +84,7 @@ impl Sender {
     }
 
     pub(crate) fn set_networks(&self, networks: Networks) {
-        *self.networks.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(networks);
+        *self.networks.lock() = Arc::new(networks);
     }
 
     /// Stops an endpoint for a while, an hour at most. Answers for how long; `None` if there is no such endpoint, or it is
@@ -101,7 +102,7 @@ impl Sender {
     /// Informs people that an endpoint is stopped, unless that was done lately.
     pub(crate) fn report_pause(&self, endpoint: &str, message: String) {
         let Some(index) = self.endpoints.iter().position(|it| it.name == endpoint) else { return };
-        let mut pauses = self.states[index].pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pauses = self.states[index].pauses.lock();
         if pauses.try_take(tokio::time::Instant::now()).is_ok() {
             (self.reports)(Report::EndpointPaused(message));
         }

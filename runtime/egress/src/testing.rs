@@ -1,7 +1,8 @@
 //! What the unit tests of the gate share.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -57,7 +58,7 @@ impl Server {
 
     /// What has arrived.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        self.requests.lock().clone()
     }
 }
 
@@ -74,7 +75,7 @@ async fn serve(mut stream: TcpStream, status: &str, seen: &Mutex<Vec<String>>) {
             break;
         }
     }
-    seen.lock().unwrap().push(String::from_utf8(bytes).unwrap());
+    seen.lock().push(String::from_utf8(bytes).unwrap());
     let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
     stream.write_all(answer.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();

@@ -288,7 +288,7 @@ async fn a_provider_can_stop_an_endpoint_for_a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn people_hear_once_of_each_endpoint_that_is_stopped() {
-    let reported = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let reported = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let reports = reported.clone();
     let url = |name: &str| Endpoint { name: name.to_owned(), ..endpoint("http://127.0.0.1:1") };
     let settings = GateSettings {
@@ -296,7 +296,7 @@ async fn people_hear_once_of_each_endpoint_that_is_stopped() {
         credentials: Credentials::default(),
         fence: Arc::new(|| true),
         demands: Arc::new(|_| Demand::default()),
-        reports: Arc::new(move |it| reports.lock().unwrap().push(it)),
+        reports: Arc::new(move |it| reports.lock().push(it)),
         route: |it| it,
     };
     let gate = Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap();
@@ -307,7 +307,7 @@ async fn people_hear_once_of_each_endpoint_that_is_stopped() {
         call.throttle("metadata", nth * second, "slow down");
         call.throttle("nowhere", nth * second, "there is none");
     }
-    let taken = || std::mem::take(&mut *reported.lock().unwrap());
+    let taken = || std::mem::take(&mut *reported.lock());
     let reports = taken();
     let texts: Vec<_> = reports
         .iter()

@@ -11,8 +11,8 @@ mod usage;
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,6 +24,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use self::dial::{DialError, Dialer};
@@ -183,7 +184,7 @@ impl Wire {
 
     /// The connections for this generation of the credential.
     fn client(&self, generation: u64) -> Client<Dialer, Full<Bytes>> {
-        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self.pool.lock();
         if pool.generation == generation {
             return pool.client.clone();
         }

@@ -4,11 +4,12 @@
 //! a credential are counted here, and those beyond the limits do not leave.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cloud_provider::{APPROVAL, Demand};
 use http::StatusCode;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::effect::Effect;
 use crate::policy::{Code, Denied, Permitted};
@@ -129,8 +130,7 @@ impl Writes {
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
-        // Nothing panics while it is held.
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock()
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     fn sent(kind: Kind, demand: Demand) -> (usize, Option<String>) {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = reported.clone();
-        let reports = move |it| sink.lock().unwrap().push(text(it));
+        let reports = move |it| sink.lock().push(text(it));
         let writes = Writes::new(
             "credential token".to_owned(),
             WriteLimits::default(),
@@ -230,7 +230,7 @@ mod tests {
         );
         let now = Instant::now();
         let sent = (0..10_000).filter(|_| writes.take(kind, now).is_ok()).count();
-        let reported = reported.lock().unwrap();
+        let reported = reported.lock();
         assert!(reported.len() <= 1, "once in a window");
         (sent, reported.first().cloned())
     }

@@ -12,13 +12,14 @@ mod wasi;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cloud_provider::{Cluster, Reply};
 use egress::{CallId, Gate, ListReads, Mode};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
@@ -214,7 +215,7 @@ impl Calls {
 
         let state = store.into_data();
         let (dropped, last_words) = {
-            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut log = log.lock();
             (log.finish(), log.last_words())
         };
         let answer = answer.map_err(|it| it.with(last_words));

@@ -4,9 +4,11 @@
 //! is not that a guest runs, but that there is a store in which one could: each holds a [`Ticking`], and none is made
 //! without.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// How often it ticks: the longest time that a busy guest keeps a worker thread to itself.
 const TICK: Duration = Duration::from_millis(10);
@@ -64,7 +66,8 @@ impl Shared {
     /// Waits until somebody wants it to tick. False: it has ended.
     fn wanted(&self) -> bool {
         let idle = |it: &mut State| it.ticking == 0 && !it.ended;
-        let state = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        self.changed.wait_while(&mut state, idle);
         !state.ended
     }
 
@@ -74,8 +77,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

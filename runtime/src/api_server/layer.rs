@@ -1,6 +1,6 @@
 //! What surrounds every request to the API server: a time-out, a rate limit if there is one, and counting.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Either, Full};
 use kube::client::Body;
+use parking_lot::Mutex;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 use token_bucket::TokenBucket;
 use tokio::time::{Instant, sleep, timeout};
@@ -129,10 +130,7 @@ where
 
 impl RequestConfig {
     async fn wait(&self, method: &Method) {
-        let wait = self.bucket.as_ref().map_or(Duration::ZERO, |bucket| {
-            // Nothing panics while it is held.
-            bucket.lock().unwrap_or_else(PoisonError::into_inner).reserve(Instant::now())
-        });
+        let wait = self.bucket.as_ref().map_or(Duration::ZERO, |bucket| bucket.lock().reserve(Instant::now()));
         self.metrics.waited.with_label_values(&[method.as_str(), &self.host]).observe(wait.as_secs_f64());
         if !wait.is_zero() {
             sleep(wait).await;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use token_bucket::TokenBucket;
 use tokio::time::{Instant, timeout};
@@ -91,10 +91,10 @@ impl Reviewer {
     /// Whose token this is; `None` if it is nobody's.
     pub(super) async fn user(&self, token: &str) -> Result<Option<User>, ReviewError> {
         let key: [u8; 32] = Sha256::digest(token).into();
-        if let Some(user) = lock(&self.users).get(&key, Instant::now()) {
+        if let Some(user) = self.users.lock().get(&key, Instant::now()) {
             return Ok(user);
         }
-        if lock(&self.met).get(&key, Instant::now()).is_none() {
+        if self.met.lock().get(&key, Instant::now()).is_none() {
             self.admit_unknown_caller()?;
         }
         let spec = TokenReviewSpec { token: token.to_owned(), audiences: None };
@@ -102,9 +102,9 @@ impl Reviewer {
         let review = within(self.tokens.create(&PostParams::default(), &review)).await?;
         let status = review.status.unwrap_or_default();
         let user = status.user.filter(|_| status.authenticated == Some(true)).map(User::from);
-        lock(&self.users).put(key, user.clone(), Instant::now());
+        self.users.lock().put(key, user.clone(), Instant::now());
         if user.is_some() {
-            lock(&self.met).put(key, (), Instant::now());
+            self.met.lock().put(key, (), Instant::now());
         }
         Ok(user)
     }
@@ -112,7 +112,7 @@ impl Reviewer {
     /// Whether `user` may do `verb` (an HTTP method in lower case) to `path`.
     pub(super) async fn allows(&self, user: &User, verb: &str, path: &str) -> Result<bool, ReviewError> {
         let key = (user.clone(), verb.to_owned(), path.to_owned());
-        if let Some(allowed) = lock(&self.rights).get(&key, Instant::now()) {
+        if let Some(allowed) = self.rights.lock().get(&key, Instant::now()) {
             return Ok(allowed);
         }
         let scrapes = VERBS.contains(&verb) && PATHS.contains(&path);
@@ -126,14 +126,14 @@ impl Reviewer {
         let allowed = review.status.is_some_and(|it| it.allowed);
         // What callers invent may be long, and is not kept.
         if scrapes {
-            lock(&self.rights).put(key, allowed, Instant::now());
+            self.rights.lock().put(key, allowed, Instant::now());
         }
         Ok(allowed)
     }
 
     /// Counts a question on behalf of somebody who is not known.
     fn admit_unknown_caller(&self) -> Result<(), ReviewError> {
-        lock(&self.unknown_callers).try_take(Instant::now()).map_err(|after| {
+        self.unknown_callers.lock().try_take(Instant::now()).map_err(|after| {
             debug!("the API server was asked too often on behalf of unknown callers; they may come back in {after:?}");
             ReviewError::TooMany(after)
         })
@@ -182,11 +182,6 @@ async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, 
         Ok(answer) => answer.map_err(|error| ReviewError::Failed(controllers::chain(&error))),
         Err(_) => Err(ReviewError::Failed(format!("the API server did not answer within {LIMIT:?}"))),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<K: Eq + Hash, V: Clone> Answers<K, V> {
@@ -255,7 +250,7 @@ mod tests {
             assert!(reviewer.allows(&user, "get", path).await.unwrap());
         }
         assert_eq!(asked.load(Relaxed), 3);
-        assert_eq!(lock(&reviewer.rights).answers.len(), 1);
+        assert_eq!(reviewer.rights.lock().answers.len(), 1);
     }
 
     #[test]

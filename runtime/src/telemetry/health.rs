@@ -1,7 +1,6 @@
 //! `/healthz` and `/readyz`: what is checked, and how the answer reads.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
 /// The checks of this process, in the order in which they were added.
@@ -104,7 +103,7 @@ impl Health {
 
     fn checks(&self) -> MutexGuard<'_, Vec<Check>> {
         // A check that panics leaves the list as it was.
-        self.checks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.checks.lock()
     }
 }
 

@@ -100,10 +100,10 @@ impl LoadBalancers for Guarded<dyn LoadBalancers> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use cloud_provider::{Error, ExternalTrafficPolicy, Owner};
+    use parking_lot::Mutex;
 
     use super::*;
     use crate::account::tests::{Cloud as Bank, account};
@@ -145,7 +145,7 @@ mod tests {
         let account = account(&cloud);
         let (_, load_balancers, nothing) = guarded(&account);
         let changing = cloud.clone();
-        *nothing.during.lock().unwrap() = Some(Box::new(move || {
+        *nothing.during.lock() = Some(Box::new(move || {
             changing.versions.send_replace(2);
             changing.becomes(Ok(Some("b".to_owned())));
         }));
@@ -181,7 +181,7 @@ mod tests {
     impl Nothing {
         fn write(&self) {
             self.written.fetch_add(1, Ordering::Relaxed);
-            if let Some(happens) = self.during.lock().unwrap().take() {
+            if let Some(happens) = self.during.lock().take() {
                 happens();
             }
         }

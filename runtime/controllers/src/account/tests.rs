@@ -1,9 +1,9 @@
 //! The account without a Lease, and what a Lease says of it.
 
-use std::sync::Mutex as Plain;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use parking_lot::Mutex as Plain;
 
 use super::*;
 
@@ -26,7 +26,7 @@ impl Cloud {
     }
 
     pub(super) fn becomes(&self, account: Result<Option<String>>) {
-        *self.account.lock().unwrap() = account;
+        *self.account.lock() = account;
     }
 
     fn asked(&self) -> usize {
@@ -38,7 +38,7 @@ impl Cloud {
 impl Identity for Cloud {
     async fn identity(&self) -> Result<Option<String>> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        self.account.lock().unwrap().clone()
+        self.account.lock().clone()
     }
 
     fn versions(&self) -> watch::Receiver<u64> {

@@ -1,10 +1,11 @@
 //! Questions about nodes whose turn has not come yet: those who wait for the cloud are the nodes, not the workers.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Instance, Instances, Reply, Result};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -84,7 +85,6 @@ impl Ahead {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Its operations do not panic half way.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -2,9 +2,10 @@
 //! byte for byte: most clouds have one spelling, and then nobody is asked.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cloud_provider::{Error, Instances};
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -87,11 +88,11 @@ impl CanonicalIds {
     }
 
     fn known(&self, id: &str) -> Option<Word> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+        self.known.lock().get(id).cloned()
     }
 
     fn keep(&self, id: &str, word: Word) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.len() >= KEPT {
             known.clear();
         }

@@ -1,7 +1,5 @@
 //! What becomes of a provider's events, and of our own warnings about nodes.
 
-use std::sync::PoisonError;
-
 use cloud_provider::Event;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -26,7 +24,7 @@ impl Inventory {
                 self.log_unrelated(&event);
                 continue;
             };
-            let mut recorded = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut recorded = self.events.lock();
             if recorded.is_new(&node.name_any(), &event, Instant::now()) {
                 self.recorder.record(reference(node), event.kind, &event.reason, &event.message);
             }
@@ -35,7 +33,7 @@ impl Inventory {
 
     /// Logs an event about a machine that is no node of this cluster, unless there were many lately.
     fn log_unrelated(&self, event: &Event) {
-        let sample = self.unrelated.lock().unwrap_or_else(PoisonError::into_inner).sample(Instant::now());
+        let sample = self.unrelated.lock().sample(Instant::now());
         let Sample::Logged { left_out } = sample else { return };
         if left_out > 0 {
             info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
@@ -46,7 +44,7 @@ impl Inventory {
     /// Warns about a node, unless an event said so lately.
     pub(super) fn warn(&self, node: &Node, reason: &str, message: String) {
         let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = self.warned.lock();
         if warned.is_new(&node.name_any(), &event, Instant::now()) {
             self.recorder.record(reference(node), event.kind, reason, &event.message);
         }

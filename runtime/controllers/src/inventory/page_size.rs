@@ -1,9 +1,9 @@
 //! How many machines are asked for at once: as many as the provider can give, unless the cloud could not lately; and how
 //! many calls a list takes.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// How long a smaller size is used that worked where a larger one did not, and how long a list's pages count.
@@ -57,12 +57,11 @@ impl PageSize {
     }
 
     fn last_pages(&self) -> MutexGuard<'_, Option<(usize, Instant)>> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pages.lock()
     }
 
     fn smaller(&self) -> MutexGuard<'_, Option<(u32, Instant)>> {
-        // Its operations do not panic half way.
-        self.smaller.lock().unwrap_or_else(PoisonError::into_inner)
+        self.smaller.lock()
     }
 }
 

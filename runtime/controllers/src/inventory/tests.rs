@@ -2,11 +2,10 @@ mod asked;
 mod spellings;
 mod whose;
 
-use std::sync::Mutex;
-
 use async_trait::async_trait;
 use cloud_provider::{Address, AddressKind, Event, EventKind, Gap, Identity, Page, Reply, State};
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
+use parking_lot::Mutex;
 
 use super::ahead::FRESH;
 use super::joining::{FEW, GATHER, Situation, Strategy, strategy};
@@ -33,7 +32,7 @@ struct Fake {
 
 impl Fake {
     fn calls(&self) -> Vec<String> {
-        std::mem::take(&mut self.calls.lock().unwrap())
+        std::mem::take(&mut self.calls.lock())
     }
 }
 
@@ -48,7 +47,7 @@ impl Identity for Fake {
 impl Instances for Fake {
     async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let names: Vec<_> = nodes.iter().map(|it| it.name.as_str()).collect();
-        self.calls.lock().unwrap().push(format!("get {}", names.join(" ")));
+        self.calls.lock().push(format!("get {}", names.join(" ")));
         tokio::time::sleep(self.delay).await;
         let found = |node: &cloud_provider::Node| match &node.provider_id {
             Some(id) => self.machines.iter().find(|it| it.provider_id.as_ref() == Some(id)),
@@ -60,9 +59,9 @@ impl Instances for Fake {
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
         let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
-        self.calls.lock().unwrap().push(format!("list {from} {limit}"));
+        self.calls.lock().push(format!("list {from} {limit}"));
         tokio::time::sleep(self.delay).await;
-        if let Some(error) = self.failures.lock().unwrap().pop() {
+        if let Some(error) = self.failures.lock().pop() {
             return Err(error).into();
         }
         let listed: Vec<_> = self.machines.iter().filter(|it| !self.unlisted.contains(&it.name)).collect();
@@ -83,7 +82,7 @@ impl Instances for Fake {
 
     /// In this cloud the case of letters does not count, and ids with a minus sign are none.
     async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
-        self.canonical.lock().unwrap().push(provider_ids.join(" "));
+        self.canonical.lock().push(provider_ids.join(" "));
         let word = |it: &String| match it.contains('-') {
             true => Err(Error::Invalid("no such id".into())),
             false => Ok(it.to_lowercase()),

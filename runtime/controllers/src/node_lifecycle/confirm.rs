@@ -1,6 +1,6 @@
 //! Asking the cloud about nodes that are not ready, and deleting those that it does not know any more.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use cloud_provider::{Error, Instance, Result, State};
 use futures::{StreamExt, stream};
@@ -88,7 +88,7 @@ impl Controller {
         let list = self.ask(self.inventory.since(recently)).await?;
         let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &list), Ok(None));
         let list = if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await? } else { list };
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock();
         *listed = list.began.max(*listed);
         drop(listed);
         Ok(list)

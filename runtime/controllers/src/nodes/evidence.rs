@@ -1,8 +1,9 @@
 //! What nodes are known by of the cloud's answers about their instances, and who is notified when that changes.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
+use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use crate::nodes::Nodes;
@@ -60,14 +61,14 @@ impl Nodes {
     }
 
     fn notify_evidence_listeners(&self, node: &str) {
-        let listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.shared.evidence_listeners.lock();
         listeners.iter().for_each(|it| it(node));
     }
 
     /// Calls `listener` with a node's name whenever answers of the cloud show something new of its instance. It must be
     /// quick.
     pub(crate) fn listen_for_evidence(&self, listener: impl Fn(&str) + Send + 'static) {
-        let mut listeners = self.shared.evidence_listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self.shared.evidence_listeners.lock();
         listeners.push(Box::new(listener));
     }
 
@@ -81,7 +82,6 @@ impl Nodes {
     }
 
     pub(super) fn confirmed_instances(&self) -> MutexGuard<'_, Instances> {
-        // Its operations do not panic; and if one did, the cloud would confirm the instance once more.
-        self.shared.confirmed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.confirmed.lock()
     }
 }

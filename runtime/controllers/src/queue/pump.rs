@@ -1,8 +1,8 @@
 //! A queue that workers share: a clock, a lock and metrics around the plain one.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -137,8 +137,7 @@ impl WorkQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while the lock is held; and if it did, every operation leaves the queue whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -246,7 +245,7 @@ mod tests {
                 while let Some(work) = queue.next().await {
                     tokio::task::yield_now().await;
                     let tries = {
-                        let mut left = left.lock().unwrap();
+                        let mut left = left.lock();
                         let tries = left.get_mut(work.key()).unwrap();
                         *tries -= 1;
                         *tries
@@ -255,9 +254,9 @@ mod tests {
                         work.failed(|_| Pause::Exactly(Duration::from_millis(u64::from(tries as u8))));
                         continue;
                     }
-                    left.lock().unwrap().remove(work.key());
+                    left.lock().remove(work.key());
                     work.succeeded();
-                    if left.lock().unwrap().is_empty() {
+                    if left.lock().is_empty() {
                         queue.close();
                     }
                 }
@@ -265,7 +264,7 @@ mod tests {
         }
         (0..500).for_each(|it| queue.add(&it.to_string()));
         soon(async { while workers.join_next().await.is_some() {} }).await;
-        assert!(left.lock().unwrap().is_empty());
+        assert!(left.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]

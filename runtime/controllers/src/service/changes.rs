@@ -1,12 +1,13 @@
 //! Changes of nodes, and of what the cloud says of them: many at once make one pass over all Services.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cloud_provider::Description;
 use k8s_openapi::api::core::v1::Node;
+use parking_lot::Mutex;
 use prometheus::Histogram;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -92,7 +93,7 @@ impl Changes {
 
     /// Those that take traffic now.
     pub(super) fn backends(&self) -> Arc<Backends> {
-        let mut cache = lock(&self.backends);
+        let mut cache = self.backends.lock();
         if !cache.is_current {
             let nodes = self.nodes.store().state();
             let machines = nodes.iter().filter_map(|it| self.backend_status(it).machine()).collect();
@@ -119,7 +120,7 @@ impl Changes {
         let noted = self.noted(name, &backend);
         let machine = backend.machine();
         let change = {
-            let mut cache = lock(&self.backends);
+            let mut cache = self.backends.lock();
             let change = backends::change(cache.backends.get(name), machine.as_ref(), &self.cloud);
             cache.is_current &= change == Change::Nothing;
             cache.is_pending |= change == Change::Backend;
@@ -136,7 +137,7 @@ impl Changes {
     }
 
     fn note_eligible(&self, name: &str, is_eligible: bool) {
-        let mut eligible = lock(&self.eligible);
+        let mut eligible = self.eligible.lock();
         let is_change = if is_eligible { eligible.insert(name.to_owned()) } else { eligible.remove(name) };
         if is_change {
             self.node_changes.fetch_add(1, Ordering::Relaxed);
@@ -144,7 +145,7 @@ impl Changes {
     }
 
     fn noted(&self, name: &str, backend: &BackendStatus) -> Noted {
-        let mut reported = lock(&self.reported);
+        let mut reported = self.reported.lock();
         match backend {
             BackendStatus::Unknown => Noted { unknown: true, left_out: None },
             BackendStatus::LeftOut(why) if reported.get(name) == Some(why) => Noted::default(),
@@ -162,7 +163,7 @@ impl Changes {
     }
 
     fn wait_for_quiet(&self, now: Instant) {
-        let mut pending = lock(&self.pending);
+        let mut pending = self.pending.lock();
         if pending.is_none() {
             self.metrics.adds.inc();
             self.metrics.depth.set(1);
@@ -174,14 +175,14 @@ impl Changes {
     /// Waits until nodes have changed, and have been quiet for a moment.
     pub(super) async fn settled(&self) {
         loop {
-            let pending = *lock(&self.pending);
+            let pending = *self.pending.lock();
             let Some(pending) = pending else {
                 self.noted.notified().await;
                 continue;
             };
             let due = pending.due();
             if due <= Instant::now() {
-                *lock(&self.pending) = None;
+                *self.pending.lock() = None;
                 self.metrics.depth.set(0);
                 self.metrics.waited.observe(pending.first.elapsed().as_secs_f64());
                 return;
@@ -216,11 +217,6 @@ impl Drop for Pass {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while one of these is held; and if it did, what is in there is whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use kube::runtime::reflector::store::Writer;
@@ -251,7 +247,7 @@ mod tests {
 
     impl Watched {
         fn apply(&self, node: Node) {
-            self.nodes.apply(Event::Apply(node), &mut lock(&self.writer));
+            self.nodes.apply(Event::Apply(node), &mut self.writer.lock());
         }
     }
 

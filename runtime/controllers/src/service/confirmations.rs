@@ -6,13 +6,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Error, Result};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -259,8 +260,7 @@ impl Confirmations {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Its operations do not panic half way.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -123,7 +123,7 @@ impl Controller {
         if self.requested.within(BUDGET.window, now).is_approved {
             return Ok(());
         }
-        let mut orphans = self.orphans.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut orphans = self.orphans.lock();
         orphans.take(&BUDGET, status, LEAST, now).map_err(|deletions| {
             self.metrics.load_balancers_withheld.inc();
             Error::Withheld(format!(

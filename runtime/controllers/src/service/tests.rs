@@ -44,7 +44,7 @@ fn api_server(found: Arc<Mutex<Option<(u16, Value)>>>) -> Client {
     let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let name = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         assert_eq!(request.uri().query().unwrap_or_default(), "", "a consistent read");
-        let (code, body) = found.lock().unwrap().clone().unwrap_or_else(|| none(&name));
+        let (code, body) = found.lock().clone().unwrap_or_else(|| none(&name));
         let response = http::Response::builder().status(code);
         async move { response.body(kube::client::Body::from(body.to_string().into_bytes())) }
     });
@@ -58,9 +58,9 @@ impl LoadBalancers for Fake {
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Deletion>> {
-        self.deleted.lock().unwrap().push(unwanted.clone());
-        let answer = self.answers.lock().unwrap().pop_front().expect("an answer");
-        Reply { answer, events: self.events.lock().unwrap().clone() }
+        self.deleted.lock().push(unwanted.clone());
+        let answer = self.answers.lock().pop_front().expect("an answer");
+        Reply { answer, events: self.events.lock().clone() }
     }
 }
 
@@ -134,7 +134,7 @@ impl Rig {
 
     /// The memos of the deletions that the cloud was asked for.
     fn deleted(&self) -> Vec<Option<String>> {
-        self.cloud.deleted.lock().unwrap().iter().map(|it| it.memo.clone()).collect()
+        self.cloud.deleted.lock().iter().map(|it| it.memo.clone()).collect()
     }
 
     fn told(&mut self) -> Vec<String> {
@@ -143,7 +143,7 @@ impl Rig {
 
     /// What the API server answers from now on when it is asked for a Service.
     fn finds(&self, code: u16, body: Value) {
-        *self.found.lock().unwrap() = Some((code, body));
+        *self.found.lock() = Some((code, body));
     }
 
     fn is_forgotten(&self, service: &Service) -> bool {
@@ -218,7 +218,7 @@ async fn what_the_provider_did_not_delete_is_not_called_deleted() {
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     let kind = cloud_provider::EventKind::Warning;
     let (reason, message) = ("LoadBalancerNotDeleted".to_owned(), "lb-1 stays".to_owned());
-    *rig.cloud.events.lock().unwrap() = vec![Event { about: None, kind, reason, message }];
+    *rig.cloud.events.lock() = vec![Event { about: None, kind, reason, message }];
     rig.remember(&gone);
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"]);
@@ -242,7 +242,7 @@ async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     rig.remember(&gone);
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted(), [None, None]);
-    let claims: Vec<_> = rig.cloud.deleted.lock().unwrap().iter().map(|it| !it.annotations.is_empty()).collect();
+    let claims: Vec<_> = rig.cloud.deleted.lock().iter().map(|it| !it.annotations.is_empty()).collect();
     assert_eq!(claims, [true, false], "the second time it says nothing of whose it is");
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"], "another's stays");
 }
@@ -338,7 +338,7 @@ async fn what_is_no_answer_about_a_service_deletes_nothing() {
         assert_eq!(error.pause(rig.controller.back_off, 1), Pause::AtLeast(2 * SECOND));
     }
     assert!(rig.deleted().is_empty() && rig.told().is_empty());
-    *rig.found.lock().unwrap() = None;
+    *rig.found.lock() = None;
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted().len(), 1);
 }

@@ -1,6 +1,6 @@
 //! Watches of an API server with prepared answers, on a clock that jumps.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::stream;
@@ -9,6 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use k8s_openapi::api::core::v1::Node;
 use kube::client::{Body, Client};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch::{Receiver, channel};
 use tokio::task::JoinSet;
@@ -43,11 +44,11 @@ impl Rig {
     fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let ((asked, requests), seen) = (channel(Log::default()), Seen::default());
         let answers = Arc::new(Mutex::new(answers.into_iter().collect::<Vec<_>>()));
-        answers.lock().unwrap().reverse();
+        answers.lock().reverse();
         let server = tower::service_fn(move |request: Request<Body>| {
             let query = request.uri().query().unwrap_or_default().to_owned();
             asked.send_modify(|it| it.push((query, Instant::now())));
-            let answer = answers.lock().unwrap().pop();
+            let answer = answers.lock().pop();
             async move {
                 match answer {
                     Some(answer) => Ok::<_, std::io::Error>(response(answer)),
@@ -58,7 +59,7 @@ impl Rig {
         let api = Api::all(Client::new(server, "default"));
         let (records, mut watch) = (seen.clone(), JoinSet::new());
         watch.spawn(async move {
-            let apply = |event: Event<Node>| records.lock().unwrap().push(text(&event));
+            let apply = |event: Event<Node>| records.lock().push(text(&event));
             match follow(api, "nodes", "the API server", LASTS, apply).await {}
         });
         Self { requests, seen, _watch: watch }
@@ -72,7 +73,7 @@ impl Rig {
     }
 
     fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().clone()
     }
 }
 

@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use async_trait::async_trait;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderValue};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
@@ -81,7 +82,7 @@ impl FileCredential {
     }
 
     fn current(&self) -> Arc<Version> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().clone()
     }
 
     async fn read_once(&self, readings: &mut Readings) {
@@ -107,7 +108,7 @@ impl FileCredential {
 
     fn take_over(&self, version: Version) {
         {
-            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.current.lock();
             if current.is_same(&version) {
                 return;
             }

@@ -38,13 +38,13 @@ impl TokenClient {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
     use std::time::{Duration, Instant, SystemTime};
 
     use async_trait::async_trait;
     use bytes::Bytes;
     use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+    use parking_lot::Mutex;
     use prometheus::Registry;
     use zeroize::Zeroizing;
 
@@ -80,7 +80,7 @@ mod tests {
         }
 
         async fn fetch(&self, path: &str) -> Result<Answer, Failure> {
-            let client = self.client.lock().unwrap().clone().expect("it is connected");
+            let client = self.client.lock().clone().expect("it is connected");
             let body = Bytes::from_static(b"grant_type=client_credentials&client_secret=s3cret");
             let path = vec!["oauth".to_owned(), path.to_owned()];
             client.send(OwnRequest { method: Method::Post, path, headers: HeaderMap::new(), body }).await
@@ -102,7 +102,7 @@ mod tests {
         }
 
         fn connect(&self, outside: &Outside) -> Result<(), GateError> {
-            *self.client.lock().unwrap() = Some(Arc::new(TokenClient::new(self.endpoint.clone(), outside)?));
+            *self.client.lock() = Some(Arc::new(TokenClient::new(self.endpoint.clone(), outside)?));
             Ok(())
         }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ impl Dialer {
     /// Those of the first addresses that may be dialled.
     fn permitted(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<SocketAddr>, DialError> {
         addresses.truncate(ADDRESSES);
-        let networks = self.outside.networks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let networks = self.outside.networks.lock().clone();
         let origin = self.endpoint.base_url.origin();
         let mut refusals = Vec::new();
         addresses.retain(|ip| {

@@ -5,10 +5,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use hyper_util::client::legacy::connect::CaptureConnection;
+use parking_lot::{Mutex, MutexGuard};
 
 /// The HTTP/2 frames beside those of bodies that a server may send for one request: for a request body of 8 MiB in
 /// frames of 16 KiB each, a WINDOW_UPDATE for the stream and one for the connection, twice over.
@@ -90,8 +91,7 @@ impl Usage {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a provider writes: log lines, and what it prints.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use egress::{CallId, Gate};
+use parking_lot::Mutex;
 use token_bucket::TokenBucket;
 use tokio::time::Instant;
 use tracing::Level;
@@ -167,7 +168,7 @@ impl Default for Quota {
 
 impl Quota {
     fn take(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).try_take(Instant::now()).is_ok()
+        self.0.lock().try_take(Instant::now()).is_ok()
     }
 }
 
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn fifty_lines_a_second_after_the_first_burst() {
         let mut quota = Quota::default();
-        let bucket = quota.0.get_mut().unwrap();
+        let bucket = quota.0.get_mut();
         let start = Instant::now();
         let mut taken = |at| std::iter::repeat_with(|| bucket.try_take(at).is_ok()).take_while(|it| *it).count();
         assert_eq!(taken(start), 256);

@@ -1,8 +1,9 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cluster, Event, EventKind};
 use egress::GateCall;
+use parking_lot::Mutex;
 use tracing::Level;
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
@@ -60,7 +61,7 @@ impl State {
     }
 
     fn write_log(&self, level: Level, message: &str, fields: &[(String, String)]) {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).write(level, message, fields);
+        self.log.lock().write(level, message, fields);
     }
 }
 

@@ -1,11 +1,12 @@
 //! The parts of WASI that the standard library of wasm32-wasip2 needs, and nothing behind them: no environment, no
 //! files, no sockets.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::io::AsyncWrite;
 use wasmtime::component::Linker;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream, WasiCli, WasiCliView as _};
@@ -143,7 +144,7 @@ impl Pollable for Output {
 #[async_trait]
 impl OutputStream for Output {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).print(self.stream, &bytes);
+        self.log.lock().print(self.stream, &bytes);
         Ok(())
     }
 

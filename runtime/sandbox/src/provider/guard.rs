@@ -1,10 +1,11 @@
 //! Keeps what crashed from running: one object that is set aside, or the whole provider in quarantine. Probes the provider
 //! when it is time, and says why to whoever asks.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::Error;
+use parking_lot::{Mutex, MutexGuard};
 use prometheus::IntGauge;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -153,7 +154,7 @@ impl Guard {
     }
 
     fn lock(&self) -> MutexGuard<'_, Quarantine> {
-        self.quarantine.lock().unwrap_or_else(PoisonError::into_inner)
+        self.quarantine.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What lists of machines that go on have read, by the cursor of their next page.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use egress::ListReads;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// So many lists are remembered. With more, the one that began first is forgotten, and reads again.
@@ -54,8 +54,7 @@ impl Lists {
     }
 
     fn lists(&self) -> MutexGuard<'_, Vec<List>> {
-        // Nothing panics while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

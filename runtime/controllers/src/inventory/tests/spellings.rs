@@ -27,9 +27,9 @@ async fn a_list_finds_machines_by_another_spelling() {
     assert_eq!(inventory.listed(&nodes[2], &list), Ok(None));
     assert!(inventory.nodes.confirmed(&nodes[0]).is_some(), "what was said is about the node with its own spelling");
     // Only what the bytes left open was asked about.
-    assert_eq!(*fake.canonical.lock().unwrap(), ["fake://X1 fake://X4 fake://x1 fake://x3"]);
+    assert_eq!(*fake.canonical.lock(), ["fake://X1 fake://X4 fake://x1 fake://x3"]);
     inventory.all(Duration::ZERO).await.unwrap();
-    assert_eq!(fake.canonical.lock().unwrap().len(), 1, "the words are kept");
+    assert_eq!(fake.canonical.lock().len(), 1, "the words are kept");
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,7 +41,7 @@ async fn where_bytes_are_equal_nobody_is_asked_for_words() {
     assert!(inventory.listed(&nodes[0], &list).unwrap().is_some());
     inventory.asked(&nodes[1], None).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500", "get n2"]);
-    assert_eq!(fake.canonical.lock().unwrap().len(), 0);
+    assert_eq!(fake.canonical.lock().len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +133,7 @@ async fn of_two_spellings_of_one_machine_each_is_the_others_twin() {
     assert_eq!(twin(1).await, Ok(Some("n1".to_owned())));
     assert_eq!(twin(2).await, Ok(None));
     assert!(matches!(twin(3).await, Err(Error::Unavailable(text)) if text.contains("fake://-")));
-    assert_eq!(fake.canonical.lock().unwrap().len(), 1, "all of them were asked about at once");
+    assert_eq!(fake.canonical.lock().len(), 1, "all of them were asked about at once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,7 +174,7 @@ async fn what_an_instance_brought_comes_back_with_its_node() {
     #[async_trait]
     impl Instances for Asked {
         async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-            self.0.lock().unwrap().push(nodes[0].extra.clone());
+            self.0.lock().push(nodes[0].extra.clone());
             vec![Ok(Some(Instance { extra: vec![("nic".into(), "7".into())], ..instance(1) }))].into()
         }
 
@@ -195,7 +195,7 @@ async fn what_an_instance_brought_comes_back_with_its_node() {
     inventory.asked(&node, None).await.unwrap();
     inventory.asked(&node, None).await.unwrap();
     let nic = vec![("nic".to_owned(), "7".to_owned())];
-    assert_eq!(*asked.0.lock().unwrap(), [Vec::new(), nic], "nothing before the cloud has confirmed it");
+    assert_eq!(*asked.0.lock(), [Vec::new(), nic], "nothing before the cloud has confirmed it");
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,7 +21,7 @@ struct Fake(Mutex<BTreeMap<&'static str, usize>>);
 
 impl Fake {
     fn count(&self, call: &'static str) {
-        *self.0.lock().unwrap().entry(call).or_default() += 1;
+        *self.0.lock().entry(call).or_default() += 1;
     }
 }
 
@@ -101,7 +101,7 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
         () = tokio::time::sleep(Duration::from_secs(120)) => {}
     }
     assert!(confirmations.are_complete());
-    fake.0.lock().unwrap().clone()
+    fake.0.lock().clone()
 }
 
 #[tokio::test(start_paused = true)]

@@ -31,7 +31,7 @@ struct World {
 
 impl Fake {
     fn blocked(&self) -> MutexGuard<'_, World> {
-        self.0.lock().unwrap()
+        self.0.lock()
     }
 
     /// How many lists and single questions there were.
@@ -145,8 +145,8 @@ impl Rig {
         };
         let (running, released, blocked) = (rig.confirmations.clone(), rig.released.clone(), rig.blocked.clone());
         rig.run.spawn(async move {
-            let release = move |key: &str| released.lock().unwrap().push(key.to_owned());
-            let report = move |it: super::Blocked| blocked.lock().unwrap().push(it.why);
+            let release = move |key: &str| released.lock().push(key.to_owned());
+            let report = move |it: super::Blocked| blocked.lock().push(it.why);
             match running.run(release, report).await {}
         });
         rig
@@ -280,13 +280,13 @@ async fn a_service_waits_for_the_cloud_with_one_event() {
     let rig = Rig::start(&names(1..=20), World { list_fails: Some(down()), ..World::default() });
     assert!(rig.confirmations.hold("default/s1"));
     rig.after(9).await;
-    assert!(rig.blocked.lock().unwrap().is_empty(), "a moment is nobody's concern");
+    assert!(rig.blocked.lock().is_empty(), "a moment is nobody's concern");
     rig.after(300).await;
-    assert_eq!(*rig.blocked.lock().unwrap(), ["HTTP 503"]);
-    assert!(rig.released.lock().unwrap().is_empty());
+    assert_eq!(*rig.blocked.lock(), ["HTTP 503"]);
+    assert!(rig.released.lock().is_empty());
     *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
     assert_eq!(rig.after(60).await, Some(names(1..=20)));
-    assert_eq!(*rig.released.lock().unwrap(), ["default/s1"]);
+    assert_eq!(*rig.released.lock(), ["default/s1"]);
     assert!(!rig.confirmations.hold("default/s1"));
 }
 
@@ -298,7 +298,7 @@ async fn a_service_that_is_gone_does_not_wait_for_the_cloud() {
     assert_eq!(rig.confirmations.state().waiting.len(), 1);
     *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
     assert!(rig.after(60).await.is_some());
-    assert_eq!(*rig.released.lock().unwrap(), ["default/there"]);
+    assert_eq!(*rig.released.lock(), ["default/there"]);
 }
 
 #[tokio::test(start_paused = true)]
