@@ -69,6 +69,6 @@ pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future
 ///
 /// A sentence that says what is wrong with the component.
 pub fn compile(arguments: Vec<String>) -> Result<(), String> {
-    let compiled = sandbox::compile_for_another(arguments.into_iter(), stdin(), stdout(), stderr());
+    let compiled = sandbox::compile_for_another(arguments, stdin(), stdout(), stderr());
     compiled.map_err(|error| controllers::chain(error.as_ref()))
 }

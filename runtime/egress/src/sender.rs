@@ -23,10 +23,11 @@ use crate::outcome::{Answer, Failure, Outcome};
 use crate::outside::Outside;
 use crate::policy::{self, Denied, Permitted};
 use crate::reads::{Key, Left, Reads};
+use crate::reports::{Report, Reports};
 use crate::request::Method;
 use crate::resolve::Resolve;
 use crate::response;
-use crate::settings::{Fence, GateSettings, Report, Reports};
+use crate::settings::{Fence, GateSettings};
 use crate::wire::Wire;
 use crate::writes::{self, Kind, Place, WriteLimits, Writes};
 

@@ -5,22 +5,11 @@ use std::sync::Arc;
 
 use crate::credentials::Credentials;
 use crate::endpoint::Endpoint;
+use crate::reports::Reports;
 use crate::writes::Demands;
 
 /// Whether a request that writes or deletes may leave now: whether this process leads, as far as it knows.
 pub type Fence = Arc<dyn Fn() -> bool + Send + Sync>;
-
-/// What a person should know of: a sentence each.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Report {
-    /// Writes beyond the limits do not leave. Once in a window for each credential.
-    WritesWithheld(String),
-    /// The provider has asked to leave an endpoint alone. Once in ten minutes for each endpoint.
-    EndpointPaused(String),
-}
-
-/// Called with what a person should know of. It must be quick.
-pub type Reports = Arc<dyn Fn(Report) + Send + Sync>;
 
 /// What a gate is built from.
 pub struct GateSettings {

@@ -17,8 +17,9 @@ use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
+use crate::reports::Report;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
-use crate::settings::{GateSettings, Report};
+use crate::settings::GateSettings;
 use crate::testing::{Server, endpoint, request};
 use crate::writes::WriteLimits;
 

@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::effect::Effect;
 use crate::policy::{Code, Denied, Permitted};
-use crate::settings::{Report, Reports};
+use crate::reports::{Report, Reports};
 
 /// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
 const DELETIONS_PER_CHANGE: u32 = 2;

@@ -89,7 +89,7 @@ async fn describe() -> Description {
         credentials,
         fence: Arc::new(|| true),
         demands: Arc::new(|_| Demand::default()),
-        withheld: Arc::new(|_| ()),
+        reports: Arc::new(|_| ()),
         route: |it| it,
     };
     let gate = Gate::new(settings, requests).unwrap();

@@ -185,7 +185,7 @@ pub(crate) async fn load(
         credentials,
         fence: Arc::new(|| true),
         demands: Arc::new(|_| Demand::default()),
-        withheld: Arc::new(|_| ()),
+        reports: Arc::new(|_| ()),
         route: |it| it,
     };
     let gate = Gate::new(gate, requests).unwrap();

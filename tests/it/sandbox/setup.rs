@@ -142,7 +142,7 @@ impl Guest {
             credentials: self.credentials,
             fence: Arc::new(|| true),
             demands: Arc::new(|_| Demand::default()),
-            withheld: Arc::new(|_| ()),
+            reports: Arc::new(|_| ()),
             route: self.route,
         };
         let gate = Gate::new(gate, requests).unwrap();

@@ -1,5 +1,6 @@
 //! What was asked of the cloud for each Service, and how far that is. No client, no log; times are arguments.
 
+mod counted;
 mod observed;
 mod steps;
 mod unwritten;
@@ -8,7 +9,7 @@ mod work;
 use std::collections::HashMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cloud_provider::LoadBalancer;
@@ -17,7 +18,6 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 
 use crate::events::reference;
-use crate::requested_changes::RequestedChanges;
 use crate::service::backends::{Backend, have_same_names};
 use crate::service::desired::{asked, compared_fields};
 use crate::service::error::FailureKind;
@@ -25,6 +25,7 @@ use crate::service::long_pending::LongPending;
 use crate::service::status;
 use crate::version;
 
+pub(super) use self::counted::Counted;
 use self::observed::Observed;
 pub(super) use self::steps::{Ask, Cause, EventEffect, NextStep, Phase};
 pub(super) use self::unwritten::{Outcome, Unwritten};
@@ -35,16 +36,6 @@ use self::work::Work;
 pub(super) struct ServiceStates {
     entries: HashMap<String, ServiceState>,
     counted: Counted,
-}
-
-/// Where it is counted what Kubernetes asks for.
-#[derive(Clone, Default)]
-pub(super) struct Counted {
-    pub(super) requested: RequestedChanges,
-    /// The annotations that the provider writes: what it says itself is not asked for.
-    pub(super) provider_writes: Arc<[String]>,
-    /// How often the set of nodes has changed that take traffic by what Kubernetes says, whatever the provider confirms.
-    pub(super) node_changes: Arc<AtomicU64>,
 }
 
 /// What is remembered of one Service. All of it is behind one lock.

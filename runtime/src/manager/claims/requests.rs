@@ -31,11 +31,11 @@ pub(super) struct Allowed {
 
 /// What a key of an endpoint lacks for what a module asks of it: a line of YAML.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(in crate::manager) struct Missing {
-    pub(in crate::manager) endpoint: String,
+pub(crate) struct Missing {
+    pub(crate) endpoint: String,
     /// `operation`, `parameters`, `headers` or `allow`.
-    pub(in crate::manager) key: &'static str,
-    pub(in crate::manager) yaml: String,
+    pub(crate) key: &'static str,
+    pub(crate) yaml: String,
 }
 
 /// Without the effect: `POST / Describe*`.
@@ -157,7 +157,7 @@ pub(super) fn rules(endpoint: &Endpoint) -> impl Iterator<Item = OneRule<'_>> {
 }
 
 /// What each endpoint lacks for what the module asks of it, ready to be pasted.
-pub(in crate::manager) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+pub(crate) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
     let mut missing = Vec::new();
     for endpoint in endpoints {
         let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else { continue };

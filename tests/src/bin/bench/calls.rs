@@ -48,7 +48,7 @@ async fn load() -> Result<Provider> {
         credentials: Credentials::load(Vec::new())?,
         fence: Arc::new(|| true),
         demands: Arc::new(|_| Demand::default()),
-        withheld: Arc::new(|_| ()),
+        reports: Arc::new(|_| ()),
         route: |it| it,
     };
     let source = Source::File {

@@ -8,7 +8,9 @@ use k8s_openapi::api::core::v1::Service;
 use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
-use super::{Cause, Counted, Phase, Unwritten};
+use super::counted::Counted;
+use super::steps::{Cause, Phase};
+use super::unwritten::Unwritten;
 use crate::requested_changes::Waiting;
 use crate::service::backends::Backend;
 use crate::service::error::FailureKind;

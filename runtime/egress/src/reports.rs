@@ -1,0 +1,15 @@
+//! What people should know of the gate, beside the log.
+
+use std::sync::Arc;
+
+/// What a person should know of: a sentence each.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Report {
+    /// Writes beyond the limits do not leave. Once in a window for each credential.
+    WritesWithheld(String),
+    /// The provider has asked to leave an endpoint alone. Once in ten minutes for each endpoint.
+    EndpointPaused(String),
+}
+
+/// Called with what a person should know of. It must be quick.
+pub type Reports = Arc<dyn Fn(Report) + Send + Sync>;
