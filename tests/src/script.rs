@@ -1,21 +1,26 @@
 //! The cloud of the guest `scripted`: what a test says, asked over HTTP on loopback, and who asked for what.
 
+mod failure;
+mod load_balancer;
 mod load_balancers;
+mod machine;
 mod machines;
+mod state;
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::routing::{get, put};
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-pub use self::load_balancers::{Ingress, LoadBalancer};
-pub use self::machines::Machine;
+pub use self::failure::{Error, Failure};
+pub use self::load_balancer::{Ingress, LoadBalancer};
+pub use self::machine::Machine;
+pub use self::state::{Call, Question};
+
+use self::state::{Shared, lock};
 
 /// A running script. Dropping it closes its port.
 #[derive(Debug)]
@@ -23,77 +28,6 @@ pub struct Script {
     address: SocketAddr,
     shared: Arc<Mutex<Shared>>,
     _server: JoinSet<()>,
-}
-
-/// What is answered instead.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The error.
-    pub error: Error,
-    /// How many questions; `None` for all.
-    pub count: Option<u32>,
-}
-
-/// An error of the cloud.
-#[derive(Clone, Debug)]
-pub enum Error {
-    /// There is no such machine, for certain; what shall be deleted is gone.
-    NotFound,
-    /// Something is wrong: this.
-    Unavailable(String),
-    /// Come back later, because of this.
-    RetryAfter(Duration, String),
-    /// Somebody else serves this Service. No error for machines.
-    Elsewhere,
-}
-
-/// A question that was asked.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// When it came.
-    pub time: Instant,
-    /// What was asked.
-    pub question: Question,
-}
-
-/// What was asked.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Question {
-    /// About the machine of a node.
-    Get {
-        /// The node's name.
-        node: String,
-        /// The node's provider id; empty if it has none.
-        provider_id: String,
-    },
-    /// For a page of all machines. Where `after` is empty, the list begins.
-    List {
-        /// The last name of the page before.
-        after: String,
-    },
-    /// For a load balancer.
-    Ensure {
-        /// Namespace and name, as in `default/web`.
-        service: String,
-        /// `--cluster-name`.
-        cluster: String,
-        /// The names of the nodes, in order.
-        nodes: Vec<String>,
-    },
-    /// For the absence of a load balancer.
-    Delete {
-        /// As in `default/web`.
-        service: String,
-    },
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    machines: BTreeMap<String, Machine>,
-    load_balancers: BTreeMap<String, LoadBalancer>,
-    /// The last desired state of each load balancer, by Service.
-    desired: BTreeMap<String, load_balancers::Desired>,
-    calls: Vec<Call>,
 }
 
 impl Script {
@@ -148,49 +82,4 @@ impl Script {
     pub fn calls(&self) -> Vec<Call> {
         lock(&self.shared).calls.clone()
     }
-}
-
-impl Shared {
-    fn ask(&mut self, question: Question) {
-        self.calls.push(Call { time: Instant::now(), question });
-    }
-}
-
-impl Failure {
-    /// An error for all questions.
-    #[must_use]
-    pub fn always(error: Error) -> Failure {
-        Failure { error, count: None }
-    }
-
-    fn holds(&self) -> bool {
-        self.count != Some(0)
-    }
-
-    /// The error for the next question, which is counted.
-    fn next(&mut self) -> Option<Error> {
-        self.holds().then(|| {
-            self.count = self.count.map(|count| count - 1);
-            self.error.clone()
-        })
-    }
-}
-
-impl Error {
-    /// As the guest reads it; `None` for what has no words.
-    fn words(&self) -> Option<Value> {
-        match self {
-            Error::NotFound => None,
-            Error::Unavailable(text) => Some(json!({ "unavailable": { "text": text } })),
-            Error::RetryAfter(after, text) => {
-                let milliseconds = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-                Some(json!({ "retryAfter": { "text": text, "milliseconds": milliseconds } }))
-            }
-            Error::Elsewhere => Some(json!("elsewhere")),
-        }
-    }
-}
-
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,6 +9,7 @@ mod answer;
 mod authority;
 mod chaos;
 mod client;
+mod cloud;
 mod description;
 mod fault;
 mod handler;
@@ -27,7 +28,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use http::StatusCode;
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -35,6 +35,7 @@ use tokio::time::timeout;
 
 pub use self::answer::Answer;
 pub use self::chaos::Chaos;
+pub use self::cloud::{Cloud, Options, Owner};
 pub use self::description::{Description, Gap, Gaps};
 pub use self::fault::Fault;
 pub use self::hold::{Hold, Side};
@@ -46,71 +47,6 @@ use self::handler::Handler;
 
 /// How long [`Simulator::wait_for`] waits.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// One account of a simulated cloud: its state, and the rules by which it answers. Everything else is the simulator's.
-pub trait Cloud: Send + Sync + 'static {
-    /// How the cloud is called in messages and certificates.
-    const NAME: &'static str;
-    /// The public names of its API. The simulator's certificate is good for them, too.
-    const HOSTS: &'static [&'static str];
-    /// The limits that it publishes. Answers of a simulator without limits show them.
-    const LIMITS: Limits;
-
-    /// The published description of its API.
-    fn description() -> &'static Description;
-
-    /// Carries a request out. Its token is right, and the limits allow it.
-    fn act(&self, request: &Recorded) -> Answer;
-
-    /// The answer to a request that the token is not allowed to make. By default a token may do everything.
-    fn refuse(&self, request: &Recorded) -> Option<Answer> {
-        let _ = request;
-        None
-    }
-
-    /// An answer with this status, and with the body that the cloud has for it.
-    fn error(status: StatusCode) -> Answer;
-
-    /// The answer to a request for a list, with an empty list.
-    fn empty_list(request: &Recorded) -> Answer;
-
-    /// Says in an answer how many requests are left.
-    fn show_quota(answer: &mut Answer, quota: &Quota);
-
-    /// Says in an answer which request it is for. By default no answer says so.
-    fn identify(answer: &mut Answer, request: &str) {
-        let _ = (answer, request);
-    }
-}
-
-/// What a simulator is like at the start, whichever cloud it is.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The bearer token that is accepted.
-    pub token: String,
-    /// How late every answer is.
-    pub latency: Duration,
-    /// The limits on requests. Absent: there are none.
-    pub limits: Option<Limits>,
-    /// Whether requests and answers are checked against the description. Only a measurement may do without.
-    pub checked: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        let token = "token-of-the-simulated-account".to_owned();
-        Options { token, latency: Duration::ZERO, limits: None, checked: true }
-    }
-}
-
-/// Whose the token is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The account that everything belongs to unless a test says otherwise.
-    Us,
-    /// The other account, as with a wrong token in the Secret.
-    Other,
-}
 
 /// A running simulator of a cloud. Dropping it ends all its connections, removes its files, and fails the test if anything differed from
 /// the description.

@@ -1,5 +1,6 @@
 //! A simulated DigitalOcean: the state of an account, and the rules of the service.
 
+mod account;
 mod assets;
 mod certificates;
 mod droplet;
@@ -18,7 +19,8 @@ use std::time::Duration;
 
 use crate::simulator;
 
-pub use self::assets::Assets;
+pub use self::account::Account;
+pub use self::assets::{Assets, LIMITS};
 pub use self::certificates::{Certificate, CertificateKind, Certificates};
 pub use self::droplet::{Droplet, Status};
 pub use self::droplets::Droplets;
@@ -33,9 +35,6 @@ pub use crate::simulator::{Authorization, Chaos, Fault, Hold, Limits, Owner, Rec
 
 /// A running simulator of DigitalOcean.
 pub type Simulator = simulator::Simulator<Assets>;
-
-/// The published limits of the service.
-pub const LIMITS: Limits = Limits::Windows { per_hour: 5_000, per_minute: 250 };
 
 /// What a simulator is like at the start.
 #[derive(Clone, Debug)]
@@ -70,25 +69,6 @@ impl Default for Options {
             },
             load_balancers: Behaviour::default(),
             checked: core.checked,
-        }
-    }
-}
-
-/// The account behind the token.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// Of the user.
-    pub uuid: String,
-    /// Of the team that owns the resources; old accounts have none.
-    pub team: Option<String>,
-}
-
-impl Account {
-    /// One that has nothing to do with ours.
-    fn other() -> Account {
-        Account {
-            uuid: "0fe4fa1a2b13d5d9b9cf20a3f7ea3f6cbb7d8b1c".to_owned(),
-            team: Some("e1d2c3b4a5968778695a4b3c2d1e0f9a8b7c6d5e".to_owned()),
         }
     }
 }

@@ -7,7 +7,8 @@ use futures::future::select_all;
 use kube::Client;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
-use super::{ControlPlane, Options, reset};
+use super::reset;
+use super::running::{ControlPlane, Options};
 use crate::audit_log::{AuditLog, Request};
 use crate::faults::Faults;
 use crate::proxy::Proxy;
@@ -111,11 +112,6 @@ struct Slot {
 }
 
 static POOL: [Slot; 3] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 3];
-
-/// The control plane of [`cluster`].
-pub(super) async fn shared() -> &'static ControlPlane {
-    control_plane(&POOL[0]).await
-}
 
 async fn control_plane(slot: &'static Slot) -> &'static ControlPlane {
     let start = async || match ControlPlane::start(Options::default()).await {

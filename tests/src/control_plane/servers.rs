@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 
+use super::binaries;
 use super::process::Server;
-use super::{ControlPlane, binaries};
+use super::running::ControlPlane;
 
 impl ControlPlane {
     pub(super) fn etcd_command(&self) -> Result<Server<'_>> {

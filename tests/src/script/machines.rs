@@ -1,4 +1,4 @@
-//! The machines of a script.
+//! Answers about the machines of a script.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,30 +9,9 @@ use axum::response::{IntoResponse, Json, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Failure, Question, Shared, lock};
-
-/// What the cloud says about the machine of one node.
-#[derive(Clone, Debug, Default)]
-pub struct Machine {
-    /// With the prefix `fakecloud://`; empty if the cloud has none.
-    pub provider_id: String,
-    /// Whether it was shut down.
-    pub stopped: bool,
-    /// Empty if the cloud does not say; so for zone and region.
-    pub machine_type: String,
-    /// The zone.
-    pub zone: String,
-    /// The region.
-    pub region: String,
-    /// Pairs of type, as in `InternalIP`, and address.
-    pub addresses: Vec<(String, String)>,
-    /// Further node labels.
-    pub labels: Vec<(String, String)>,
-    /// How long each answer takes.
-    pub delay: Duration,
-    /// What is answered instead. A list leaves such a machine out.
-    pub failure: Option<Failure>,
-}
+use super::failure::Failure;
+use super::machine::Machine;
+use super::state::{Question, Shared, lock};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -111,8 +90,8 @@ fn fields(node: &str, machine: &Machine) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Error;
     use super::*;
+    use crate::script::Error;
 
     fn cloud(machines: impl IntoIterator<Item = (&'static str, Option<Failure>)>) -> Arc<Mutex<Shared>> {
         let machines = machines

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::simulator::{Answer, Cloud, Description, Limits, Quota, Recorded};
 
+use super::account::Account;
 use super::certificates::Certificates;
 use super::droplets::Droplets;
 use super::errors;
@@ -15,7 +16,9 @@ use super::load_balancers::{Behaviour, LoadBalancers};
 use super::scopes::Scopes;
 use super::tags::{Resource, Tags};
 use super::vpcs::Vpcs;
-use super::{Account, LIMITS};
+
+/// The published limits of the service.
+pub const LIMITS: Limits = Limits::Windows { per_hour: 5_000, per_minute: 250 };
 
 /// The vendored part of the description. `tests/api/README.md` says where it is from.
 const PUBLISHED: &str = include_str!("../../../api/digitalocean.json");

@@ -139,7 +139,7 @@ impl Attributes {
         Attributes {
             name: name.to_owned(),
             region: region.to_owned(),
-            vpc_uuid: super::region::default_vpc(region).to_owned(),
+            vpc_uuid: super::super::region::default_vpc(region).to_owned(),
             forwarding_rules,
             ..Attributes::default()
         }
@@ -214,7 +214,7 @@ impl Default for StickySessions {
 
 /// The body of a request that creates or replaces.
 #[derive(Debug, Deserialize)]
-pub(in super::super) struct Desired {
+pub(crate) struct Desired {
     #[serde(flatten)]
     attributes: Attributes,
     region: Option<String>,
@@ -222,9 +222,9 @@ pub(in super::super) struct Desired {
     size: Option<String>,
     size_unit: Option<u32>,
     /// An address of the account's own.
-    pub(in super::super) ip: Option<Ipv4Addr>,
+    pub(crate) ip: Option<Ipv4Addr>,
     #[serde(default)]
-    pub(in super::super) tags: Vec<String>,
+    pub(crate) tags: Vec<String>,
 }
 
 impl Desired {
@@ -234,7 +234,7 @@ impl Desired {
     /// # Errors
     ///
     /// Fails with the service's sentence.
-    pub(in super::super) fn attributes(&self, live: Option<&Attributes>) -> Result<Attributes, String> {
+    pub(crate) fn attributes(&self, live: Option<&Attributes>) -> Result<Attributes, String> {
         let region = self.region.clone().or_else(|| live.map(|it| it.region.clone()));
         let region = region.ok_or("region is required")?;
         let vpc_uuid = self.vpc_uuid.clone().or_else(|| live.map(|it| it.vpc_uuid.clone()));
@@ -246,7 +246,7 @@ impl Desired {
             (None, size_unit) => size_unit.unwrap_or(1),
         };
         let mut attributes = Attributes {
-            vpc_uuid: vpc_uuid.unwrap_or_else(|| super::region::default_vpc(&region).to_owned()),
+            vpc_uuid: vpc_uuid.unwrap_or_else(|| super::super::region::default_vpc(&region).to_owned()),
             region,
             size_unit,
             ..self.attributes.clone()

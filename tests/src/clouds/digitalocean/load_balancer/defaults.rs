@@ -20,7 +20,7 @@ const ATTRIBUTES: [&str; 8] = [
 const OF_RULES: [&str; 1] = ["tls_passthrough"];
 
 /// Takes out of a load balancer as it is shown what is as by default, of the attributes that published examples leave out.
-pub(in super::super) fn leave_out_defaults(object: &mut Value) {
+pub(crate) fn leave_out_defaults(object: &mut Value) {
     without(object, &ATTRIBUTES, &json!(Attributes::default()));
     let default = json!(ForwardingRule::new("tcp", 80, "tcp", 80));
     for rule in object["forwarding_rules"].as_array_mut().into_iter().flatten() {

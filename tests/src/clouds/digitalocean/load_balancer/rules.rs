@@ -17,10 +17,10 @@ const COOKIE_NAME: std::ops::RangeInclusive<usize> = 2..=40;
 
 /// What a load balancer may refer to.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Neighbours<'a> {
-    pub(in super::super) droplets: &'a Droplets,
-    pub(in super::super) certificates: &'a Certificates,
-    pub(in super::super) vpcs: &'a Vpcs,
+pub(crate) struct Neighbours<'a> {
+    pub(crate) droplets: &'a Droplets,
+    pub(crate) certificates: &'a Certificates,
+    pub(crate) vpcs: &'a Vpcs,
 }
 
 /// Checks what can be said of a load balancer without looking at the others of the account.
@@ -28,7 +28,7 @@ pub(in super::super) struct Neighbours<'a> {
 /// # Errors
 ///
 /// Fails with the service's sentence on the first thing that is wrong.
-pub(in super::super) fn check(attributes: &Attributes, neighbours: Neighbours<'_>) -> Result<(), String> {
+pub(crate) fn check(attributes: &Attributes, neighbours: Neighbours<'_>) -> Result<(), String> {
     name(&attributes.name)?;
     one_of("type", &attributes.kind, &["REGIONAL", "REGIONAL_NETWORK"])?;
     one_of("network", &attributes.network, &["EXTERNAL", "INTERNAL"])?;
@@ -61,7 +61,7 @@ pub(in super::super) fn check(attributes: &Attributes, neighbours: Neighbours<'_
 /// # Errors
 ///
 /// Fails with the service's sentence.
-pub(in super::super) fn droplets(attributes: &Attributes, ids: &[u64], droplets: &Droplets) -> Result<(), String> {
+pub(crate) fn droplets(attributes: &Attributes, ids: &[u64], droplets: &Droplets) -> Result<(), String> {
     for id in ids {
         let vpc = droplets.vpc(*id).ok_or_else(|| format!("droplet {id} was not found"))?;
         if vpc != attributes.vpc_uuid {
@@ -179,7 +179,7 @@ fn firewall_rule(rule: &str) -> Result<(), String> {
 }
 
 fn vpc(attributes: &Attributes, vpcs: &Vpcs) -> Result<(), String> {
-    let known = super::region::REGIONS.iter().any(|(slug, _)| *slug == attributes.region);
+    let known = super::super::region::REGIONS.iter().any(|(slug, _)| *slug == attributes.region);
     if !known {
         return Err(format!("region {} is not available", attributes.region));
     }
