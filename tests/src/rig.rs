@@ -1,5 +1,7 @@
 //! Controllers that run in the test's process, between a cluster and a fake cloud.
 
+mod fake_cloud;
+pub mod instances;
 mod metrics;
 pub mod nodes;
 mod writes;
@@ -16,6 +18,7 @@ use tokio::task::JoinSet;
 use crate::control_plane::Cluster;
 use crate::wait;
 
+pub use self::fake_cloud::{FakeCloud, description};
 pub use self::writes::{writes, written};
 
 /// A controller, and what it is started with.
@@ -56,29 +59,6 @@ impl Controller {
             Controller::Service(options) => service::new(context, cloud, options),
         };
         task.expect("the cloud has what the controller needs")
-    }
-}
-
-/// A fake cloud, as controllers see it.
-pub trait FakeCloud {
-    /// What it can do.
-    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud;
-
-    /// The account that is asked about beside its answers. By default none is.
-    fn account(self: &Arc<Self>) -> Account {
-        Account::any()
-    }
-}
-
-/// The description of a fake cloud whose provider ids begin with `fake://`.
-#[must_use]
-pub fn description() -> cloud_provider::Description {
-    cloud_provider::Description {
-        name: "fake".to_owned(),
-        provider_id_prefixes: vec!["fake://".to_owned()],
-        get_batch_size: 1,
-        list_page_size: 500,
-        ..cloud_provider::Description::default()
     }
 }
 

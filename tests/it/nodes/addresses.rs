@@ -46,7 +46,7 @@ async fn case_045_the_loop_asks_about_each_initialised_node_once() {
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=3).map(machine));
     let pause = Error::RetryAfter { after: Duration::from_secs(3600), reason: "quota".to_owned() };
-    cloud.tell("n4", Answer::Error(pause));
+    cloud.answers("n4", Answer::Error(pause));
     for nth in 1..=3 {
         let address = format!("10.1.0.{nth}");
         let name = format!("n{nth}");
@@ -152,12 +152,12 @@ async fn case_052_a_node_ip_that_went_wrong_keeps_the_addresses() {
 
 #[tokio::test]
 async fn without_an_answer_of_the_cloud_the_addresses_stay() {
-    let errors =
-        [Answer::Machine(with(Vec::new())), Answer::None, Answer::Error(Error::Unavailable("HTTP 500".to_owned()))];
-    for answer in errors {
+    let without_addresses = Answer::Machine(with(Vec::new()));
+    let error = Answer::Error(Error::Unavailable("HTTP 500".to_owned()));
+    for answer in [without_addresses, Answer::None, error] {
         let cluster = cluster().await;
         let cloud = Arc::new(Cloud::default());
-        cloud.tell("n1", answer);
+        cloud.answers("n1", answer);
         create(&cluster, &standing("n1", &[("InternalIP", "10.1.0.1")])).await;
         check_unchanged(&cluster, &cloud).await;
     }

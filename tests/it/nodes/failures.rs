@@ -99,7 +99,7 @@ async fn case_029_failed_addresses_come_with_the_next_pass() {
 async fn case_037_heartbeats_do_not_cut_a_pause_short() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    cloud.tell("n1", Answer::Error(Error::Denied("HTTP 403: no rights on machine 1".to_owned())));
+    cloud.answers("n1", Answer::Error(Error::Denied("HTTP 403: no rights on machine 1".to_owned())));
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
     wait::until("the first call", async || (cloud.gets("n1") > 0).then_some(())).await;
@@ -124,7 +124,7 @@ async fn the_clouds_pause_is_kept_whatever_happens_to_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     let pause = Error::RetryAfter { after: Duration::from_secs(3), reason: "HTTP 429".to_owned() };
-    cloud.tell("n1", Answer::Error(pause));
+    cloud.answers("n1", Answer::Error(pause));
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
     wait::until("the first call", async || (cloud.gets("n1") == 1).then_some(())).await;
@@ -142,7 +142,7 @@ async fn the_clouds_pause_is_kept_whatever_happens_to_the_node() {
 async fn case_008_and_038_a_missing_machine_backs_off() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    cloud.tell("n1", Answer::None);
+    cloud.answers("n1", Answer::None);
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
     wait::until("five calls", async || (cloud.calls().len() >= 5).then_some(())).await;
@@ -159,7 +159,7 @@ async fn case_008_and_038_a_missing_machine_backs_off() {
 async fn what_a_person_has_to_mend_is_shown_on_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    cloud.tell("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
+    cloud.answers("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
     let shown = wait::until("an event", async || events(&cluster, "n1").await.pop()).await;
@@ -174,7 +174,7 @@ async fn what_a_person_has_to_mend_is_shown_on_the_node() {
 async fn what_was_refused_is_tried_again_with_another_credential() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    cloud.tell("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
+    cloud.answers("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
     wait::until("an event", async || events(&cluster, "n1").await.pop()).await;
@@ -192,8 +192,9 @@ async fn a_provider_id_of_another_cloud_or_node_is_refused() {
 
     let foreign = cloud_provider::Instance { provider_id: Some("aws:///z/i-1".to_owned()), ..machine(1) };
     cloud.has([foreign, machine(3)]);
+    cloud.answers("n3", Answer::Machine(machine(3)));
     // Asked for the machine named n2, the provider answers with another one, which is node n999's.
-    cloud.tell("n2", Answer::Machine(machine(999)));
+    cloud.answers("n2", Answer::Machine(machine(999)));
     for (name, provider_id) in [("n1", None), ("n2", None), ("n3", Some("fake://33"))] {
         let provider_id = provider_id.map(str::to_owned);
         create(&cluster, &waiting(name, |it| it.spec.get_or_insert_default().provider_id = provider_id)).await;
@@ -219,7 +220,7 @@ async fn two_nodes_that_come_at_once_do_not_share_a_machine() {
     // It has both names among its addresses, and the cloud's own name for it is n1.
     let mut both = machine(1);
     both.addresses.push(cloud_provider::Address { kind: AddressKind::Hostname, value: "n2".to_owned() });
-    cloud.tell("n2", Answer::Machine(both));
+    cloud.answers("n2", Answer::Machine(both));
     cloud.hold(true);
     let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
     for name in ["n1", "n2"] {
@@ -265,14 +266,14 @@ async fn a_node_of_another_cloud_is_never_asked_about() {
 async fn a_panic_about_one_node_stops_no_other() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    cloud.tell("n1", Answer::Panic);
+    cloud.answers("n1", Answer::Panic);
     let _controller = Controller::start(&cluster, &cloud, BUSY_LOOP);
     create(&cluster, &kubelet::node("n1")).await;
     wait::until("it is tried again", async || (cloud.gets("n1") >= 3).then_some(())).await;
     settled(&cluster, &cloud).await;
     cloud.has([machine(1)]);
     initialised(&cluster, "n1").await;
-    cloud.tell("n1", Answer::Panic);
+    cloud.answers("n1", Answer::Panic);
     let calls = cloud.gets("n1");
     wait::until("the address loop goes on", async || (cloud.gets("n1") >= calls + 2).then_some(())).await;
 }

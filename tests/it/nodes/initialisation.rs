@@ -157,7 +157,8 @@ async fn case_009_without_any_provider_id_the_taint_stays() {
 async fn case_010_the_nodes_own_provider_id_stays() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    cloud.has([Instance { provider_id: None, ..machine(1) }, machine(2)]);
+    cloud.answers("n1", Answer::Machine(Instance { provider_id: None, ..machine(1) }));
+    cloud.has([machine(2)]);
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     for (name, provider_id) in [("n1", "fake://own"), ("n2", "fake://2")] {
         let provider_id = Some(provider_id.to_owned());
@@ -261,7 +262,7 @@ async fn case_036_events_during_a_slow_call_make_one_more_run() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     let refused = cloud_provider::Error::Denied("HTTP 403".to_owned());
-    cloud.tell("n1", Answer::Error(refused));
+    cloud.answers("n1", Answer::Error(refused));
     cloud.hold(true);
     let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
     create(&cluster, &kubelet::node("n1")).await;

@@ -1,0 +1,28 @@
+//! What a cloud has to offer to controllers that run in a test's process.
+
+use std::sync::Arc;
+
+use controllers::Account;
+
+/// A fake cloud, as controllers see it.
+pub trait FakeCloud {
+    /// What it can do.
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud;
+
+    /// The account that is asked about beside its answers. By default none is.
+    fn account(self: &Arc<Self>) -> Account {
+        Account::any()
+    }
+}
+
+/// The description of a fake cloud whose provider ids begin with `fake://`.
+#[must_use]
+pub fn description() -> cloud_provider::Description {
+    cloud_provider::Description {
+        name: "fake".to_owned(),
+        provider_id_prefixes: vec!["fake://".to_owned()],
+        get_batch_size: 1,
+        list_page_size: 500,
+        ..cloud_provider::Description::default()
+    }
+}

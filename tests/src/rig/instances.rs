@@ -1,0 +1,272 @@
+//! A fake cloud that has machines, does as it is told, and remembers what it was asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use cloud_provider::{Error, Gap, Identity, Instance, Instances, Node, Page, Reply, Result};
+use controllers::Account;
+use tokio::sync::watch;
+
+use super::fake_cloud::{FakeCloud, description};
+
+/// What the cloud answers about one node, other than that it has the machine or has not.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// This machine, whatever it was asked for.
+    Machine(Instance),
+    /// There is no machine, although it is listed.
+    None,
+    /// This error.
+    Error(Error),
+    /// The provider panics.
+    Panic,
+    /// Nothing, ever.
+    Silence,
+    /// The machine at every second question.
+    EverySecond,
+}
+
+/// What the cloud answers about all machines, other than those that it has.
+#[derive(Clone, Debug)]
+pub enum List {
+    /// This error.
+    Error(Error),
+    /// Nothing, ever.
+    Silence,
+    /// All but these.
+    Without(BTreeSet<String>),
+    /// All, and at every second question without these.
+    EverySecondWithout(BTreeSet<String>),
+    /// All but these, and it says why.
+    Incomplete(BTreeSet<String>, String),
+    /// All but those of this zone, and it says why.
+    Gap(String, String),
+    /// All, but these as they were.
+    AsTheyWere(BTreeMap<String, Instance>),
+}
+
+/// A cloud that does as it is told.
+pub struct Cloud {
+    state: Mutex<State>,
+    /// Whether answers about single nodes are held back.
+    held: watch::Sender<bool>,
+    /// The version of its credential.
+    versions: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    machines: BTreeMap<String, Instance>,
+    answers: BTreeMap<String, Answer>,
+    everywhere: Option<Answer>,
+    list: Option<List>,
+    account: Option<String>,
+    calls: Vec<String>,
+}
+
+impl Default for Cloud {
+    fn default() -> Self {
+        Cloud { state: Mutex::default(), held: watch::Sender::new(false), versions: watch::Sender::new(1) }
+    }
+}
+
+impl Cloud {
+    /// From now on it has these machines, and says so when it is asked about them.
+    pub fn has(&self, machines: impl IntoIterator<Item = Instance>) {
+        let mut state = self.lock();
+        for machine in machines {
+            state.answers.remove(&machine.name);
+            state.machines.insert(machine.name.clone(), machine);
+        }
+    }
+
+    /// From now on it does not have this machine.
+    pub fn loses(&self, name: &str) {
+        self.lock().machines.remove(name);
+    }
+
+    /// From now on this is the answer about a node.
+    pub fn answers(&self, node: &str, answer: Answer) {
+        self.lock().answers.insert(node.to_owned(), answer);
+    }
+
+    /// From now on this is the answer about every node.
+    pub fn always_answers(&self, answer: Answer) {
+        self.lock().everywhere = Some(answer);
+    }
+
+    /// From now on this is the answer about all machines.
+    pub fn lists(&self, list: List) {
+        self.lock().list = Some(list);
+    }
+
+    /// From now on it lists all machines, these as they were.
+    pub fn lists_as_they_were(&self, machines: impl IntoIterator<Item = Instance>) {
+        self.lists(List::AsTheyWere(machines.into_iter().map(|it| (it.name.clone(), it)).collect()));
+    }
+
+    /// From now on its credential is that of an account.
+    pub fn belongs_to(&self, account: &str) {
+        self.lock().account = Some(account.to_owned());
+        self.gets_another_credential();
+    }
+
+    /// Is asked with another credential from now on.
+    pub fn gets_another_credential(&self) {
+        self.versions.send_modify(|it| *it += 1);
+    }
+
+    /// Holds every answer about single nodes back, or lets them go.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    /// What it was asked until now, in order: `get n1`, `list`, and `page` for each further page of a list.
+    #[must_use]
+    pub fn calls(&self) -> Vec<String> {
+        self.lock().calls.clone()
+    }
+
+    /// How many times it was asked this.
+    #[must_use]
+    pub fn asked(&self, call: &str) -> usize {
+        self.lock().asked(call)
+    }
+
+    /// How many times it was asked about a node alone.
+    #[must_use]
+    pub fn gets(&self, node: &str) -> usize {
+        self.asked(&format!("get {node}"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn asked(&self, call: &str) -> usize {
+        self.calls.iter().filter(|it| *it == call).count()
+    }
+
+    fn machine(&self, node: &Node) -> Option<Instance> {
+        let found = match &node.provider_id {
+            Some(id) => self.machines.values().find(|it| it.provider_id.as_ref() == Some(id)),
+            None => self.machines.get(&node.name),
+        };
+        found.cloned()
+    }
+
+    /// The answer about one node; absent if it never comes.
+    fn answer(&self, node: &Node) -> Option<Result<Option<Instance>>> {
+        Some(match self.answers.get(&node.name).or(self.everywhere.as_ref()) {
+            None => Ok(self.machine(node)),
+            Some(Answer::Machine(instance)) => Ok(Some(instance.clone())),
+            Some(Answer::None) => Ok(None),
+            Some(Answer::Error(error)) => Err(error.clone()),
+            Some(Answer::Panic) => panic!("the provider panics about {}", node.name),
+            Some(Answer::Silence) => return None,
+            Some(Answer::EverySecond) => {
+                let is_second = self.asked(&format!("get {}", node.name)).is_multiple_of(2);
+                Ok(self.machine(node).filter(|_| is_second))
+            }
+        })
+    }
+
+    /// The machines of a list, and why it may lack some.
+    fn listed(&self) -> (Vec<Instance>, Option<Gap>) {
+        let without = |hidden: &BTreeSet<String>| {
+            self.machines.values().filter(|it| !hidden.contains(&it.name)).cloned().collect::<Vec<_>>()
+        };
+        match &self.list {
+            Some(List::Without(hidden)) => (without(hidden), None),
+            Some(List::EverySecondWithout(hidden)) if self.asked("list").is_multiple_of(2) => (without(hidden), None),
+            Some(List::Incomplete(hidden, reason)) => {
+                (without(hidden), Some(Gap { zone: None, reason: reason.clone() }))
+            }
+            Some(List::Gap(zone, reason)) => {
+                let seen = self.machines.values().filter(|it| it.zone.as_ref() != Some(zone)).cloned().collect();
+                (seen, Some(Gap { zone: Some(zone.clone()), reason: reason.clone() }))
+            }
+            Some(List::AsTheyWere(before)) => {
+                let machines = self.machines.values().map(|it| before.get(&it.name).unwrap_or(it).clone());
+                (machines.collect(), None)
+            }
+            Some(List::EverySecondWithout(_) | List::Error(_) | List::Silence) | None => {
+                (self.machines.values().cloned().collect(), None)
+            }
+        }
+    }
+}
+
+impl FakeCloud for Cloud {
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        cloud_provider::Cloud {
+            description: Arc::new(description()),
+            identity: self.clone(),
+            instances: Some(self.clone()),
+            load_balancers: None,
+        }
+    }
+
+    fn account(self: &Arc<Self>) -> Account {
+        Account::new(self.clone(), None)
+    }
+}
+
+#[async_trait]
+impl Identity for Cloud {
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(self.lock().account.clone())
+    }
+
+    fn versions(&self) -> watch::Receiver<u64> {
+        self.versions.subscribe()
+    }
+}
+
+#[async_trait]
+impl Instances for Cloud {
+    async fn get(&self, nodes: &[Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+        let mut answers = Vec::new();
+        for node in nodes {
+            let answer = {
+                let mut state = self.lock();
+                state.calls.push(format!("get {}", node.name));
+                state.answer(node)
+            };
+            match answer {
+                Some(answer) => answers.push(answer),
+                None => pending().await,
+            }
+        }
+        let mut held = self.held.subscribe();
+        held.wait_for(|held| !held).await.expect("the cloud has the sender");
+        answers.into()
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
+        let (list, (machines, gap)) = {
+            let mut state = self.lock();
+            state.calls.push(if cursor.is_none() { "list" } else { "page" }.to_owned());
+            (state.list.clone(), state.listed())
+        };
+        match list {
+            Some(List::Error(error)) => return Err(error).into(),
+            Some(List::Silence) => pending().await,
+            _ => {}
+        }
+        let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
+        let mut rest = machines.into_iter().skip(from);
+        let instances: Vec<_> = rest.by_ref().take(limit as usize).collect();
+        let next = rest.next().map(|_| (from + instances.len()).to_string());
+        Ok(Page { instances, next, gaps: gap.into_iter().collect() }).into()
+    }
+
+    /// In this cloud the case of letters does not count.
+    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
+        provider_ids.iter().map(|it| Ok(it.to_lowercase())).collect()
+    }
+}
