@@ -1,8 +1,12 @@
 //! Annotations that select nodes: the provider is given those that match, whatever labels it may see.
 
+use std::time::Instant;
+
 use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, any_cluster};
+use tests::wait;
 
 use crate::cloud::{Cloud, NODES};
 use crate::controller::{
@@ -70,4 +74,34 @@ async fn a_selector_that_cannot_be_read_is_said_and_makes_no_call() {
 
     select(&cluster, "s1", "pool=").await;
     assert_eq!(hosts(&cloud, "s1", 2).await, [""; 0], "nobody has the empty value");
+}
+
+#[tokio::test]
+async fn adv_105_a_kubelet_that_flips_a_label_is_limited() {
+    const FLIPS: usize = 25;
+    let cluster = any_cluster().await;
+    let cloud = Cloud::selecting_nodes();
+    for nth in [1, 2] {
+        join(&cluster, &pooled(nth, "web")).await;
+    }
+    let controller = Controller::start(&cluster, &cloud, one());
+    let mut selecting = service("s1");
+    selecting.metadata.annotations.get_or_insert_default().insert(NODES.to_owned(), "pool=web".to_owned());
+    create(&cluster, &selecting).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+
+    let kubelet = Api::<Node>::all(cluster.control_plane.kubelet("n2").await.expect("a client"));
+    let is_worked_on = || controller.of_node_queue("workqueue_depth") == 0.0;
+    wait::until("a first pass", async || is_worked_on().then_some(())).await;
+    let (began, changes) = (Instant::now(), || controller.of_node_queue("workqueue_adds_total"));
+    for nth in 0..FLIPS {
+        let before = changes();
+        let pool = if nth % 2 == 0 { "db" } else { "web" };
+        kubelet.patch("n2", &PatchParams::default(), &Patch::Merge(labels(pool))).await.expect("its own label");
+        wait::until("a pass", async || (changes() > before && is_worked_on()).then_some(())).await;
+    }
+    // One when the Service came, ten at once, and one each ten seconds.
+    let allowed = 1 + 10 + began.elapsed().as_secs() as usize / 10 + 1;
+    let calls = cloud.about("s1").len();
+    assert!((11..=allowed).contains(&calls) && allowed < FLIPS, "{calls} calls, {allowed} are allowed");
 }
