@@ -3,8 +3,7 @@
 //! An import is a path to another file of the crate, in a `use` or in the code. A name that a module re-exports counts
 //! as an import of the file that defines it. Tests do not count.
 //!
-//! Usage: import_circles [--allow CRATE]... FOLDER...   FOLDER is the `src` of a crate. With circles it ends with 1,
-//! unless all of them are in crates that are allowed to have some.
+//! Usage: import_circles FOLDER...   FOLDER is the `src` of a crate. With circles it ends with 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,22 +23,12 @@ struct Module {
 }
 
 fn main() -> ExitCode {
-    let mut allowed = BTreeSet::new();
-    let mut folders = Vec::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--allow" => allowed.extend(arguments.next()),
-            _ => folders.push(PathBuf::from(argument)),
-        }
-    }
     let mut fails = false;
-    for folder in folders {
+    for folder in std::env::args().skip(1).map(PathBuf::from) {
         let modules = read(&folder);
         let edges = edges(&modules);
-        let name = folder.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
         for circle in circles(&edges) {
-            fails |= !allowed.contains(&name);
+            fails = true;
             println!("{} files of {} import each other in a circle:", circle.len(), folder.display());
             for (from, to) in circle.iter().flat_map(|from| edges[from].iter().map(move |it| (from, it))) {
                 if let (true, names) = (circle.contains(to.0), to.1) {
