@@ -16,13 +16,16 @@ pub mod http;
 mod instances;
 pub mod json;
 pub mod key;
+mod load_balancer_inventory;
 mod load_balancers;
 pub mod log;
 pub mod nodes;
 mod pages;
+mod persistent_volumes;
 pub mod provider_id;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod readme;
+mod routes;
 pub mod settings;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -35,20 +38,33 @@ pub use crate::bindings::description::exports::aerostat::cloud::provider::{
     Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting,
 };
 pub use crate::bindings::host::aerostat::cloud::types::{
-    Address, AddressKind, Cluster, Error, IpFamily, Method, Node, Pause,
+    Address, AddressKind, Cluster, Error, Ingress, IpFamily, IpMode, Method, Node, Pause,
 };
 pub use crate::bindings::instances::exports::aerostat::cloud::instances::{Gap, Instance, Page, State};
+pub use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory::{
+    InventoryDescription, Item as InventoryItem, MarkedOwner, Page as InventoryPage, Proof, State as InventoryState,
+};
 pub use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers::{
-    Deletion, ExternalTrafficPolicy, FailedStatus, Ingress, IpMode, LoadBalancer, LoadBalancerStatus, Owner,
-    PendingStatus, Port, Progress, Protocol,
+    Deletion, ExternalTrafficPolicy, FailedStatus, LoadBalancer, LoadBalancerStatus, Owner, PendingStatus, Port,
+    Progress, Protocol,
+};
+pub use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes::{
+    Topology, TopologyDescription, TopologySegments, Volume,
+};
+pub use crate::bindings::routes::exports::aerostat::cloud::routes::{
+    Change as RouteChange, Outcome as RouteOutcome, Ownership as RouteOwnership, Page as RoutePage, PodNetwork, Route,
+    RouteDescription, State as RouteState, Target as RouteTarget,
 };
 pub use crate::change::Change;
 pub use crate::cluster::{Mark, NoMark, cluster};
 pub use crate::description::Provider;
 pub use crate::error::Result;
 pub use crate::instances::Instances;
+pub use crate::load_balancer_inventory::LoadBalancerInventory;
 pub use crate::load_balancers::LoadBalancers;
 pub use crate::pages::{Position, pages};
+pub use crate::persistent_volumes::PersistentVolumes;
+pub use crate::routes::Routes;
 
 /// Makes a type the provider of this component, with the named capabilities and no others.
 ///
@@ -97,6 +113,24 @@ macro_rules! export_capability {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::load_balancers::__export_load_balancers!(
             $provider with_types_in $crate::bindings::load_balancers
+        );
+    };
+    ($provider:ident, LoadBalancerInventory) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::load_balancer_inventory::__export_load_balancer_inventory!(
+            $provider with_types_in $crate::bindings::load_balancer_inventory
+        );
+    };
+    ($provider:ident, Routes) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::routes::__export_routes!(
+            $provider with_types_in $crate::bindings::routes
+        );
+    };
+    ($provider:ident, PersistentVolumes) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::persistent_volumes::__export_persistent_volumes!(
+            $provider with_types_in $crate::bindings::persistent_volumes
         );
     };
 }

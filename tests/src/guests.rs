@@ -11,6 +11,12 @@ pub const HOSTILE: &str = env!("GUEST_HOSTILE");
 /// A provider that reads the state of its cloud from a script on loopback.
 pub const SCRIPTED: &str = env!("GUEST_SCRIPTED");
 
+/// A provider whose routes and volumes are lies.
+pub const LYING: &str = env!("GUEST_LYING");
+
+/// A provider of routes and volumes that reads the state of its cloud from a script on loopback.
+pub const SCRIPTED_NETWORK: &str = env!("GUEST_SCRIPTED_NETWORK");
+
 /// The provider for DigitalOcean, as it is shipped.
 pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 
@@ -34,7 +40,7 @@ mod tests {
 
     #[test]
     fn every_guest_is_a_component() {
-        for path in [HOSTILE, SCRIPTED, DIGITALOCEAN, ACME] {
+        for path in [HOSTILE, SCRIPTED, LYING, SCRIPTED_NETWORK, DIGITALOCEAN, ACME] {
             let bytes = fs::read(path).unwrap();
             // The magic number, then version 13 of layer 1: a component, not a core module.
             assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "{path}");

@@ -96,6 +96,8 @@ pub struct Instance {
     pub addresses: Vec<Address>,
     /// Further node labels.
     pub labels: Vec<(String, String)>,
+    /// The pod networks that the cloud has given it, in CIDR notation: for the cloud allocator of node IPAM.
+    pub pod_cidrs: Vec<String>,
     /// What comes back in [`Node::extra`]: sorted, at most 1 KiB. Another value is a change of every load balancer.
     pub extra: Vec<(String, String)>,
 }

@@ -12,8 +12,11 @@ mod event;
 mod identity;
 mod instance;
 mod load_balancer;
+mod load_balancer_inventory;
 mod pattern;
+mod persistent_volume;
 mod place;
+mod routes;
 mod text;
 
 pub use crate::cluster::Cluster;
@@ -27,7 +30,15 @@ pub use crate::load_balancer::{
     Deletion, ExternalTrafficPolicy, Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancerStatus, LoadBalancers, Owner,
     PendingStatus, Port, Progress, Protocol,
 };
+pub use crate::load_balancer_inventory::{
+    InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner, Proof,
+};
+pub use crate::persistent_volume::{PersistentVolumes, Topology, TopologyDescription, Volume};
 pub use crate::place::Place;
+pub use crate::routes::{
+    PodNetwork, Route, RouteChange, RouteDescription, RouteOutcome, RouteOwnership, RoutePage, RouteState, RouteTarget,
+    Routes,
+};
 pub use crate::text::{is_printable, is_visible, printable};
 
 use std::sync::Arc;
@@ -45,4 +56,26 @@ pub struct Cloud {
     pub instances: Option<Arc<dyn Instances>>,
     /// Load balancers for Services.
     pub load_balancers: Option<Arc<dyn LoadBalancers>>,
+    /// Routes for pod networks.
+    pub routes: Option<Arc<dyn Routes>>,
+    /// The list of all load balancers.
+    pub load_balancer_inventory: Option<Arc<dyn LoadBalancerInventory>>,
+    /// Where volumes are.
+    pub persistent_volumes: Option<Arc<dyn PersistentVolumes>>,
+}
+
+impl Cloud {
+    /// A cloud that can do nothing yet.
+    #[must_use]
+    pub fn new(description: Arc<Description>, identity: Arc<dyn Identity>) -> Self {
+        Self {
+            description,
+            identity,
+            instances: None,
+            load_balancers: None,
+            routes: None,
+            load_balancer_inventory: None,
+            persistent_volumes: None,
+        }
+    }
 }

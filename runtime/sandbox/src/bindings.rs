@@ -61,3 +61,54 @@ pub(crate) mod load_balancers {
         },
     });
 }
+
+/// What a provider of routes exports.
+#[doc(hidden)]
+pub(crate) mod routes {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provides-routes",
+        exports: { default: async },
+        with: {
+            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
+        },
+    });
+}
+
+/// What a provider of lists of load balancers exports.
+#[doc(hidden)]
+pub(crate) mod load_balancer_inventory {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provides-load-balancer-inventory",
+        exports: { default: async },
+        with: {
+            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
+        },
+    });
+}
+
+/// What a provider of volumes' places exports.
+#[doc(hidden)]
+pub(crate) mod persistent_volumes {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "provides-persistent-volumes",
+        exports: { default: async },
+        with: {
+            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
+        },
+    });
+}

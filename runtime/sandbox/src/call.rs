@@ -86,10 +86,21 @@ pub(crate) enum Function {
     CanonicalIds,
     Ensure,
     Delete,
+    DescribeInventory,
+    ListInventory,
+    DescribeRoutes,
+    NextHops,
+    ListRoutes,
+    /// With the most DELETEs that its changes may need.
+    Apply {
+        deletes: u32,
+    },
+    DescribeVolumes,
+    GetTopology,
 }
 
 impl Function {
-    /// The name in `wit/`.
+    /// The name in `wit/`, with that of its interface where several have a function of this name.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Describe => "describe",
@@ -99,16 +110,35 @@ impl Function {
             Self::CanonicalIds => "canonical-ids",
             Self::Ensure => "ensure",
             Self::Delete => "delete",
+            Self::DescribeInventory => "load-balancer-inventory.describe",
+            Self::ListInventory => "load-balancer-inventory.list",
+            Self::DescribeRoutes => "routes.describe",
+            Self::NextHops => "next-hops",
+            Self::ListRoutes => "routes.list",
+            Self::Apply { .. } => "apply",
+            Self::DescribeVolumes => "persistent-volumes.describe",
+            Self::GetTopology => "get-topology",
         }
     }
 
     /// Whose places a call may take; `None` for any.
     fn capability(self) -> Option<Capability> {
         match self {
-            Self::Describe | Self::Identity => None,
+            Self::Describe
+            | Self::Identity
+            | Self::DescribeInventory
+            | Self::DescribeRoutes
+            | Self::DescribeVolumes => None,
             Self::Get | Self::List | Self::CanonicalIds => Some(Capability::Instances),
-            Self::Ensure | Self::Delete => Some(Capability::LoadBalancers),
+            Self::Ensure | Self::Delete | Self::ListInventory => Some(Capability::LoadBalancers),
+            Self::NextHops | Self::ListRoutes | Self::Apply { .. } => Some(Capability::Routes),
+            Self::GetTopology => Some(Capability::PersistentVolumes),
         }
+    }
+
+    /// Whether it is asked at load, before anything is known of the cluster.
+    fn describes(self) -> bool {
+        matches!(self, Self::Describe | Self::DescribeInventory | Self::DescribeRoutes | Self::DescribeVolumes)
     }
 
     /// Whether its calls count against what the provider says of calls at a time.
@@ -119,8 +149,19 @@ impl Function {
     /// What the gate lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
-            Self::Describe | Self::CanonicalIds => Mode::None,
-            Self::Identity | Self::Get | Self::List => Mode::Read,
+            Self::Describe
+            | Self::CanonicalIds
+            | Self::DescribeInventory
+            | Self::DescribeRoutes
+            | Self::DescribeVolumes => Mode::None,
+            Self::Identity
+            | Self::Get
+            | Self::List
+            | Self::ListInventory
+            | Self::NextHops
+            | Self::ListRoutes
+            | Self::GetTopology => Mode::Read,
+            Self::Apply { deletes } => Mode::Write { deletes },
             Self::Ensure => Mode::Write { deletes: limits.deletes_per_ensure },
             Self::Delete => Mode::Write { deletes: limits.deletes_per_delete },
         }
@@ -198,7 +239,7 @@ impl Calls {
             wasi::context(&log),
             gate,
             self.settings.clone(),
-            self.cluster.get().filter(|_| function != Function::Describe).cloned(),
+            self.cluster.get().filter(|_| !function.describes()).cloned(),
             Limiter::new(self.limits.memory),
             log.clone(),
             self.sandbox.tick(),

@@ -10,6 +10,10 @@ pub(crate) mod http;
 pub(crate) mod instance;
 mod label;
 pub(crate) mod load_balancer;
+pub(crate) mod load_balancer_inventory;
+mod page;
+pub(crate) mod persistent_volume;
+pub(crate) mod routes;
 pub(crate) mod texts;
 
 pub(crate) use self::label::is_subdomain;
@@ -17,6 +21,7 @@ pub(crate) use self::label::is_subdomain;
 use std::time::Duration;
 
 use cloud_provider::{Cluster, Error};
+use ipnet::IpNet;
 
 use crate::bindings::host::aerostat::cloud::types as wit;
 use crate::untrusted::printable;
@@ -64,6 +69,14 @@ pub(crate) fn identity(it: Option<String>) -> Result<Option<String>, String> {
             Err(format!("the account {text:?} is not up to {IDENTITY_BYTES} visible ASCII characters"))
         }
         _ => Ok(it),
+    }
+}
+
+/// A network in CIDR notation as the provider spells it, or a sentence on what is wrong with it.
+fn cidr(what: &str, text: String) -> Result<String, String> {
+    match text.parse::<IpNet>() {
+        Ok(_) => Ok(text),
+        Err(_) => Err(format!("its {what} {:?} is no network in CIDR notation", printable(&text, 64))),
     }
 }
 

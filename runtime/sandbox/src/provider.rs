@@ -1,21 +1,29 @@
 //! A provider, loaded and checked.
 
+mod batch;
+mod describe;
 mod guard;
 mod identity;
 mod instances;
 mod lists;
 mod load;
+mod load_balancer_inventory;
 mod load_balancers;
 mod loaded;
 mod object;
+mod persistent_volumes;
 mod probe;
 mod quarantine;
+mod routes;
 mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Cluster, Description, Identity, Instances, LoadBalancers, Result};
+use cloud_provider::{
+    Cloud, Cluster, Description, Identity, Instances, LoadBalancerInventory, LoadBalancers, PersistentVolumes, Result,
+    Routes,
+};
 use egress::Gate;
 use tokio::sync::watch;
 
@@ -50,15 +58,27 @@ impl Provider {
     /// What the provider can do, read off its exports.
     #[must_use]
     pub fn cloud(&self) -> Cloud {
-        let Loaded { description, provider, instances, load_balancers, .. } = &*self.0;
-        let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: self.0.clone() });
-        let instances = instances.clone().map(|pre| -> Arc<dyn Instances> {
-            Arc::new(instances::Guest { pre, loaded: self.0.clone(), lists: Arc::default() })
-        });
-        let load_balancers = load_balancers
-            .clone()
-            .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: self.0.clone() }) });
-        Cloud { description: description.clone(), identity, instances, load_balancers }
+        let Loaded { description, provider, instances, load_balancers, inventory, routes, volumes, .. } = &*self.0;
+        let loaded = || self.0.clone();
+        let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: loaded() });
+        Cloud {
+            instances: instances.clone().map(|pre| -> Arc<dyn Instances> {
+                Arc::new(instances::Guest { pre, loaded: loaded(), lists: Arc::default() })
+            }),
+            load_balancers: load_balancers
+                .clone()
+                .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: loaded() }) }),
+            routes: routes.clone().map(|(pre, description)| -> Arc<dyn Routes> {
+                Arc::new(routes::Guest { pre, description, loaded: loaded(), lists: Arc::default() })
+            }),
+            load_balancer_inventory: inventory.clone().map(|(pre, description)| -> Arc<dyn LoadBalancerInventory> {
+                Arc::new(load_balancer_inventory::Guest { pre, description, loaded: loaded(), lists: Arc::default() })
+            }),
+            persistent_volumes: volumes.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
+                Arc::new(persistent_volumes::Guest { pre, description, loaded: loaded() })
+            }),
+            ..Cloud::new(description.clone(), identity)
+        }
     }
 
     /// Says which cluster the provider works for: before it is asked anything about it, and once. What is said later has no

@@ -318,10 +318,8 @@ pub(crate) fn offer(
     }
     let description = Description { annotations, writes_annotations: vec![ID.to_owned()], ..rig::description() };
     cloud_provider::Cloud {
-        description: Arc::new(description),
-        identity,
-        instances: None,
         load_balancers: Some(load_balancers),
+        ..cloud_provider::Cloud::new(Arc::new(description), identity)
     }
 }
 

@@ -204,10 +204,8 @@ impl State {
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
         cloud_provider::Cloud {
-            description: Arc::new(description()),
-            identity: self.clone(),
             instances: Some(self.clone()),
-            load_balancers: None,
+            ..cloud_provider::Cloud::new(Arc::new(description()), self.clone())
         }
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Cloud, Deletion, Instance, Instances, LoadBalancer, LoadBalancers, Page, Progress, Reply, Result,
+    Cloud, Deletion, Instance, Instances, InventoryDescription, InventoryPage, LoadBalancer, LoadBalancerInventory,
+    LoadBalancers, Page, PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange, RouteDescription,
+    RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
 };
 
 use super::Account;
@@ -16,13 +18,28 @@ impl Account {
         if self.guard.is_none() {
             return cloud;
         }
-        let Cloud { description, identity, instances, load_balancers } = cloud;
+        let Cloud {
+            description,
+            identity,
+            instances,
+            load_balancers,
+            routes,
+            load_balancer_inventory,
+            persistent_volumes,
+        } = cloud;
         let account = || self.clone();
-        let instances =
-            instances.map(|inner| -> Arc<dyn Instances> { Arc::new(Guarded { account: account(), inner }) });
-        let load_balancers =
-            load_balancers.map(|inner| -> Arc<dyn LoadBalancers> { Arc::new(Guarded { account: account(), inner }) });
-        Cloud { description, identity, instances, load_balancers }
+        Cloud {
+            description,
+            identity,
+            instances: instances.map(|inner| -> Arc<dyn Instances> { Arc::new(Guarded { account: account(), inner }) }),
+            load_balancers: load_balancers
+                .map(|inner| -> Arc<dyn LoadBalancers> { Arc::new(Guarded { account: account(), inner }) }),
+            routes: routes.map(|inner| -> Arc<dyn Routes> { Arc::new(Guarded { account: account(), inner }) }),
+            load_balancer_inventory: load_balancer_inventory
+                .map(|inner| -> Arc<dyn LoadBalancerInventory> { Arc::new(Guarded { account: account(), inner }) }),
+            persistent_volumes: persistent_volumes
+                .map(|inner| -> Arc<dyn PersistentVolumes> { Arc::new(Guarded { account: account(), inner }) }),
+        }
     }
 
     /// An answer of the cloud, unless a credential has changed meanwhile and its account is another one: then the answer
@@ -50,6 +67,11 @@ impl Account {
     }
 }
 
+/// The same error for each of so many questions.
+fn errors<T: Clone>(error: cloud_provider::Error, questions: usize) -> Reply<Vec<Result<T>>> {
+    Reply::from(vec![Err(error); questions])
+}
+
 /// A capability for the cluster's own account. Answers of another account are no answers.
 struct Guarded<T: ?Sized> {
     account: Account,
@@ -67,7 +89,7 @@ impl Instances for Guarded<dyn Instances> {
         let (check, reply) = tokio::join!(self.account.check(), self.account.believed(self.inner.get(nodes)));
         match check.and(reply) {
             Ok(reply) => reply,
-            Err(error) => Reply::from(vec![Err(error); nodes.len()]),
+            Err(error) => errors(error, nodes.len()),
         }
     }
 
@@ -98,6 +120,67 @@ impl LoadBalancers for Guarded<dyn LoadBalancers> {
     }
 }
 
+#[async_trait]
+impl Routes for Guarded<dyn Routes> {
+    fn description(&self) -> &RouteDescription {
+        self.inner.description()
+    }
+
+    async fn check(&self) -> Result<()> {
+        self.account.check().await
+    }
+
+    async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
+        let reply = self.account.believed(self.inner.next_hops(networks));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| errors(error, networks.len()))
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<RoutePage>> {
+        let reply = self.account.believed(self.inner.list(cursor, limit));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| Reply::from(Err(error)))
+    }
+
+    async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
+        if let Err(error) = self.account.check().await {
+            return errors(error, changes.len());
+        }
+        let reply = self.account.believed(self.inner.apply(changes)).await;
+        reply.unwrap_or_else(|error| errors(error, changes.len()))
+    }
+}
+
+#[async_trait]
+impl LoadBalancerInventory for Guarded<dyn LoadBalancerInventory> {
+    fn description(&self) -> &InventoryDescription {
+        self.inner.description()
+    }
+
+    async fn check(&self) -> Result<()> {
+        self.account.check().await
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<InventoryPage>> {
+        let reply = self.account.believed(self.inner.list(cursor, limit));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| Reply::from(Err(error)))
+    }
+}
+
+#[async_trait]
+impl PersistentVolumes for Guarded<dyn PersistentVolumes> {
+    fn description(&self) -> &TopologyDescription {
+        self.inner.description()
+    }
+
+    async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
+        let reply = self.account.believed(self.inner.get_topology(volumes));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| errors(error, volumes.len()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -112,10 +195,9 @@ mod tests {
     fn guarded(account: &Account) -> (Arc<dyn Instances>, Arc<dyn LoadBalancers>, Arc<Nothing>) {
         let nothing = Arc::new(Nothing::default());
         let cloud = Cloud {
-            description: Arc::default(),
-            identity: Bank::new("a"),
             instances: Some(nothing.clone()),
             load_balancers: Some(nothing.clone()),
+            ..Cloud::new(Arc::default(), Bank::new("a"))
         };
         let guarded = account.guard(cloud);
         (guarded.instances.unwrap(), guarded.load_balancers.unwrap(), nothing)

@@ -138,12 +138,7 @@ fn inventory_with(fake: &Arc<Fake>, nodes: impl IntoIterator<Item = Node>, recor
         list_page_size: 500,
         ..Description::default()
     };
-    let cloud = Cloud {
-        description: Arc::new(description),
-        identity: fake.clone(),
-        instances: Some(fake.clone()),
-        load_balancers: None,
-    };
+    let cloud = Cloud { instances: Some(fake.clone()), ..Cloud::new(Arc::new(description), fake.clone()) };
     Inventory::new(&cloud, Nodes::of(nodes), recorder).unwrap()
 }
 

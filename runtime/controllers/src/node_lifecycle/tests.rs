@@ -86,12 +86,7 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
         list_page_size: 200,
         ..Description::default()
     };
-    let cloud = Cloud {
-        description: Arc::new(description),
-        identity: fake.clone(),
-        instances: Some(fake.clone()),
-        load_balancers: None,
-    };
+    let cloud = Cloud { instances: Some(fake.clone()), ..Cloud::new(Arc::new(description), fake.clone()) };
     let nodes = Nodes::of((0..NODES).map(|nth| node(nth, nth >= not_ready)));
     let context = Context::offline(nodes, Account::new(fake.clone(), None));
     let asking = context.inventory(&cloud).unwrap();

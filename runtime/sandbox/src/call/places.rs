@@ -1,12 +1,18 @@
 //! How many calls run at once, and which: calls of one capability leave room for those of another.
 
+use std::iter;
+
+use futures::future::select_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A part of the contract whose calls have places of their own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Capability {
     Instances,
+    /// Their list belongs to them.
     LoadBalancers,
+    Routes,
+    PersistentVolumes,
 }
 
 /// The places of all calls of a provider.
@@ -14,8 +20,7 @@ pub(crate) enum Capability {
 /// Half of them are owned by the provider's capabilities, in equal parts; the others are taken by whoever comes first. A
 /// cloud that is slow about load balancers leaves the places of instances free, so that nodes join meanwhile.
 pub(crate) struct Places {
-    instances: Semaphore,
-    load_balancers: Semaphore,
+    owned: Vec<(Capability, Semaphore)>,
     shared: Semaphore,
     /// As many calls as the provider says may write load balancers at a time; `None` for any number.
     writers: Option<Semaphore>,
@@ -32,12 +37,9 @@ impl Places {
     pub(super) fn new(all: usize, capabilities: &[Capability]) -> Self {
         let all = all.max(1);
         let own = own(all, capabilities.len());
-        let of = |it| if capabilities.contains(&it) { own } else { 0 };
-        let (instances, load_balancers) = (of(Capability::Instances), of(Capability::LoadBalancers));
         Self {
-            instances: Semaphore::new(instances),
-            load_balancers: Semaphore::new(load_balancers),
-            shared: Semaphore::new(all - instances - load_balancers),
+            owned: capabilities.iter().map(|it| (*it, Semaphore::new(own))).collect(),
+            shared: Semaphore::new(all - own * capabilities.len()),
             writers: None,
         }
     }
@@ -50,29 +52,19 @@ impl Places {
     /// Waits for a place. What is no capability's, as the question about the account, which stands before all others,
     /// takes any. Whoever `writes` waits for its turn without a place.
     pub(super) async fn take(&self, capability: Option<Capability>, writes: bool) -> Place<'_> {
-        let Self { instances, load_balancers, shared, writers } = self;
-        let writer = match writers.as_ref().filter(|_| writes) {
+        let writer = match self.writers.as_ref().filter(|_| writes) {
             Some(writers) => Some(writers.acquire().await.expect("the semaphores are never closed")),
             None => None,
         };
-        let permit = match capability {
-            Some(Capability::Instances) => tokio::select! {
-                biased;
-                it = instances.acquire() => it,
-                it = shared.acquire() => it,
-            },
-            Some(Capability::LoadBalancers) => tokio::select! {
-                biased;
-                it = load_balancers.acquire() => it,
-                it = shared.acquire() => it,
-            },
-            None => tokio::select! {
-                biased;
-                it = shared.acquire() => it,
-                it = instances.acquire() => it,
-                it = load_balancers.acquire() => it,
-            },
+        let owned = |it: &&(Capability, Semaphore)| capability.is_none_or(|wanted| wanted == it.0);
+        let owned = self.owned.iter().filter(owned).map(|(_, it)| it);
+        // The first that is free is taken: those of its own, and what is shared; who may take any begins with the latter.
+        let semaphores: Vec<_> = match capability {
+            Some(_) => owned.chain([&self.shared]).collect(),
+            None => iter::once(&self.shared).chain(owned).collect(),
         };
+        let waiting = semaphores.into_iter().map(|it| Box::pin(it.acquire()));
+        let (permit, ..) = select_all(waiting).await;
         Place { _writer: writer, _place: permit.expect("the semaphores are never closed") }
     }
 }
@@ -90,6 +82,8 @@ mod tests {
     use super::*;
 
     const BOTH: [Capability; 2] = [Capability::Instances, Capability::LoadBalancers];
+    const FOUR: [Capability; 4] =
+        [Capability::Instances, Capability::LoadBalancers, Capability::Routes, Capability::PersistentVolumes];
 
     /// How many calls run at once if so many of each kind want to, one kind after the other.
     fn taken(places: &Places, wanted: &[Option<Capability>]) -> usize {
@@ -100,7 +94,7 @@ mod tests {
     #[test]
     fn all_places_together_are_as_many_as_memory_allows() {
         for all in 1..=100 {
-            for capabilities in [[].as_slice(), &BOTH[..1], &BOTH[1..], &BOTH] {
+            for capabilities in [[].as_slice(), &BOTH[..1], &BOTH[1..], &BOTH, &FOUR] {
                 let places = Places::new(all, capabilities);
                 assert_eq!(taken(&places, &[None; 200]), all, "{all} for {capabilities:?}");
             }
@@ -117,6 +111,16 @@ mod tests {
                 assert_eq!(taken(&places, &[Some(other); 200]), all - most, "{other:?} of {all}");
                 assert_eq!(taken(&places, &[None; 200]), all - most, "neither, of {all}");
             }
+        }
+    }
+
+    #[test]
+    fn each_of_four_capabilities_has_a_place_that_no_other_takes() {
+        let places = Places::new(8, &FOUR);
+        let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(FOUR[3]), false).now_or_never()).collect();
+        assert_eq!(held.len(), 5);
+        for other in &FOUR[..3] {
+            assert_eq!(taken(&places, &[Some(*other); 200]), 1, "{other:?}");
         }
     }
 

@@ -44,7 +44,7 @@ texts::texts! {
     cloud_provider::Setting { name, default, doc; without required }
     cloud_provider::Annotation { key, values, default, doc; without selects_nodes }
     // What is in `extra` goes back to the provider and nowhere else.
-    Instance { name, provider_id, machine_type, zone, region, addresses, labels; without state, extra }
+    Instance { name, provider_id, machine_type, zone, region, addresses, labels, pod_cidrs; without state, extra }
     cloud_provider::Address { value; without kind }
     LoadBalancerStatus { ingress, memo, annotations }
     cloud_provider::Ingress { ip, hostname; without ip_mode }

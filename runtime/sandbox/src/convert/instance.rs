@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use cloud_provider::{Address, AddressKind, Description, Gap, Instance, Node, Page, State};
 
-use super::{label, nonempty};
+use super::{cidr, label, nonempty, page};
 use crate::bindings::host::aerostat::cloud::types as wit;
 use crate::bindings::instances::exports::aerostat::cloud::instances::{
     Gap as WitGap, Instance as WitInstance, Page as WitPage, State as WitState,
@@ -13,16 +13,12 @@ const NAME_BYTES: usize = 253;
 const PROVIDER_ID_BYTES: usize = 1 << 10;
 const ADDRESSES: usize = 64;
 const LABELS: usize = 64;
+const POD_CIDRS: usize = 16;
 const GAPS: usize = 64;
 /// The bytes of all keys and values together.
 const EXTRA_BYTES: usize = 1 << 10;
-const CURSOR_BYTES: usize = 4 << 10;
-/// The longest reason of a gap.
-const REASON_BYTES: usize = 256;
 /// What keys begin with that only the host adds to a node's `extra`.
 const HOST: &str = "host.";
-/// How many unusable machines a page names.
-const NAMED: usize = 3;
 
 /// What a guest is told of a node: of its labels only those that `node_labels` names.
 pub(crate) fn node(it: &Node, node_labels: &[String]) -> wit::Node {
@@ -60,59 +56,23 @@ pub(crate) fn page(it: WitPage, cursor: Option<&str>, limit: u32, description: &
     if machines.len() > limit as usize {
         return Err(format!("a page has {} machines, and {limit} were asked for", machines.len()));
     }
-    // Its text goes back to the provider and nowhere else.
-    let next = nonempty(next);
-    if next.as_ref().is_some_and(|it| it.len() > CURSOR_BYTES) {
-        return Err(format!("a cursor is longer than {CURSOR_BYTES} bytes"));
-    }
-    if next.is_some() && next.as_deref() == cursor {
-        return Err("a page names itself as the next one".into());
-    }
+    let next = page::next(next, cursor)?;
     let mut gaps = gaps.into_iter().map(gap).collect::<Result<Vec<_>, _>>()?;
-    let mut reasons = Vec::new();
-    let mut unusable = 0;
-    let mut instances = Vec::with_capacity(machines.len());
-    for it in machines {
-        match instance(it, description) {
-            Ok(instance) => instances.push(instance),
-            Err(because) => {
-                unusable += 1;
-                if unusable <= NAMED {
-                    reasons.push(because);
-                }
-            }
-        }
-    }
-    if unusable > NAMED {
-        reasons.push(format!("{} more machines are unusable", unusable - NAMED));
-    }
-    if !reasons.is_empty() {
-        gaps.push(Gap { zone: None, reason: reasons.join("; ") });
+    let (instances, unusable) = page::usable(machines, "machines", |it| instance(it, description));
+    if let Some(reason) = unusable {
+        gaps.push(Gap { zone: None, reason });
     }
     Ok(Page { instances, next, gaps })
 }
 
 fn gap(it: WitGap) -> Result<Gap, String> {
     let WitGap { zone, reason } = it;
-    let reason =
-        nonempty(Some(printable(&reason, REASON_BYTES))).unwrap_or_else(|| "the provider gave no reason".into());
-    Ok(Gap { zone: label_value("gap's zone", zone)?, reason })
+    Ok(Gap { zone: label_value("gap's zone", zone)?, reason: page::reason(&reason) })
 }
 
 fn checked(it: WitInstance, description: &Description) -> Result<Instance, String> {
-    let WitInstance {
-        name,
-        provider_id: id,
-        state,
-        machine_type,
-        zone,
-        region,
-        addresses,
-        labels,
-        // For a controller that this release does not have.
-        pod_cidrs: _,
-        extra,
-    } = it;
+    let WitInstance { name, provider_id: id, state, machine_type, zone, region, addresses, labels, pod_cidrs, extra } =
+        it;
     if name.len() > NAME_BYTES || name.chars().any(char::is_control) {
         return Err(format!("its name is longer than {NAME_BYTES} bytes, or has control characters"));
     }
@@ -121,6 +81,9 @@ fn checked(it: WitInstance, description: &Description) -> Result<Instance, Strin
     }
     if labels.len() > LABELS {
         return Err(format!("it has {} labels, more than {LABELS}", labels.len()));
+    }
+    if pod_cidrs.len() > POD_CIDRS {
+        return Err(format!("it has {} pod networks, more than {POD_CIDRS}", pod_cidrs.len()));
     }
     for (key, value) in &labels {
         if !label::is_key(key) || !label::is_value(value) {
@@ -141,6 +104,7 @@ fn checked(it: WitInstance, description: &Description) -> Result<Instance, Strin
         region: label_value("region", region)?,
         addresses: addresses.into_iter().map(address).collect::<Result<_, _>>()?,
         labels,
+        pod_cidrs: pod_cidrs.into_iter().map(|it| cidr("pod network", it)).collect::<Result<_, _>>()?,
         extra: self::extra(extra)?,
     })
 }
@@ -183,7 +147,7 @@ pub(crate) fn canonical_id(text: String) -> Result<String, String> {
 }
 
 /// These become values of node labels, where Kubernetes would refuse anything else, and with it the whole node.
-fn label_value(what: &str, text: Option<String>) -> Result<Option<String>, String> {
+pub(super) fn label_value(what: &str, text: Option<String>) -> Result<Option<String>, String> {
     let text = nonempty(text);
     match &text {
         Some(it) if !label::is_value(it) => {

@@ -103,8 +103,8 @@ fn ingress_to_wit(it: &Ingress) -> wit::Ingress {
         ip: it.ip.clone(),
         hostname: it.hostname.clone(),
         ip_mode: it.ip_mode.map(|it| match it {
-            IpMode::Vip => wit::IpMode::Vip,
-            IpMode::Proxy => wit::IpMode::Proxy,
+            IpMode::Vip => shared::IpMode::Vip,
+            IpMode::Proxy => shared::IpMode::Proxy,
         }),
         extra: Vec::new(),
     }
@@ -128,17 +128,7 @@ fn status(it: wit::LoadBalancerStatus, keys: &Keys<'_>) -> Result<LoadBalancerSt
         // Nothing of it is known to this host.
         extra: _,
     } = it;
-    if places.len() > INGRESS {
-        return Err(format!("the load balancer has {} addresses, more than {INGRESS}", places.len()));
-    }
-    let memo = nonempty(memo);
-    if let Some(memo) = memo.as_ref().filter(|it| it.len() > MEMO_BYTES) {
-        return Err(format!("its memo has {} bytes, more than {MEMO_BYTES}", memo.len()));
-    }
-    // It is compared byte for byte, and shown to whoever reads the Service: it cannot be escaped.
-    if let Some(memo) = memo.as_ref().filter(|it| !is_printable(it)) {
-        return Err(format!("its memo {:?} is not printable text", printable(memo, 128)));
-    }
+    let memo = self::memo(memo)?;
     if wanted.len() > ANNOTATIONS {
         return Err(format!("it wants to write {} annotations, more than {ANNOTATIONS}", wanted.len()));
     }
@@ -165,7 +155,28 @@ fn status(it: wit::LoadBalancerStatus, keys: &Keys<'_>) -> Result<LoadBalancerSt
             annotations.push((key, value));
         }
     }
-    Ok(LoadBalancerStatus { ingress: places.into_iter().map(ingress).collect::<Result<_, _>>()?, memo, annotations })
+    Ok(LoadBalancerStatus { ingress: self::places(places)?, memo, annotations })
+}
+
+/// What a provider wants to know again, or a sentence on what is wrong with it.
+pub(super) fn memo(memo: Option<String>) -> Result<Option<String>, String> {
+    let memo = nonempty(memo);
+    if let Some(memo) = memo.as_ref().filter(|it| it.len() > MEMO_BYTES) {
+        return Err(format!("its memo has {} bytes, more than {MEMO_BYTES}", memo.len()));
+    }
+    // It is compared byte for byte, and shown to whoever reads the Service: it cannot be escaped.
+    if let Some(memo) = memo.as_ref().filter(|it| !is_printable(it)) {
+        return Err(format!("its memo {:?} is not printable text", printable(memo, 128)));
+    }
+    Ok(memo)
+}
+
+/// Where a load balancer is reached, or a sentence on what is wrong with it.
+pub(super) fn places(places: Vec<wit::Ingress>) -> Result<Vec<Ingress>, String> {
+    if places.len() > INGRESS {
+        return Err(format!("the load balancer has {} addresses, more than {INGRESS}", places.len()));
+    }
+    places.into_iter().map(ingress).collect()
 }
 
 /// Kubernetes would refuse anything else, and with it the whole status.
@@ -188,8 +199,8 @@ fn ingress(it: wit::Ingress) -> Result<Ingress, String> {
         return Err("the load balancer is reached at neither an address nor a name".into());
     }
     let ip_mode = ip_mode.map(|it| match it {
-        wit::IpMode::Vip => IpMode::Vip,
-        wit::IpMode::Proxy => IpMode::Proxy,
+        shared::IpMode::Vip => IpMode::Vip,
+        shared::IpMode::Proxy => IpMode::Proxy,
     });
     if ip_mode.is_some() && ip.is_none() {
         return Err("the load balancer has an ipMode and no address that it could be about".into());

@@ -7,7 +7,10 @@ use cloud_provider::Event;
 
 use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::bindings::instances::exports::aerostat::cloud::instances as machines;
+use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory as inventory;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as balancers;
+use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as volumes;
+use crate::bindings::routes::exports::aerostat::cloud::routes;
 
 /// What holds texts.
 pub(crate) trait Texts {
@@ -85,7 +88,16 @@ texts! {
     balancers::PendingStatus { status, wait }
     balancers::FailedStatus { status, error }
     balancers::LoadBalancerStatus { ingress, memo, annotations, extra }
-    balancers::Ingress { ip, hostname, extra; without ip_mode }
+    shared::Ingress { ip, hostname, extra; without ip_mode }
+    routes::Page { routes, next, incomplete }
+    routes::Route { destination, next_hop, state, id, extra; without ownership }
+    inventory::Page { items, next, incomplete }
+    inventory::Item {
+        owner, cloud_object, memo, state, revision, ingress, extra; without proof, created
+    }
+    inventory::MarkedOwner { cluster_uid, uid, namespace, name }
+    volumes::Topology { region, zones, labels, accessible_topologies, extra }
+    volumes::TopologySegments { segments }
     Event { about, reason, message; without kind }
 }
 
@@ -115,6 +127,33 @@ impl Texts for balancers::Deletion {
             Self::Done => {}
             Self::Pending(pending) => pending.each(visit),
             Self::Kept(reason) => reason.each(visit),
+        }
+    }
+}
+
+impl Texts for routes::State {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Failed(reason) => reason.each(visit),
+            Self::Active | Self::Changing | Self::Blackhole | Self::Partial => {}
+        }
+    }
+}
+
+impl Texts for routes::Outcome {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Pending(pause) => pause.each(visit),
+            Self::Done => {}
+        }
+    }
+}
+
+impl Texts for inventory::State {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Failed(reason) => reason.each(visit),
+            Self::Ready | Self::Changing => {}
         }
     }
 }

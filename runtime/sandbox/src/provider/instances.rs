@@ -46,7 +46,7 @@ impl Instances for Guest {
         let list = self.lists.take(cursor.as_deref(), Instant::now());
         let Reply { answer, events } = self
             .loaded
-            .call_page(list.reads.clone(), |store| {
+            .call_page(Function::List, list.reads.clone(), |store| {
                 async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
             })
             .await;

@@ -11,11 +11,15 @@ use wasmtime::component::Component;
 use super::guard::Guard;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
+use super::{load_balancer_inventory, persistent_volumes, routes};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types::Error;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
+use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
+use crate::bindings::routes::ProvidesRoutesPre;
 use crate::call::{Calls, Capability, Crash, Function, Permit, State, Success, is_inert, linker};
 use crate::compile::compile;
 use crate::convert;
@@ -28,6 +32,9 @@ use crate::untrusted::printable;
 const PROVIDER: &str = "aerostat:cloud/provider";
 const INSTANCES: &str = "aerostat:cloud/instances";
 const LOAD_BALANCERS: &str = "aerostat:cloud/load-balancers";
+const INVENTORY: &str = "aerostat:cloud/load-balancer-inventory";
+const ROUTES: &str = "aerostat:cloud/routes";
+const VOLUMES: &str = "aerostat:cloud/persistent-volumes";
 
 /// What a guest may import of ours.
 const OFFERED: [&str; 5] = [
@@ -62,7 +69,11 @@ pub(super) async fn load(
     let provider = ProvidesDescriptionPre::new(pre.clone()).map_err(contract)?;
     let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre.clone())).transpose().map_err(contract)?;
     let load_balancers =
-        exports.load_balancers.then(|| ProvidesLoadBalancersPre::new(pre)).transpose().map_err(contract)?;
+        exports.load_balancers.then(|| ProvidesLoadBalancersPre::new(pre.clone())).transpose().map_err(contract)?;
+    let inventory =
+        exports.inventory.then(|| ProvidesLoadBalancerInventoryPre::new(pre.clone())).transpose().map_err(contract)?;
+    let routes = exports.routes.then(|| ProvidesRoutesPre::new(pre.clone())).transpose().map_err(contract)?;
+    let volumes = exports.volumes.then(|| ProvidesPersistentVolumesPre::new(pre)).transpose().map_err(contract)?;
 
     let given: Arc<[_]> = settings.settings.into();
     let mut calls = Calls::new(
@@ -81,7 +92,11 @@ pub(super) async fn load(
         let answer = answer.map_err(|error| convert::error(error).to_string())?;
         convert::description::description(answer).map_err(|it| format!("its description is unusable: {it}"))
     };
-    let description = described.await.map_err(|because| LoadError::Describe { module: name.clone(), because })?;
+    let refused = |because| LoadError::Describe { module: name.clone(), because };
+    let description = described.await.map_err(refused)?;
+    let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
+    let routes = routes::described(&calls, routes).await.map_err(refused)?;
+    let volumes = persistent_volumes::described(&calls, volumes).await.map_err(refused)?;
     check_settings(&description, &given)?;
     check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
@@ -94,6 +109,9 @@ pub(super) async fn load(
         provider,
         instances,
         load_balancers,
+        inventory,
+        routes,
+        volumes,
         calls,
         guard,
         node_labels,
@@ -123,21 +141,28 @@ fn check_version(interface: &str, version: &str, module: &str) -> Result<(), Loa
 }
 
 /// What a component can do. Exports that are no capabilities are ignored.
+#[derive(Default)]
 struct Exports {
     instances: bool,
     load_balancers: bool,
+    inventory: bool,
+    routes: bool,
+    volumes: bool,
 }
 
 impl Exports {
     fn of(engine: &Engine, component: &Component, module: &str) -> Result<Self, LoadError> {
         let mut provider = false;
-        let mut found = Self { instances: false, load_balancers: false };
+        let mut found = Self::default();
         for (export, _) in component.component_type().exports(engine) {
             let (interface, version) = export.split_once('@').unwrap_or((export, ""));
             match interface {
                 PROVIDER => provider = true,
                 INSTANCES => found.instances = true,
                 LOAD_BALANCERS => found.load_balancers = true,
+                INVENTORY => found.inventory = true,
+                ROUTES => found.routes = true,
+                VOLUMES => found.volumes = true,
                 _ => continue,
             }
             check_version(export, version, module)?;
@@ -146,8 +171,13 @@ impl Exports {
     }
 
     fn capabilities(&self) -> Vec<Capability> {
-        let Self { instances, load_balancers } = self;
-        let found = [(*instances, Capability::Instances), (*load_balancers, Capability::LoadBalancers)];
+        let Self { instances, load_balancers, inventory, routes, volumes } = *self;
+        let found = [
+            (instances, Capability::Instances),
+            (load_balancers || inventory, Capability::LoadBalancers),
+            (routes, Capability::Routes),
+            (volumes, Capability::PersistentVolumes),
+        ];
         found.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
     }
 }

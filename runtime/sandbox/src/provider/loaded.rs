@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Description, Error, Event, Reply, Result};
+use cloud_provider::{
+    Description, Error, Event, InventoryDescription, Reply, Result, RouteDescription, TopologyDescription,
+};
 use egress::ListReads;
 use futures::future::BoxFuture;
 use wasmtime::Store;
@@ -11,7 +13,10 @@ use wasmtime::Store;
 use super::guard::{Crashed, Guard, Stopped, Subject};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
+use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
+use crate::bindings::routes::ProvidesRoutesPre;
 use crate::call::{Answer, Calls, Crash, Function, State};
 use crate::convert::texts::{self, Texts};
 
@@ -21,6 +26,9 @@ pub(super) struct Loaded {
     pub(super) provider: ProvidesDescriptionPre<State>,
     pub(super) instances: Option<ProvidesInstancesPre<State>>,
     pub(super) load_balancers: Option<ProvidesLoadBalancersPre<State>>,
+    pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>,
+    pub(super) routes: Option<(ProvidesRoutesPre<State>, RouteDescription)>,
+    pub(super) volumes: Option<(ProvidesPersistentVolumesPre<State>, TopologyDescription)>,
     pub(super) calls: Calls,
     pub(super) guard: Guard,
     /// Those that the provider describes and the operator allows.
@@ -44,10 +52,11 @@ impl Loaded {
     /// As [`Loaded::call`], for one page of a list: equal reads are answered by what its earlier pages have read.
     pub(super) async fn call_page<T: Answer + Texts>(
         &self,
+        function: Function,
         list: ListReads,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, events } = self.attempt(Function::List, Subject::Nothing, Some(list), body).await;
+        let Reply { answer, events } = self.attempt(function, Subject::Nothing, Some(list), body).await;
         Reply { answer: answer.map_err(|it| it.error), events }
     }
 

@@ -1,4 +1,4 @@
-use cloud_provider::{LoadBalancer, Node};
+use cloud_provider::{LoadBalancer, Node, PodNetwork, RouteChange, Volume};
 
 use super::quarantine::Key;
 use crate::call::Function;
@@ -20,6 +20,33 @@ impl Object {
             key: (Function::Get, machine.name.clone()),
             name: format!("node {}", machine.name),
             next: "tell the provider's vendor, and look at what is unusual about the node",
+        }
+    }
+
+    /// A pod network whose next hop is asked for.
+    pub(super) fn pod_network(network: &PodNetwork) -> Self {
+        Self {
+            key: (Function::NextHops, format!("{} {}", network.node.name, network.destination)),
+            name: format!("pod network {} of node {}", network.destination, network.node.name),
+            next: "tell the provider's vendor, and look at what is unusual about the node",
+        }
+    }
+
+    /// A route that is to be changed.
+    pub(super) fn route(change: &RouteChange) -> Self {
+        Self {
+            key: (Function::Apply { deletes: 0 }, change.destination.clone()),
+            name: format!("the route for {}", change.destination),
+            next: "tell the provider's vendor, and look at what is unusual about the route",
+        }
+    }
+
+    /// A PersistentVolume whose volume is asked about.
+    pub(super) fn volume(volume: &Volume) -> Self {
+        Self {
+            key: (Function::GetTopology, volume.name.clone()),
+            name: format!("PersistentVolume {}", volume.name),
+            next: "tell the provider's vendor, and look at what is unusual about the PersistentVolume",
         }
     }
 

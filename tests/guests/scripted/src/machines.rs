@@ -53,6 +53,8 @@ struct Machine {
     region: String,
     addresses: Vec<MachineAddress>,
     labels: Vec<(String, String)>,
+    #[serde(rename = "podCIDRs", default)]
+    pod_cidrs: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +77,7 @@ impl Machine {
         instance.zone = Some(self.zone).filter(|it| !it.is_empty());
         instance.region = Some(self.region).filter(|it| !it.is_empty());
         instance.labels = self.labels;
+        instance.pod_cidrs = self.pod_cidrs;
         Ok(instance)
     }
 }

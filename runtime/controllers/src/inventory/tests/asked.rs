@@ -83,12 +83,7 @@ async fn a_machine_with_another_name_is_refused() {
     let other = Instance { name: "n2".into(), ..instance(1) };
     let fake = Arc::new(Wrong(other));
     let description = Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() };
-    let cloud = Cloud {
-        description: Arc::new(description),
-        identity: Arc::new(Fake::default()),
-        instances: Some(fake),
-        load_balancers: None,
-    };
+    let cloud = Cloud { instances: Some(fake), ..Cloud::new(Arc::new(description), Arc::new(Fake::default())) };
     let (recorder, _) = Recorder::captured();
     let inventory = Inventory::new(&cloud, Nodes::of([node(1), known(3, "fake://3")]), recorder).unwrap();
     let error = inventory.joining(&node(1)).await.unwrap_err();

@@ -78,15 +78,16 @@ fn one_machine(name: &str, nodes: &[Node]) -> (Inventory, Receiver<Recorded>) {
     let machine = Instance { name: name.to_owned(), provider_id: Some("fake://x1".into()), ..instance(1) };
     let prefixes = vec!["fake://".to_owned()];
     let cloud = Cloud {
-        description: Arc::new(Description {
-            provider_id_prefixes: prefixes,
-            get_batch_size: 1,
-            list_page_size: 500,
-            ..Description::default()
-        }),
-        identity: Arc::new(Fake::default()),
         instances: Some(Arc::new(One(machine))),
-        load_balancers: None,
+        ..Cloud::new(
+            Arc::new(Description {
+                provider_id_prefixes: prefixes,
+                get_batch_size: 1,
+                list_page_size: 500,
+                ..Description::default()
+            }),
+            Arc::new(Fake::default()),
+        )
     };
     let (recorder, events) = Recorder::captured();
     (Inventory::new(&cloud, Nodes::of(nodes.iter().cloned()), recorder).unwrap(), events)
@@ -186,10 +187,11 @@ async fn what_an_instance_brought_comes_back_with_its_node() {
     let asked = Arc::new(Asked::default());
     let node = settled(1, "fake://1");
     let cloud = Cloud {
-        description: Arc::new(Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() }),
-        identity: Arc::new(Fake::default()),
         instances: Some(asked.clone()),
-        load_balancers: None,
+        ..Cloud::new(
+            Arc::new(Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() }),
+            Arc::new(Fake::default()),
+        )
     };
     let inventory = Inventory::new(&cloud, Nodes::of([node.clone()]), Recorder::captured().0).unwrap();
     inventory.asked(&node, None).await.unwrap();

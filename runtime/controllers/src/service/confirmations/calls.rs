@@ -77,12 +77,7 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
         list_page_size: 200,
         ..Description::default()
     };
-    let cloud = Cloud {
-        description: Arc::new(description),
-        identity: fake.clone(),
-        instances: Some(fake.clone()),
-        load_balancers: None,
-    };
+    let cloud = Cloud { instances: Some(fake.clone()), ..Cloud::new(Arc::new(description), fake.clone()) };
     let node = |nth: usize| -> Node {
         let status = if nth < not_ready { "Unknown" } else { "True" };
         node(&name(nth), json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))

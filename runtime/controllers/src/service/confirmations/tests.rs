@@ -120,12 +120,7 @@ impl Rig {
             ..Description::default()
         });
         let (recorder, _events) = Recorder::captured();
-        let offered = Cloud {
-            description: description.clone(),
-            identity: cloud.clone(),
-            instances: Some(cloud.clone()),
-            load_balancers: None,
-        };
+        let offered = Cloud { instances: Some(cloud.clone()), ..Cloud::new(description.clone(), cloud.clone()) };
         let inventory = Arc::new(Inventory::new(&offered, nodes.clone(), recorder).unwrap());
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let changes = Changes::new(nodes.clone(), description, true, metrics.queue("node"));

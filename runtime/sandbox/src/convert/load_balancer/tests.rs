@@ -86,7 +86,7 @@ fn an_ip_mode_is_about_an_address() {
     let mode = |ip: Option<&str>| {
         let (ip, hostname) = (ip.map(str::to_owned), Some("lb".to_owned()));
         move |it: &mut wit::LoadBalancerStatus| {
-            it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: Some(wit::IpMode::Proxy), extra: Vec::new() }]
+            it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: Some(shared::IpMode::Proxy), extra: Vec::new() }]
         }
     };
     let both = Ingress { ip: Some("192.0.2.1".into()), hostname: Some("lb".into()), ip_mode: Some(IpMode::Proxy) };

@@ -1,0 +1,72 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{InventoryDescription, InventoryPage, LoadBalancerInventory, Reply, Result};
+use futures::FutureExt as _;
+use tokio::time::Instant;
+
+use super::describe;
+use super::lists::Lists;
+use super::loaded::Loaded;
+use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
+use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory as wit;
+use crate::call::{Calls, Function, State, Success};
+use crate::convert;
+
+/// The list of a provider that exports `load-balancer-inventory`.
+pub(super) struct Guest {
+    pub(super) pre: ProvidesLoadBalancerInventoryPre<State>,
+    pub(super) description: InventoryDescription,
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) lists: Arc<Lists>,
+}
+
+/// What the list is like, of a provider that exports it.
+pub(super) async fn described(
+    calls: &Calls,
+    pre: Option<ProvidesLoadBalancerInventoryPre<State>>,
+) -> Result<Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>, String> {
+    let Some(pre) = pre else { return Ok(None) };
+    let asked = pre.clone();
+    let answer = describe::ask(calls, Function::DescribeInventory, |store| {
+        Box::pin(async move {
+            let guest = asked.instantiate_async(&mut *store).await?;
+            guest.aerostat_cloud_load_balancer_inventory().call_describe(store).await
+        })
+    });
+    Ok(Some((pre, convert::load_balancer_inventory::description(answer.await?))))
+}
+
+#[async_trait]
+impl LoadBalancerInventory for Guest {
+    fn description(&self) -> &InventoryDescription {
+        &self.description
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<InventoryPage>> {
+        let limit = limit.clamp(1, self.description.page_size);
+        let (pre, start) = (self.pre.clone(), cursor.clone());
+        let list = self.lists.take(cursor.as_deref(), Instant::now());
+        let Reply { answer, events } = self
+            .loaded
+            .call_page(Function::ListInventory, list.reads.clone(), |store| {
+                async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_load_balancer_inventory().call_list(store, start.as_deref(), limit).await
+                }
+                .boxed()
+            })
+            .await;
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|page| {
+            convert::load_balancer_inventory::page(page, cursor.as_deref(), limit)
+                .map_err(|because| self.loaded.unusable(Function::ListInventory, &because))
+        });
+        if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
+            self.lists.put(list, next);
+        }
+        Reply { answer, events }
+    }
+}
+
+impl Success for wit::InventoryDescription {}
+impl Success for wit::Page {}

@@ -1,0 +1,97 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{PersistentVolumes, Reply, Result, Topology, TopologyDescription, Volume};
+
+use super::batch::{Batch, answers, as_many};
+use super::describe;
+use super::guard::{Stopped, Subject};
+use super::loaded::Loaded;
+use super::object::Object;
+use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
+use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as wit;
+use crate::call::{Calls, Function, State, Success};
+use crate::convert;
+
+/// The volumes of a provider that exports `persistent-volumes`.
+pub(super) struct Guest {
+    pub(super) pre: ProvidesPersistentVolumesPre<State>,
+    pub(super) description: TopologyDescription,
+    pub(super) loaded: Arc<Loaded>,
+}
+
+/// About which volumes it can be asked, of a provider that exports them.
+pub(super) async fn described(
+    calls: &Calls,
+    pre: Option<ProvidesPersistentVolumesPre<State>>,
+) -> Result<Option<(ProvidesPersistentVolumesPre<State>, TopologyDescription)>, String> {
+    let Some(pre) = pre else { return Ok(None) };
+    let asked = pre.clone();
+    let answer = describe::ask(calls, Function::DescribeVolumes, |store| {
+        Box::pin(async move {
+            let guest = asked.instantiate_async(&mut *store).await?;
+            guest.aerostat_cloud_persistent_volumes().call_describe(store).await
+        })
+    });
+    let description = convert::persistent_volume::description(answer.await?);
+    description.map(|it| Some((pre, it))).map_err(|it| format!("its description of volumes is unusable: {it}"))
+}
+
+#[async_trait]
+impl PersistentVolumes for Guest {
+    fn description(&self) -> &TopologyDescription {
+        &self.description
+    }
+
+    async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
+        answers(self, self.description.batch_size, volumes).await
+    }
+}
+
+impl Success for wit::TopologyDescription {}
+
+#[async_trait]
+impl Batch for Guest {
+    type Question = Volume;
+    type Answer = Option<Topology>;
+
+    fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    fn function(&self) -> Function {
+        Function::GetTopology
+    }
+
+    fn object(volume: &Volume) -> Object {
+        Object::volume(volume)
+    }
+
+    async fn ask(
+        &self,
+        volumes: &[Volume],
+        subject: Subject<'_>,
+    ) -> Reply<Result<Vec<Result<Option<Topology>>>, Stopped>> {
+        let pre = self.pre.clone();
+        let asked: Vec<_> = volumes.iter().map(convert::persistent_volume::volume).collect();
+        let Reply { answer, mut events } = self
+            .loaded
+            .attempt(Function::GetTopology, subject, None, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_persistent_volumes().call_get_topology(store, &asked).await
+                })
+            })
+            .await;
+        events.retain(|it| it.about.as_ref().is_none_or(|name| volumes.iter().any(|it| it.name == *name)));
+        let unusable = |because: String| self.loaded.unusable(Function::GetTopology, &because);
+        let answer = answer.map(|it| {
+            let it = it.into_iter().map(|it| match it {
+                Ok(topology) => topology.map(convert::persistent_volume::topology).transpose().map_err(unusable),
+                Err(error) => Err(convert::error(error)),
+            });
+            as_many(&self.loaded, Function::GetTopology, volumes.len(), it.collect())
+        });
+        Reply { answer, events }
+    }
+}

@@ -1,0 +1,182 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{PodNetwork, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes};
+use futures::FutureExt as _;
+use tokio::time::Instant;
+
+use super::batch::{Batch, answers, as_many};
+use super::describe;
+use super::guard::{Stopped, Subject};
+use super::lists::Lists;
+use super::loaded::Loaded;
+use super::object::Object;
+use crate::bindings::routes::ProvidesRoutesPre;
+use crate::bindings::routes::exports::aerostat::cloud::routes as wit;
+use crate::call::{Calls, Function, State, Success};
+use crate::convert;
+
+/// The routes of a provider that exports `routes`.
+pub(super) struct Guest {
+    pub(super) pre: ProvidesRoutesPre<State>,
+    pub(super) description: RouteDescription,
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) lists: Arc<Lists>,
+}
+
+/// What the routes are like, of a provider that exports them.
+pub(super) async fn described(
+    calls: &Calls,
+    pre: Option<ProvidesRoutesPre<State>>,
+) -> Result<Option<(ProvidesRoutesPre<State>, RouteDescription)>, String> {
+    let Some(pre) = pre else { return Ok(None) };
+    let asked = pre.clone();
+    let answer = describe::ask(calls, Function::DescribeRoutes, |store| {
+        Box::pin(async move {
+            let guest = asked.instantiate_async(&mut *store).await?;
+            guest.aerostat_cloud_routes().call_describe(store).await
+        })
+    });
+    let description = convert::routes::description(answer.await?);
+    description.map(|it| Some((pre, it))).map_err(|it| format!("its description of routes is unusable: {it}"))
+}
+
+#[async_trait]
+impl Routes for Guest {
+    fn description(&self) -> &RouteDescription {
+        &self.description
+    }
+
+    async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
+        answers(&NextHops(self), self.description.batch_size, networks).await
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<RoutePage>> {
+        let limit = limit.clamp(1, self.description.page_size);
+        let (pre, start) = (self.pre.clone(), cursor.clone());
+        let list = self.lists.take(cursor.as_deref(), Instant::now());
+        let Reply { answer, events } = self
+            .loaded
+            .call_page(Function::ListRoutes, list.reads.clone(), |store| {
+                async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_routes().call_list(store, start.as_deref(), limit).await
+                }
+                .boxed()
+            })
+            .await;
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|page| {
+            convert::routes::page(page, cursor.as_deref(), limit)
+                .map_err(|because| self.loaded.unusable(Function::ListRoutes, &because))
+        });
+        if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
+            self.lists.put(list, next);
+        }
+        Reply { answer, events }
+    }
+
+    async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
+        answers(&Apply(self), self.description.batch_size, changes).await
+    }
+}
+
+impl Success for wit::RouteDescription {}
+impl Success for wit::Page {}
+
+/// Questions for next hops.
+struct NextHops<'a>(&'a Guest);
+
+#[async_trait]
+impl Batch for NextHops<'_> {
+    type Question = PodNetwork;
+    type Answer = String;
+
+    fn loaded(&self) -> &Loaded {
+        &self.0.loaded
+    }
+
+    fn function(&self) -> Function {
+        Function::NextHops
+    }
+
+    fn object(network: &PodNetwork) -> Object {
+        Object::pod_network(network)
+    }
+
+    async fn ask(&self, networks: &[PodNetwork], subject: Subject<'_>) -> Reply<Result<Vec<Result<String>>, Stopped>> {
+        let (pre, loaded) = (self.0.pre.clone(), self.loaded());
+        let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
+        let Reply { answer, mut events } = loaded
+            .attempt(Function::NextHops, subject, None, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_routes().call_next_hops(store, &asked).await
+                })
+            })
+            .await;
+        events.retain(|it| it.about.as_ref().is_none_or(|name| networks.iter().any(|it| it.node.name == *name)));
+        let unusable = |because: String| loaded.unusable(Function::NextHops, &because);
+        let answer = answer.map(|it| {
+            let it = it
+                .into_iter()
+                .map(|it| it.map_err(convert::error).and_then(|it| convert::routes::next_hop(it).map_err(unusable)));
+            as_many(loaded, Function::NextHops, networks.len(), it.collect())
+        });
+        Reply { answer, events }
+    }
+}
+
+/// Changes of routes.
+struct Apply<'a>(&'a Guest);
+
+impl Apply<'_> {
+    /// So many deletions may leave as the changes have entries in the cloud.
+    fn deletes(&self, changes: &[RouteChange]) -> u32 {
+        let changes = u32::try_from(changes.len()).unwrap_or(u32::MAX);
+        changes.saturating_mul(self.0.description.entries_per_route)
+    }
+}
+
+#[async_trait]
+impl Batch for Apply<'_> {
+    type Question = RouteChange;
+    type Answer = RouteOutcome;
+
+    fn loaded(&self) -> &Loaded {
+        &self.0.loaded
+    }
+
+    fn function(&self) -> Function {
+        Function::Apply { deletes: 0 }
+    }
+
+    fn object(change: &RouteChange) -> Object {
+        Object::route(change)
+    }
+
+    async fn ask(
+        &self,
+        changes: &[RouteChange],
+        subject: Subject<'_>,
+    ) -> Reply<Result<Vec<Result<RouteOutcome>>, Stopped>> {
+        let (pre, loaded) = (self.0.pre.clone(), self.loaded());
+        let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
+        let function = Function::Apply { deletes: self.deletes(changes) };
+        let Reply { answer, mut events } = loaded
+            .attempt(function, subject, None, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_routes().call_apply(store, &asked).await
+                })
+            })
+            .await;
+        let is_target =
+            |name: &String| changes.iter().any(|it| it.after.as_ref().is_some_and(|it| it.node.name == *name));
+        events.retain(|it| it.about.as_ref().is_none_or(is_target));
+        let answer = answer.map(|it| {
+            let it = it.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
+            as_many(loaded, function, changes.len(), it.collect())
+        });
+        Reply { answer, events }
+    }
+}
