@@ -6,6 +6,7 @@ mod acme;
 mod answers;
 mod compiler;
 mod host;
+mod lies;
 mod load;
 mod load_balancers;
 mod log;
