@@ -59,12 +59,13 @@ impl RequestedChanges {
 
     /// A Service was seen for the first time.
     pub(crate) fn add_new(&self, now: Instant) {
-        self.counts().new.add(now);
+        self.counts().new.add(1, now);
     }
 
-    /// A Service asks for something else than before, has nodes with other names, or is deleted.
-    pub(crate) fn add_change(&self, now: Instant) {
-        self.counts().changes.add(now);
+    /// A Service asks for something else than before, is deleted, or so many nodes have come to it or left it: clouds take
+    /// those one by one.
+    pub(crate) fn add_changes(&self, changes: u32, now: Instant) {
+        self.counts().changes.add(changes, now);
     }
 
     /// A Service waits for its first load balancer from now on.
@@ -89,13 +90,13 @@ impl Drop for Waiting {
 struct Window(VecDeque<(Instant, u32)>);
 
 impl Window {
-    fn add(&mut self, now: Instant) {
+    fn add(&mut self, more: u32, now: Instant) {
         while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) > LONGEST_WINDOW + STEP) {
             self.0.pop_front();
         }
         match self.0.back_mut() {
-            Some((at, count)) if now.saturating_duration_since(*at) < STEP => *count = count.saturating_add(1),
-            Some(_) | None => self.0.push_back((now, 1)),
+            Some((at, count)) if now.saturating_duration_since(*at) < STEP => *count = count.saturating_add(more),
+            Some(_) | None => self.0.push_back((now, more)),
         }
     }
 
@@ -116,15 +117,15 @@ mod tests {
     fn changes_count_for_one_window() {
         let (requested, start) = (RequestedChanges::default(), Instant::now());
         for second in 0..700 {
-            requested.add_change(start + second * SECOND);
-            requested.add_change(start + second * SECOND + SECOND / 2);
+            requested.add_changes(1, start + second * SECOND);
+            requested.add_changes(1, start + second * SECOND + SECOND / 2);
         }
         let now = start + 699 * SECOND;
         assert_eq!(requested.within(WINDOW, now).changes, 1200);
         assert_eq!(requested.within(10 * SECOND, now).changes, 20);
         assert_eq!(requested.within(WINDOW, now + WINDOW).changes, 0);
         let far = start + 2 * LONGEST_WINDOW;
-        requested.add_change(far);
+        requested.add_changes(1, far);
         assert_eq!(requested.counts().changes.0.len(), 1, "what is too old is not kept");
     }
 

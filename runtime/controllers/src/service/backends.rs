@@ -1,6 +1,7 @@
 //! Which nodes take traffic from load balancers: those that say so, and whose instance the cloud confirmed. No client, no
 //! clock, no log.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cloud_provider::{Address, Description};
@@ -159,9 +160,10 @@ impl Backend {
     }
 }
 
-/// Whether these are the same nodes, wherever they are reached. Both are sorted by name.
-pub(super) fn have_same_names(one: &[Backend], other: &[Backend]) -> bool {
-    one.iter().map(|it| &it.name).eq(other.iter().map(|it| &it.name))
+/// How many names only one of the two has.
+pub(super) fn other_names(one: &[Backend], other: &[Backend]) -> usize {
+    let [one, other] = [one, other].map(|it| it.iter().map(|it| &it.name).collect::<BTreeSet<_>>());
+    one.symmetric_difference(&other).count()
 }
 
 /// The first names of backends, as upstream's messages list them: `[n1 n2 <3 more>]`.

@@ -18,7 +18,7 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 
 use crate::events::reference;
-use crate::service::backends::{Backend, have_same_names};
+use crate::service::backends::{Backend, other_names};
 use crate::service::desired::{asked, compared_fields};
 use crate::service::error::FailureKind;
 use crate::service::long_pending::LongPending;
@@ -166,7 +166,10 @@ impl ServiceState {
     /// annotations that it writes, the addresses of machines, and which instances exist.
     fn count(&mut self, desired: &LoadBalancer, backends: &[Backend], now: Instant) {
         let node_changes = self.work.counted.node_changes.load(Ordering::Relaxed);
-        let other_nodes = !have_same_names(&self.work.backends, backends) && self.work.counted_nodes != node_changes;
+        // Kubernetes has changed so many nodes, and of so many the Service notices: what only the provider says of machines
+        // is no change.
+        let changed_nodes = node_changes.saturating_sub(self.work.counted_nodes);
+        let changed_nodes = changed_nodes.min(other_names(&self.work.backends, backends) as u64) as u32;
         let written = &self.work.counted.provider_writes;
         match &self.work.desired {
             None => {
@@ -174,17 +177,17 @@ impl ServiceState {
                 self.work.waiting = self.work.current.is_empty().then(|| self.work.counted.requested.wait());
                 self.work.counted_nodes = node_changes;
             }
-            Some(before) if asked(before, written) != asked(desired, written) || other_nodes => {
+            Some(before) if asked(before, written) != asked(desired, written) || changed_nodes > 0 => {
                 self.work.counted_nodes = node_changes;
-                self.count_change(now);
+                self.count_changes(changed_nodes.max(1), now);
             }
             Some(_) => {}
         }
     }
 
-    fn count_change(&mut self, now: Instant) {
+    fn count_changes(&mut self, changes: u32, now: Instant) {
         if self.work.counted_burst.try_take(now).is_ok() {
-            self.work.counted.requested.add_change(now);
+            self.work.counted.requested.add_changes(changes, now);
         }
     }
 
@@ -210,7 +213,7 @@ impl ServiceState {
     pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
         let begins = !self.is_deleting();
         if begins {
-            self.count_change(now);
+            self.count_changes(1, now);
             self.work.waiting = None;
             self.work.desired = Some(compared_fields(unwanted.clone()));
             self.work.may_exist = true;

@@ -116,6 +116,20 @@ fn adv_104_twenty_node_changes_are_all_counted() {
 }
 
 #[test]
+fn adv_104_each_node_that_comes_is_counted_but_no_instance() {
+    let (mut story, service) = (counting(), service(json!({})));
+    story.serve(&service);
+    story.states.counted.node_changes.fetch_add(3, Ordering::Relaxed);
+    story.backends = backends(&["n1", "n2", "n3", "n4", "n5"]);
+    story.serve(&service);
+    assert_eq!(story.demand().changes, 3, "three nodes came at once");
+    story.now += 10 * SECOND;
+    story.has_nodes(&["n1", "n2", "n3", "n4", "n5", "m6", "m7", "m8"]);
+    story.serve(&service);
+    assert_eq!(story.demand().changes, 4, "Kubernetes has changed one node, and the cloud said that three have come");
+}
+
+#[test]
 fn adv_104_instances_that_come_and_go_are_not_counted() {
     let mut story = counting();
     let service = service(json!({}));
