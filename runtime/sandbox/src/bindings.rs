@@ -11,104 +11,39 @@ pub(crate) mod host {
     });
 }
 
-/// What every provider exports.
-#[doc(hidden)]
-pub(crate) mod description {
-    wasmtime::component::bindgen!({
-        path: "../../wit",
-        world: "provides-description",
-        exports: { default: async },
-        with: {
-            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
-            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
-            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
-            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
-        },
-    });
+/// A module for the exports of one world.
+macro_rules! exports {
+    ($($(#[$doc:meta])* $module:ident: $world:literal)+) => { $(
+        $(#[$doc])*
+        #[doc(hidden)]
+        pub(crate) mod $module {
+            wasmtime::component::bindgen!({
+                path: "../../wit",
+                world: $world,
+                exports: { default: async },
+                with: {
+                    "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
+                    "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
+                    "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
+                    "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
+                    "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
+                },
+            });
+        }
+    )+ };
 }
 
-/// What a provider of machines exports.
-#[doc(hidden)]
-pub(crate) mod instances {
-    wasmtime::component::bindgen!({
-        path: "../../wit",
-        world: "provides-instances",
-        exports: { default: async },
-        with: {
-            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
-            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
-            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
-            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
-        },
-    });
-}
-
-/// What a provider of load balancers exports.
-#[doc(hidden)]
-pub(crate) mod load_balancers {
-    wasmtime::component::bindgen!({
-        path: "../../wit",
-        world: "provides-load-balancers",
-        exports: { default: async },
-        with: {
-            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
-            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
-            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
-            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
-        },
-    });
-}
-
-/// What a provider of routes exports.
-#[doc(hidden)]
-pub(crate) mod routes {
-    wasmtime::component::bindgen!({
-        path: "../../wit",
-        world: "provides-routes",
-        exports: { default: async },
-        with: {
-            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
-            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
-            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
-            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
-        },
-    });
-}
-
-/// What a provider of lists of load balancers exports.
-#[doc(hidden)]
-pub(crate) mod load_balancer_inventory {
-    wasmtime::component::bindgen!({
-        path: "../../wit",
-        world: "provides-load-balancer-inventory",
-        exports: { default: async },
-        with: {
-            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
-            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
-            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
-            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
-        },
-    });
-}
-
-/// What a provider of volumes' places exports.
-#[doc(hidden)]
-pub(crate) mod persistent_volumes {
-    wasmtime::component::bindgen!({
-        path: "../../wit",
-        world: "provides-persistent-volumes",
-        exports: { default: async },
-        with: {
-            "aerostat:cloud/http": crate::bindings::host::aerostat::cloud::http,
-            "aerostat:cloud/config": crate::bindings::host::aerostat::cloud::config,
-            "aerostat:cloud/log": crate::bindings::host::aerostat::cloud::log,
-            "aerostat:cloud/events": crate::bindings::host::aerostat::cloud::events,
-            "aerostat:cloud/types": crate::bindings::host::aerostat::cloud::types,
-        },
-    });
+exports! {
+    /// What every provider exports.
+    description: "provides-description"
+    /// What a provider of machines exports.
+    instances: "provides-instances"
+    /// What a provider of load balancers exports.
+    load_balancers: "provides-load-balancers"
+    /// What a provider that lists load balancers exports.
+    load_balancer_inventory: "provides-load-balancer-inventory"
+    /// What a provider of routes exports.
+    routes: "provides-routes"
+    /// What a provider that knows where volumes are exports.
+    persistent_volumes: "provides-persistent-volumes"
 }
