@@ -1,23 +1,10 @@
-# Cuts out of a published OpenAPI description the operations that the tests use, with all that they refer to:
+# Cuts operations out of a published OpenAPI description, with all that they refer to. Which ones is said in a file beside this one:
 #
-#     jq --from-file extract.jq digitalocean-openapi.json > digitalocean.json
+#     jq --slurpfile wanted digitalocean-operations.json --from-file extract.jq digitalocean-openapi.json > digitalocean.json
 #
 # Prose and examples stay behind. They check nothing, and are the larger part of the file.
 
-{
-  "/v2/account": ["get"],
-  "/v2/certificates": ["get"],
-  "/v2/certificates/{certificate_id}": ["get"],
-  "/v2/droplets": ["get"],
-  "/v2/droplets/{droplet_id}": ["get"],
-  "/v2/load_balancers": ["get", "post"],
-  "/v2/load_balancers/{lb_id}": ["get", "put", "delete"],
-  "/v2/load_balancers/{lb_id}/droplets": ["post", "delete"],
-  "/v2/tags": ["post"],
-  "/v2/tags/{tag_id}/resources": ["post"],
-  "/v2/vpcs": ["get"],
-  "/v2/vpcs/{vpc_id}": ["get"]
-} as $wanted
+$wanted[0] as $wanted
 
 # A name inside an object of properties is a name, whatever it is called; elsewhere it is a keyword.
 | def without_prose($names_follow):
@@ -43,7 +30,8 @@
 | ($wanted | with_entries(.value as $methods | .value = ($description.paths[.key] | with_entries(select(.key | IN($methods[], "parameters")))))) as $operations
 | {
     openapi: $description.openapi,
-    info: ($description.info | {title, version, license}),
+    info: ($description.info | {title, version, license} | with_entries(select(.value != null))),
+    servers: [$description.servers[] | {url}],
     paths: $operations,
   }
 | reduce ($operations | references | closure($description))[] as $reference (.;

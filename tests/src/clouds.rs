@@ -1,3 +1,4 @@
 //! Simulated clouds. Each has its state and its rules here; what they share is `simulator`.
 
 pub mod digitalocean;
+pub mod hetzner;

@@ -51,7 +51,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A running simulator of a cloud. Dropping it ends all its connections, removes its files, and fails the test if anything differed from
 /// the description.
 pub struct Simulator<C: Cloud> {
-    /// The bearer token that is accepted at the start.
+    /// The token that is accepted at the start.
     pub token: String,
     address: SocketAddr,
     authority: Authority,

@@ -21,6 +21,11 @@ pub trait Cloud: Send + Sync + 'static {
     /// The published description of its API.
     fn description() -> &'static Description;
 
+    /// What a request with this token says in its `authorization` header: by default that it is a bearer's.
+    fn authorization(token: &str) -> String {
+        format!("Bearer {token}")
+    }
+
     /// Carries a request out. Its token is right, and the limits allow it.
     fn act(&self, request: &Recorded) -> Answer;
 
@@ -48,7 +53,7 @@ pub trait Cloud: Send + Sync + 'static {
 /// What a simulator is like at the start, whichever cloud it is.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The bearer token that is accepted.
+    /// The token that is accepted.
     pub token: String,
     /// How late every answer is.
     pub latency: Duration,

@@ -32,7 +32,7 @@ struct Operation {
     scopes: Vec<String>,
     /// Absent where the operation takes no body.
     body: Option<Body>,
-    /// By status, or `default`.
+    /// By status, by all of its kind as `4xx`, or `default`.
     answers: BTreeMap<String, Answer>,
 }
 
@@ -63,8 +63,10 @@ type Body = LazyLock<Validator, Box<dyn FnOnce() -> Validator + Send + Sync>>;
 
 /// A value that travels as text.
 struct Text {
-    /// The type that the schema gives it.
+    /// The type that the schema gives it, or its elements.
     kind: String,
+    /// Whether it is an array: each element stands there by itself, under the same name.
+    repeated: bool,
     validator: Validator,
 }
 
@@ -81,13 +83,14 @@ impl Description {
         let schemas = source.0["components"]["schemas"].as_object().cloned().unwrap_or_default();
         let schemas = &Arc::new(schemas);
         let paths = source.0["paths"].as_object().expect("a description has paths");
+        let prefix = &source.prefix();
         let operations = paths.iter().flat_map(|(path, item)| {
             let item = item.as_object().expect("a path item is an object");
             item.iter().filter_map(move |(key, operation)| {
                 // A path item has other keys beside its methods: `parameters` stands for all of them.
                 let method = Method::from_bytes(key.to_uppercase().as_bytes()).ok()?;
                 operation.get("responses")?;
-                Some(Operation::new(source, schemas, gaps, method, path, item, operation))
+                Some(Operation::new(source, schemas, gaps, method, (prefix, path), item, operation))
             })
         });
         Description { gaps, operations: operations.collect() }
@@ -113,7 +116,10 @@ impl Description {
         for (index, (name, value)) in request.query.iter().enumerate() {
             match operation.parameter(Place::Query, name) {
                 None => wrong.push(format!("the query key {name} is not declared")),
-                Some(_) if request.query[..index].iter().any(|(earlier, _)| earlier == name) => {
+                Some(parameter)
+                    if !parameter.text.repeated
+                        && request.query[..index].iter().any(|(earlier, _)| earlier == name) =>
+                {
                     wrong.push(format!("the query key {name} stands there twice"));
                 }
                 Some(parameter) => parameter.text.check(&format!("the query key {name}"), value, &mut wrong),
@@ -143,8 +149,7 @@ impl Description {
         let Some((operation, _)) = self.operation(&request.method, &request.path) else {
             return Vec::new();
         };
-        let answers = &operation.answers;
-        let Some(answer) = answers.get(status.as_str()).or_else(|| answers.get("default")) else {
+        let Some(answer) = operation.answer(status) else {
             return vec![format!("no answer is declared for status {status}")];
         };
         let mut wrong = Vec::new();
@@ -202,7 +207,7 @@ impl Operation {
         schemas: &Arc<Schemas>,
         gaps: Gaps,
         method: Method,
-        path: &str,
+        (prefix, path): (&str, &str),
         item: &Map<String, Value>,
         operation: &Value,
     ) -> Operation {
@@ -218,19 +223,25 @@ impl Operation {
         let shown = gaps::fill(gaps.answers, &name, schemas);
         Operation {
             method,
-            path: path.split('/').map(str::to_owned).collect(),
+            path: format!("{prefix}{path}").split('/').map(str::to_owned).collect(),
             parameters: parameters.collect(),
             scopes: scopes.map(str::to_owned).collect(),
             body: body.and_then(|it| compiled(it, &sent, Direction::Request)),
             answers: answers
                 .iter()
-                .map(|(status, answer)| (status.clone(), Answer::new(source, source.resolved(answer), &shown)))
+                .map(|(status, answer)| (status.to_lowercase(), Answer::new(source, source.resolved(answer), &shown)))
                 .collect(),
         }
     }
 
     fn parameter(&self, place: Place, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|it| it.place == place && it.name == name)
+    }
+
+    /// Returns what is declared for a status: by itself, for all of its kind, or for all.
+    fn answer(&self, status: StatusCode) -> Option<&Answer> {
+        let kind = format!("{}xx", status.as_u16() / 100);
+        [status.as_str(), &kind, "default"].into_iter().find_map(|it| self.answers.get(it))
     }
 
     /// Returns the path's parameters, or `None` if these segments are not of this path.
@@ -279,10 +290,14 @@ impl Answer {
 
 impl Text {
     fn new(source: Source<'_>, schema: &Value) -> Text {
-        let schema = source.resolved(schema);
+        let mut schema = source.resolved(schema);
+        let repeated = schema["type"] == json!("array");
+        if repeated {
+            schema = source.resolved(&schema["items"]);
+        }
         let kind = schema["type"].as_str().expect("a value that travels as text has a type");
         // It is a number or a word: its schema refers to nothing.
-        Text { kind: kind.to_owned(), validator: validator(schema, &Map::new(), Direction::Request) }
+        Text { kind: kind.to_owned(), repeated, validator: validator(schema, &Map::new(), Direction::Request) }
     }
 
     fn check(&self, what: &str, text: &str, wrong: &mut Vec<String>) {
@@ -329,6 +344,13 @@ fn describe(what: &str, error: &ValidationError<'_>, wrong: &mut Vec<String>) {
 struct Source<'a>(&'a Value);
 
 impl<'a> Source<'a> {
+    /// The path under which the first server serves all others.
+    fn prefix(self) -> String {
+        let Some(server) = self.0["servers"][0]["url"].as_str() else { return String::new() };
+        let url = url::Url::parse(server).expect("a server is a URL");
+        url.path().trim_end_matches('/').to_owned()
+    }
+
     /// Returns what a reference refers to, and anything else as it is.
     fn resolved(self, value: &'a Value) -> &'a Value {
         match value["$ref"].as_str() {

@@ -117,7 +117,7 @@ impl<C: Cloud> Handler<C> {
         let (index, latency, fault) = {
             let mut state = self.lock();
             if let Authorization::Refused(value) = &request.authorization
-                && value.strip_prefix("Bearer ") == Some(&state.token)
+                && *value == C::authorization(&state.token)
             {
                 request.authorization = Authorization::Accepted;
             }

@@ -131,7 +131,12 @@ impl Conversion<'_> {
                 unknown => panic!("the keyword {unknown} of OpenAPI is not converted to JSON Schema"),
             }
         }
-        Value::Object(converted)
+        let converted = Value::Object(converted);
+        // Beside a type, the type says it.
+        if is(schema, "nullable") && !schema.contains_key("type") && !schema.contains_key("enum") {
+            return json!({ "anyOf": [converted, { "type": "null" }] });
+        }
+        converted
     }
 
     /// Whether a property with this schema must not be there: for this direction it counts as undeclared.
@@ -245,6 +250,16 @@ mod tests {
         check(json!({ "type": "string" }), &[json!("a")], &[Value::Null]);
         check(json!({ "type": "string", "nullable": true }), &[json!("a"), Value::Null], &[json!(1)]);
         check(json!({ "type": "string", "nullable": true, "enum": ["a"] }), &[json!("a"), Value::Null], &[json!("b")]);
+    }
+
+    #[test]
+    fn a_reference_may_be_nullable_beside_itself() {
+        let property = json!({ "allOf": [{ "$ref": "#/components/schemas/named" }], "nullable": true });
+        check(
+            json!({ "type": "object", "properties": { "image": property } }),
+            &[json!({ "image": null }), json!({ "image": { "name": "a" } })],
+            &[json!({ "image": { "name": "a", "colour": "red" } }), json!({ "image": {} }), json!({ "image": 1 })],
+        );
     }
 
     #[test]

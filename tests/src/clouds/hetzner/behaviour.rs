@@ -1,0 +1,44 @@
+//! How a simulated project differs from the usual one.
+
+use std::time::Duration;
+
+use super::action::Taking;
+
+/// What tests may choose. The default is the service as it is published, at its fastest.
+#[derive(Clone, Copy, Debug)]
+pub struct Behaviour {
+    /// When the creation of a load balancer ends. Until then it has no addresses.
+    pub creation: Taking,
+    /// When every other action ends. Until then nothing has changed.
+    pub actions: Taking,
+    /// The command whose actions fail, for example `add_target`.
+    pub failing: Option<&'static str>,
+    /// Whether what an action changes takes no other change until it ends: load balancers answer 423 `locked`, networks 409 `conflict`.
+    pub locks: bool,
+    /// How late a new load balancer comes into lists. By id it can be had at once.
+    pub lists_late_by: Duration,
+    /// For how long the name of a load balancer that was deleted by a request cannot be had again.
+    pub names_freed_late_by: Duration,
+    /// How many load balancers the project may have. Absent: as many as one likes.
+    pub limit: Option<usize>,
+    /// How many routes a network may have.
+    pub routes: usize,
+    /// Whether a server that is gone stays a target until somebody removes it.
+    pub targets_stay: bool,
+}
+
+impl Default for Behaviour {
+    fn default() -> Behaviour {
+        Behaviour {
+            creation: Taking::Time(Duration::ZERO),
+            actions: Taking::Time(Duration::ZERO),
+            failing: None,
+            locks: true,
+            lists_late_by: Duration::ZERO,
+            names_freed_late_by: Duration::ZERO,
+            limit: None,
+            routes: 100,
+            targets_stay: false,
+        }
+    }
+}
