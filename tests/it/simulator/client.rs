@@ -4,6 +4,7 @@ use std::io;
 
 use serde_json::Value;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
+use tests::simulator::{self, Cloud};
 
 /// A simulator with droplets `first` to `last`, named `worker-<id>`.
 pub(crate) async fn simulator(options: Options, first: u64, last: u64) -> Simulator {
@@ -33,6 +34,11 @@ impl Answer {
         (self.status, self.body["message"].as_str().unwrap_or_default())
     }
 
+    /// Where it is an error of Hetzner's: the status and the code.
+    pub(crate) fn code(&self) -> (u16, &str) {
+        (self.status, self.body["error"]["code"].as_str().unwrap_or_default())
+    }
+
     /// A header as text, empty where there is none.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|it| it.to_str().unwrap()).unwrap_or_default()
@@ -40,31 +46,52 @@ impl Answer {
 }
 
 /// Sends GET with the simulator's token. Fails where there is no whole answer in JSON.
-pub(crate) async fn get(simulator: &Simulator, path: &str) -> io::Result<Answer> {
+pub(crate) async fn get<C: Cloud>(simulator: &simulator::Simulator<C>, path: &str) -> io::Result<Answer> {
     get_with(&simulator.client(&["h2"]), simulator, path).await
 }
 
 /// Sends GET through a client of the caller's.
-pub(crate) async fn get_with(client: &reqwest::Client, simulator: &Simulator, path: &str) -> io::Result<Answer> {
-    let request = client.get(format!("{}{path}", simulator.base_url())).bearer_auth(&simulator.token);
+pub(crate) async fn get_with<C: Cloud>(
+    client: &reqwest::Client,
+    simulator: &simulator::Simulator<C>,
+    path: &str,
+) -> io::Result<Answer> {
+    let request = client.get(format!("{}{path}", simulator.base_url()));
+    let request = request.header("authorization", C::authorization(&simulator.token));
     read(request.send().await.map_err(io::Error::other)?).await
 }
 
 /// Sends a request with the simulator's token and a body of JSON. Fails where there is no whole answer.
-pub(crate) async fn send(simulator: &Simulator, method: &str, path: &str, body: &Value) -> io::Result<Answer> {
+pub(crate) async fn send<C: Cloud>(
+    simulator: &simulator::Simulator<C>,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> io::Result<Answer> {
     let request = simulator
         .client(&["h2"])
         .request(method.parse().unwrap(), format!("{}{path}", simulator.base_url()))
-        .bearer_auth(&simulator.token)
+        .header("authorization", C::authorization(&simulator.token))
         .header("content-type", "application/json")
         .body(body.to_string());
     read(request.send().await.map_err(io::Error::other)?).await
 }
 
 /// Sends DELETE without a body.
-pub(crate) async fn delete(simulator: &Simulator, path: &str) -> io::Result<Answer> {
-    let request = simulator.client(&["h2"]).delete(format!("{}{path}", simulator.base_url()));
-    read(request.bearer_auth(&simulator.token).send().await.map_err(io::Error::other)?).await
+pub(crate) async fn delete<C: Cloud>(simulator: &simulator::Simulator<C>, path: &str) -> io::Result<Answer> {
+    bare(simulator, "DELETE", path).await
+}
+
+/// Sends a request without a body.
+pub(crate) async fn bare<C: Cloud>(
+    simulator: &simulator::Simulator<C>,
+    method: &str,
+    path: &str,
+) -> io::Result<Answer> {
+    let url = format!("{}{path}", simulator.base_url());
+    let request = simulator.client(&["h2"]).request(method.parse().unwrap(), url);
+    let request = request.header("authorization", C::authorization(&simulator.token));
+    read(request.send().await.map_err(io::Error::other)?).await
 }
 
 /// Reads an answer to its end. One without a body counts as null.

@@ -9,6 +9,7 @@ mod creation;
 mod deletion;
 mod examples;
 mod faults;
+mod hetzner;
 mod holds;
 mod lists;
 mod replacement;

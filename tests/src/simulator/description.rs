@@ -157,6 +157,7 @@ impl Description {
             match headers.get(name).map(|value| value.to_str()) {
                 Some(Ok(value)) => text.check(&format!("the answer's header {name}"), value, &mut wrong),
                 Some(Err(_)) => wrong.push(format!("the answer's header {name} is not text")),
+                None if self.gaps.absent.iter().any(|(absent, _)| absent == name) => {}
                 None => wrong.push(format!("the answer's header {name} is missing")),
             }
         }

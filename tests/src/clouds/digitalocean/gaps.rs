@@ -6,7 +6,7 @@
 use crate::simulator::{Gap, Gaps};
 
 /// All of them.
-pub(super) const GAPS: Gaps = Gaps { headers: &HEADERS, requests: &REQUESTS, answers: &ANSWERS };
+pub(super) const GAPS: Gaps = Gaps { headers: &HEADERS, absent: &[], requests: &REQUESTS, answers: &ANSWERS };
 
 /// Headers of answers that no operation declares, with the reason why they may be sent.
 const HEADERS: [(&str, &str); 2] = [

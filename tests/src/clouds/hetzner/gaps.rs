@@ -3,7 +3,7 @@
 use crate::simulator::{Gap, Gaps};
 
 /// All of them.
-pub(super) const GAPS: Gaps = Gaps { headers: &HEADERS, requests: &REQUESTS, answers: &ANSWERS };
+pub(super) const GAPS: Gaps = Gaps { headers: &HEADERS, absent: &ABSENT, requests: &REQUESTS, answers: &ANSWERS };
 
 /// Headers of answers that no operation declares, with the reason why they may be sent.
 const HEADERS: [(&str, &str); 4] = [
@@ -12,6 +12,12 @@ const HEADERS: [(&str, &str); 4] = [
     ("ratelimit-reset", "the introduction promises it in every answer"),
     ("x-correlation-id", "every answer has it, and the support asks for it"),
 ];
+
+/// Headers that operations declare and answers lack, with the reason.
+const ABSENT: [(&str, &str); 1] = [(
+    "x-next",
+    "only lists of servers declare it, and the introduction leads from page to page by the answer's `meta`",
+)];
 
 const CREATE: &str = "POST /load_balancers";
 const SHOW: &str = "GET /load_balancers/{id}";

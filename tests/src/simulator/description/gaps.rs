@@ -12,6 +12,8 @@ pub(super) const HTTP: [&str; 3] = ["content-length", "content-type", "date"];
 pub struct Gaps {
     /// Headers of answers, in lower case, that no operation declares, each with the reason why it may be sent.
     pub headers: &'static [(&'static str, &'static str)],
+    /// Headers of answers, in lower case, that operations declare and answers lack, each with the reason.
+    pub absent: &'static [(&'static str, &'static str)],
     /// What requests may hold beyond the description.
     pub requests: &'static [Gap],
     /// What answers may hold beyond the description.
