@@ -22,6 +22,7 @@ mod core_dump;
 mod duration;
 mod failure;
 mod flags;
+mod https;
 mod leader;
 mod manager;
 mod networks;

@@ -27,6 +27,7 @@ mod node_fields;
 pub mod node_lifecycle;
 mod nodes;
 mod object;
+pub mod persistent_volume_labels;
 mod provider_events;
 mod queue;
 mod requested_changes;

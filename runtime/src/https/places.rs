@@ -1,4 +1,4 @@
-//! Places for the connections to `--secure-port`, and which connection goes when there are too many.
+//! Places for the connections to one server, and which connection goes when there are too many.
 //!
 //! Everybody who reaches the port may connect, so that nobody is refused: a newcomer always gets a place, and an older
 //! connection goes. Else those who connect and stay silent would keep the kubelet's probe out, and the kubelet would end
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 /// How far a connection has come. Each stage has places of its own: many connections in one stage take nothing from
 /// those who are past it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// A TCP connection, without a TLS handshake so far.
     Connected,
     /// It has TLS, and has sent no head of a request.
@@ -72,7 +72,7 @@ fn peer(address: IpAddr) -> IpAddr {
 
 /// The places of one server.
 #[derive(Default)]
-pub(super) struct Places(Mutex<Held>);
+pub(crate) struct Places(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
@@ -83,14 +83,14 @@ struct Held {
 }
 
 /// A connection's place, until it is dropped.
-pub(super) struct Place {
+pub(crate) struct Place {
     places: Arc<Places>,
     id: u64,
 }
 
 impl Places {
     /// A place for a new connection, and what is ready when it has to go.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> (Place, impl Future<Output = ()> + Send + use<>) {
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> (Place, impl Future<Output = ()> + Send + use<>) {
         let (end, ended) = oneshot::channel();
         let mut held = self.held();
         held.ids += 1;
@@ -124,7 +124,7 @@ impl Held {
 
 impl Place {
     /// Says how far the connection has come, and that it did something now. It never falls back.
-    pub(super) fn reach(&self, stage: Stage) {
+    pub(crate) fn reach(&self, stage: Stage) {
         let mut held = self.places.held();
         // None: it was shed a moment ago.
         if let Some(connection) = held.remove(self.id) {
