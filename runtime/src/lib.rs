@@ -8,6 +8,7 @@
 //!                              ├ api_server, networks    the cluster, and what providers must not reach of it
 //!                              ├ permissions             what the API server has to allow
 //!                              ├ leader                  the Lease
+//!                              ├ webhooks                what is said about objects while they are created
 //!                              ├ telemetry               log, /healthz, /readyz, /metrics
 //!                              └ controllers             nodes, and load balancers of Services
 //! ```
@@ -29,13 +30,14 @@ mod networks;
 mod overrides;
 mod permissions;
 mod telemetry;
+mod webhooks;
 
 use std::io::{stderr, stdin, stdout};
 
 pub use crate::failure::Failure;
 pub use crate::flags::{
     Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, Log, LogFormat, Node,
-    NodeLifecycle, RateLimit, Service, Serving, Settings, command,
+    NodeLifecycle, RateLimit, Service, Serving, Settings, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};

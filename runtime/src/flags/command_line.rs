@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
+use super::feature_gates::FeatureGateFlags;
+use super::webhooks::WebhookFlags;
 use super::{known, values};
 
 const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.";
@@ -204,6 +206,11 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = SERVING, value_name = "FILE", default_value = "", hide_default_value = true,
           value_parser = values::path())]
     pub(super) tls_private_key_file: PathBuf,
+
+    #[command(flatten)]
+    pub(super) webhooks: WebhookFlags,
+    #[command(flatten)]
+    pub(super) feature_gates: FeatureGateFlags,
 
     /// Verbosity: 0 what an operator should know, 2 each step, 4 and more for debugging
     #[arg(short = 'v', long = "v", help_heading = LOG, value_name = "LEVEL", default_value = "0",
