@@ -174,7 +174,9 @@ impl Webhooks {
             match wait {
                 Ok(wait) => sleep(wait).await,
                 Err(after) => {
-                    let text = format!("error querying volume {name}: the cloud is asked about too many volumes; try again in {after:?}");
+                    let text = format!(
+                        "error querying volume {name}: the cloud is asked about too many volumes; try again in {after:?}"
+                    );
                     return Ok(Verdict::refused(StatusCode::TOO_MANY_REQUESTS.as_u16(), text));
                 }
             }

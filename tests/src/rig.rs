@@ -9,7 +9,10 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, service};
+use controllers::{
+    Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, persistent_volume_labels,
+    service,
+};
 use kube::Client;
 use prometheus::Registry;
 use tokio::sync::watch;
@@ -30,6 +33,8 @@ pub enum Controller {
     Lifecycle(node_lifecycle::Options),
     /// The service controller.
     Service(service::Options),
+    /// The persistentvolume-label-controller.
+    PersistentVolumeLabel,
 }
 
 impl From<node::Options> for Controller {
@@ -57,6 +62,7 @@ impl Controller {
             Controller::Node(options) => node::new(context, cloud, options),
             Controller::Lifecycle(options) => node_lifecycle::new(context, cloud, options),
             Controller::Service(options) => service::new(context, cloud, options),
+            Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         };
         task.expect("the cloud has what the controller needs")
     }

@@ -6,6 +6,7 @@ mod load_balancers;
 mod machine;
 mod machines;
 mod state;
+mod volumes;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -19,6 +20,7 @@ pub use self::failure::{Error, Failure};
 pub use self::load_balancer::{Ingress, LoadBalancer};
 pub use self::machine::Machine;
 pub use self::state::{Call, Question};
+pub use self::volumes::Place;
 
 use self::state::{Shared, lock};
 
@@ -45,6 +47,7 @@ impl Script {
             .route("/machines", get(machines::list))
             .route("/machines/{name}", get(machines::get))
             .route("/load-balancers/{namespace}/{name}", load_balancer)
+            .route("/volumes/{handle}", get(volumes::get))
             .with_state(shared.clone());
         let mut server = JoinSet::new();
         server.spawn(async move { axum::serve(listener, router).await.expect("it serves until it is dropped") });
@@ -65,6 +68,11 @@ impl Script {
     /// Takes the machine of a node away.
     pub fn remove(&self, node: &str) {
         lock(&self.shared).machines.remove(node);
+    }
+
+    /// Where a volume is from now on, by its handle. Of others the cloud says that there are none.
+    pub fn set_volume(&self, handle: &str, place: Place) {
+        lock(&self.shared).volumes.insert(handle.to_owned(), place);
     }
 
     /// What the cloud says about the load balancer of a Service, as in `default/web`, from now on.

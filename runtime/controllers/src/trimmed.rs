@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use k8s_openapi::api::core::v1::{
-    Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, PersistentVolume, PersistentVolumeSpec, Service, ServiceSpec,
-    ServiceStatus,
+    Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, PersistentVolume, PersistentVolumeSpec, Service,
+    ServiceSpec, ServiceStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;

@@ -216,8 +216,10 @@ mod tests {
         assert!(errors[0].contains("give --webhook-tls-cert-file and"), "{errors:?}");
         let (_, _, errors) = check(true, &["--webhooks=*", FILES[0]]);
         assert!(errors[0].contains("must be given together"), "{errors:?}");
-        let (webhooks, ..) = check(true, &["--webhooks=*", "--webhook-cert-dir=/c", "--webhook-bind-address=127.0.0.1"]);
-        let folder = |ending: &str| (format!("/c/cloud-controller-manager-webhook.{ending}").into(), "--webhook-cert-dir");
+        let (webhooks, ..) =
+            check(true, &["--webhooks=*", "--webhook-cert-dir=/c", "--webhook-bind-address=127.0.0.1"]);
+        let folder =
+            |ending: &str| (format!("/c/cloud-controller-manager-webhook.{ending}").into(), "--webhook-cert-dir");
         let address = "127.0.0.1:10260".parse().unwrap();
         assert_eq!(webhooks, Some(Webhooks { address, certificate: folder("crt"), key: folder("key") }));
         let (webhooks, ..) = check(true, &with_files(&["--webhooks=*", "--webhook-cert-dir=/c"]));

@@ -49,8 +49,7 @@ impl Server {
             key,
             flags: ["--tls-cert-file", "--tls-private-key-file"],
         });
-        let listen =
-            Listen { address: serving.address, files, flag: "--secure-port", what: "/healthz and /metrics" };
+        let listen = Listen { address: serving.address, files, flag: "--secure-port", what: "/healthz and /metrics" };
         https::Server::bind(listen, answers).await.map(Self)
     }
 

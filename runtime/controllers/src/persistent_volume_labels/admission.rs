@@ -98,7 +98,9 @@ fn operations(pv: &PersistentVolume, Patch { labels, node_affinity }: Patch) -> 
         None if labels.is_empty() => Vec::new(),
         None => vec![add("/metadata/labels", json!(labels))],
         // What exists is replaced by an addition.
-        Some(_) => labels.iter().map(|(key, value)| add(&format!("/metadata/labels/{}", escaped(key)), json!(value))).collect(),
+        Some(_) => {
+            labels.iter().map(|(key, value)| add(&format!("/metadata/labels/{}", escaped(key)), json!(value))).collect()
+        }
     };
     operations.extend(node_affinity.map(|it| add("/spec/nodeAffinity", json!(it))));
     operations

@@ -194,11 +194,7 @@ fn places(it: &Topology, labels: &BTreeMap<String, String>) -> Vec<Vec<NodeSelec
 }
 
 /// The node affinity that a volume gets; `None`: it keeps what it has.
-fn affinity(
-    pv: &PersistentVolume,
-    places: &[Vec<NodeSelectorRequirement>],
-    at: Moment,
-) -> Option<VolumeNodeAffinity> {
+fn affinity(pv: &PersistentVolume, places: &[Vec<NodeSelectorRequirement>], at: Moment) -> Option<VolumeNodeAffinity> {
     let existing = pv.spec.as_ref().and_then(|it| it.node_affinity.as_ref());
     if places.is_empty() || (at == Moment::Later && existing.is_some()) {
         return None;

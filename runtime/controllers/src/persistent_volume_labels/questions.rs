@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Error, Event, PersistentVolumes, Result, Topology, Volume};
+use token_bucket::TokenBucket;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use token_bucket::TokenBucket;
 
 use super::plan;
 use crate::inventory::list::{CALL, late};

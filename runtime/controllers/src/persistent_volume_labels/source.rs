@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn what_is_too_large_is_not_asked_about() {
         let csi = |handle: &str, attribute: &str| {
-            let csi = json!({ "driver": "disk.example.com", "volumeHandle": handle, "volumeAttributes": { "a": attribute } });
+            let csi =
+                json!({ "driver": "disk.example.com", "volumeHandle": handle, "volumeAttributes": { "a": attribute } });
             volume(&serde_json::from_value(json!({ "metadata": {}, "spec": { "csi": csi } })).unwrap(), &limits())
         };
         assert!(csi(&"x".repeat(HANDLE), "").is_ok());

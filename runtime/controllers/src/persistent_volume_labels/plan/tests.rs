@@ -119,7 +119,8 @@ fn several_zones_are_sorted_joined_and_any_of_them() {
 fn one_of_the_places_of_a_driver_is_enough() {
     let mut answer = at(&[&[("disk.example.com/zone", "b")], &[("disk.example.com/zone", "a"), ("x", "1")]]);
     answer.region = Some("r1".to_owned());
-    let places = affinity_of(&[&[("disk.example.com/zone", &["a"]), ("x", &["1"])], &[("disk.example.com/zone", &["b"])]]);
+    let places =
+        affinity_of(&[&[("disk.example.com/zone", &["a"]), ("x", &["1"])], &[("disk.example.com/zone", &["b"])]]);
     check(&pv(json!({}), Value::Null), &answer, Moment::Later, json!({ REGION: "r1" }), places);
     // In each term that was there, one of the places has to fit.
     let volume = pv(json!({}), affinity_of(&[&[("k", &["1"])], &[("k", &["2"])]]));
@@ -154,7 +155,8 @@ fn case_226_a_provisioners_labels_are_trusted() {
     assert_eq!(asked(true, beta.clone()), from_beta);
     let both = json!({ ZONE: "z1", REGION: "r1", BETA_ZONE: "z9", BETA_REGION: "r9" });
     assert_eq!(asked(true, both), Ask::FromLabels(in_zones(&["z1"], "r1")));
-    for labels in [json!({ ZONE: "z1" }), json!({ REGION: "r1" }), json!({ ZONE: "z1", BETA_REGION: "r1" }), json!({})] {
+    for labels in [json!({ ZONE: "z1" }), json!({ REGION: "r1" }), json!({ ZONE: "z1", BETA_REGION: "r1" }), json!({})]
+    {
         assert!(matches!(asked(true, labels.clone()), Ask::Cloud(_)), "{labels}");
     }
     assert!(matches!(asked(false, current), Ask::Cloud(_)), "nobody vouches for them");
@@ -164,8 +166,7 @@ fn case_226_a_provisioners_labels_are_trusted() {
 
 #[test]
 fn case_226_the_affinity_follows_the_trusted_labels() {
-    let metadata =
-        |labels: Value| json!({ "annotations": { PROVISIONED_BY: "p" }, "labels": labels });
+    let metadata = |labels: Value| json!({ "annotations": { PROVISIONED_BY: "p" }, "labels": labels });
     for (zone, region) in [(ZONE, REGION), (BETA_ZONE, BETA_REGION)] {
         let volume = pv(metadata(json!({ zone: "z1__z2", region: "r1" })), Value::Null);
         let Ask::FromLabels(topology) = ask(&volume, &limits()) else { panic!("the cloud is asked") };
@@ -195,11 +196,15 @@ fn what_is_already_so_is_not_written() {
 #[test]
 fn answers_that_kubernetes_would_refuse_are_refused() {
     let refused = |topology: &Topology| objection(topology).is_some();
-    for fine in [Topology::default(), in_zones(&["z1", "z2"], "r1"), labelled(&[("a.example/b", "1")]), at(&[&[("a", "b")]])]
+    for fine in
+        [Topology::default(), in_zones(&["z1", "z2"], "r1"), labelled(&[("a.example/b", "1")]), at(&[&[("a", "b")]])]
     {
         assert_eq!(objection(&fine), None);
     }
-    assert!(refused(&in_zones(&["z".repeat(30).as_str(), "y".repeat(32).as_str()], "r")), "joined, a label is too long");
+    assert!(
+        refused(&in_zones(&["z".repeat(30).as_str(), "y".repeat(32).as_str()], "r")),
+        "joined, a label is too long"
+    );
     assert!(refused(&in_zones(&["z1", ""], "r")));
     assert!(refused(&in_zones(&["a b"], "r")));
     assert!(refused(&labelled(&[("-", "1")])));
@@ -231,7 +236,9 @@ fn a_volume_is_looked_at_when_something_about_it_counts() {
 
 #[test]
 fn places_without_nodes_are_named() {
-    let node = |zone: &str, region: &str| [(ZONE, zone), (REGION, region)].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let node = |zone: &str, region: &str| {
+        [(ZONE, zone), (REGION, region)].map(|(key, value)| (key.to_owned(), value.to_owned()))
+    };
     let nodes = [BTreeMap::from(node("z1", "r1")), BTreeMap::from(node("z2", "r1"))];
     let unmet = |it: &Topology| without_nodes(it, nodes.iter());
     assert_eq!(unmet(&in_zones(&["z1"], "r1")), []);
