@@ -27,7 +27,7 @@ use tracing::{debug, info};
 use self::review::{Question, Verdict};
 use crate::duration;
 use crate::flags::{self, RateLimit};
-use crate::https::{self, Answer, Files, JSON, Listen, Place, TEXT, answer};
+use crate::https::{self, Answer, Files, JSON, Listen, Place, Stage, TEXT, answer};
 
 /// The only path, as upstream's labeler has it.
 const PATH: &str = "/admit";
@@ -44,8 +44,9 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// What the way back of an answer may take.
 const WAY_BACK: Duration = Duration::from_millis(500);
-/// What the cloud is asked on behalf of callers, whom nobody knows.
-const QUESTIONS: RateLimit = RateLimit { per_second: 10.0, burst: 50 };
+/// What the cloud is asked on behalf of callers, whom nobody knows. Who has a question keeps its place for as long as an API
+/// server waits: fewer come in that time than there are places.
+const QUESTIONS: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
 
 /// The server, listening.
 pub(crate) struct Server(https::Server<Webhooks>);
@@ -120,12 +121,12 @@ impl Server {
 }
 
 impl https::Service for Webhooks {
-    async fn answer(&self, request: Request<Incoming>, _: &Place) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, place: &Place) -> Answer {
         if request.uri().path() != PATH {
             return answer(StatusCode::NOT_FOUND, TEXT, "404 page not found\n".to_owned());
         }
         let began = Instant::now();
-        let answered = self.review(request, began).await.unwrap_or_else(|Problem { code, text }| {
+        let answered = self.review(request, place, began).await.unwrap_or_else(|Problem { code, text }| {
             debug!("a request to the webhook {NAME} is answered {code}: {text}");
             answer(code, TEXT, format!("{text}\n"))
         });
@@ -147,7 +148,7 @@ impl Problem {
 }
 
 impl Webhooks {
-    async fn review(&self, request: Request<Incoming>, began: Instant) -> Result<Answer, Problem> {
+    async fn review(&self, request: Request<Incoming>, place: &Place, began: Instant) -> Result<Answer, Problem> {
         if request.headers().get(CONTENT_TYPE).is_none_or(|it| it != JSON) {
             return Err(Problem::new(StatusCode::BAD_REQUEST, format!("the Content-Type has to be {JSON}")));
         }
@@ -156,12 +157,12 @@ impl Webhooks {
         let question = Question::parse(&body).map_err(|text| Problem::new(StatusCode::BAD_REQUEST, text))?;
         let (uid, verdict) = match question {
             Question::Other { uid } => (uid, Verdict::default()),
-            Question::Create { uid, pv } => (uid, self.judge(&pv, until).await?),
+            Question::Create { uid, pv } => (uid, self.judge(&pv, place, until).await?),
         };
         Ok(answer(StatusCode::OK, JSON, verdict.answer(&uid).to_string()))
     }
 
-    async fn judge(&self, pv: &PersistentVolume, until: Instant) -> Result<Verdict, Problem> {
+    async fn judge(&self, pv: &PersistentVolume, place: &Place, until: Instant) -> Result<Verdict, Problem> {
         let admission = self.admission.borrow().clone();
         let Some(admission) = admission else {
             let text = "aerostat has only just started, and does not know its cluster yet; try again";
@@ -172,7 +173,10 @@ impl Webhooks {
             let now = Instant::now();
             let wait = self.questions.lock().reserve_within(until.saturating_duration_since(now), now);
             match wait {
-                Ok(wait) => sleep(wait).await,
+                Ok(wait) => {
+                    sleep(wait).await;
+                    place.reach(Stage::Admitted);
+                }
                 Err(after) => {
                     let text = format!(
                         "error querying volume {name}: the cloud is asked about too many volumes; try again in {after:?}"

@@ -21,7 +21,7 @@ const PROGRAM_HELP: &str = "Example:
 A manifest that was written for upstream's cloud-controller-manager names no command: flags alone are those of run.
 aerostat run --help explains each of them.";
 
-const RUN_ABOUT: &str = "Run the controllers of a cluster: nodes, and load balancers of Services";
+const RUN_ABOUT: &str = "Run the controllers of a cluster: nodes, load balancers of Services, and places of volumes";
 
 const RUN_HELP: &str = "aerostat finds the machine behind each new node, gives the node its provider id, addresses, type, zone and region, and
 takes the uninitialized taint off; it removes nodes whose machines are gone; and it builds, changes and deletes the load

@@ -21,8 +21,9 @@ pub(crate) enum Stage {
     Encrypted,
     /// It has sent the head of a request, as probes do.
     Asked,
-    /// It has sent a token that the API server knows, as scrapers do.
-    Authenticated,
+    /// It is past a limit: it has sent a token that the API server knows, as scrapers do, or has one of the few questions
+    /// that webhooks may ask the cloud.
+    Admitted,
 }
 
 impl Stage {
@@ -32,7 +33,7 @@ impl Stage {
     fn places(self) -> usize {
         match self {
             Self::Connected => 256,
-            Self::Encrypted | Self::Asked | Self::Authenticated => 64,
+            Self::Encrypted | Self::Asked | Self::Admitted => 64,
         }
     }
 }
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn adv_102_the_connection_to_end_is_chosen() {
-        use Stage::{Asked, Authenticated, Connected, Encrypted};
+        use Stage::{Admitted, Asked, Connected, Encrypted};
         const KUBELET: &str = "192.0.2.1";
         const NEIGHBOUR: &str = "198.51.100.7";
         // There is room.
@@ -178,9 +179,9 @@ mod tests {
         // Those in other stages are neither counted nor ended.
         check(&[(NEIGHBOUR, Encrypted, 64), (NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(64));
         check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Encrypted, 1)], Encrypted, None);
-        check(&[(KUBELET, Asked, 1), (NEIGHBOUR, Asked, 64), (NEIGHBOUR, Authenticated, 1)], Asked, Some(1));
-        check(&[(KUBELET, Authenticated, 64), (NEIGHBOUR, Asked, 65)], Asked, Some(64));
-        check(&[(KUBELET, Authenticated, 65)], Authenticated, Some(0));
+        check(&[(KUBELET, Asked, 1), (NEIGHBOUR, Asked, 64), (NEIGHBOUR, Admitted, 1)], Asked, Some(1));
+        check(&[(KUBELET, Admitted, 64), (NEIGHBOUR, Asked, 65)], Asked, Some(64));
+        check(&[(KUBELET, Admitted, 65)], Admitted, Some(0));
         // One machine with many addresses is one peer.
         check(
             &[(KUBELET, Encrypted, 1), ("2001:db8::1", Encrypted, 32), ("2001:db8::2", Encrypted, 32)],
@@ -219,11 +220,9 @@ mod tests {
     fn no_stage_is_lost_again() {
         let places = Arc::new(Places::default());
         let (place, _ended) = places.take("192.0.2.1".parse().unwrap());
-        for (reached, stage) in [
-            (Stage::Encrypted, Stage::Encrypted),
-            (Stage::Authenticated, Stage::Authenticated),
-            (Stage::Asked, Stage::Authenticated),
-        ] {
+        for (reached, stage) in
+            [(Stage::Encrypted, Stage::Encrypted), (Stage::Admitted, Stage::Admitted), (Stage::Asked, Stage::Admitted)]
+        {
             place.reach(reached);
             assert_eq!(places.held().connections[0].stage, stage);
         }

@@ -73,7 +73,7 @@ impl Answers {
             None => User::anonymous(),
             Some(token) => match self.reviewer.user(token).await {
                 Ok(Some(user)) => {
-                    place.reach(Stage::Authenticated);
+                    place.reach(Stage::Admitted);
                     user
                 }
                 Ok(None) => return unauthorized(),

@@ -9,7 +9,7 @@ use tests::control_plane::cluster;
 use tests::operator::admin_token;
 use tests::script::{Place, Script};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -77,7 +77,7 @@ async fn adv_102_bodies_without_end_are_cut() {
     let (code, text) = webhook.post("/admit", JSON, review(&large).to_string()).await;
     assert!(code == 413 && text.contains("more than 1048576 bytes"), "{code} {text}");
     // One that never ends, and says no length.
-    let mut tls = connect(&webhook).await;
+    let mut tls = connect(&webhook, Ipv4Addr::LOCALHOST).await.unwrap();
     tls.write_all(
         b"POST /admit HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
     )
@@ -105,13 +105,19 @@ async fn adv_102_slow_callers_do_not_stop_the_webhook() {
     let script = Script::start().await;
     let webhook = Arc::new(Webhook::new(scripted(&cluster, &script).flags(&[NO_CONTROLLER])));
     let process = webhook.started().await;
+    let place = Place { delay: Duration::from_secs(2), ..Place::zone("r1", "z1") };
+    script.set_volume("pv-1", place);
     let mut slow = JoinSet::new();
     let connected = Arc::new(tokio::sync::Semaphore::new(0));
-    for nth in 0..200 {
+    for nth in 0..200_u32 {
         let (webhook, connected) = (webhook.clone(), connected.clone());
         slow.spawn(async move {
+            // Half of them at the address of the API server, the others each at one of its own.
+            let from = if nth % 4 < 2 { Ipv4Addr::LOCALHOST } else { Ipv4Addr::from_bits(0x7f01_0001 + nth) };
+            let mut ticks = tokio::time::interval(Duration::from_secs(2));
             loop {
-                let mut tls = connect(&webhook).await;
+                ticks.tick().await;
+                let Ok(mut tls) = connect(&webhook, from).await else { continue };
                 let head = "POST /admit HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
                 let rest = if nth % 2 == 0 { "content-length: 1000000\r\n\r\n{" } else { "x: " };
                 let _ = tls.write_all(format!("{head}{rest}").as_bytes()).await;
@@ -122,9 +128,10 @@ async fn adv_102_slow_callers_do_not_stop_the_webhook() {
         });
     }
     let _all = tokio::time::timeout(tests::wait::DEADLINE, connected.acquire_many(200)).await.unwrap().unwrap();
-    for _ in 0..6 {
+    for _ in 0..4 {
         let began = Instant::now();
-        assert_eq!(webhook.review(&volume("pv-1", DRIVER)).await["allowed"], json!(true));
+        let response = webhook.review(&volume("pv-1", DRIVER)).await;
+        assert!(response["patch"].is_string(), "{response}");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     }
     drop(slow);
@@ -156,7 +163,7 @@ async fn adv_102_unknown_callers_ask_the_cloud_only_so_often() {
     let refused = callers.join_all().await.into_iter().filter(|it| *it).count();
     let seconds = usize::try_from(began.elapsed().as_secs() + 2).unwrap();
     let questions = script.calls().len();
-    assert!(questions <= 50 + 10 * seconds, "{questions} questions in {seconds} s");
+    assert!(questions <= 20 + 10 * seconds, "{questions} questions in {seconds} s");
     assert!(refused > 0, "all of 200 were answered, with {questions} questions in {seconds} s");
     // Those who come later are served again.
     tests::wait::until("a volume is labelled", async || {
@@ -172,8 +179,8 @@ async fn adv_102_unknown_callers_ask_the_cloud_only_so_often() {
     process.stop().await;
 }
 
-/// A TLS connection to a webhook.
-async fn connect(webhook: &Webhook) -> TlsStream<TcpStream> {
+/// A TLS connection to a webhook, from an address of this machine.
+async fn connect(webhook: &Webhook, from: Ipv4Addr) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(crate::certificates::der(&webhook.authority.pem())).unwrap();
     let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -182,11 +189,8 @@ async fn connect(webhook: &Webhook) -> TlsStream<TcpStream> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     let name = rustls_pki_types::ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
-    loop {
-        let tcp = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, webhook.port))).await.unwrap();
-        // Where there are too many, the server ends the one that was silent longest.
-        if let Ok(tls) = TlsConnector::from(Arc::new(config.clone())).connect(name.clone(), tcp).await {
-            return tls;
-        }
-    }
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    let tcp = socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, webhook.port))).await?;
+    TlsConnector::from(Arc::new(config)).connect(name, tcp).await
 }

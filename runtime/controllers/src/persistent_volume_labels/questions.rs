@@ -1,5 +1,6 @@
 //! Asking the cloud about volumes: those who ask at the same time share a call, and there are only so many calls.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ pub(super) struct Questions(Sender<Question>);
 /// One volume, and who waits for the answer.
 struct Question {
     volume: Volume,
+    /// Whether it shares no call with others.
+    alone: bool,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -44,11 +47,11 @@ impl Questions {
         (Self(questions), run(cloud, asked))
     }
 
-    /// Where a volume is.
-    pub(super) async fn ask(&self, volume: Volume) -> Answer {
+    /// Where a volume is. One that is asked about `alone` cannot spoil the answer about others.
+    pub(super) async fn ask(&self, volume: Volume, alone: bool) -> Answer {
         let (answer, answered) = oneshot::channel();
         let gone = || (Err(Error::Unavailable("nobody asks the cloud any more".to_owned())), Vec::new());
-        if self.0.send(Question { volume, answer }).await.is_err() {
+        if self.0.send(Question { volume, alone, answer }).await.is_err() {
             return gone();
         }
         answered.await.unwrap_or_else(|_| gone())
@@ -58,13 +61,14 @@ impl Questions {
 async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<Question>) {
     let most = usize::try_from(cloud.description().batch_size).unwrap_or(GATHERED).clamp(1, GATHERED);
     let mut bucket = TokenBucket::per_second(RATE, BURST, Instant::now());
-    let mut calls = JoinSet::new();
-    while let Some(first) = asked.recv().await {
+    let (mut calls, mut later) = (JoinSet::new(), VecDeque::new());
+    while let Some(first) = next(&mut later, &mut asked).await {
+        let most = if first.alone { 1 } else { most };
         let mut questions = vec![first];
         let until = Instant::now() + GATHER;
         while questions.len() < most {
             let Ok(Some(next)) = timeout_at(until, asked.recv()).await else { break };
-            questions.push(next);
+            if next.alone { later.push_back(next) } else { questions.push(next) }
         }
         sleep(bucket.reserve(Instant::now())).await;
         if calls.len() >= SIDE_BY_SIDE {
@@ -75,6 +79,13 @@ async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<Question>) {
         calls.spawn(async move { call(&*cloud, questions).await });
     }
     while calls.join_next().await.is_some() {}
+}
+
+async fn next(later: &mut VecDeque<Question>, asked: &mut Receiver<Question>) -> Option<Question> {
+    match later.pop_front() {
+        Some(question) => Some(question),
+        None => asked.recv().await,
+    }
 }
 
 async fn call(cloud: &dyn PersistentVolumes, questions: Vec<Question>) {
@@ -103,7 +114,7 @@ pub(super) async fn ask(
             answers.len(),
             volumes.len()
         );
-        return (all(Error::Invalid(error)), reply.events);
+        return (all(Error::Unavailable(error)), reply.events);
     }
     (answers.into_iter().map(usable).collect(), reply.events)
 }
@@ -155,12 +166,16 @@ mod tests {
         }
     }
 
-    async fn ask_all(cloud: &Arc<Cloud>, handles: impl Iterator<Item = String>) -> Vec<Result<Option<Topology>>> {
+    async fn ask_all(
+        cloud: &Arc<Cloud>,
+        alone: bool,
+        handles: impl Iterator<Item = String>,
+    ) -> Vec<Result<Option<Topology>>> {
         let (questions, run) = Questions::new(cloud.clone());
         let running = tokio::spawn(run);
         let ask = |handle: String| {
             let questions = questions.clone();
-            async move { questions.ask(Volume { handle, ..Volume::default() }).await.0 }
+            async move { questions.ask(Volume { handle, ..Volume::default() }, alone).await.0 }
         };
         let answers = join_all(handles.map(ask)).await;
         drop(questions);
@@ -172,26 +187,29 @@ mod tests {
     async fn volumes_share_calls_where_the_cloud_reads_several() {
         for (batch_size, calls) in [(1, [1; 6].as_slice()), (4, &[4, 2]), (500, &[6])] {
             let cloud = Cloud::new(batch_size, 0);
-            let answers = ask_all(&cloud, (1..=6).map(|it| format!("z{it}"))).await;
+            let answers = ask_all(&cloud, false, (1..=6).map(|it| format!("z{it}"))).await;
             for (answer, nth) in answers.into_iter().zip(1..) {
                 assert_eq!(answer.unwrap().unwrap().zones, [format!("z{nth}")]);
             }
             assert_eq!(*cloud.calls.lock(), calls);
         }
+        let cloud = Cloud::new(500, 0);
+        ask_all(&cloud, true, (1..=3).map(|it| format!("z{it}"))).await;
+        assert_eq!(*cloud.calls.lock(), [1; 3], "what has failed before spoils no other's answer");
     }
 
     #[tokio::test(start_paused = true)]
     async fn thousands_of_volumes_are_asked_about_slowly() {
         let (cloud, began) = (Cloud::new(1, 0), Instant::now());
-        ask_all(&cloud, (0..120).map(|it| format!("z{it}"))).await;
+        ask_all(&cloud, false, (0..120).map(|it| format!("z{it}"))).await;
         assert!(began.elapsed() >= Duration::from_secs(20), "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
     async fn too_few_answers_are_none() {
         let cloud = Cloud::new(10, 1);
-        for answer in ask_all(&cloud, (0..3).map(|it| format!("z{it}"))).await {
-            let Err(Error::Invalid(text)) = answer else { panic!("{answer:?}") };
+        for answer in ask_all(&cloud, false, (0..3).map(|it| format!("z{it}"))).await {
+            let Err(Error::Unavailable(text)) = answer else { panic!("{answer:?}") };
             assert!(text.contains("2 of 3 volumes"), "{text}");
         }
     }
@@ -199,7 +217,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_kubernetes_would_refuse_is_an_error() {
         let cloud = Cloud::new(10, 0);
-        let answers = ask_all(&cloud, ["no label".to_owned(), "fine".to_owned()].into_iter()).await;
+        let answers = ask_all(&cloud, false, ["no label".to_owned(), "fine".to_owned()].into_iter()).await;
         assert!(matches!(&answers[0], Err(Error::Invalid(text)) if text.contains("\"no label\"")), "{answers:?}");
         assert!(answers[1].is_ok());
     }

@@ -55,7 +55,9 @@ impl Controller {
             Ask::FromLabels(topology) => Ok(Some(topology)),
             Ask::Invalid(objection) => Err(Error::Volume { volume: name, objection }),
             Ask::Cloud(volume) => {
-                let (answer, events) = self.questions.ask(volume).await;
+                // It may be this one over which a provider fails that is asked about several.
+                let alone = self.queue.failures(&name) > 0;
+                let (answer, events) = self.questions.ask(volume, alone).await;
                 self.record_provider_events(pv, events);
                 let topology = answer.map_err(|source| Error::Cloud { volume: name.clone(), source })?;
                 if topology.is_none() {
