@@ -43,9 +43,9 @@ async fn every_manifest_for_volumes_is_accepted_by_the_api_server() {
         assert_eq!(said.out.lines().count(), 2, "{said:#?}");
     }
     let patch = format!(
-        "kubectl create -f deploy/deployment.yaml --dry-run=server -o yaml > before.yaml
-         kubectl patch -f before.yaml --local --type=json --patch-file=deploy/{FOLDER}/deployment-patch.yaml -o yaml |
-             kubectl create --dry-run=server -f -"
+        "kubectl patch -f deploy/deployment.yaml --local --type=json -o yaml \
+             --patch-file=deploy/{FOLDER}/deployment-patch.yaml |
+         kubectl apply --server-side --force-conflicts --dry-run=server -f -"
     );
     let said = folder.run(&cluster, &patch, "");
     assert!(said.success && said.error.is_empty(), "{said:#?}");
