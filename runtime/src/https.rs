@@ -7,7 +7,6 @@ mod places;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +26,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use self::certificate::Certificate;
+pub(crate) use self::certificate::Files;
 use self::places::Places;
 pub(crate) use self::places::{Place, Stage};
 
@@ -64,14 +64,6 @@ pub(crate) struct Listen {
     pub(crate) flag: &'static str,
     /// What is served, for people: `/healthz and /metrics`.
     pub(crate) what: &'static str,
-}
-
-/// The files of a certificate and of its key, and the flags that name them.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Files {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
-    pub(crate) flags: [&'static str; 2],
 }
 
 /// What answers requests.

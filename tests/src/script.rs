@@ -5,6 +5,7 @@ mod load_balancer;
 mod load_balancers;
 mod machine;
 mod machines;
+mod place;
 mod state;
 mod volumes;
 
@@ -19,8 +20,8 @@ use tokio::task::JoinSet;
 pub use self::failure::{Error, Failure};
 pub use self::load_balancer::{Ingress, LoadBalancer};
 pub use self::machine::Machine;
+pub use self::place::Place;
 pub use self::state::{Call, Question};
-pub use self::volumes::Place;
 
 use self::state::{Shared, lock};
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +20,16 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_rustls::TlsAcceptor;
 use tracing::{info, warn};
 
-use super::Files;
-
 /// How often the files are read, to see whether they have changed.
 const PERIOD: Duration = Duration::from_secs(5);
+
+/// The files of a certificate and of its key, and the flags that name them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Files {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+    pub(crate) flags: [&'static str; 2],
+}
 
 /// What a server shows to its clients.
 #[derive(Debug)]
@@ -114,7 +121,7 @@ impl ResolvesServerCert for Certificate {
 
 impl Files {
     fn read(&self) -> Result<Pem> {
-        let read = |path: &std::path::Path, flag: &str| {
+        let read = |path: &Path, flag: &str| {
             std::fs::read(path).with_context(|| format!("cannot read {flag} {}; give a PEM file", path.display()))
         };
         let [certificate, key] = self.flags;
@@ -150,8 +157,6 @@ fn make() -> Result<CertifiedKey> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
     use super::*;
 
     /// A folder with a certificate and its key. It goes away with the test.
