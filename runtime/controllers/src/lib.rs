@@ -15,6 +15,7 @@
 
 mod account;
 mod budget;
+mod cidr;
 mod context;
 mod error;
 mod events;
@@ -29,7 +30,9 @@ mod nodes;
 mod object;
 mod provider_events;
 mod queue;
+mod quiet;
 mod requested_changes;
+pub mod route;
 pub mod service;
 mod trimmed;
 mod version;
