@@ -6,6 +6,7 @@
 mod command_line;
 mod controllers;
 mod known;
+mod routes;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
+pub use self::routes::Routes;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -55,6 +57,8 @@ pub struct Settings {
     pub node_lifecycle: NodeLifecycle,
     /// How the service-lb-controller works.
     pub service: Service,
+    /// How the node-route-controller works.
+    pub routes: Routes,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
     /// `None` with `--secure-port=0`.
@@ -209,12 +213,14 @@ impl Invocation {
             Command::Run(flags) => flags,
         };
         let mut errors = Vec::new();
-        let known = matches.subcommand_matches(RUN).map_or(Ok(Vec::new()), known::judge);
+        let given = matches.subcommand_matches(RUN);
+        let known = given.map_or(Ok(Vec::new()), known::judge);
         let warnings = known.unwrap_or_else(|unsupported| {
             errors.extend(unsupported);
             Vec::new()
         });
-        let settings = check(*flags, warnings, &mut errors);
+        let routes = routes::check(&flags.routes, given, &mut errors);
+        let settings = check(*flags, routes, warnings, &mut errors);
         if errors.is_empty() { Ok(Self::Run(settings.into())) } else { Err(FlagsError::Invalid(errors.join("\n"))) }
     }
 }
@@ -279,7 +285,7 @@ fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsStrin
 }
 
 /// Checks what clap cannot. Errors go to `errors`; the result then counts for nothing.
-fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
+fn check(flags: CommandLine, routes: Routes, warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
     if let Some(word) = flags.positional.iter().find(|it| !it.is_empty()) {
         errors.push(format!("aerostat run takes flags only, and no argument \"{word}\"; see aerostat run --help"));
     }
@@ -311,6 +317,7 @@ fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) ->
         node: node(&flags, errors),
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
+        routes,
         leader_election: leader_election(&flags, errors),
         serving: serving(&flags, errors),
         log: Log { verbosity: flags.verbosity, format },

@@ -9,7 +9,9 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::{Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, service};
+use controllers::{
+    Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, route, service,
+};
 use kube::Client;
 use prometheus::Registry;
 use tokio::sync::watch;
@@ -30,6 +32,14 @@ pub enum Controller {
     Lifecycle(node_lifecycle::Options),
     /// The service controller.
     Service(service::Options),
+    /// The route controller.
+    Route(route::Options),
+}
+
+impl From<route::Options> for Controller {
+    fn from(options: route::Options) -> Controller {
+        Controller::Route(options)
+    }
 }
 
 impl From<node::Options> for Controller {
@@ -57,6 +67,7 @@ impl Controller {
             Controller::Node(options) => node::new(context, cloud, options),
             Controller::Lifecycle(options) => node_lifecycle::new(context, cloud, options),
             Controller::Service(options) => service::new(context, cloud, options),
+            Controller::Route(options) => route::new(context, cloud, options),
         };
         task.expect("the cloud has what the controller needs")
     }

@@ -142,9 +142,9 @@ async fn run(
     let pulse = liveness.pulse(controller.options.period.unwrap_or(PERIOD));
     loop {
         pulse.beat();
-        {
+        let ended = {
             let mut pass = std::pin::pin!(contained(controller.pass(&mut state)));
-            let ended = tokio::select! {
+            tokio::select! {
                 ended = &mut pass => ended,
                 () = &mut shutdown => {
                     // What is under way is finished.
@@ -152,11 +152,11 @@ async fn run(
                     let _ = pass.await;
                     return;
                 }
-            };
-            if let Err(panic) = ended {
-                error!(panic, "a pass over the routes panicked");
-                state.after_panic(Instant::now() + AFTER_PANIC);
             }
+        };
+        if let Err(panic) = ended {
+            error!(panic, "a pass over the routes panicked");
+            state.after_panic(Instant::now() + AFTER_PANIC);
         }
         tokio::select! {
             () = &mut shutdown => return,

@@ -25,6 +25,8 @@ const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"
 
 const SERVICE: [Row; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
 
+const ROUTE: [Row; 1] = [("", "nodes/status", &["patch"])];
+
 /// Who asks for `/metrics`, and may they?
 const METRICS: [Row; 2] = [
     ("authentication.k8s.io", "tokenreviews", &["create"]),
@@ -63,7 +65,7 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
         Controller::CloudNode => CLOUD_NODE.as_slice(),
         Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
         Controller::Service => &SERVICE,
-        Controller::Route => &[],
+        Controller::Route => &ROUTE,
     });
     ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));
     add(&mut work, None, Some("kube-system"), ("", "namespaces", &["get"]));

@@ -52,9 +52,9 @@ impl Hops {
         for question in questions {
             let key = (question.uid.clone(), question.cidr);
             let hop = known.remove(&key);
-            let is_due = hop.as_ref().is_none_or(|it| {
-                it.machine != question.machine || it.again.is_some_and(|(at, _)| at <= now)
-            });
+            let is_due = hop
+                .as_ref()
+                .is_none_or(|it| it.machine != question.machine || it.again.is_some_and(|(at, _)| at <= now));
             if is_due {
                 unanswered.push(question);
             }

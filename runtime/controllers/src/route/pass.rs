@@ -270,12 +270,7 @@ impl Controller {
     }
 
     /// Has the changes made, as many calls at a time as the cloud takes.
-    async fn apply(
-        &self,
-        plan: &Plan,
-        machines: &Machines,
-        nodes: &HashMap<String, Arc<Node>>,
-    ) -> Vec<Answered> {
+    async fn apply(&self, plan: &Plan, machines: &Machines, nodes: &HashMap<String, Arc<Node>>) -> Vec<Answered> {
         let description = self.routes.description();
         let batches = plan::batches(plan.changes.clone(), description.batch_size);
         let concurrency = description.concurrency.clamp(1, CALLS) as usize;
@@ -309,13 +304,7 @@ impl Controller {
     }
 
     /// Says what came of a change.
-    fn tell(
-        &self,
-        change: &Change,
-        answer: &Result<RouteOutcome>,
-        took: Duration,
-        nodes: &HashMap<String, Arc<Node>>,
-    ) {
+    fn tell(&self, change: &Change, answer: &Result<RouteOutcome>, took: Duration, nodes: &HashMap<String, Arc<Node>>) {
         let (destination, name) = (change.cidr, change.after.as_ref().map(|it| it.node.as_str()));
         match (answer, name) {
             (Ok(RouteOutcome::Done), Some(node)) => info!(%destination, node, "the route is there, after {took:?}"),
@@ -372,7 +361,7 @@ impl Controller {
         }
         // What was seen of a node has been followed once its routes are there.
         for it in networks.held.iter().filter(|it| known.routed.contains(&(it.node.name_any(), it.cidr))) {
-            it.node.metadata.uid.iter().for_each(|uid| drop(state.seen.changed.remove(uid)));
+            state.seen.changed.remove(it.node.metadata.uid.as_deref().unwrap_or_default());
         }
         let uids: BTreeSet<_> = networks.held.iter().filter_map(|it| it.node.metadata.uid.as_ref()).collect();
         state.seen.changed.retain(|uid| uids.contains(uid));
