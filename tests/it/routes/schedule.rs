@@ -36,11 +36,11 @@ async fn case_194_only_what_matters_to_routes_makes_a_pass() {
     becomes(&cluster, "n1", "False RouteCreated").await;
     wait::until("the first pass", async || (controller.counter(PASSES) >= 1.0).then_some(())).await;
     let before = controller.counter(PASSES);
-    // Images, labels and heartbeats are nothing to routes.
+    // Images and annotations are nothing to routes.
     let images = json!({ "status": { "images": [{ "names": ["image"], "sizeBytes": 1 }] } });
     let params = kube::api::PatchParams::default();
     nodes(&cluster).patch_status("n1", &params, &kube::api::Patch::Merge(images)).await.unwrap();
-    patch(&cluster, "n1", json!({ "metadata": { "labels": { "a": "b" } } })).await;
+    patch(&cluster, "n1", json!({ "metadata": { "annotations": { "a": "b" } } })).await;
     // A network is: had the others made a pass, there would be two.
     patch(&cluster, "n2", json!({ "spec": { "podCIDR": "10.244.2.0/24", "podCIDRs": ["10.244.2.0/24"] } })).await;
     becomes(&cluster, "n2", "False RouteCreated").await;
