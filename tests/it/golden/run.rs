@@ -2,6 +2,7 @@
 
 mod cloud;
 mod living;
+mod routes;
 mod seen;
 mod start;
 
@@ -20,6 +21,7 @@ use tests::wait;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+pub(crate) use self::routes::next_hop;
 pub(crate) use self::seen::Observed;
 use crate::scenario::{Action, Answer, CloudChange, CloudNode, CloudService, Given, Scenario};
 use crate::state::History;
@@ -27,7 +29,7 @@ use crate::state::History;
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
 const SEEN_AFTER: f64 = 1.43;
 
-/// What the recorded cloud may lack. Nothing that is played here asks for routes or a cluster id.
+/// What the recorded cloud may lack. Nothing that is played here asks for a cluster id.
 const PARTS: [&str; 4] = ["routes", "clusterid", LOAD_BALANCERS, INSTANCES];
 const LOAD_BALANCERS: &str = "lb";
 const INSTANCES: &str = "instances";
@@ -158,6 +160,7 @@ impl<'a> Play<'a> {
                 None => self.script.forget_load_balancer(name),
             }
         }
+        routes::change(&self.script, self.scenario, change);
     }
 
     async fn create(&self, given: &Given) -> Result<()> {

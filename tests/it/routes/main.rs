@@ -2,6 +2,7 @@
 
 mod cloud;
 mod controller;
+mod crash;
 mod creation;
 mod deletion;
 mod failures;

@@ -70,7 +70,7 @@ impl Controller {
         }
         for (uid, cidrs) in state.held.iter().filter(|(uid, _)| deleted.contains(*uid)) {
             debug!(uid, "a node is gone, and with it its networks");
-            cidrs.iter().for_each(|_| self.requested.add_change(now));
+            self.requested.add_changes(u32::try_from(cidrs.len()).unwrap_or(u32::MAX), now);
             state.seen.gone.extend(cidrs);
         }
         state.held = held;
