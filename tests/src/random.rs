@@ -14,9 +14,8 @@ impl Random {
     /// Panics if `AEROSTAT_SEED` is no number.
     #[must_use]
     pub fn seeded() -> (Self, u64) {
-        let seed = number("AEROSTAT_SEED").unwrap_or_else(|| {
-            SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs()
-        });
+        let seed = number("AEROSTAT_SEED")
+            .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs());
         (Self(seed), seed)
     }
 
@@ -37,7 +36,10 @@ impl Random {
 /// # Panics
 ///
 /// Panics if it is none.
-#[expect(clippy::disallowed_methods, reason = "how long tests run, and which numbers they choose, is said when they are started")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long tests run, and which numbers they choose, is said when they are started"
+)]
 #[must_use]
 pub fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

@@ -1,7 +1,6 @@
 //! A fake cloud that has routes, does as it is told, and remembers what it was asked.
 
 use std::collections::BTreeMap;
-use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,8 +41,6 @@ pub(crate) enum List {
     Incomplete(String),
     /// Page after page, without an end.
     Endless,
-    /// Not at all.
-    Silence,
 }
 
 /// A cloud with routes.
@@ -287,7 +284,6 @@ impl Routes for Cloud {
             List::Error(error) => Err(error).into(),
             List::Incomplete(reason) => Ok(RoutePage { incomplete: Some(reason), ..page }).into(),
             List::Endless => Ok(RoutePage { next: Some((from + 1).to_string()), ..page }).into(),
-            List::Silence => pending().await,
         }
     }
 

@@ -129,26 +129,25 @@ impl CrashTest {
     async fn end(mut self) {
         self.change(6).await;
         let mut process = self.setup.start();
-        let script = &self.script;
-        let mut expected: Vec<_> = self.foreign.iter().map(|it| (it.destination.clone(), it.next_hop.clone())).collect();
-        expected.extend(self.nodes.iter().map(|(nth, name)| (network(*nth), name.clone())));
-        expected.sort();
-        let there = || {
-            let mut there: Vec<_> = script.routes().into_iter().map(|it| (it.destination, it.next_hop)).collect();
-            there.sort();
-            there
-        };
-        let settled = wait::within(PATIENCE, async || (there() == expected).then_some(())).await;
+        let foreign = self.foreign.iter().map(|it| (it.destination.clone(), it.next_hop.clone()));
+        let own = self.nodes.iter().map(|(nth, name)| (network(*nth), name.clone()));
+        let expected: BTreeSet<_> = foreign.chain(own).collect();
+        let settled = wait::within(PATIENCE, async || (self.routes() == expected).then_some(())).await;
         let told = wait::within(PATIENCE, async || {
             let nodes = nodes(&self.cluster).list(&ListParams::default()).await.ok()?;
             nodes.iter().all(|it| is(it, "False RouteCreated")).then_some(())
         });
         let told = told.await;
         self.read_log(&mut process, "=== not killed".to_owned());
-        assert!(settled.is_some(), "there should be {expected:#?}, and there are {:#?}", there());
+        assert!(settled.is_some(), "there should be {expected:#?}, and there are {:#?}", self.routes());
         assert!(told.is_some(), "every node has its route, and not every node says so");
         self.check();
         process.stop().await;
+    }
+
+    /// Destination and next hop of each route.
+    fn routes(&self) -> BTreeSet<(String, String)> {
+        self.script.routes().into_iter().map(|it| (it.destination, it.next_hop)).collect()
     }
 
     /// Has nodes join and leave.

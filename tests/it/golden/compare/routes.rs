@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ::tests::script::Question;
 use ipnet::IpNet;
 use serde_json::Value;
-use tests::script::Question;
 
 use super::{at_most, difference};
 use crate::run::{Observed, next_hop};

@@ -40,9 +40,6 @@ pub(crate) struct Request {
     pub(crate) code: u16,
     #[serde(default)]
     pub(crate) injected: bool,
-    /// Which of upstream's controllers asked.
-    #[serde(default)]
-    pub(crate) client: String,
     #[serde(default)]
     pub(crate) patch: Value,
     #[serde(default)]
@@ -156,7 +153,6 @@ impl Request {
             name: name.to_owned(),
             code: 200,
             injected: false,
-            client: String::new(),
             patch,
             diff: Map::new(),
         }
