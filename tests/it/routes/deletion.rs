@@ -158,7 +158,7 @@ async fn by_an_incomplete_list_nothing_goes_and_new_nodes_are_served() {
 }
 
 #[tokio::test]
-async fn next_hops_that_are_spelled_anew_move_only_a_few_routes() {
+async fn next_hops_that_are_spelled_otherwise_move_only_a_few_routes() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=40).map(|nth| route(&network(nth), &format!("hop-n{nth}"))));

@@ -11,7 +11,7 @@ use crate::node_fields::NETWORK_UNAVAILABLE;
 
 /// Whether a node's pods are reached.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Standing {
+pub(super) enum NetworkStatus {
     /// All of its networks have their route.
     Routed,
     /// One of them has none, and cannot get one for now.
@@ -20,28 +20,28 @@ pub(super) enum Standing {
 
 /// How the networks of a pass stand.
 #[derive(Debug, Default)]
-pub(super) struct Standings {
+pub(super) struct NetworkStatuses {
     /// Networks with their route, by node's name.
     pub(super) routed: BTreeSet<(String, Cidr)>,
     /// Networks that cannot get one, by node's name.
     pub(super) failed: BTreeSet<(String, Cidr)>,
 }
 
-impl Standings {
+impl NetworkStatuses {
     /// How a node with these networks stands; `None` if that is not known yet, and if it has none.
-    pub(super) fn of(&self, node: &str, cidrs: &[Cidr]) -> Option<Standing> {
+    pub(super) fn of(&self, node: &str, cidrs: &[Cidr]) -> Option<NetworkStatus> {
         let key = |cidr: &Cidr| (node.to_owned(), *cidr);
         if cidrs.is_empty() {
             None
         } else if cidrs.iter().any(|it| self.failed.contains(&key(it))) {
-            Some(Standing::Unrouted)
+            Some(NetworkStatus::Unrouted)
         } else {
-            cidrs.iter().all(|it| self.routed.contains(&key(it))).then_some(Standing::Routed)
+            cidrs.iter().all(|it| self.routed.contains(&key(it))).then_some(NetworkStatus::Routed)
         }
     }
 }
 
-impl Standing {
+impl NetworkStatus {
     fn status(self) -> &'static str {
         match self {
             Self::Routed => "False",
@@ -88,12 +88,12 @@ impl Standing {
     }
 }
 
-/// The nodes whose standing is known, by name.
-pub(super) fn standings<'a>(
+/// The nodes whose status is known, by name.
+pub(super) fn statuses<'a>(
     nodes: &'a BTreeMap<String, Vec<Cidr>>,
-    standings: &'a Standings,
-) -> impl Iterator<Item = (&'a str, Standing)> {
-    nodes.iter().filter_map(|(node, cidrs)| Some((node.as_str(), standings.of(node, cidrs)?)))
+    statuses: &'a NetworkStatuses,
+) -> impl Iterator<Item = (&'a str, NetworkStatus)> {
+    nodes.iter().filter_map(|(node, cidrs)| Some((node.as_str(), statuses.of(node, cidrs)?)))
 }
 
 fn current(node: &Node) -> Option<&NodeCondition> {
@@ -123,8 +123,8 @@ mod tests {
 
     /// What is written, as `status reason`, on a node with this condition.
     #[track_caller]
-    fn check(before: Option<(&str, &str)>, standing: Standing, written: Option<&str>) {
-        let patch = standing.patch(&node(before), now());
+    fn check(before: Option<(&str, &str)>, status: NetworkStatus, written: Option<&str>) {
+        let patch = status.patch(&node(before), now());
         let condition = patch.map(|it| it["status"]["conditions"][0].clone());
         let text = |it: &Value| format!("{} {}", it["status"].as_str().unwrap(), it["reason"].as_str().unwrap());
         assert_eq!(condition.as_ref().map(text).as_deref(), written, "{before:?}");
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn case_190_the_condition_follows_the_route() {
-        use Standing::{Routed, Unrouted};
+        use NetworkStatus::{Routed, Unrouted};
         check(None, Routed, Some("False RouteCreated"));
         check(None, Unrouted, Some("True NoRouteCreated"));
         check(Some(("False", "RouteCreated")), Routed, None);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_patch_is_upstreams() {
-        let patch = Standing::Routed.patch(&node(Some(("True", "Other"))), now()).unwrap();
+        let patch = NetworkStatus::Routed.patch(&node(Some(("True", "Other"))), now()).unwrap();
         let condition = json!({
             "type": "NetworkUnavailable",
             "status": "False",
@@ -159,7 +159,7 @@ mod tests {
             json!({ "metadata": { "uid": "u1" }, "status": { "conditions": [condition] } }),
             "on this very node"
         );
-        let failed = Standing::Unrouted.patch(&node(Some(("True", "Other"))), now()).unwrap();
+        let failed = NetworkStatus::Unrouted.patch(&node(Some(("True", "Other"))), now()).unwrap();
         let failed = &failed["status"]["conditions"][0];
         assert_eq!(failed["message"], "RouteController failed to create a route");
         assert_eq!(failed["lastTransitionTime"], "2026-01-01T00:00:00Z", "the status has not changed since");
@@ -171,10 +171,10 @@ mod tests {
         let (v4, v6) = (cidr("10.244.1.0/24"), cidr("fd00:244:0:1::/64"));
         let of = |routed: &[Cidr], failed: &[Cidr], cidrs: &[Cidr]| {
             let keys = |cidrs: &[Cidr]| cidrs.iter().map(|it| ("n1".to_owned(), *it)).collect();
-            Standings { routed: keys(routed), failed: keys(failed) }.of("n1", cidrs)
+            NetworkStatuses { routed: keys(routed), failed: keys(failed) }.of("n1", cidrs)
         };
-        assert_eq!(of(&[v4, v6], &[], &[v4, v6]), Some(Standing::Routed));
-        assert_eq!(of(&[v4], &[v6], &[v4, v6]), Some(Standing::Unrouted));
+        assert_eq!(of(&[v4, v6], &[], &[v4, v6]), Some(NetworkStatus::Routed));
+        assert_eq!(of(&[v4], &[v6], &[v4, v6]), Some(NetworkStatus::Unrouted));
         assert_eq!(of(&[v4], &[], &[v4, v6]), None, "the cloud is still at work");
         assert_eq!(of(&[], &[], &[]), None, "a node without a network has no route to wait for");
     }

@@ -22,7 +22,7 @@ use crate::object;
 use crate::route::Controller;
 use crate::route::answers::{self, Answered, FULL_PAUSE};
 use crate::route::brake::{self, Facts};
-use crate::route::conditions::{Standing, Standings, standings};
+use crate::route::conditions::{NetworkStatus, NetworkStatuses, statuses};
 use crate::route::hops::{self, Question};
 use crate::route::list::list_all;
 use crate::route::listed::Listed;
@@ -130,20 +130,20 @@ impl Controller {
         }
         let answers = self.apply(&plan, &machines, &nodes).await;
         self.settle(&answers, &plan, state);
-        let mut standings = Standings { routed: plan.kept, failed: refused_hops };
-        standings.failed.extend(plan.conflicts.into_iter().map(|(node, it)| (node, it.cidr)));
-        standings.failed.extend(networks.refused.iter().map(|it| (it.node.name_any(), it.cidr)));
-        standings.failed.extend(plan.without_room);
+        let mut statuses = NetworkStatuses { routed: plan.kept, failed: refused_hops };
+        statuses.failed.extend(plan.conflicts.into_iter().map(|(node, it)| (node, it.cidr)));
+        statuses.failed.extend(networks.refused.iter().map(|it| (it.node.name_any(), it.cidr)));
+        statuses.failed.extend(plan.without_room);
         for (change, answer) in &answers {
             let Some(target) = &change.after else { continue };
             let key = (target.node.clone(), change.cidr);
             match answer {
-                Ok(RouteOutcome::Done) => drop(standings.routed.insert(key)),
+                Ok(RouteOutcome::Done) => drop(statuses.routed.insert(key)),
                 Ok(RouteOutcome::Pending { .. }) | Err(Error::RetryAfter { .. }) => {}
-                Err(_) => drop(standings.failed.insert(key)),
+                Err(_) => drop(statuses.failed.insert(key)),
             }
         }
-        self.note_standings(networks, &standings, state);
+        self.note_statuses(networks, &statuses, state);
     }
 
     /// What the provider may know of the nodes that are initialised: with the cloud's addresses, where it has told them.
@@ -350,14 +350,14 @@ impl Controller {
     }
 
     /// Takes note of the conditions that nodes should have.
-    fn note_standings(&self, networks: &Networks, known: &Standings, state: &mut State) {
+    fn note_statuses(&self, networks: &Networks, known: &NetworkStatuses, state: &mut State) {
         let mut nodes: BTreeMap<String, Vec<Cidr>> = BTreeMap::new();
         let held = networks.held.iter().map(|it| (&it.node, it.cidr));
         for (node, cidr) in held.chain(networks.refused.iter().map(|it| (&it.node, it.cidr))) {
             nodes.entry(node.name_any()).or_default().push(cidr);
         }
-        for (node, standing) in standings(&nodes, known) {
-            state.unwritten.insert(node.to_owned(), standing);
+        for (node, status) in statuses(&nodes, known) {
+            state.unwritten.insert(node.to_owned(), status);
         }
         // What was seen of a node has been followed once its routes are there.
         for it in networks.held.iter().filter(|it| known.routed.contains(&(it.node.name_any(), it.cidr))) {
@@ -371,31 +371,31 @@ impl Controller {
     async fn write_conditions(&self, state: &mut State) {
         let wanted = std::mem::take(&mut state.unwritten);
         state.written.retain(|node, _| self.nodes.get(node).is_some());
-        let patches = wanted.into_iter().filter_map(|(name, standing)| {
+        let patches = wanted.into_iter().filter_map(|(name, status)| {
             let node = self.nodes.get(&name)?;
             // The watch may not show yet what was written.
             let version = node.resource_version();
-            if state.written.get(&name).is_some_and(|it| *it == (version.clone(), standing)) {
+            if state.written.get(&name).is_some_and(|it| *it == (version.clone(), status)) {
                 return None;
             }
-            let patch = standing.patch(&node, Timestamp::now())?;
-            Some((name, standing, version, patch))
+            let patch = status.patch(&node, Timestamp::now())?;
+            Some((name, status, version, patch))
         });
         let patches: Vec<_> = patches.collect();
-        let write = |(name, standing, version, patch): (String, Standing, Option<String>, serde_json::Value)| async move {
+        let write = |(name, status, version, patch): (String, NetworkStatus, Option<String>, serde_json::Value)| async move {
             let (params, patch) = (PatchParams::default(), Patch::Strategic(patch));
             let written = object::answer(self.api.patch_status(&name, &params, &patch)).await;
-            (name, standing, version, written.map(drop))
+            (name, status, version, written.map(drop))
         };
         let mut written = stream::iter(patches).map(write).buffer_unordered(WRITES);
         let mut failed = BTreeMap::new();
-        while let Some((name, standing, version, answer)) = written.next().await {
+        while let Some((name, status, version, answer)) = written.next().await {
             match answer {
-                Ok(()) => drop(state.written.insert(name, (version, standing))),
+                Ok(()) => drop(state.written.insert(name, (version, status))),
                 Err(error) if error.is_gone() || error.is_conflict() => debug!(node = name, "the node is gone"),
                 Err(error) => {
                     warn!(node = name, "cannot write the condition of node {name}: {}", chain(&error));
-                    failed.insert(name, standing);
+                    failed.insert(name, status);
                 }
             }
         }

@@ -150,9 +150,9 @@ fn of_desired(it: &Situation<'_>, desired: &Desired<'_>, there: &[&Listed], plan
         Some(Change { cidr, before: before.map(|it| it.route.clone()), after: after.clone(), is_braked })
     };
     // One that works stands for all others with the same next hop.
-    let wished = |it: &&&Listed| it.route.next_hop.as_ref() == Some(hop);
+    let leads_right = |it: &&&Listed| it.route.next_hop.as_ref() == Some(hop);
     let is_active = |it: &&&Listed| it.route.state == RouteState::Active;
-    let right = there.iter().filter(wished);
+    let right = there.iter().filter(leads_right);
     if let Some(right) = right.clone().find(is_active) {
         plan.kept.insert((node.to_owned(), cidr));
         return surplus(it, cidr, right, there, plan);
@@ -165,13 +165,13 @@ fn of_desired(it: &Situation<'_>, desired: &Desired<'_>, there: &[&Listed], plan
     match (broken, there.first()) {
         (None, None) => change(None, false),
         (Some(broken), _) => change(Some(broken), false),
-        // A provider that spells next hops anew would move every route.
+        // A provider that spells next hops differently would move every route.
         (None, Some(other)) if it.is_complete => change(Some(other), !it.seen.changed.contains(uid)),
         (None, Some(_)) => None,
     }
 }
 
-/// Of several routes with one destination those that are not wished go, one after the other.
+/// Of several routes with one destination those that are not as desired go, one after the other.
 fn surplus(it: &Situation<'_>, cidr: Cidr, right: &Listed, there: &[&Listed], plan: &mut Plan) -> Option<Change> {
     let mut others = there.iter().filter(|other| !std::ptr::eq(**other, right));
     let other = others.find(|it| it.route.state != RouteState::Changing);

@@ -10,7 +10,7 @@ use crate::cidr::Cidr;
 use crate::error::{BackOff, Pause};
 use crate::route::answers::Rests;
 use crate::route::brake::Count;
-use crate::route::conditions::Standing;
+use crate::route::conditions::NetworkStatus;
 use crate::route::hops::Hops;
 use crate::route::listed::Listed;
 use crate::route::plan::Seen;
@@ -39,9 +39,9 @@ pub(super) struct State {
     /// New routes wait until then, because the cloud refused all of them.
     pub(super) full_until: Option<Instant>,
     /// Conditions that are still to be written, by node's name.
-    pub(super) unwritten: BTreeMap<String, Standing>,
+    pub(super) unwritten: BTreeMap<String, NetworkStatus>,
     /// What was written on nodes, by name, and which version of the node was known then.
-    pub(super) written: HashMap<String, (Option<String>, Standing)>,
+    pub(super) written: HashMap<String, (Option<String>, NetworkStatus)>,
     /// When another try is made to write.
     pub(super) rewrite: Option<Instant>,
     /// Whether routes are withheld.

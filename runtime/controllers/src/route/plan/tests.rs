@@ -169,7 +169,7 @@ fn case_200_without_an_allowance_only_what_was_seen_goes() {
 }
 
 #[test]
-fn next_hops_that_are_spelled_anew_move_no_more_than_may_go() {
+fn next_hops_that_are_spelled_otherwise_move_no_more_than_may_go() {
     let names: Vec<_> = (0..90).map(|nth| format!("10.244.{nth}.0/24")).collect();
     let routes = names.iter().map(|it| route(it, &format!("i-{it}"))).collect();
     let mut world = World::new(&[], routes);
@@ -223,7 +223,7 @@ fn what_the_cloud_changes_is_waited_for_and_what_is_broken_is_made_again() {
 }
 
 #[test]
-fn of_two_routes_with_one_destination_the_wished_one_stays() {
+fn of_two_routes_with_one_destination_the_desired_one_stays() {
     let there = |hops: &[&str]| hops.iter().map(|it| route("10.244.1.0/24", it)).collect();
     let world = World::new(&[N1], there(&["other", "hop-1", "third"]));
     assert_eq!(world.changes(), ["10.244.1.0/24: other > -"], "one after the other");
