@@ -6,6 +6,7 @@ mod load_balancer;
 mod load_balancers;
 mod machine;
 mod machines;
+mod route_table;
 mod routes;
 mod state;
 
@@ -22,7 +23,7 @@ pub use self::failure::{Error, Failure};
 pub use self::hold::{Hold, Side};
 pub use self::load_balancer::{Ingress, LoadBalancer};
 pub use self::machine::Machine;
-pub use self::routes::Route;
+pub use self::route_table::Route;
 pub use self::state::{Call, Question};
 
 use self::state::{Shared, lock};

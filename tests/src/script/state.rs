@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::load_balancer::{Desired, LoadBalancer};
 use super::machine::Machine;
-use super::routes::Routes;
+use super::route_table::Routes;
 
 /// A question that was asked.
 #[derive(Clone, Debug)]
