@@ -5,9 +5,11 @@
 
 mod command_line;
 mod controllers;
+mod feature_gates;
 mod known;
 mod routes;
 mod values;
+mod webhooks;
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
@@ -23,6 +25,7 @@ use tokio::time::Instant;
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
 pub use self::routes::Routes;
+pub use self::webhooks::Webhooks;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -63,6 +66,8 @@ pub struct Settings {
     pub leader_election: Option<LeaderElection>,
     /// `None` with `--secure-port=0`.
     pub serving: Option<Serving>,
+    /// `None` where no webhook is served.
+    pub webhooks: Option<Webhooks>,
     /// What is written to the log.
     pub log: Log,
     /// One sentence for each flag that was given and has no effect.
@@ -285,7 +290,7 @@ fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsStrin
 }
 
 /// Checks what clap cannot. Errors go to `errors`; the result then counts for nothing.
-fn check(flags: CommandLine, routes: Routes, warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
+fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
     if let Some(word) = flags.positional.iter().find(|it| !it.is_empty()) {
         errors.push(format!("aerostat run takes flags only, and no argument \"{word}\"; see aerostat run --help"));
     }
@@ -312,6 +317,8 @@ fn check(flags: CommandLine, routes: Routes, warnings: Vec<String>, errors: &mut
         errors.extend(unknown);
         Controllers::none()
     });
+    let gates = flags.feature_gates.check(&mut warnings, errors);
+    let webhooks = flags.webhooks.check(gates.webhook, flags.secure_port, &mut warnings, errors);
     Settings {
         api: api(&flags, errors),
         node: node(&flags, errors),
@@ -320,6 +327,7 @@ fn check(flags: CommandLine, routes: Routes, warnings: Vec<String>, errors: &mut
         routes,
         leader_election: leader_election(&flags, errors),
         serving: serving(&flags, errors),
+        webhooks,
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
         cloud_provider: flags.cloud_provider,

@@ -8,6 +8,7 @@
 //!                              ├ api_server, networks    the cluster, and what providers must not reach of it
 //!                              ├ permissions             what the API server has to allow
 //!                              ├ leader                  the Lease
+//!                              ├ webhooks                what is said about objects while they are created
 //!                              ├ telemetry               log, /healthz, /readyz, /metrics
 //!                              └ controllers             nodes, and load balancers of Services
 //! ```
@@ -22,19 +23,21 @@ mod core_dump;
 mod duration;
 mod failure;
 mod flags;
+mod https;
 mod leader;
 mod manager;
 mod networks;
 mod overrides;
 mod permissions;
 mod telemetry;
+mod webhooks;
 
 use std::io::{stderr, stdin, stdout};
 
 pub use crate::failure::Failure;
 pub use crate::flags::{
     Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, Log, LogFormat, Node,
-    NodeLifecycle, RateLimit, Routes, Service, Serving, Settings, command,
+    NodeLifecycle, RateLimit, Routes, Service, Serving, Settings, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};

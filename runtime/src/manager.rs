@@ -4,6 +4,7 @@ mod claims;
 mod cloud;
 mod controllers;
 mod options;
+mod webhooks;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use tracing::{info, warn};
 
 use self::cloud::Loaded;
 use self::controllers::Skipped;
+use self::webhooks::Webhooks;
 use crate::api_server::{self, ApiServer};
 use crate::cluster;
 use crate::config::CloudConfig;
@@ -52,6 +54,10 @@ struct Process {
     metrics: ::controllers::Metrics,
     /// `None` without leader election.
     leader: Option<Leader>,
+    /// `None` where none is served.
+    webhooks: Option<Webhooks>,
+    /// The cloud's account, once something was to be asked of it.
+    account: Option<Account>,
     /// What Services ask for.
     requested: RequestedChanges,
     /// What people should know of the gate; taken by the task that records it.
@@ -99,6 +105,7 @@ impl Process {
         let elections = leader::Metrics::register(&registry)?;
         let egress_metrics = egress::Metrics::register(&registry)?;
         let sandbox_metrics = sandbox::Metrics::register(&registry)?;
+        let webhook_metrics = crate::webhooks::Metrics::register(&registry)?;
         let health = Arc::new(Health::register(&slis)?);
 
         let api_server = ApiServer::find(&settings.api).await?;
@@ -157,6 +164,7 @@ impl Process {
         // Where both fail, the API server is reported, as ever.
         let ((), loaded) = tokio::try_join!(reached, load)?;
         let loaded = loaded?;
+        let webhooks = Webhooks::serve(&settings, &loaded.cloud, webhook_metrics, &health, &mut tasks).await?;
         let credentials = loaded.credentials.clone();
         tasks.spawn(async move {
             credentials.watch().await;
@@ -174,6 +182,8 @@ impl Process {
             running,
             metrics,
             leader,
+            webhooks,
+            account: None,
             requested,
             reports,
             tasks,
@@ -201,6 +211,13 @@ impl Process {
             () = self.permissions.wait(&rules, tell) => {}
         }
         drop(leader);
+        let mut nodes = None;
+        if self.webhooks.is_some() {
+            match self.know_cluster(false).await {
+                Ok(known) => nodes = Some(known),
+                Err(failure) => return failure,
+            }
+        }
         if let Some(leader) = &mut self.leader {
             tokio::select! {
                 Some(ended) = self.tasks.join_next() => return ended_early(ended),
@@ -208,21 +225,13 @@ impl Process {
                 () = leader.acquire() => {}
             }
         }
-        let url = self.api_server.url().clone();
-        let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
-        self.tasks.spawn(async move { match watch.await {} });
-        let (networks, gate) = (self.loaded.cluster_networks.clone(), self.loaded.gate.clone());
-        let watcher = Watcher { client: self.client.clone(), url, nodes: nodes.clone(), networks, gate };
-        let (client, settings) = (self.client.clone(), self.settings.clone());
-        let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
-        let (learned, cluster) = tokio::select! {
-            Some(ended) = self.tasks.join_next() => return ended_early(ended),
-            panic = panicked(&mut self.events) => return ended_early(Err(panic)),
-            lost = hold(&mut self.leader) => return lost,
-            known = known => known,
+        let nodes = match nodes {
+            Some(nodes) => nodes,
+            None => match self.know_cluster(true).await {
+                Ok(nodes) => nodes,
+                Err(failure) => return failure,
+            },
         };
-        self.loaded.provider.set_cluster(cluster);
-        self.tasks.spawn(async move { match watcher.follow(learned).await {} });
         self.watch_quarantine();
         self.watch_reports();
         self.start_controllers(&nodes);
@@ -232,6 +241,38 @@ impl Process {
             panic = panicked(&mut self.events) => ended_early(Err(panic)),
             lost = hold(&mut self.leader) => lost,
         }
+    }
+
+    /// Learns what the provider must not reach and what it works for: before, it is asked nothing about the cloud. Nodes are
+    /// watched from then on. Whoever `leads` may lose the Lease meanwhile.
+    async fn know_cluster(&mut self, leads: bool) -> Result<Nodes, Failure> {
+        let url = self.api_server.url().clone();
+        let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
+        self.tasks.spawn(async move { match watch.await {} });
+        let (networks, gate) = (self.loaded.cluster_networks.clone(), self.loaded.gate.clone());
+        let watcher = Watcher { client: self.client.clone(), url, nodes: nodes.clone(), networks, gate };
+        let (client, settings) = (self.client.clone(), self.settings.clone());
+        let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
+        let (learned, cluster) = tokio::select! {
+            Some(ended) = self.tasks.join_next() => return Err(ended_early(ended)),
+            panic = panicked(&mut self.events) => return Err(ended_early(Err(panic))),
+            lost = hold(&mut self.leader), if leads => return Err(lost),
+            known = known => known,
+        };
+        self.loaded.provider.set_cluster(cluster);
+        self.tasks.spawn(async move { match watcher.follow(learned).await {} });
+        let account = self.account();
+        if let Some(webhooks) = &self.webhooks {
+            webhooks.admit(&self.loaded.cloud, &account, &nodes);
+        }
+        Ok(nodes)
+    }
+
+    /// The cloud's account, which is remembered on the Lease.
+    fn account(&mut self) -> Account {
+        let lease = self.leader.as_ref().map(|it| (self.client.clone(), it.lease(), it.recorder()));
+        let identity = &self.loaded.cloud.identity;
+        self.account.get_or_insert_with(|| Account::new(identity.clone(), lease)).clone()
     }
 
     /// Reports a quarantine with an event on the Lease. Without leader election the log has to do.
@@ -292,9 +333,8 @@ impl Process {
 
     /// Starts the controllers that are asked for, exist, and can do their work with this provider.
     fn start_controllers(&mut self, nodes: &Nodes) {
+        let account = self.account();
         let (settings, cloud) = (&self.settings, &self.loaded.cloud);
-        let lease = self.leader.as_ref().and_then(|it| Some((self.client.clone(), it.about()?, it.recorder())));
-        let account = Account::new(cloud.identity.clone(), lease);
         let (events, send) = Events::new(self.client.clone());
         self.events.spawn(send);
         let (client, metrics, stop) = (self.client.clone(), self.metrics.clone(), self.stop.subscribe());

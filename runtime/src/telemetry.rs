@@ -5,7 +5,6 @@ mod health;
 mod log;
 mod process;
 mod server;
-mod tls;
 
 use prometheus::{GaugeVec, IntGaugeVec, Opts, Registry};
 

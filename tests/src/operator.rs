@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::Method;
-use k8s_openapi::api::core::v1::{Event, Node};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{Event, Node, ServiceAccount};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
 use crate::aerostat::{Aerostat, message};
@@ -281,6 +283,30 @@ pub fn says(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "{part:?} is not in {message:?}");
     }
+}
+
+/// The token of a user who may do everything.
+pub async fn admin_token(cluster: &Cluster) -> String {
+    let name = "tests-admin";
+    let apply = PatchParams::apply("tests").force();
+    let account = json!({
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": { "name": name },
+    });
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    accounts.patch(name, &apply, &Patch::Apply(account)).await.unwrap();
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": { "name": name },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": "kube-system" }],
+    });
+    let bindings: Api<ClusterRoleBinding> = Api::all(cluster.admin.clone());
+    bindings.patch(name, &apply, &Patch::Apply(binding)).await.unwrap();
+    let request = accounts.create_token_request(name, &PostParams::default(), &TokenRequest::default()).await.unwrap();
+    request.status.unwrap().token.unwrap()
 }
 
 /// A port that is free now.

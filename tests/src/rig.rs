@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::{
-    Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, route, service,
+    Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, persistent_volume_labels,
+    route, service,
 };
 use kube::Client;
 use prometheus::Registry;
@@ -34,6 +35,8 @@ pub enum Controller {
     Service(service::Options),
     /// The route controller.
     Route(route::Options),
+    /// The persistentvolume-label-controller.
+    PersistentVolumeLabel,
 }
 
 impl From<route::Options> for Controller {
@@ -68,6 +71,7 @@ impl Controller {
             Controller::Lifecycle(options) => node_lifecycle::new(context, cloud, options),
             Controller::Service(options) => service::new(context, cloud, options),
             Controller::Route(options) => route::new(context, cloud, options),
+            Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         };
         task.expect("the cloud has what the controller needs")
     }

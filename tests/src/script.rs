@@ -9,6 +9,7 @@ mod machines;
 mod route_table;
 mod routes;
 mod state;
+mod volumes;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -25,6 +26,7 @@ pub use self::load_balancer::{Ingress, LoadBalancer};
 pub use self::machine::Machine;
 pub use self::route_table::Route;
 pub use self::state::{Call, Question};
+pub use self::volumes::Place;
 
 use self::state::{Shared, lock};
 
@@ -52,6 +54,7 @@ impl Script {
             .route("/machines/{name}", get(machines::get))
             .route("/load-balancers/{namespace}/{name}", load_balancer)
             .route("/routes", get(routes::list).post(routes::apply))
+            .route("/volumes/{handle}", get(volumes::get))
             .with_state(shared.clone());
         let mut server = JoinSet::new();
         server.spawn(async move { axum::serve(listener, router).await.expect("it serves until it is dropped") });
@@ -72,6 +75,11 @@ impl Script {
     /// Takes the machine of a node away.
     pub fn remove(&self, node: &str) {
         lock(&self.shared).machines.remove(node);
+    }
+
+    /// Where a volume is from now on, by its handle. Of others the cloud says that there are none.
+    pub fn set_volume(&self, handle: &str, place: Place) {
+        lock(&self.shared).volumes.insert(handle.to_owned(), place);
     }
 
     /// What the cloud says about the load balancer of a Service, as in `default/web`, from now on.

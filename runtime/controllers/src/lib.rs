@@ -6,6 +6,9 @@
 //!
 //! watch ► Services ► queue ► service::sync ─ ensure, delete ► the cloud
 //!                              └ plan: what it wants; the Service as it should be ► object::update_latest ► events
+//!
+//! watch ► volumes ► queue ► persistent_volume_labels::sync ─ one question for several ► the cloud
+//!                             └ plan: labels and node affinity ► object::update_latest
 //! ```
 //!
 //! What is decided is plain functions in a `plan.rs`; what is done with it stands beside it. Nothing in here knows
@@ -28,6 +31,7 @@ mod node_fields;
 pub mod node_lifecycle;
 mod nodes;
 mod object;
+pub mod persistent_volume_labels;
 mod provider_events;
 mod queue;
 mod quiet;

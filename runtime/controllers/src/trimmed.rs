@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use k8s_openapi::api::core::v1::{
-    Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Service, ServiceSpec, ServiceStatus,
+    Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, PersistentVolume, PersistentVolumeSpec, Service,
+    ServiceSpec, ServiceStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::node_fields::{NETWORK_UNAVAILABLE, PROVIDED_NODE_IP};
@@ -53,6 +54,18 @@ impl Read for Node {
 
 impl Read for Service {
     type Wire = Wire<ServiceSpec, ServiceStatus>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        self.spec.as_ref()
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        self.status.as_ref()
+    }
+}
+
+impl Read for PersistentVolume {
+    type Wire = Wire<PersistentVolumeSpec, IgnoredAny>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -153,6 +166,12 @@ impl From<Wire<ServiceSpec, ServiceStatus>> for Service {
     fn from(wire: Wire<ServiceSpec, ServiceStatus>) -> Self {
         let metadata = ObjectMeta { labels: None, ..wire.metadata.into() };
         Self { metadata, spec: wire.spec, status: wire.status }
+    }
+}
+
+impl From<Wire<PersistentVolumeSpec, IgnoredAny>> for PersistentVolume {
+    fn from(wire: Wire<PersistentVolumeSpec, IgnoredAny>) -> Self {
+        Self { metadata: ObjectMeta { finalizers: None, ..wire.metadata.into() }, spec: wire.spec, status: None }
     }
 }
 
@@ -278,6 +297,17 @@ mod tests {
         });
         check::<Service>(sent("Service", service), |it| it.metadata.labels = None);
         check::<Service>(sent("Service", json!({ "spec": null })), |it| it.metadata.labels = None);
+    }
+
+    #[test]
+    fn of_a_volume_metadata_and_spec_are_read() {
+        let volume = json!({
+            "spec": { "csi": { "driver": "d", "volumeHandle": "h" }, "claimRef": { "name": "c" } },
+            "status": { "phase": "Bound", "lastPhaseTransitionTime": "2026-01-02T03:04:05Z" },
+        });
+        check::<PersistentVolume>(sent("PersistentVolume", volume), |it| {
+            (it.metadata.finalizers, it.status) = (None, None);
+        });
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
+use super::feature_gates::FeatureGateFlags;
 use super::routes::RouteFlags;
+use super::webhooks::WebhookFlags;
 use super::{known, values};
 
 const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.";
@@ -20,7 +22,7 @@ const PROGRAM_HELP: &str = "Example:
 A manifest that was written for upstream's cloud-controller-manager names no command: flags alone are those of run.
 aerostat run --help explains each of them.";
 
-const RUN_ABOUT: &str = "Run the controllers of a cluster: nodes, and load balancers of Services";
+const RUN_ABOUT: &str = "Run the controllers of a cluster: nodes, load balancers of Services, and places of volumes";
 
 const RUN_HELP: &str = "aerostat finds the machine behind each new node, gives the node its provider id, addresses, type, zone and region, and
 takes the uninitialized taint off; it removes nodes whose machines are gone; and it builds, changes and deletes the load
@@ -207,6 +209,11 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = SERVING, value_name = "FILE", default_value = "", hide_default_value = true,
           value_parser = values::path())]
     pub(super) tls_private_key_file: PathBuf,
+
+    #[command(flatten)]
+    pub(super) webhooks: WebhookFlags,
+    #[command(flatten)]
+    pub(super) feature_gates: FeatureGateFlags,
 
     /// Verbosity: 0 what an operator should know, 2 each step, 4 and more for debugging
     #[arg(short = 'v', long = "v", help_heading = LOG, value_name = "LEVEL", default_value = "0",

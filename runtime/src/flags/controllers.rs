@@ -11,11 +11,14 @@ pub enum Controller {
     Service,
     /// Routes between pod networks.
     Route,
+    /// Labels of PersistentVolumes.
+    PersistentVolumeLabel,
 }
 
 impl Controller {
     /// All that `--controllers` knows, also those that this release does not have.
-    pub const ALL: [Self; 4] = [Self::CloudNode, Self::CloudNodeLifecycle, Self::Service, Self::Route];
+    pub const ALL: [Self; 5] =
+        [Self::CloudNode, Self::CloudNodeLifecycle, Self::Service, Self::Route, Self::PersistentVolumeLabel];
 
     /// The canonical name: in `--controllers`, in `/healthz` and in the log.
     #[must_use]
@@ -25,6 +28,7 @@ impl Controller {
             Self::CloudNodeLifecycle => "cloud-node-lifecycle-controller",
             Self::Service => "service-lb-controller",
             Self::Route => "node-route-controller",
+            Self::PersistentVolumeLabel => "persistentvolume-label-controller",
         }
     }
 
@@ -36,6 +40,7 @@ impl Controller {
             Self::CloudNodeLifecycle => "cloud-node-lifecycle",
             Self::Service => "service",
             Self::Route => "route",
+            Self::PersistentVolumeLabel => "pvlabel",
         }
     }
 
@@ -127,8 +132,8 @@ mod tests {
 
     #[test]
     fn the_first_mention_decides() {
-        check("*", &["cloud-node", "cloud-node-lifecycle", "service", "route"]);
-        check("*,-route", &["cloud-node", "cloud-node-lifecycle", "service"]);
+        check("*", &["cloud-node", "cloud-node-lifecycle", "service", "route", "pvlabel"]);
+        check("*,-route", &["cloud-node", "cloud-node-lifecycle", "service", "pvlabel"]);
         check("cloud-node", &["cloud-node"]);
         check("-route,route", &[]);
         check("route,-route", &["route"]);

@@ -46,7 +46,6 @@ const CLIENT_CERTIFICATES: &str =
 const IPAM: &str = "only node IPAM reads it";
 const LOG_STREAMS: &str = "the log is one unbuffered stream";
 const NO_HTTP2: &str = "the server speaks HTTP/1.1";
-const NO_WEBHOOKS: &str = "there is no webhook server";
 const OWN_IDENTITY: &str = "callers are reviewed with the identity of --kubeconfig";
 const REVIEW_CACHE: &str = "answers of TokenReview and SubjectAccessReview are kept for 10s";
 const SOCKET_OPTIONS: &str = "the port and the address are not shared";
@@ -73,7 +72,6 @@ const KNOWN: &[Known] = &[
     known("disable-http2-serving", Bool, "false", Moot(NO_HTTP2)),
     known("enable-leader-migration", Bool, "false", Missing("leader migration is not there")),
     known("external-cloud-volume-plugin", Text, "", Moot("no cloud-controller-manager reads it")),
-    known("feature-gates", List, "", Missing("there are no feature gates")),
     known("http2-max-streams-per-connection", Text, "0", Moot(NO_HTTP2)),
     known("kube-api-content-type", Text, "application/vnd.kubernetes.protobuf", MootOnly("application/json", "requests are JSON")),
     known("leader-migration-config", Text, "", Moot("it is read only with --enable-leader-migration")),
@@ -103,17 +101,11 @@ const KNOWN: &[Known] = &[
     known("tls-sni-cert-key", Text, "[]", Missing("there is one certificate, --tls-cert-file")),
     known("use-service-account-credentials", Bool, "false", Missing("all requests carry the identity of --kubeconfig")),
     known("vmodule", Text, "", Missing("verbosity is one number, -v")),
-    known("webhook-bind-address", Text, "0.0.0.0", Moot(NO_WEBHOOKS)),
-    known("webhook-cert-dir", Text, "", Moot(NO_WEBHOOKS)),
-    known("webhook-disable-http2-serving", Bool, "false", Moot(NO_WEBHOOKS)),
-    known("webhook-secure-port", Text, "10260", Moot(NO_WEBHOOKS)),
-    known("webhook-tls-cert-file", Text, "", Moot(NO_WEBHOOKS)),
-    known("webhook-tls-cipher-suites", List, "[]", Moot(NO_WEBHOOKS)),
-    known("webhook-tls-curve-preferences", List, "[]", Moot(NO_WEBHOOKS)),
-    known("webhook-tls-min-version", Text, "", Moot(NO_WEBHOOKS)),
-    known("webhook-tls-private-key-file", Text, "", Moot(NO_WEBHOOKS)),
-    known("webhook-tls-sni-cert-key", Text, "[]", Moot(NO_WEBHOOKS)),
-    known("webhooks", List, "[]", Missing(NO_WEBHOOKS)),
+    known("webhook-disable-http2-serving", Bool, "false", Moot(NO_HTTP2)),
+    known("webhook-tls-cipher-suites", List, "[]", Missing(TLS_CHOICE)),
+    known("webhook-tls-curve-preferences", List, "[]", Missing(TLS_CHOICE)),
+    known("webhook-tls-min-version", Text, "", MootOnly("VersionTLS12", TLS_CHOICE)),
+    known("webhook-tls-sni-cert-key", Text, "[]", Missing("there is one certificate, --webhook-tls-cert-file")),
 ];
 
 const fn known(name: &'static str, kind: Kind, default: &'static str, answer: Answer) -> Known {

@@ -1,6 +1,6 @@
 //! Which controllers run. No client, no clock, no log but for the start of a controller.
 
-use ::controllers::{Context, Task, node, node_lifecycle, route, service};
+use ::controllers::{Context, Task, node, node_lifecycle, persistent_volume_labels, route, service};
 use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -27,6 +27,7 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
         Controller::CloudNode | Controller::CloudNodeLifecycle => ("instances", cloud.instances.is_some()),
         Controller::Service => ("load-balancers", cloud.load_balancers.is_some()),
         Controller::Route => ("routes", cloud.routes.is_some()),
+        Controller::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
     };
     if !is_exported {
         let provider = &cloud.description.name;
@@ -62,6 +63,7 @@ pub(super) fn new(
         Controller::CloudNode => node::new(context, cloud, settings.into()),
         Controller::CloudNodeLifecycle => node_lifecycle::new(context, cloud, settings.into()),
         Controller::Service => service::new(context, cloud, settings.into()),
+        Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         Controller::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
     }
 }

@@ -26,6 +26,7 @@ const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"
 const SERVICE: [Row; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
 
 const ROUTE: [Row; 1] = [("", "nodes/status", &["patch"])];
+const PERSISTENT_VOLUME_LABEL: [Row; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
 /// Who asks for `/metrics`, and may they?
 const METRICS: [Row; 2] = [
@@ -66,6 +67,7 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
         Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
         Controller::Service => &SERVICE,
         Controller::Route => &ROUTE,
+        Controller::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
     });
     ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));
     add(&mut work, None, Some("kube-system"), ("", "namespaces", &["get"]));

@@ -6,6 +6,7 @@ mod config;
 mod enough;
 mod install;
 mod manifests;
+mod persistent_volumes;
 mod pod;
 mod rights;
 mod setup;

@@ -52,7 +52,33 @@ type Right = (Option<String>, String, String, Option<String>, String);
 
 #[test]
 fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text("rbac.yaml")).unwrap();
+    let held = held("rbac.yaml");
+    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
+    // What its own manifest allows is asked for where the provider knows volumes.
+    let controllers: Vec<_> =
+        Controller::ALL.into_iter().filter(|it| *it != Controller::PersistentVolumeLabel).collect();
+    let Rules { work, metrics } = rules(&settings, &controllers);
+    let module = Rule {
+        namespace: Some("kube-system".to_owned()),
+        group: "",
+        resource: "configmaps",
+        name: Some(module()),
+        verbs: vec!["get"],
+    };
+    assert_eq!(held, asked(work.into_iter().chain(metrics).chain([module])));
+}
+
+#[test]
+fn a_provider_that_knows_volumes_needs_one_more_role() {
+    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
+    let with = asked(rules(&settings, &[Controller::PersistentVolumeLabel]).work);
+    let without = asked(rules(&settings, &[]).work);
+    assert_eq!(held("persistent-volumes/rbac.yaml"), with.difference(&without).cloned().collect());
+}
+
+/// What the roles of a manifest allow.
+fn held(manifest: &str) -> BTreeSet<Right> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&text(manifest)).unwrap();
     let roles = documents.iter().filter(|it| ["ClusterRole", "Role"].contains(&it["kind"].as_str().unwrap()));
     let list = |it: &Value| it.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect::<Vec<_>>();
     let mut held: Vec<Right> = Vec::new();
@@ -66,24 +92,19 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
             }
         }
     }
+    held.into_iter().collect()
+}
 
-    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
-    let Rules { work, metrics } = rules(&settings, &Controller::ALL);
-    let module = Rule {
-        namespace: Some("kube-system".to_owned()),
-        group: "",
-        resource: "configmaps",
-        name: Some(module()),
-        verbs: vec!["get"],
-    };
-    let asked = work.into_iter().chain(metrics).chain([module]).flat_map(|mut it| {
+/// What rules ask for.
+fn asked(rules: impl IntoIterator<Item = Rule>) -> BTreeSet<Right> {
+    let rights = rules.into_iter().flat_map(|mut it| {
         let verbs = std::mem::take(&mut it.verbs);
         let right = move |verb: &str| {
             (it.namespace.clone(), it.group.to_owned(), it.resource.to_owned(), it.name.clone(), verb.to_owned())
         };
         verbs.into_iter().map(right).collect::<Vec<_>>()
     });
-    assert_eq!(held.iter().cloned().collect::<BTreeSet<_>>(), asked.collect::<BTreeSet<_>>());
+    rights.collect()
 }
 
 #[test]

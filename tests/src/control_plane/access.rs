@@ -27,15 +27,21 @@ const SERVICE_ACCOUNT: &str = "cloud-controller-manager";
 /// Longer than any test run.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
-/// Applies `deploy/rbac.yaml`, as an operator would.
+/// Applies `deploy/rbac.yaml` and what providers that know volumes need beside it, as an operator would.
 ///
 /// # Errors
 ///
 /// Fails if the file cannot be parsed or the API server refuses an object.
 pub async fn apply_rbac(admin: &Client) -> Result<()> {
-    let manifests = include_str!("../../../deploy/rbac.yaml");
-    let objects: Vec<DynamicObject> =
-        serde_saphyr::from_multiple(manifests).context("cannot parse deploy/rbac.yaml")?;
+    let mut objects = Vec::new();
+    for (name, manifests) in [
+        ("rbac.yaml", include_str!("../../../deploy/rbac.yaml")),
+        ("persistent-volumes/rbac.yaml", include_str!("../../../deploy/persistent-volumes/rbac.yaml")),
+    ] {
+        let parsed: Vec<DynamicObject> =
+            serde_saphyr::from_multiple(manifests).with_context(|| format!("cannot parse deploy/{name}"))?;
+        objects.extend(parsed);
+    }
     for object in objects {
         let types = object.types.clone().unwrap_or_default();
         let kind = kind(&types)?;

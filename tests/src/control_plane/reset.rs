@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use anyhow::{Result, bail};
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, Service};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
@@ -21,8 +22,10 @@ const OWN: [&str; 4] = [
     "kubernetes",
 ];
 
-/// Deletes what tests leave behind: nodes, services, leases, ConfigMaps, events.
+/// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
+    empty(&Api::<MutatingWebhookConfiguration>::all(admin.clone())).await?;
+    empty(&Api::<PersistentVolume>::all(admin.clone())).await?;
     empty(&Api::<Node>::all(admin.clone())).await?;
     everywhere::<Service>(admin).await?;
     everywhere::<Lease>(admin).await?;

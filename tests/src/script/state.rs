@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::load_balancer::{Desired, LoadBalancer};
 use super::machine::Machine;
 use super::route_table::Routes;
+use super::volumes::Place;
 
 /// A question that was asked.
 #[derive(Clone, Debug)]
@@ -41,6 +42,11 @@ pub enum Question {
         /// The names of the nodes, in order.
         nodes: Vec<String>,
     },
+    /// For the place of a volume.
+    Volume {
+        /// Its handle.
+        handle: String,
+    },
     /// For the absence of a load balancer.
     Delete {
         /// As in `default/web`.
@@ -67,6 +73,8 @@ pub enum Question {
 pub(super) struct Shared {
     pub(super) machines: BTreeMap<String, Machine>,
     pub(super) load_balancers: BTreeMap<String, LoadBalancer>,
+    /// By their handles.
+    pub(super) volumes: BTreeMap<String, Place>,
     /// The last desired state of each load balancer, by Service.
     pub(super) desired: BTreeMap<String, Desired>,
     pub(super) routes: Routes,

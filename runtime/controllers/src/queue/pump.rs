@@ -65,6 +65,11 @@ impl WorkQueue {
         self.add_if(key, |queue| queue.is_taken(key));
     }
 
+    /// How many times in a row a key has failed.
+    pub(crate) fn failures(&self, key: &str) -> u32 {
+        self.lock().queue.failures(key)
+    }
+
     /// Waits for a key. Returns `None` once the queue is closed.
     ///
     /// Keys that are ready or delayed then are left: whoever comes next finds them in the cluster.

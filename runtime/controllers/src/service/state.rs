@@ -166,7 +166,7 @@ impl ServiceState {
     /// annotations that it writes, the addresses of machines, and which instances exist.
     fn count(&mut self, desired: &LoadBalancer, backends: &[Backend], now: Instant) {
         let node_changes = self.work.counted.node_changes.load(Ordering::Relaxed);
-        // Kubernetes has changed so many nodes, and of so many the Service notices: what only the provider says of machines
+        // Kubernetes has changed so many nodes, and the Service has so many others: what only the provider says of machines
         // is no change.
         let changed_nodes = node_changes.saturating_sub(self.work.counted_nodes);
         let changed_nodes = changed_nodes.min(other_names(&self.work.backends, backends) as u64) as u32;

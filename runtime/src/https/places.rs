@@ -1,4 +1,4 @@
-//! Places for the connections to `--secure-port`, and which connection goes when there are too many.
+//! Places for the connections to one server, and which connection goes when there are too many.
 //!
 //! Everybody who reaches the port may connect, so that nobody is refused: a newcomer always gets a place, and an older
 //! connection goes. Else those who connect and stay silent would keep the kubelet's probe out, and the kubelet would end
@@ -14,15 +14,16 @@ use tokio::sync::oneshot;
 /// How far a connection has come. Each stage has places of its own: many connections in one stage take nothing from
 /// those who are past it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// A TCP connection, without a TLS handshake so far.
     Connected,
     /// It has TLS, and has sent no head of a request.
     Encrypted,
     /// It has sent the head of a request, as probes do.
     Asked,
-    /// It has sent a token that the API server knows, as scrapers do.
-    Authenticated,
+    /// It is past a limit: it has sent a token that the API server knows, as scrapers do, or has one of the few questions
+    /// that webhooks may ask the cloud.
+    Admitted,
 }
 
 impl Stage {
@@ -32,7 +33,7 @@ impl Stage {
     fn places(self) -> usize {
         match self {
             Self::Connected => 256,
-            Self::Encrypted | Self::Asked | Self::Authenticated => 64,
+            Self::Encrypted | Self::Asked | Self::Admitted => 64,
         }
     }
 }
@@ -72,7 +73,7 @@ fn peer(address: IpAddr) -> IpAddr {
 
 /// The places of one server.
 #[derive(Default)]
-pub(super) struct Places(Mutex<Held>);
+pub(crate) struct Places(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
@@ -83,14 +84,14 @@ struct Held {
 }
 
 /// A connection's place, until it is dropped.
-pub(super) struct Place {
+pub(crate) struct Place {
     places: Arc<Places>,
     id: u64,
 }
 
 impl Places {
     /// A place for a new connection, and what is ready when it has to go.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> (Place, impl Future<Output = ()> + Send + use<>) {
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> (Place, impl Future<Output = ()> + Send + use<>) {
         let (end, ended) = oneshot::channel();
         let mut held = self.held();
         held.ids += 1;
@@ -124,7 +125,7 @@ impl Held {
 
 impl Place {
     /// Says how far the connection has come, and that it did something now. It never falls back.
-    pub(super) fn reach(&self, stage: Stage) {
+    pub(crate) fn reach(&self, stage: Stage) {
         let mut held = self.places.held();
         // None: it was shed a moment ago.
         if let Some(connection) = held.remove(self.id) {
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn adv_102_the_connection_to_end_is_chosen() {
-        use Stage::{Asked, Authenticated, Connected, Encrypted};
+        use Stage::{Admitted, Asked, Connected, Encrypted};
         const KUBELET: &str = "192.0.2.1";
         const NEIGHBOUR: &str = "198.51.100.7";
         // There is room.
@@ -178,9 +179,9 @@ mod tests {
         // Those in other stages are neither counted nor ended.
         check(&[(NEIGHBOUR, Encrypted, 64), (NEIGHBOUR, Connected, 256), (KUBELET, Connected, 1)], Connected, Some(64));
         check(&[(NEIGHBOUR, Connected, 256), (KUBELET, Encrypted, 1)], Encrypted, None);
-        check(&[(KUBELET, Asked, 1), (NEIGHBOUR, Asked, 64), (NEIGHBOUR, Authenticated, 1)], Asked, Some(1));
-        check(&[(KUBELET, Authenticated, 64), (NEIGHBOUR, Asked, 65)], Asked, Some(64));
-        check(&[(KUBELET, Authenticated, 65)], Authenticated, Some(0));
+        check(&[(KUBELET, Asked, 1), (NEIGHBOUR, Asked, 64), (NEIGHBOUR, Admitted, 1)], Asked, Some(1));
+        check(&[(KUBELET, Admitted, 64), (NEIGHBOUR, Asked, 65)], Asked, Some(64));
+        check(&[(KUBELET, Admitted, 65)], Admitted, Some(0));
         // One machine with many addresses is one peer.
         check(
             &[(KUBELET, Encrypted, 1), ("2001:db8::1", Encrypted, 32), ("2001:db8::2", Encrypted, 32)],
@@ -219,11 +220,9 @@ mod tests {
     fn no_stage_is_lost_again() {
         let places = Arc::new(Places::default());
         let (place, _ended) = places.take("192.0.2.1".parse().unwrap());
-        for (reached, stage) in [
-            (Stage::Encrypted, Stage::Encrypted),
-            (Stage::Authenticated, Stage::Authenticated),
-            (Stage::Asked, Stage::Authenticated),
-        ] {
+        for (reached, stage) in
+            [(Stage::Encrypted, Stage::Encrypted), (Stage::Admitted, Stage::Admitted), (Stage::Asked, Stage::Admitted)]
+        {
             place.reach(reached);
             assert_eq!(places.held().connections[0].stage, stage);
         }

@@ -1,0 +1,224 @@
+//! Asking the cloud about volumes: those who ask at the same time share a call, and there are only so many calls.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Error, Event, PersistentVolumes, Result, Topology, Volume};
+use token_bucket::TokenBucket;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::plan;
+use crate::inventory::list::{CALL, late};
+
+/// The most volumes of one call.
+pub(super) const GATHERED: usize = 64;
+/// How long a call waits for further volumes, where a cloud reads several at once.
+const GATHER: Duration = Duration::from_millis(200);
+/// Calls at once: fewer than a provider runs side by side, so that a cloud that hangs on some volumes leaves room.
+const SIDE_BY_SIDE: usize = 3;
+/// Calls a second, and how many may come at once: after a start there may be thousands of volumes, and nodes that join are
+/// more urgent.
+const RATE: f64 = 5.0;
+const BURST: u32 = 20;
+
+/// Where volumes are asked about. Clones share it.
+#[derive(Clone)]
+pub(super) struct Questions(Sender<Question>);
+
+/// One volume, and who waits for the answer.
+struct Question {
+    volume: Volume,
+    /// Whether it shares no call with others.
+    alone: bool,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// What a cloud says of one volume, and what its provider says beside it.
+pub(super) type Answer = (Result<Option<Topology>>, Vec<Event>);
+
+impl Questions {
+    /// The future asks them. It ends when all clones are gone.
+    pub(super) fn new(cloud: Arc<dyn PersistentVolumes>) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (questions, asked) = channel(GATHERED);
+        (Self(questions), run(cloud, asked))
+    }
+
+    /// Where a volume is. One that is asked about `alone` cannot spoil the answer about others.
+    pub(super) async fn ask(&self, volume: Volume, alone: bool) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        let gone = || (Err(Error::Unavailable("nobody asks the cloud any more".to_owned())), Vec::new());
+        if self.0.send(Question { volume, alone, answer }).await.is_err() {
+            return gone();
+        }
+        answered.await.unwrap_or_else(|_| gone())
+    }
+}
+
+async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<Question>) {
+    let most = usize::try_from(cloud.description().batch_size).unwrap_or(GATHERED).clamp(1, GATHERED);
+    let mut bucket = TokenBucket::per_second(RATE, BURST, Instant::now());
+    let (mut calls, mut later) = (JoinSet::new(), VecDeque::new());
+    while let Some(first) = next(&mut later, &mut asked).await {
+        let most = if first.alone { 1 } else { most };
+        let mut questions = vec![first];
+        let until = Instant::now() + GATHER;
+        while questions.len() < most {
+            let Ok(Some(next)) = timeout_at(until, asked.recv()).await else { break };
+            if next.alone { later.push_back(next) } else { questions.push(next) }
+        }
+        sleep(bucket.reserve(Instant::now())).await;
+        if calls.len() >= SIDE_BY_SIDE {
+            // Those who asked in a call that panicked are told that nobody asks any more.
+            let _ = calls.join_next().await;
+        }
+        let cloud = cloud.clone();
+        calls.spawn(async move { call(&*cloud, questions).await });
+    }
+    while calls.join_next().await.is_some() {}
+}
+
+async fn next(later: &mut VecDeque<Question>, asked: &mut Receiver<Question>) -> Option<Question> {
+    match later.pop_front() {
+        Some(question) => Some(question),
+        None => asked.recv().await,
+    }
+}
+
+async fn call(cloud: &dyn PersistentVolumes, questions: Vec<Question>) {
+    let (volumes, waiting): (Vec<_>, Vec<_>) = questions.into_iter().map(|it| (it.volume, it.answer)).unzip();
+    let (answers, events) = ask(cloud, &volumes).await;
+    let is_one = volumes.len() == 1;
+    for ((volume, waiting), answer) in volumes.into_iter().zip(waiting).zip(answers) {
+        let about = |it: &&Event| it.about.as_ref().map_or(is_one, |about| *about == volume.name);
+        let events = events.iter().filter(about).cloned().collect();
+        // Nobody waits any more: the controller ends.
+        let _ = waiting.send((answer, events));
+    }
+}
+
+/// What the cloud says of each of these volumes, if it can be used, and the events beside it.
+pub(super) async fn ask(
+    cloud: &dyn PersistentVolumes,
+    volumes: &[Volume],
+) -> (Vec<Result<Option<Topology>>>, Vec<Event>) {
+    let all = |error: Error| vec![Err(error); volumes.len()];
+    let Ok(reply) = timeout(CALL, cloud.get_topology(volumes)).await else { return (all(late()), Vec::new()) };
+    let answers = reply.answer;
+    if answers.len() != volumes.len() {
+        let error = format!(
+            "the provider answers about {} of {} volumes; tell its vendor, since nothing it says can be used",
+            answers.len(),
+            volumes.len()
+        );
+        return (all(Error::Unavailable(error)), reply.events);
+    }
+    (answers.into_iter().map(usable).collect(), reply.events)
+}
+
+/// An answer, unless Kubernetes would refuse what it says.
+fn usable(answer: Result<Option<Topology>>) -> Result<Option<Topology>> {
+    match answer {
+        Ok(Some(topology)) => match plan::objection(&topology) {
+            Some(objection) => Err(Error::Invalid(format!("the provider {objection}; tell its vendor"))),
+            None => Ok(Some(topology)),
+        },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use cloud_provider::{Reply, TopologyDescription};
+    use futures::future::join_all;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// A cloud that answers with the handle as the zone, or with one answer less.
+    struct Cloud {
+        description: TopologyDescription,
+        calls: Mutex<Vec<usize>>,
+        lacks: usize,
+    }
+
+    impl Cloud {
+        fn new(batch_size: u32, lacks: usize) -> Arc<Self> {
+            let description = TopologyDescription { batch_size, sources: Vec::new(), drivers: Vec::new() };
+            Arc::new(Self { description, calls: Mutex::default(), lacks })
+        }
+    }
+
+    #[async_trait]
+    impl PersistentVolumes for Cloud {
+        fn description(&self) -> &TopologyDescription {
+            &self.description
+        }
+
+        async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
+            self.calls.lock().push(volumes.len());
+            let answer = |it: &Volume| Ok(Some(Topology { zones: vec![it.handle.clone()], ..Topology::default() }));
+            Reply::from(volumes.iter().skip(self.lacks).map(answer).collect::<Vec<_>>())
+        }
+    }
+
+    async fn ask_all(
+        cloud: &Arc<Cloud>,
+        alone: bool,
+        handles: impl Iterator<Item = String>,
+    ) -> Vec<Result<Option<Topology>>> {
+        let (questions, run) = Questions::new(cloud.clone());
+        let running = tokio::spawn(run);
+        let ask = |handle: String| {
+            let questions = questions.clone();
+            async move { questions.ask(Volume { handle, ..Volume::default() }, alone).await.0 }
+        };
+        let answers = join_all(handles.map(ask)).await;
+        drop(questions);
+        running.await.unwrap();
+        answers
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn volumes_share_calls_where_the_cloud_reads_several() {
+        for (batch_size, calls) in [(1, [1; 6].as_slice()), (4, &[4, 2]), (500, &[6])] {
+            let cloud = Cloud::new(batch_size, 0);
+            let answers = ask_all(&cloud, false, (1..=6).map(|it| format!("z{it}"))).await;
+            for (answer, nth) in answers.into_iter().zip(1..) {
+                assert_eq!(answer.unwrap().unwrap().zones, [format!("z{nth}")]);
+            }
+            assert_eq!(*cloud.calls.lock(), calls);
+        }
+        let cloud = Cloud::new(500, 0);
+        ask_all(&cloud, true, (1..=3).map(|it| format!("z{it}"))).await;
+        assert_eq!(*cloud.calls.lock(), [1; 3], "what has failed before spoils no other's answer");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn thousands_of_volumes_are_asked_about_slowly() {
+        let (cloud, began) = (Cloud::new(1, 0), Instant::now());
+        ask_all(&cloud, false, (0..120).map(|it| format!("z{it}"))).await;
+        assert!(began.elapsed() >= Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn too_few_answers_are_none() {
+        let cloud = Cloud::new(10, 1);
+        for answer in ask_all(&cloud, false, (0..3).map(|it| format!("z{it}"))).await {
+            let Err(Error::Unavailable(text)) = answer else { panic!("{answer:?}") };
+            assert!(text.contains("2 of 3 volumes"), "{text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_kubernetes_would_refuse_is_an_error() {
+        let cloud = Cloud::new(10, 0);
+        let answers = ask_all(&cloud, false, ["no label".to_owned(), "fine".to_owned()].into_iter()).await;
+        assert!(matches!(&answers[0], Err(Error::Invalid(text)) if text.contains("\"no label\"")), "{answers:?}");
+        assert!(answers[1].is_ok());
+    }
+}
