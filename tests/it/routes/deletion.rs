@@ -56,6 +56,8 @@ async fn case_182_a_blackhole_goes_inside_and_stays_outside() {
 async fn a_node_that_is_seen_to_go_takes_its_route_with_it() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
+    // Its routes have no names of their own, as this one shows.
+    cloud.has([route("10.244.1.0/24", "hop-n1")]);
     create_all(&cluster, (1..=4).map(node)).await;
     // Nothing else may go: this process has just begun.
     let _controller = Controller::start(&cluster, &cloud, careful());
@@ -72,6 +74,24 @@ async fn a_node_that_is_seen_to_go_takes_its_route_with_it() {
     has(&cloud, &["10.244.1.0/24 > hop-n1".to_owned(), "10.244.4.0/24 > hop-other".to_owned()]).await;
     becomes(&cluster, "other", "False RouteCreated").await;
     assert!(cloud.changes().len() - changes <= 2, "{:?}", cloud.changes());
+}
+
+#[tokio::test]
+async fn a_route_with_a_name_that_nobody_knows_is_listed_before_it_goes() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has([cloud_provider::Route { id: "k8s-1".to_owned(), ..route("10.244.1.0/24", "hop-n1") }]);
+    create_all(&cluster, [node(1), node(2)]).await;
+    let _controller = Controller::start(&cluster, &cloud, careful());
+    becomes(&cluster, "n2", "False RouteCreated").await;
+    assert_eq!(cloud.lists_at().len(), 1);
+    // What the list shows is known.
+    delete(&cluster, "n1").await;
+    has(&cloud, &["10.244.2.0/24 > hop-n2".to_owned()]).await;
+    assert_eq!(cloud.lists_at().len(), 1);
+    delete(&cluster, "n2").await;
+    has(&cloud, &[]).await;
+    assert_eq!(cloud.lists_at().len(), 2);
 }
 
 #[tokio::test]

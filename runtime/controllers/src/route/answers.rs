@@ -141,6 +141,10 @@ impl Rests {
 
 /// What there is after these answers, as far as they tell. What they do not tell is as it was.
 pub(super) fn corrected(mut routes: Vec<Listed>, answers: &[Answered]) -> Vec<Listed> {
+    let ownership = routes.iter().map(|it| it.route.ownership).find(|it| *it != RouteOwnership::Foreign);
+    let ownership = ownership.unwrap_or(RouteOwnership::Ours);
+    // Where no route has a name of its own, the next one has none either.
+    let is_guess = routes.is_empty() || routes.iter().any(|it| it.is_guess || it.route.id != it.route.destination);
     for (change, answer) in answers {
         let Change { cidr, before, after, .. } = change;
         if *answer != Ok(RouteOutcome::Done) {
@@ -154,14 +158,20 @@ pub(super) fn corrected(mut routes: Vec<Listed>, answers: &[Answered]) -> Vec<Li
         let route = Route {
             next_hop: Some(target.hop.clone()),
             state: RouteState::Active,
-            ownership: RouteOwnership::Ours,
+            ownership: before.as_ref().map_or(ownership, |it| it.ownership),
             id: before.as_ref().map_or_else(|| destination.clone(), |it| it.id.clone()),
             destination,
             extra: Vec::new(),
         };
-        routes.push(Listed { cidr: *cidr, route });
+        routes.push(Listed { cidr: *cidr, route, is_guess });
     }
     routes
+}
+
+/// Whether one of the changes is about a route that no list has shown as it is.
+pub(super) fn rests_on_a_guess(changes: &[Change], routes: &[Listed]) -> bool {
+    let is_guess = |before: &Route| routes.iter().any(|it| it.is_guess && it.route == *before);
+    changes.iter().filter_map(|it| it.before.as_ref()).any(is_guess)
 }
 
 /// The text with which all new routes of a pass were refused, if that looks like a table without room: several nodes' were,

@@ -9,6 +9,8 @@ use crate::cidr::Cidr;
 pub(super) struct Listed {
     pub(super) cidr: Cidr,
     pub(super) route: Route,
+    /// Whether it is what a change should have made, and no list has shown it: its id may be another.
+    pub(super) is_guess: bool,
 }
 
 impl Listed {
@@ -17,7 +19,7 @@ impl Listed {
         let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
         for route in routes {
             match Cidr::parse(&route.destination) {
-                Some(cidr) => listed.push(Self { cidr, route }),
+                Some(cidr) => listed.push(Self { cidr, route, is_guess: false }),
                 None => unreadable.push(route.destination),
             }
         }

@@ -118,7 +118,14 @@ impl Controller {
         let nodes: HashMap<_, _> = networks.held.iter().map(|it| (it.node.name_any(), it.node.clone())).collect();
         let cidrs: BTreeSet<_> = networks.held.iter().map(|it| it.cidr).collect();
         state.forget_others(&cidrs);
-        let (plan, facts) = self.plan(networks, state);
+        let (mut plan, mut facts) = self.plan(networks, state);
+        // What was made since the last list may be called otherwise than is remembered.
+        if answers::rests_on_a_guess(&plan.changes, state.routes.as_ref().map_or(&[], |it| &it.routes)) {
+            if !state.may_list(Instant::now()) || !self.list(state).await {
+                return;
+            }
+            (plan, facts) = self.plan(networks, state);
+        }
         self.report(&plan, facts, networks, &nodes, state);
         let now = Instant::now();
         for cidr in plan.changes.iter().filter(|it| it.is_braked).map(|it| it.cidr) {

@@ -127,7 +127,7 @@ pub(super) fn plan(it: &Situation<'_>) -> Plan {
         if change.is_braked && !it.brake.counted.contains(&change.cidr) {
             let Some(left) = allowance.checked_sub(1) else {
                 let route = change.before.into_iter();
-                plan.withheld.extend(route.map(|route| Listed { cidr: change.cidr, route }));
+                plan.withheld.extend(route.map(|route| Listed { cidr: change.cidr, route, is_guess: false }));
                 continue;
             };
             allowance = left;

@@ -28,6 +28,8 @@ pub(super) struct State {
     pub(super) routes: Option<Known>,
     /// When all routes are listed again.
     pub(super) list_due: Instant,
+    /// No list is made before, whoever needs one: the last one has failed.
+    no_list_before: Instant,
     /// How many lists in a row have failed, or were incomplete.
     list_failures: u32,
     pub(super) rests: Rests,
@@ -61,6 +63,7 @@ impl State {
         Self {
             routes: None,
             list_due: now,
+            no_list_before: now,
             list_failures: 0,
             rests: Rests::default(),
             hops: Hops::default(),
@@ -77,7 +80,13 @@ impl State {
 
     /// Whether a list has to come first.
     pub(super) fn needs_list(&self, now: Instant) -> bool {
-        self.list_due <= now || self.rests.next(self.list_due).is_some_and(|it| it.lists && it.at <= now)
+        let rests = self.rests.next(self.list_due).is_some_and(|it| it.lists && it.at <= now);
+        self.may_list(now) && (self.list_due <= now || rests)
+    }
+
+    /// Whether a list may be made now.
+    pub(super) fn may_list(&self, now: Instant) -> bool {
+        self.no_list_before <= now
     }
 
     /// A list was read that shows everything.
@@ -98,12 +107,15 @@ impl State {
         // A period that was given and is no longer than the longest pause is obeyed.
         let soon = next.saturating_duration_since(now) <= BACK_OFF.longest;
         self.list_due = if soon { next.max(now) } else { next.min(now + pause) };
+        self.no_list_before = self.list_due;
     }
 
     /// The pass broke off: nobody knows what there is.
     pub(super) fn after_panic(&mut self, until: Instant) {
-        self.list_due = until;
+        (self.list_due, self.no_list_before) = (until, until);
         self.routes = None;
+        self.rests.clear();
+        self.hops = Hops::default();
     }
 
     /// What was refused may be allowed now.
@@ -112,7 +124,7 @@ impl State {
         self.hops.forget_errors();
         self.full_until = None;
         self.list_failures = 0;
-        self.list_due = now;
+        (self.list_due, self.no_list_before) = (now, now);
     }
 
     /// The destinations that are of interest: those that a node has, and those that there are.
@@ -125,7 +137,8 @@ impl State {
 
     /// When the next pass begins, if nothing happens before.
     pub(super) fn next(&self, warm_up: Instant) -> Instant {
-        let rests = self.rests.next(self.list_due).map(|it| it.at);
+        let rests = self.rests.next(self.list_due);
+        let rests = rests.map(|it| if it.lists { it.at.max(self.no_list_before) } else { it.at });
         let withheld = self.withheld.map(|it| if it < warm_up { warm_up } else { it + WITHHELD });
         let due = [Some(self.list_due), rests, self.hops.next(), self.rewrite, withheld, self.full_until];
         due.into_iter().flatten().min().unwrap_or(self.list_due)
@@ -134,5 +147,73 @@ impl State {
     /// What could not be written is written again soon.
     pub(super) fn rewrite_at(&mut self, now: Instant) {
         self.rewrite = (!self.unwritten.is_empty()).then(|| now + REWRITE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::RouteOutcome;
+
+    use super::*;
+    use crate::route::plan::{Change, Target};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn failed(state: &mut State, now: Instant) {
+        let change = Change {
+            cidr: Cidr::parse("10.244.1.0/24").unwrap(),
+            before: None,
+            after: Some(Target { node: "n1".to_owned(), hop: "hop-1".to_owned() }),
+            is_braked: false,
+        };
+        let answer: cloud_provider::Result<RouteOutcome> = Err(Error::Unavailable("down".to_owned()));
+        state.rests.answered(&change, &answer, now, 0.0);
+    }
+
+    #[test]
+    fn case_189_a_list_that_fails_is_made_again_after_longer_and_longer_pauses() {
+        let begin = Instant::now();
+        let (mut state, mut now) = (State::new(begin), begin);
+        assert!(state.needs_list(now));
+        let mut pauses = Vec::new();
+        for _ in 0..8 {
+            state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 600 * SECOND, now);
+            // Whoever waits for one does not make it come sooner.
+            failed(&mut state, now - 3600 * SECOND);
+            assert!(!state.needs_list(now));
+            let next = state.next(begin);
+            pauses.push((next - now).as_secs());
+            now = next;
+            assert!(state.needs_list(now));
+        }
+        assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300]);
+        state.list_succeeded(now + 600 * SECOND);
+        state.rests.clear();
+        assert_eq!(state.next(begin), now + 600 * SECOND);
+    }
+
+    #[test]
+    fn case_189_a_short_period_is_kept_whatever_fails() {
+        let now = Instant::now();
+        let mut state = State::new(now);
+        for _ in 0..5 {
+            state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 10 * SECOND, now);
+            assert_eq!(state.next(now), now + 10 * SECOND);
+        }
+    }
+
+    #[test]
+    fn another_credential_and_a_panic_begin_again() {
+        let now = Instant::now();
+        let mut state = State::new(now);
+        state.list_failed(Some(&Error::Denied("no".to_owned())), now + 600 * SECOND, now);
+        failed(&mut state, now);
+        state.full_until = Some(now + 3600 * SECOND);
+        state.credential_changed(now);
+        assert!(state.needs_list(now) && state.full_until.is_none());
+        state.routes = Some(Known::default());
+        state.after_panic(now + 5 * SECOND);
+        assert!(state.routes.is_none() && !state.needs_list(now));
+        assert_eq!(state.next(now), now + 5 * SECOND);
     }
 }

@@ -20,7 +20,7 @@ fn there(nth: usize, hop: &str) -> Listed {
         state: RouteState::Active,
         extra: Vec::new(),
     };
-    Listed { cidr: cidr(nth), route }
+    Listed { cidr: cidr(nth), route, is_guess: false }
 }
 
 fn deletion(nth: usize, hop: &str) -> Change {
@@ -142,6 +142,26 @@ fn what_is_known_is_corrected_by_answers() {
         .collect();
     known.sort();
     assert_eq!(known, ["10.244.1.0/24 hop-1", "10.244.3.0/24 hop-3", "10.244.4.0/24 hop-4"]);
+}
+
+#[test]
+fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
+    let made = |known: Vec<Listed>| {
+        let known = corrected(known, &[(creation(4), Ok(RouteOutcome::Done))]);
+        let before = known.iter().find(|it| it.cidr == cidr(4)).unwrap().route.clone();
+        let change = Change { cidr: cidr(4), before: Some(before.clone()), after: None, is_braked: false };
+        (rests_on_a_guess(&[change], &known), before.ownership)
+    };
+    let named = |name: &str, ownership| {
+        let Listed { cidr, route, is_guess } = there(1, "hop-1");
+        Listed { cidr, route: Route { id: name.to_owned(), ownership, ..route }, is_guess }
+    };
+    assert_eq!(made(vec![there(1, "hop-1")]), (false, RouteOwnership::Ours), "the id is the destination");
+    let unmarked = named("10.244.1.0/24", RouteOwnership::Unmarked);
+    assert_eq!(made(vec![unmarked]), (false, RouteOwnership::Unmarked), "as the others");
+    assert!(made(vec![named("k8s-route-1", RouteOwnership::Ours)]).0);
+    assert!(made(Vec::new()).0, "nobody knows what ids are like here");
+    assert!(!rests_on_a_guess(&[creation(5)], &[named("k8s-route-1", RouteOwnership::Ours)]));
 }
 
 #[test]
