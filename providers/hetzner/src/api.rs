@@ -6,6 +6,7 @@ pub(crate) mod load_balancers;
 pub(crate) mod networks;
 pub(crate) mod robot;
 pub(crate) mod servers;
+pub(crate) mod volumes;
 
 use aerostat_sdk::Error;
 use aerostat_sdk::http::{Client, NumberedPages, Response};

@@ -5,13 +5,16 @@
 mod api;
 mod dedicated;
 mod instances;
+mod inventory;
 mod load_balancer;
 mod machine;
 mod place;
 mod provider;
+mod routes;
 mod server;
 mod settings;
 mod time;
+mod volumes;
 
 pub use crate::provider::Hetzner;
 
@@ -20,7 +23,9 @@ use aerostat_sdk::{Description, Effect, Endpoint, Method, Permission, Provider, 
 use crate::api::{networks, robot};
 use crate::settings::{LoadBalancers, Machines};
 
-aerostat_sdk::export!(Hetzner: Provider, Instances, LoadBalancers);
+aerostat_sdk::export!(
+    Hetzner: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes
+);
 
 impl Provider for Hetzner {
     fn describe() -> Result<Description> {
@@ -51,10 +56,13 @@ fn hcloud() -> Endpoint {
     let joins = ["attach_to_network", "detach_from_network", "add_service", "update_service", "add_target"];
     let action = |name: &&str| format!("/load_balancers/*/actions/{name}");
     let changes: Vec<_> = changes.iter().chain(&joins).map(action).collect();
-    let removals: Vec<_> = ["remove_target", "delete_service"].iter().map(action).collect();
+    let mut removals: Vec<_> = ["remove_target", "delete_service"].iter().map(action).collect();
+    removals.push("/networks/*/actions/delete_route".to_owned());
     let mut endpoint = Endpoint::new(api::ENDPOINT, "the Hetzner Cloud API", "https://api.hetzner.cloud/v1")
         .allow([Method::Get], ["/servers", "/servers/*"], [])
         .allow([Method::Get], ["/networks", "/networks/*"], [])
+        .allow([Method::Post], ["/networks/*/actions/add_route"], [])
+        .allow([Method::Get], ["/volumes", "/volumes/*"], [])
         .allow([Method::Get], balancers, [])
         .allow([Method::Get], ["/load_balancers/*/actions", "/actions"], [])
         .allow([Method::Get], ["/load_balancer_types"], [])

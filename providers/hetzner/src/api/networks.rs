@@ -1,15 +1,48 @@
 //! Private networks.
 
-use aerostat_sdk::{Error, Result};
-use serde::Deserialize;
+use aerostat_sdk::{Change, Error, Result};
+use serde::{Deserialize, Serialize};
 
-use super::API;
+use super::actions::{self, Action};
+use super::{API, code};
 use crate::settings::Network as Setting;
 
 /// One network.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Network {
     pub(crate) id: u64,
+    #[serde(default)]
+    pub(crate) routes: Vec<Route>,
+}
+
+/// Where a network sends packets.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Route {
+    pub(crate) destination: String,
+    pub(crate) gateway: String,
+}
+
+/// Why a change of routes was refused.
+#[derive(Clone, Debug)]
+pub(crate) enum Refused {
+    /// The network has as many routes as it may.
+    Full(Error),
+    /// Anything else.
+    Other(Error),
+}
+
+impl Refused {
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::Full(error) | Self::Other(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
 }
 
 /// The id of the network that the operator named. An id is taken as it is; for a name, the cloud is asked.
@@ -40,6 +73,19 @@ pub(crate) fn get(setting: &Setting) -> Result<Network> {
 fn named(name: &str) -> Result<Option<Network>> {
     let found: Vec<Network> = API.get(["networks"]).query("name", name).send()?.json_in("networks")?;
     Ok(found.into_iter().next())
+}
+
+/// Begins a change of a network's routes. A route to delete that is not there is a success of the next call.
+pub(crate) fn act(id: u64, action: &str, route: &Route) -> Result<Change<Action>, Refused> {
+    let response = API.post(["networks", &id.to_string(), "actions", action]).json(route).answer()?;
+    match (response.status(), &*code(&response)) {
+        (409 | 423, _) => Ok(Change::Busy(response.complaint())),
+        (_, "resource_limit_exceeded") => Err(Refused::Full(Error::invalid(format_args!(
+            "network {id} takes no more routes: {}",
+            response.complaint()
+        )))),
+        _ => Ok(Change::Done(actions::begun(&response.accepted()?)?)),
+    }
 }
 
 /// It may be another project's token: asked again at once when the credential changes.
