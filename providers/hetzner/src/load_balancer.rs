@@ -288,4 +288,4 @@ fn find_kind(name: &str) -> Result<Kind> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
