@@ -45,12 +45,12 @@ fn is_not_found(response: &Response) -> bool {
     code(response) == "not_found"
 }
 
-/// Whether an object refuses a change because it is still carrying out an earlier one.
-fn is_busy(response: &Response) -> bool {
+/// Whether an object refuses a change because it is still carrying out an earlier one, or has just ended it. Other conflicts, as
+/// about a name that is taken, do not pass by waiting.
+pub(crate) fn is_busy(response: &Response) -> bool {
     match response.status() {
         423 => true,
-        // The name is taken: that does not pass by waiting.
-        409 => code(response) != "uniqueness_error",
+        409 => matches!(&*code(response), "conflict" | "locked" | "load_balancer_already_attached"),
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! The list of all load balancers that are marked for Services of this cluster.
 
+use aerostat_sdk::form::{Custom, Form as _};
 use aerostat_sdk::json::revision;
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
@@ -51,7 +52,8 @@ fn item(live: &LoadBalancer, cluster: &str, is_busy: bool) -> Option<InventoryIt
     let proof = if of_cluster.is_some() && own.is_some() && own == vendor { Proof::Unique } else { Proof::ByName };
     let owner = MarkedOwner {
         cluster_uid: of_cluster.map(str::to_owned),
-        uid: own.or(vendor).map(str::to_owned),
+        // Anybody may write labels: what is no UID is no Service's.
+        uid: own.or(vendor).and_then(|it| Custom::uuid("").parse(it)),
         ..MarkedOwner::default()
     };
     let public = Some(&live.public_net).filter(|it| it.enabled);

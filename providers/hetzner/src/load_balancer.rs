@@ -24,7 +24,7 @@ use self::ownership::Owner;
 use self::steps::Step;
 use self::targets::Targets;
 use crate::api::load_balancers::{self as api, Kind, Labels, Listed, LoadBalancer as Live};
-use crate::api::{code, networks};
+use crate::api::{code, is_busy, networks};
 use crate::provider::Hetzner;
 use crate::settings::LoadBalancers as Settings;
 
@@ -186,7 +186,7 @@ impl Backend for Call<'_> {
         let response = api::delete(id).answer()?;
         match (response.status(), &*code(&response)) {
             (_, "protected") => Ok(protected()),
-            (409 | 423, _) => Ok(Removal::Busy(response.complaint())),
+            _ if is_busy(&response) => Ok(Removal::Busy(response.complaint())),
             (404, "not_found") => Ok(Removal::Gone),
             _ => response.accepted().map(|_| Removal::Gone),
         }
@@ -254,7 +254,7 @@ impl Call<'_> {
         };
         Ok(Ok(match (response.status(), &*code(&response)) {
             (409, "uniqueness_error") => self.taken(name)?,
-            (409 | 423, _) => Creation::Busy(response.complaint()),
+            _ if is_busy(&response) => Creation::Busy(response.complaint()),
             (500.., _) => Creation::Unclear(response.complaint()),
             (_, code) if ABOUT_TARGETS.contains(&code) => return Ok(Err(response)),
             (422, _) if response.says("server") || response.says("target") => return Ok(Err(response)),

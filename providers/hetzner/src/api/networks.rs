@@ -4,7 +4,7 @@ use aerostat_sdk::{Change, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::actions::{self, Action};
-use super::{API, code};
+use super::{API, code, is_busy};
 use crate::settings::Network as Setting;
 
 /// One network.
@@ -78,9 +78,9 @@ fn named(name: &str) -> Result<Option<Network>> {
 /// Begins a change of a network's routes. A route to delete that is not there is a success of the next call.
 pub(crate) fn act(id: u64, action: &str, route: &Route) -> Result<Change<Action>, Refused> {
     let response = API.post(["networks", &id.to_string(), "actions", action]).json(route).answer()?;
-    match (response.status(), &*code(&response)) {
-        (409 | 423, _) => Ok(Change::Busy(response.complaint())),
-        (_, "resource_limit_exceeded") => Err(Refused::Full(Error::invalid(format_args!(
+    match &*code(&response) {
+        _ if is_busy(&response) => Ok(Change::Busy(response.complaint())),
+        "resource_limit_exceeded" => Err(Refused::Full(Error::invalid(format_args!(
             "network {id} takes no more routes: {}",
             response.complaint()
         )))),

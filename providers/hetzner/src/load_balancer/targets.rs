@@ -55,12 +55,12 @@ impl Targets {
 
     /// Whether the private network leads to this one. A dedicated server's address says it itself.
     pub(super) fn is_private(&self, to: &To) -> bool {
-        self.use_private_ip && matches!(to, To::Server { .. })
+        self.use_private_ip && matches!(to, To::Server(_))
     }
 
     /// Leaves out what is more than `most`: those that are targets already stay first.
     pub(super) fn keep(&mut self, most: usize, live: &[Target], warnings: &mut Warnings) {
-        let others = live.iter().filter(|it| matches!(it.to, To::LabelSelector { .. } | To::Other)).count();
+        let others = live.iter().filter(|it| matches!(it.to, To::Other(_))).count();
         let most = most.saturating_sub(others);
         if self.nodes.len() <= most {
             return;
@@ -84,16 +84,14 @@ impl Targets {
 /// Whether two targets are one: addresses have several spellings.
 pub(super) fn same(one: &To, other: &To) -> bool {
     match (one, other) {
-        (To::Ip { ip: one }, To::Ip { ip: other }) => {
-            one == other || one.ip.parse::<IpAddr>().is_ok_and(|it| other.ip.parse() == Ok(it))
-        }
+        (To::Ip(one), To::Ip(other)) => one == other || one.parse::<IpAddr>().is_ok_and(|it| other.parse() == Ok(it)),
         _ => one == other,
     }
 }
 
 /// Whether it is of a kind that this provider makes: others are somebody else's choice.
 pub(super) fn is_ours(target: &Target) -> bool {
-    matches!(target.to, To::Server { .. } | To::Ip { .. })
+    matches!(target.to, To::Server(_) | To::Ip(_))
 }
 
 /// How the node's machine is reached, or why not: the reason of a warning, and a sentence about nodes that follow.
@@ -104,7 +102,7 @@ fn target(node: &Node, use_private_ip: bool, robot: bool) -> Result<To, (&'stati
         Ok(Machine::Cloud(id)) => match (use_private_ip, extra(node, PUBLIC), extra(node, PRIVATE)) {
             (true, _, Some("")) => Err(("NodesSkipped", "the cluster's network has no address of")),
             (false, Some(""), _) => Err(("NodesSkipped", "no public IPv4 address, without use-private-ip, have")),
-            _ => Ok(To::server(id)),
+            _ => Ok(To::Server(id)),
         },
         Ok(Machine::Robot(_)) if !robot => Err(("NodesSkipped", WITHOUT_ROBOT)),
         Ok(Machine::Robot(_)) => {
@@ -113,7 +111,7 @@ fn target(node: &Node, use_private_ip: bool, robot: bool) -> Result<To, (&'stati
                 true => address(AddressKind::InternalIp),
                 false => extra(node, SERVER_IP).filter(|it| !it.is_empty()).or(address(AddressKind::ExternalIp)),
             };
-            ip.map(To::ip).ok_or(("NodesSkipped", "no address that is reached is known of"))
+            ip.map(|it| To::Ip(it.to_owned())).ok_or(("NodesSkipped", "no address that is reached is known of"))
         }
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::steps::Step;
 use super::targets::Targets;
 use crate::api::actions::{self, Action, Status};
-use crate::api::code;
 use crate::api::load_balancers::{self as api, LoadBalancer as Live, Target, To};
+use crate::api::{code, is_busy};
 use crate::time;
 
 /// The most requests of one call: the host counts them too, and there are others.
@@ -97,7 +97,7 @@ fn send(live: &Live, step: &Step, targets: &Targets, warnings: &mut Warnings) ->
         Step::Rdns { ip, name } => act("change_dns_ptr", json!({ "ip": ip, "dns_ptr": name })),
         Step::Algorithm(kind) => act("change_algorithm", json!({ "type": kind })),
         Step::Kind(name) => act("change_type", json!({ "load_balancer_type": name })),
-        Step::Detach(network) => act("detach_from_network", json!({ "network": network })),
+        Step::Detach(network) => take_away(live, "detach_from_network", &json!({ "network": network })),
         Step::Attach(to) => {
             let mut body = json!({ "network": to.network });
             for (field, value) in [("ip", &to.ip), ("ip_range", &to.ip_range)] {
@@ -109,7 +109,7 @@ fn send(live: &Live, step: &Step, targets: &Targets, warnings: &mut Warnings) ->
         }
         Step::EnablePublic => without_body(live, "enable_public_interface"),
         Step::DisablePublic => without_body(live, "disable_public_interface"),
-        Step::RemoveService(port) => act("delete_service", json!({ "listen_port": port })),
+        Step::RemoveService(port) => take_away(live, "delete_service", &json!({ "listen_port": port })),
         Step::UpdateService(service) => act("update_service", json!(service)),
         Step::AddService(service) => act("add_service", json!(service)),
         Step::RemoveTarget(to) => remove_target(live, to),
@@ -146,8 +146,12 @@ fn add_target(live: &Live, target: &Target, node: &str, warnings: &mut Warnings)
 
 /// A server that is gone is no target any more.
 fn remove_target(live: &Live, to: &To) -> Result<Change<Option<Action>>> {
-    let body = json!(Target { to: to.clone(), use_private_ip: false });
-    let response = api::request(live.id, "remove_target").json(&body).answer()?;
+    take_away(live, "remove_target", &json!(Target { to: to.clone(), use_private_ip: false }))
+}
+
+/// What is not there any more, whatever the API calls that, has been taken away: an action may have ended since it was read.
+fn take_away(live: &Live, action: &str, body: &Value) -> Result<Change<Option<Action>>> {
+    let response = api::request(live.id, action).json(body).answer()?;
     if response.is_success() {
         return Ok(Change::Done(Some(actions::begun(&response)?)));
     }
@@ -161,7 +165,7 @@ fn remove_target(live: &Live, to: &To) -> Result<Change<Option<Action>>> {
 
 /// What every other answer is.
 fn changed(response: Response) -> Result<Change<Option<Action>>> {
-    if matches!(response.status(), 409 | 423) {
+    if is_busy(&response) {
         return Ok(Change::Busy(response.complaint()));
     }
     response.accepted().map(|_| Change::Done(None))

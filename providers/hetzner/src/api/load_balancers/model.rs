@@ -187,55 +187,74 @@ pub(crate) struct HealthHttp {
 
 /// Where traffic goes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(from = "Named", into = "Named")]
 pub(crate) struct Target {
-    #[serde(flatten)]
     pub(crate) to: To,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) use_private_ip: bool,
 }
 
 /// What a target is.
-#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum To {
-    /// A cloud server.
-    Server { server: ServerId },
+    /// A cloud server, by its id.
+    Server(u64),
     /// A dedicated server, by its address.
-    Ip { ip: Ip },
-    /// Servers that somebody chose by their labels: not ours.
-    LabelSelector { label_selector: Selector },
-    /// What this provider does not know: not ours.
-    #[serde(other)]
-    Other,
+    Ip(String),
+    /// Servers that somebody chose by their labels, or what this provider does not know: not ours.
+    Other(String),
 }
 
-/// A cloud server.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-pub(crate) struct ServerId {
-    pub(crate) id: u64,
+/// A target as the API writes it.
+#[derive(Deserialize, Serialize)]
+struct Named {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<ServerId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ip: Option<Ip>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label_selector: Option<Selector>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    use_private_ip: bool,
 }
 
-/// The address of a dedicated server.
-#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-pub(crate) struct Ip {
-    pub(crate) ip: String,
+#[derive(Deserialize, Serialize)]
+struct ServerId {
+    id: u64,
 }
 
-/// Labels of servers.
-#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-pub(crate) struct Selector {
-    pub(crate) selector: String,
+#[derive(Deserialize, Serialize)]
+struct Ip {
+    ip: String,
 }
 
-impl To {
-    /// A cloud server.
-    pub(crate) fn server(id: u64) -> Self {
-        Self::Server { server: ServerId { id } }
+#[derive(Deserialize, Serialize)]
+struct Selector {
+    selector: String,
+}
+
+impl From<Named> for Target {
+    fn from(it: Named) -> Self {
+        let Named { kind, server, ip, label_selector, use_private_ip } = it;
+        let to = match (server, ip) {
+            (Some(server), _) if kind == "server" => To::Server(server.id),
+            (_, Some(ip)) if kind == "ip" => To::Ip(ip.ip),
+            _ => To::Other(label_selector.map_or(kind, |it| it.selector)),
+        };
+        Self { to, use_private_ip }
     }
+}
 
-    /// A dedicated server.
-    pub(crate) fn ip(ip: impl Into<String>) -> Self {
-        Self::Ip { ip: Ip { ip: ip.into() } }
+impl From<Target> for Named {
+    fn from(Target { to, use_private_ip }: Target) -> Self {
+        let plain =
+            |kind: &str| Self { kind: kind.to_owned(), server: None, ip: None, label_selector: None, use_private_ip };
+        match to {
+            To::Server(id) => Self { server: Some(ServerId { id }), ..plain("server") },
+            To::Ip(ip) => Self { ip: Some(Ip { ip }), ..plain("ip") },
+            To::Other(selector) => Self { label_selector: Some(Selector { selector }), ..plain("label_selector") },
+        }
     }
 }
 
