@@ -15,7 +15,7 @@ pub(crate) use self::annotations::TABLE;
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::form::Form as _;
-use aerostat_sdk::http::{Attempt, Response};
+use aerostat_sdk::http::Attempt;
 use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result, log};
 
 use self::annotations::{NAME, TYPE, USE_PRIVATE_IP};
@@ -46,6 +46,20 @@ impl LoadBalancers for Hetzner {
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         backend::delete(&Call { service: unwanted, settings: Settings::read()?, deletes: true })
+    }
+}
+
+/// Why nothing was created.
+enum NotCreated {
+    /// One of its targets was refused.
+    ForTarget(Error),
+    /// Anything else.
+    Other(Error),
+}
+
+impl From<Error> for NotCreated {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
     }
 }
 
@@ -113,17 +127,16 @@ impl Backend for Call<'_> {
         let labels = ownership::marked(&Labels::new(), self.service)?;
         std::mem::take(&mut desired.warnings).emit();
         let creation = desired.creation(&desired.name, &kind, labels);
-        match self.created(api::create(&creation)?, &desired.name)? {
-            Ok(made) => Ok(made),
+        let created = match self.created(api::create(&creation)?, &desired.name) {
             // They are added one by one, and it is said which of them cannot be.
-            Err(refused) if !creation.targets.is_empty() => {
-                log::info("created without its targets", &[("why", &refused.complaint())]);
+            Err(NotCreated::ForTarget(why)) if !creation.targets.is_empty() => {
+                log::info("created without its targets", &[("why", &format!("{why:?}"))]);
                 let creation = api::Creation { targets: Vec::new(), ..creation };
-                let created = self.created(api::create(&creation)?, &desired.name)?;
-                created.or_else(|refused| refused.accepted().map(|_| Creation::Unclear("accepted".to_owned())))
+                self.created(api::create(&creation)?, &desired.name)
             }
-            Err(refused) => refused.accepted().map(|_| Creation::Unclear("accepted".to_owned())),
-        }
+            created => created,
+        };
+        created.map_err(|(NotCreated::ForTarget(why) | NotCreated::Other(why))| why)
     }
 
     fn update(&self, live: &Live) -> Result<Update> {
@@ -246,26 +259,30 @@ impl Call<'_> {
         Ok(Update::Done(ingress))
     }
 
-    /// What became of a creation; `Err` holds the answer to one that was refused for a target.
-    fn created(&self, attempt: Attempt, name: &str) -> Result<Result<Creation, Response>> {
+    /// What became of a creation.
+    fn created(&self, attempt: Attempt, name: &str) -> Result<Creation, NotCreated> {
         let response = match attempt {
-            Attempt::Lost(why) => return Ok(Ok(Creation::Unclear(why))),
+            Attempt::Lost(why) => return Ok(Creation::Unclear(why)),
             Attempt::Answered(response) => response,
         };
-        Ok(Ok(match (response.status(), &*code(&response)) {
-            (409, "uniqueness_error") => self.taken(name)?,
-            _ if is_busy(&response) => Creation::Busy(response.complaint()),
-            (500.., _) => Creation::Unclear(response.complaint()),
-            (_, code) if ABOUT_TARGETS.contains(&code) => return Ok(Err(response)),
-            (422, _) if response.says("server") || response.says("target") => return Ok(Err(response)),
-            _ => {
-                let response = response.accepted()?;
-                let unread =
-                    |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
-                let made = response.json_in::<Listed>("load_balancer");
-                made.map_or_else(unread, |it| Creation::Begun(Found::new(it.id.to_string(), it.name, true)))
-            }
-        }))
+        let code = code(&response);
+        if code == "uniqueness_error" {
+            return Ok(self.taken(name)?);
+        }
+        if is_busy(&response) {
+            return Ok(Creation::Busy(response.complaint()));
+        }
+        if response.status() >= 500 {
+            return Ok(Creation::Unclear(response.complaint()));
+        }
+        let is_unknown_server = code == "invalid_input" && response.says("server");
+        let is_for_target = is_unknown_server || ABOUT_TARGETS.contains(&&*code);
+        let refused = if is_for_target { NotCreated::ForTarget } else { NotCreated::Other };
+        let response = response.accepted().map_err(refused)?;
+        // The status says that it was accepted, also if the body cannot be read.
+        let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
+        let made = response.json_in::<Listed>("load_balancer");
+        Ok(made.map_or_else(unread, |it| Creation::Begun(Found::new(it.id.to_string(), it.name, true))))
     }
 
     /// The name is taken: by the Service's own, or by another.

@@ -5,6 +5,7 @@
 mod creations;
 mod deletions;
 mod inventory;
+mod large;
 mod machines;
 mod robot;
 mod routes;
