@@ -3,6 +3,7 @@
 mod custom;
 mod integer;
 mod list;
+mod seconds;
 mod span;
 mod traits;
 mod words;
@@ -10,6 +11,7 @@ mod words;
 pub use self::custom::Custom;
 pub use self::integer::Integer;
 pub use self::list::{List, PORTS, Port};
+pub use self::seconds::Seconds;
 pub use self::span::Span;
 pub use self::traits::Form;
-pub use self::words::{Bool, OneOf, Text};
+pub use self::words::{AnyCase, Bool, OneOf, Text};

@@ -23,9 +23,11 @@
 //! Where all fields of an object are like that, [`sparse`] removes them from its JSON, and `#[serde(default)]` fills them in.
 
 mod edit;
+mod revision;
 mod sparse;
 
 pub use self::edit::Edit;
+pub use self::revision::revision;
 pub use self::sparse::sparse;
 
 use serde::de::IntoDeserializer as _;

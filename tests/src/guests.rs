@@ -20,6 +20,9 @@ pub const SCRIPTED_NETWORK: &str = env!("GUEST_SCRIPTED_NETWORK");
 /// The provider for DigitalOcean, as it is shipped.
 pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 
+/// The provider for Hetzner Cloud, as it is shipped.
+pub const HETZNER: &str = env!("GUEST_HETZNER");
+
 /// The example of the SDK.
 pub const ACME: &str = env!("GUEST_ACME");
 
@@ -40,7 +43,7 @@ mod tests {
 
     #[test]
     fn every_guest_is_a_component() {
-        for path in [HOSTILE, SCRIPTED, LYING, SCRIPTED_NETWORK, DIGITALOCEAN, ACME] {
+        for path in [HOSTILE, SCRIPTED, LYING, SCRIPTED_NETWORK, DIGITALOCEAN, HETZNER, ACME] {
             let bytes = fs::read(path).unwrap();
             // The magic number, then version 13 of layer 1: a component, not a core module.
             assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "{path}");

@@ -11,6 +11,9 @@ use crate::http::{Attempt, Request, Response};
 pub enum Creation {
     /// The cloud builds it.
     Begun(Found),
+    /// It was certainly not created: the cloud is still carrying out an earlier change of something that it needs, such as a
+    /// network. Holds what it says.
+    Busy(String),
     /// It may have been created or not: the cloud did not answer, said that it failed, or has one like it already. Why, for a
     /// person.
     Unclear(String),

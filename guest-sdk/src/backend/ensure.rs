@@ -113,6 +113,8 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             let because = format_args!("the cloud builds {}", found.title());
             Ok(Progress::pending(status(backend, &found), backend.pauses().poll, because))
         }
+        // The announcement stands: the next call sends it, or announces it again.
+        Creation::Busy(why) => Ok(Progress::pending(backend.service().status(), backend.pauses().poll, why)),
         Creation::Unclear(why) => {
             let message = format!("load balancer {} may have been created or not: {why}", backend.service().name);
             events::warning(None, "LoadBalancerCreationUnclear", &message);

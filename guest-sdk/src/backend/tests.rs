@@ -176,6 +176,15 @@ fn a_late_creation_is_announced_again() {
 }
 
 #[test]
+fn a_creation_that_has_to_wait_stays_announced() {
+    let busy = Creation::Busy("the network is being changed".to_owned());
+    let cloud = Cloud { creation: Some(busy), hidden_from_lists: true, ..Cloud::default() };
+    let waiting = cloud.pending(&with_memo("creating a1 since 1000"), 1_000);
+    assert_eq!(waiting, ("creating a1 since 1000".to_owned(), 15_000, Vec::new()));
+    assert_eq!(cloud.pending(&with_memo(&waiting.0), 1_061).0, "creating a1 since 1061");
+}
+
+#[test]
 fn a_creation_without_an_answer_is_looked_for() {
     let unclear = Creation::Unclear("the answer was lost".to_owned());
     let cloud = Cloud { creation: Some(unclear), hidden_from_lists: true, ..Cloud::default() };

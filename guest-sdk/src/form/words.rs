@@ -51,6 +51,23 @@ impl<T: Copy + PartialEq> OneOf<T> {
     }
 }
 
+/// One of a few words in lower or upper case, each with its value.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyCase<T: 'static>(pub OneOf<T>);
+
+impl<T: Copy> Form for AnyCase<T> {
+    type Value<'a> = T;
+
+    fn parse(&self, text: &str) -> Option<T> {
+        let Self(OneOf(words)) = self;
+        words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meaning)| *meaning)
+    }
+
+    fn allowed(&self) -> String {
+        self.0.allowed()
+    }
+}
+
 /// Any text. Holds what the description says of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Text(pub &'static str);
@@ -89,5 +106,7 @@ mod tests {
         let form = OneOf(&[("tcp", 4), ("http", 7)]);
         assert_eq!((form.parse("http"), form.parse("HTTP")), (Some(7), None));
         assert_eq!((form.word(7), form.word(5)), (Some("http"), None));
+        assert_eq!((AnyCase(form).parse("HTTP"), AnyCase(form).parse("udp")), (Some(7), None));
+        assert_eq!(AnyCase(form).allowed(), "tcp or http");
     }
 }

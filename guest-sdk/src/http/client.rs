@@ -21,6 +21,7 @@ impl<'a> Client<'a> {
             is_not_found: |_| true,
             is_busy: |response| matches!(response.status(), 409 | 423),
             limit_ends: None,
+            reserve: None,
         };
         Self { endpoint, rules }
     }
@@ -48,6 +49,13 @@ impl<'a> Client<'a> {
     #[must_use]
     pub const fn limit_ends(self, header: &'static str) -> Self {
         Self { rules: Rules { limit_ends: Some(header), ..self.rules }, ..self }
+    }
+
+    /// Names the header that says how many requests of a quota are left, in clouds that give one back each second. With less
+    /// than `requests` of them left, the endpoint pauses for as many seconds as are missing: others need the quota too.
+    #[must_use]
+    pub const fn reserve(self, header: &'static str, requests: u32) -> Self {
+        Self { rules: Rules { reserve: Some((header, requests)), ..self.rules }, ..self }
     }
 
     /// A GET of `path` under the endpoint's base URL, by unescaped segments.

@@ -166,7 +166,14 @@ impl Request {
         }
         let asked = asked(&self.request);
         match host::send(&self.request) {
-            Ok(response) => Ok(Attempt::Answered(Response::new(asked, response, self.rules))),
+            Ok(response) => {
+                let response = Response::new(asked, response, self.rules);
+                if let Some((pause, why)) = response.pause_for_reserve() {
+                    let milliseconds = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
+                    host::throttle(&self.request.endpoint, milliseconds, &why);
+                }
+                Ok(Attempt::Answered(response))
+            }
             Err(wire::Error::Interrupted(why)) => Ok(Attempt::Lost(refusal::lost(&asked, &why))),
             Err(error) => Err(refusal::unanswered(&asked, error)),
         }

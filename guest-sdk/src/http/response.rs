@@ -25,6 +25,8 @@ pub(super) struct Rules {
     pub(super) is_busy: fn(&Response) -> bool,
     /// The header of a 429 with the time at which the limit ends, in seconds since 1970.
     pub(super) limit_ends: Option<&'static str>,
+    /// The header with the number of requests that are left, and how many of them are for others.
+    pub(super) reserve: Option<(&'static str, u32)>,
 }
 
 /// What the cloud answered.
@@ -81,6 +83,14 @@ impl Response {
             404 if (self.rules.is_not_found)(&self) => (self.rules.refusals)(&self).map_or(Ok(None), Err),
             _ => self.accepted().map(Some),
         }
+    }
+
+    /// How long the endpoint has to pause until the reserve of its quota is there again, and why, for a person.
+    pub(super) fn pause_for_reserve(&self) -> Option<(Duration, String)> {
+        let (header, reserve) = self.rules.reserve?;
+        let left: u32 = self.header(header)?.trim().parse().ok()?;
+        let missing = reserve.checked_sub(left).filter(|it| *it > 0)?;
+        Some((Duration::from_secs(missing.into()), format!("{left} requests of the quota are left")))
     }
 
     /// Whether its object is still carrying out an earlier change.

@@ -271,6 +271,20 @@ fn a_limit_ends_when_its_header_says_so() {
 }
 
 #[test]
+fn an_endpoint_pauses_while_its_reserve_is_used_up() {
+    let throttled = |left: &'static str| {
+        let headers = vec![("RateLimit-Remaining".to_owned(), left.to_owned())];
+        let host =
+            Host::new().answers(move |_| Ok(testing::Response { status: 200, headers: headers.clone(), body: vec![] }));
+        host.run(|| Client::new("api").reserve("ratelimit-remaining", 20).get(["a"]).send()).unwrap();
+        host.throttles()
+    };
+    assert_eq!(throttled("17"), ["api 3000 ms: 17 requests of the quota are left"]);
+    assert_eq!(throttled("20"), [""; 0]);
+    assert_eq!(throttled("many"), [""; 0]);
+}
+
+#[test]
 fn a_page_without_its_list_is_no_empty_page() {
     const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["links", "next"] };
     let ask = |body: &'static str| {

@@ -4,6 +4,7 @@
 
 mod config;
 mod enough;
+mod hetzner;
 mod install;
 mod manifests;
 mod persistent_volumes;

@@ -93,7 +93,7 @@ async fn adv_106_a_compiler_that_writes_without_end_is_stopped() {
 
 #[tokio::test]
 async fn adv_106_our_own_providers_are_compiled() {
-    for path in [guests::DIGITALOCEAN, guests::ACME, guests::HOSTILE, guests::SCRIPTED] {
+    for path in [guests::DIGITALOCEAN, guests::HETZNER, guests::ACME, guests::HOSTILE, guests::SCRIPTED] {
         let guest = Guest { bytes: std::fs::read(path).unwrap(), ..compiled_by(tests::aerostat::binary().unwrap()) };
         // What is compiled may still miss a setting or an endpoint.
         if let Err(error) = guest.try_load(&prometheus::Registry::new()).await {

@@ -1,0 +1,85 @@
+//! Actions: what the cloud does after it has answered.
+
+use std::collections::BTreeSet;
+
+use aerostat_sdk::Result;
+use aerostat_sdk::http::Response;
+use serde::Deserialize;
+
+use super::{API, PAGES};
+
+/// The most actions that one request asks about.
+const AT_ONCE: usize = 25;
+
+/// One action.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Action {
+    pub(crate) id: u64,
+    pub(crate) command: String,
+    pub(crate) status: Status,
+    /// When it ended, as RFC 3339.
+    #[serde(default)]
+    pub(crate) finished: Option<String>,
+    error: Option<Failure>,
+    #[serde(default)]
+    resources: Vec<Resource>,
+}
+
+/// How far an action is.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Running,
+    Success,
+    Error,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Failure {
+    code: String,
+    message: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Resource {
+    id: u64,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+impl Action {
+    /// For a person: what was done, and why it failed.
+    pub(crate) fn failure(&self) -> String {
+        let why = self.error.as_ref().map_or_else(String::new, |it| format!(": {} ({})", it.message, it.code));
+        format!("action {} ({}) has failed{why}", self.id, self.command)
+    }
+}
+
+/// The action that an answer has begun.
+pub(crate) fn begun(response: &Response) -> Result<Action> {
+    response.json_in("action")
+}
+
+/// These actions as they are now, in as few requests as will do.
+pub(crate) fn all(ids: &[u64]) -> Result<Vec<Action>> {
+    let mut all = Vec::new();
+    for ids in ids.chunks(AT_ONCE) {
+        let request = ids.iter().fold(API.get(["actions"]), |it, id| it.query("id", id));
+        all.extend(request.send()?.json_in::<Vec<Action>>("actions")?);
+    }
+    Ok(all)
+}
+
+/// What runs or has failed of a load balancer, the newest first: its first page says enough.
+pub(crate) fn of_load_balancer(id: u64) -> Result<Vec<Action>> {
+    let request = API.get(["load_balancers", &id.to_string(), "actions"]);
+    request.queries(&[("status", "running"), ("status", "error"), ("sort", "id:desc")]).send()?.json_in("actions")
+}
+
+/// The load balancers of the project of which an action runs.
+pub(crate) fn busy_load_balancers() -> Result<BTreeSet<u64>> {
+    let request = API.get(["load_balancers", "actions"]).query("status", "running");
+    let running: Vec<Action> = PAGES.all(&request, "actions")?;
+    let resources = running.into_iter().flat_map(|it| it.resources);
+    Ok(resources.filter(|it| it.kind == "load_balancer").map(|it| it.id).collect())
+}

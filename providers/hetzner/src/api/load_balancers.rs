@@ -1,0 +1,110 @@
+//! Requests for load balancers.
+
+mod model;
+
+pub(crate) use self::model::{
+    Algorithm, Algorithms, HealthCheck, HealthHttp, HealthProtocol, Http, Kind, Labels, LoadBalancer, Protocol,
+    Service, Target, To,
+};
+
+use aerostat_sdk::http::{Attempt, NumberedPage, Request};
+use aerostat_sdk::{Change, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::actions::{self, Action};
+use super::{API, PAGES};
+
+/// The vendor's label: the UID of the Service. With it, its own controller finds our load balancers, and we find its.
+pub(crate) const SERVICE: &str = "hcloud-ccm/service-uid";
+/// Our label: the UID of the cluster.
+pub(crate) const CLUSTER: &str = "aerostat.dev/cluster-uid";
+/// Our label: the UID of the Service.
+pub(crate) const OWN_SERVICE: &str = "aerostat.dev/service-uid";
+
+/// What is read of a load balancer in a list.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) labels: Labels,
+}
+
+/// The body of a creation.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Creation<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) load_balancer_type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) algorithm: Option<Algorithms>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) location: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) network_zone: Option<&'a str>,
+    pub(crate) labels: Labels,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) public_interface: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) network: Option<u64>,
+    pub(crate) services: Vec<&'a Service>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) targets: Vec<Target>,
+}
+
+/// The load balancer with this id.
+pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
+    API.get(["load_balancers", id]).find_in("load_balancer")
+}
+
+/// The load balancer with exactly this name: names are unique in a project.
+pub(crate) fn named(name: &str) -> Result<Option<LoadBalancer>> {
+    let found: Vec<LoadBalancer> = API.get(["load_balancers"]).query("name", name).send()?.json_in("load_balancers")?;
+    Ok(found.into_iter().find(|it| it.name == name))
+}
+
+/// All load balancers of the project that serve a Service, whichever: one list for all who ask at a time.
+pub(crate) fn marked() -> Result<Vec<Listed>> {
+    PAGES.all(&marked_ones(), "load_balancers")
+}
+
+/// A page of the same with all fields.
+pub(crate) fn page_of_marked(number: u32, size: u32) -> Result<NumberedPage<Value>> {
+    PAGES.page(marked_ones(), "load_balancers", number, size)
+}
+
+fn marked_ones() -> Request {
+    API.get(["load_balancers"]).queries(&[("label_selector", SERVICE), ("sort", "id:asc")])
+}
+
+/// The type with this name, if there is one.
+pub(crate) fn kind(name: &str) -> Result<Option<Kind>> {
+    let kinds: Vec<Kind> = PAGES.all(&API.get(["load_balancer_types"]), "load_balancer_types")?;
+    Ok(kinds.into_iter().find(|it| it.name == name))
+}
+
+/// Sends the creation of one.
+pub(crate) fn create(creation: &Creation<'_>) -> Result<Attempt> {
+    API.post(["load_balancers"]).json(creation).attempt()
+}
+
+/// Gives it a name and labels, in the place of all that it has.
+pub(crate) fn describe(id: u64, name: &str, labels: &Labels) -> Result<Change<()>> {
+    let request = API.put(["load_balancers", &id.to_string()]);
+    Ok(request.json(&json!({ "name": name, "labels": labels })).change()?.map(drop))
+}
+
+/// Begins an action of one.
+pub(crate) fn act(id: u64, action: &str, body: &impl Serialize) -> Result<Change<Action>> {
+    request(id, action).json(body).change()?.and_then(|it| actions::begun(&it).map(Change::Done))
+}
+
+/// The request that begins an action of one.
+pub(crate) fn request(id: u64, action: &str) -> Request {
+    API.post(["load_balancers", &id.to_string(), "actions", action])
+}
+
+/// Deletes it; if it does not exist, that is a success.
+pub(crate) fn delete(id: &str) -> Request {
+    API.delete(["load_balancers", id])
+}

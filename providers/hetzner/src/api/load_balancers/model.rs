@@ -1,0 +1,271 @@
+//! The fields of a load balancer. Those that change by themselves (health, traffic, prices) are not read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// Its labels.
+pub(crate) type Labels = BTreeMap<String, String>;
+
+/// A load balancer as the API shows it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct LoadBalancer {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) labels: Labels,
+    #[serde(rename = "load_balancer_type")]
+    pub(crate) kind: Kind,
+    pub(crate) location: Location,
+    pub(crate) algorithm: Algorithms,
+    pub(crate) public_net: PublicNet,
+    #[serde(default)]
+    pub(crate) private_net: Vec<PrivateNet>,
+    pub(crate) protection: Protection,
+    #[serde(default)]
+    pub(crate) services: Vec<Service>,
+    #[serde(default)]
+    pub(crate) targets: Vec<Target>,
+    /// As RFC 3339.
+    #[serde(default)]
+    pub(crate) created: String,
+}
+
+/// How large it is.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Kind {
+    pub(crate) name: String,
+    pub(crate) max_targets: usize,
+    /// When the cloud will offer it no more, as RFC 3339.
+    #[serde(default)]
+    pub(crate) deprecated: Option<String>,
+}
+
+/// Where it is.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Location {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) network_zone: String,
+}
+
+/// How load is spread.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Algorithms {
+    #[serde(rename = "type")]
+    pub(crate) kind: Algorithm,
+}
+
+/// How load is spread.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Algorithm {
+    #[default]
+    RoundRobin,
+    LeastConnections,
+    /// One that this provider does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// Its public interface.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct PublicNet {
+    pub(crate) enabled: bool,
+    pub(crate) ipv4: PublicAddress,
+    pub(crate) ipv6: PublicAddress,
+}
+
+/// An address, and the name that it leads back to.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct PublicAddress {
+    #[serde(default)]
+    pub(crate) ip: Option<String>,
+    #[serde(default)]
+    pub(crate) dns_ptr: Option<String>,
+}
+
+/// Its place in a private network.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct PrivateNet {
+    pub(crate) network: u64,
+    #[serde(default)]
+    pub(crate) ip: Option<String>,
+}
+
+/// What must not be done with it.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct Protection {
+    pub(crate) delete: bool,
+}
+
+/// One of its ports.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Service {
+    pub(crate) protocol: Protocol,
+    pub(crate) listen_port: u16,
+    pub(crate) destination_port: u16,
+    pub(crate) proxyprotocol: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) http: Option<Http>,
+    pub(crate) health_check: HealthCheck,
+}
+
+/// What is spoken at a port.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Protocol {
+    Tcp,
+    Http,
+    Https,
+    /// One that this provider does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// What a port that speaks HTTP has beside. What is absent is as the cloud has it.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub(crate) struct Http {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cookie_name: Option<String>,
+    /// In seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cookie_lifetime: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) certificates: Option<BTreeSet<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) redirect_http: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sticky_sessions: Option<bool>,
+    /// In seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timeout_idle: Option<u32>,
+}
+
+/// How the health of targets is checked.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct HealthCheck {
+    pub(crate) protocol: HealthProtocol,
+    pub(crate) port: u16,
+    /// In seconds.
+    pub(crate) interval: u32,
+    /// In seconds.
+    pub(crate) timeout: u32,
+    pub(crate) retries: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) http: Option<HealthHttp>,
+}
+
+/// The protocol of a health check.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HealthProtocol {
+    Tcp,
+    #[serde(alias = "https")]
+    Http,
+    /// One that this provider does not know.
+    #[serde(other)]
+    Other,
+}
+
+/// What a health check by HTTP asks, and what it expects.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub(crate) struct HealthHttp {
+    /// The Host header. The API wants the field, also where it is null.
+    #[serde(deserialize_with = "aerostat_sdk::json::empty_as_none")]
+    pub(crate) domain: Option<String>,
+    pub(crate) path: String,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "aerostat_sdk::json::empty_as_none")]
+    pub(crate) response: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status_codes: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tls: Option<bool>,
+}
+
+/// Where traffic goes.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(from = "Named", into = "Named")]
+pub(crate) struct Target {
+    pub(crate) to: To,
+    pub(crate) use_private_ip: bool,
+}
+
+/// What a target is.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum To {
+    /// A cloud server, by its id.
+    Server(u64),
+    /// A dedicated server, by its address.
+    Ip(String),
+    /// Servers that somebody chose by their labels, or what this provider does not know: not ours.
+    Other(String),
+}
+
+/// A target as the API writes it.
+#[derive(Deserialize, Serialize)]
+struct Named {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<ServerId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ip: Option<Ip>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label_selector: Option<Selector>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    use_private_ip: bool,
+}
+
+#[derive(Deserialize, Serialize)]
+struct ServerId {
+    id: u64,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Ip {
+    ip: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Selector {
+    selector: String,
+}
+
+impl From<Named> for Target {
+    fn from(it: Named) -> Self {
+        let Named { kind, server, ip, label_selector, use_private_ip } = it;
+        let to = match (server, ip) {
+            (Some(server), _) if kind == "server" => To::Server(server.id),
+            (_, Some(ip)) if kind == "ip" => To::Ip(ip.ip),
+            _ => To::Other(label_selector.map_or(kind, |it| it.selector)),
+        };
+        Self { to, use_private_ip }
+    }
+}
+
+impl From<Target> for Named {
+    fn from(Target { to, use_private_ip }: Target) -> Self {
+        let plain =
+            |kind: &str| Self { kind: kind.to_owned(), server: None, ip: None, label_selector: None, use_private_ip };
+        match to {
+            To::Server(id) => Self { server: Some(ServerId { id }), ..plain("server") },
+            To::Ip(ip) => Self { ip: Some(Ip { ip }), ..plain("ip") },
+            To::Other(selector) => Self { label_selector: Some(Selector { selector }), ..plain("label_selector") },
+        }
+    }
+}
+
+impl LoadBalancer {
+    /// For a person: its id, and its name.
+    pub(crate) fn title(&self) -> String {
+        format!("load balancer {} ({})", self.id, self.name)
+    }
+
+    /// What one of its labels says.
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str).filter(|it| !it.is_empty())
+    }
+}

@@ -1,0 +1,23 @@
+//! Volumes.
+
+use aerostat_sdk::Result;
+use serde::Deserialize;
+
+use super::{API, Named, PAGES};
+
+/// One volume.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Volume {
+    pub(crate) id: u64,
+    pub(crate) location: Named,
+}
+
+/// The volume with this id.
+pub(crate) fn find(id: u64) -> Result<Option<Volume>> {
+    API.get(["volumes", &id.to_string()]).find_in("volume")
+}
+
+/// All volumes of the project.
+pub(crate) fn all() -> Result<Vec<Volume>> {
+    PAGES.all(&API.get(["volumes"]).query("sort", "id:asc"), "volumes")
+}

@@ -1,0 +1,85 @@
+//! The list of all load balancers that are marked for Services of this cluster.
+
+use aerostat_sdk::form::{Custom, Form as _};
+use aerostat_sdk::json::revision;
+use aerostat_sdk::{
+    Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
+    Position, Proof, Result, cluster,
+};
+use serde_json::{Value, json};
+
+use crate::api::load_balancers::{self as api, CLUSTER, LoadBalancer, OWN_SERVICE, SERVICE};
+use crate::api::{PAGES, actions};
+use crate::provider::Hetzner;
+use crate::time;
+
+impl LoadBalancerInventory for Hetzner {
+    fn describe() -> Result<InventoryDescription> {
+        Ok(InventoryDescription::new(PAGES.largest, true))
+    }
+
+    fn list(cursor: Option<&str>, limit: u32) -> Result<InventoryPage> {
+        let size = limit.clamp(1, PAGES.largest);
+        let at = Position::parse(cursor, &["load-balancers"], size)?;
+        let found = api::page_of_marked(at.page, size)?;
+        let busy = if found.items.is_empty() { Default::default() } else { actions::busy_load_balancers()? };
+        let cluster = cluster()?.uid;
+        let mut unread = None;
+        let mut items = Vec::new();
+        for shown in found.items {
+            let id = shown["id"].clone();
+            match serde_json::from_value::<LoadBalancer>(shown) {
+                Ok(live) => items.extend(item(&live, &cluster, busy.contains(&live.id))),
+                Err(why) => unread = Some(format!("load balancer {id} cannot be read: {why}")),
+            }
+        }
+        let page = InventoryPage::new(items, at.next(found.is_last));
+        Ok(match unread {
+            Some(why) => page.incomplete(why),
+            None => page,
+        })
+    }
+}
+
+/// `None`, if it is marked for another cluster.
+fn item(live: &LoadBalancer, cluster: &str, is_busy: bool) -> Option<InventoryItem> {
+    let of_cluster = live.label(CLUSTER);
+    if of_cluster.is_some_and(|it| it != cluster) {
+        return None;
+    }
+    let (vendor, own) = (live.label(SERVICE), live.label(OWN_SERVICE));
+    // The vendor's mark does not say which cluster it is of.
+    let proof = if of_cluster.is_some() && own.is_some() && own == vendor { Proof::Unique } else { Proof::ByName };
+    let owner = MarkedOwner {
+        cluster_uid: of_cluster.map(str::to_owned),
+        // Anybody may write labels: what is no UID is no Service's.
+        uid: own.or(vendor).and_then(|it| Custom::uuid("").parse(it)),
+        ..MarkedOwner::default()
+    };
+    let public = Some(&live.public_net).filter(|it| it.enabled);
+    let public: Vec<_> = public.into_iter().flat_map(|it| [&it.ipv4.ip, &it.ipv6.ip]).flatten().collect();
+    let private = live.private_net.iter().filter_map(|it| it.ip.as_ref());
+    let is_being_built = is_busy || (live.public_net.enabled && public.is_empty());
+    let mut item = InventoryItem::new(live.title(), owner, proof);
+    item.memo = Some(live.id.to_string());
+    item.state = if is_being_built { InventoryState::Changing } else { InventoryState::Ready };
+    item.revision = revision_of(live);
+    item.ingress = public.iter().copied().chain(private).map(Ingress::ip).collect();
+    item.created = time::seconds(&live.created);
+    Some(item)
+}
+
+/// Of the fields that `ensure` compares: nothing of it changes by itself. Where TLS ends at the load balancer there is none:
+/// which certificate has a name is not told by it.
+fn revision_of(live: &LoadBalancer) -> Option<String> {
+    let certificates =
+        |it: &api::Service| it.http.as_ref().and_then(|it| it.certificates.as_ref()).map_or(0, |it| it.len());
+    if live.services.iter().any(|it| certificates(it) > 0) {
+        return None;
+    }
+    let shown: Value = json!(live);
+    Some(revision(&shown))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! A load balancer for a Service: created by one request with everything in it, and marked for the Service and its cluster.
+
+mod annotations;
+mod certificates;
+mod compare;
+mod desired;
+mod ownership;
+mod services;
+mod steps;
+mod targets;
+mod write;
+
+pub(crate) use self::annotations::TABLE;
+
+use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::form::Form as _;
+use aerostat_sdk::http::Attempt;
+use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result, log};
+
+use self::annotations::{NAME, TYPE, USE_PRIVATE_IP};
+use self::desired::{Desired, Known};
+use self::ownership::Owner;
+use self::steps::Step;
+use self::targets::Targets;
+use crate::api::load_balancers::{self as api, Kind, Labels, Listed, LoadBalancer as Live};
+use crate::api::{code, is_busy, networks};
+use crate::provider::Hetzner;
+use crate::settings::LoadBalancers as Settings;
+
+/// Why a creation is refused as a whole for one of its targets.
+const ABOUT_TARGETS: [&str; 7] = [
+    "server_not_attached_to_network",
+    "missing_ipv4",
+    "ip_not_owned",
+    "cloud_resource_ip_not_allowed",
+    "targets_without_use_private_ip",
+    "load_balancer_not_attached_to_network",
+    "not_found",
+];
+
+impl LoadBalancers for Hetzner {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        backend::ensure(&Call { service: desired, settings: Settings::read()?, deletes: false })
+    }
+
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+        backend::delete(&Call { service: unwanted, settings: Settings::read()?, deletes: true })
+    }
+}
+
+/// Why nothing was created.
+enum NotCreated {
+    /// One of its targets was refused.
+    ForTarget(Error),
+    /// Anything else.
+    Other(Error),
+}
+
+impl From<Error> for NotCreated {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// One call about one Service.
+struct Call<'a> {
+    service: &'a LoadBalancer,
+    settings: Settings,
+    deletes: bool,
+}
+
+impl Backend for Call<'_> {
+    type Live = Live;
+
+    fn service(&self) -> &LoadBalancer {
+        self.service
+    }
+
+    fn is_id(&self, text: &str) -> bool {
+        text.parse::<u64>().is_ok_and(|it| it.to_string() == text)
+    }
+
+    fn pauses(&self) -> Pauses {
+        self.settings.pauses
+    }
+
+    fn list(&self) -> Result<Vec<Found>> {
+        let found = api::marked()?.iter().map(|it| ownership::found(it, self.service)).collect::<Result<Vec<_>>>()?;
+        let mut ours = found.iter().filter(|it| it.is_marked);
+        if let (false, Some(one), Some(other)) = (self.deletes, ours.next(), ours.next()) {
+            return Err(Error::invalid(format_args!(
+                "{} and {} are both marked for this Service: take the label {} off one of them, or delete it",
+                one.title(),
+                other.title(),
+                api::SERVICE
+            )));
+        }
+        Ok(found)
+    }
+
+    fn find(&self, id: &str) -> Result<Option<Live>> {
+        api::find(id)
+    }
+
+    fn found(&self, live: &Live) -> Found {
+        // It is remembered: whose it is was decided before.
+        Found::new(live.id.to_string(), &live.name, true)
+    }
+
+    fn can_create(&self) -> Result<()> {
+        let certificates = desired::certificates(self.service, None)?;
+        // Whatever stands for a certificate here: those that the cloud has are looked for when it is created.
+        let any = (certificates != certificates::Certificates::Unsaid).then(|| [0].into());
+        let known = Known { network: self.network()?, certificates: any.as_ref(), as_the_vendor: false };
+        let mut desired = Desired::of(self.service, &self.settings, None, &known)?;
+        desired.has_place()?;
+        let kind = desired.chosen_kind();
+        find_kind(&kind).map(drop)
+    }
+
+    fn create(&self, _listed: &[Found]) -> Result<Creation> {
+        let mut desired = self.desired(None, false)?;
+        desired.has_place()?;
+        let kind = desired.chosen_kind();
+        desired.fit_into(&find_kind(&kind)?, None);
+        let labels = ownership::marked(&Labels::new(), self.service)?;
+        std::mem::take(&mut desired.warnings).emit();
+        let creation = desired.creation(&desired.name, &kind, labels);
+        let created = match self.created(api::create(&creation)?, &desired.name) {
+            // They are added one by one, and it is said which of them cannot be.
+            Err(NotCreated::ForTarget(why)) if !creation.targets.is_empty() => {
+                log::info("created without its targets", &[("why", &format!("{why:?}"))]);
+                let creation = api::Creation { targets: Vec::new(), ..creation };
+                self.created(api::create(&creation)?, &desired.name)
+            }
+            created => created,
+        };
+        created.map_err(|(NotCreated::ForTarget(why) | NotCreated::Other(why))| why)
+    }
+
+    fn update(&self, live: &Live) -> Result<Update> {
+        ownership::refuse_others(live, self.service)?;
+        let labels = ownership::marked(&live.labels, self.service)?;
+        let (mut desired, steps) = self.plan(live, &labels)?;
+        let mut warnings = std::mem::take(&mut desired.warnings);
+        if steps.is_empty() {
+            return self.as_desired(live, &desired, warnings);
+        }
+        if let Change::Busy(why) = write::is_free(live)? {
+            return Ok(Update::Busy(why));
+        }
+        if let Change::Busy(why) = write::carry_out(live, &steps, &desired.targets, &mut warnings)? {
+            warnings.emit();
+            return Ok(Update::Busy(why));
+        }
+        if !steps.iter().any(Step::changes_addresses) {
+            return self.as_desired(live, &desired, warnings);
+        }
+        match self.find(&live.id.to_string())? {
+            Some(live) if steps::steps(&live, &desired, &labels).is_empty() => {
+                self.as_desired(&live, &desired, warnings)
+            }
+            Some(_) | None => {
+                warnings.emit();
+                Ok(Update::Busy(format!("the cloud does not show the changes of {} yet", live.title())))
+            }
+        }
+    }
+
+    fn follow_nodes(&self, live: &Live) -> Result<Change<()>> {
+        if ownership::refuse_others(live, self.service).is_err() {
+            return Ok(Change::Done(()));
+        }
+        let Ok(use_private_ip) = aerostat_sdk::annotations::Annotations::of(self.service).read(&USE_PRIVATE_IP) else {
+            return Ok(Change::Done(()));
+        };
+        let use_private_ip = use_private_ip.unwrap_or(self.settings.use_private_ip);
+        let mut warnings = Warnings::default();
+        let mut targets = Targets::of(&self.service.nodes, use_private_ip, self.settings.robot, &mut warnings);
+        targets.keep(live.kind.max_targets, &live.targets, &mut warnings);
+        let written = write::carry_out(live, &steps::targets(live, &targets), &targets, &mut warnings)?;
+        if written == Change::Done(()) {
+            warnings.emit();
+        }
+        Ok(written)
+    }
+
+    /// Whose it is may have changed since it was remembered.
+    fn delete(&self, id: &str) -> Result<Removal> {
+        let Some(live) = self.find(id)? else { return Ok(Removal::Gone) };
+        if ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Other {
+            return Ok(Removal::Kept(ownership::others(&live)));
+        }
+        let protected = || Removal::Kept(format!("{} is protected from deletion in the cloud", live.title()));
+        if live.protection.delete {
+            return Ok(protected());
+        }
+        let response = api::delete(id).answer()?;
+        match (response.status(), &*code(&response)) {
+            (_, "protected") => Ok(protected()),
+            _ if is_busy(&response) => Ok(Removal::Busy(response.complaint())),
+            (404, "not_found") => Ok(Removal::Gone),
+            _ => response.accepted().map(|_| Removal::Gone),
+        }
+    }
+}
+
+impl Call<'_> {
+    /// The id of the cluster's network.
+    fn network(&self) -> Result<Option<u64>> {
+        self.settings.network.as_ref().map(networks::id).transpose()
+    }
+
+    /// What the Service asks for. Certificates are looked for, and a managed one is created.
+    fn desired(&self, live: Option<&Live>, as_the_vendor: bool) -> Result<Desired> {
+        let certificates = desired::certificates(self.service, live)?.ids(self.service)?;
+        let known = Known { network: self.network()?, certificates: certificates.as_ref(), as_the_vendor };
+        Desired::of(self.service, &self.settings, live, &known)
+    }
+
+    /// What the Service asks for, and the steps to it. A load balancer that has only the vendor's mark is not written to for
+    /// what its own controller does in another way.
+    fn plan(&self, live: &Live, labels: &Labels) -> Result<(Desired, Vec<Step>)> {
+        let is_marked = ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Marked;
+        let plan = |as_the_vendor| {
+            let mut desired = self.desired(Some(live), as_the_vendor)?;
+            let kind = match desired.kind.clone().filter(|it| *it != live.kind.name) {
+                Some(other) => find_kind(&other)?,
+                None => live.kind.clone(),
+            };
+            desired.fit_into(&kind, Some(live));
+            let steps = steps::steps(live, &desired, labels);
+            Ok::<_, Error>((desired, steps))
+        };
+        if !is_marked {
+            let (desired, steps) = plan(true)?;
+            if steps.is_empty() {
+                return Ok((desired, steps));
+            }
+        }
+        plan(false)
+    }
+
+    /// It is as desired: whether it can be reached already.
+    fn as_desired(&self, live: &Live, desired: &Desired, warnings: Warnings) -> Result<Update> {
+        let public = &live.public_net;
+        if public.enabled && public.ipv4.ip.is_none() && public.ipv6.ip.is_none() {
+            return Ok(Update::Building);
+        }
+        let ingress = desired.ingress(live);
+        // What the Service's status shows already has been built.
+        if self.service.current_ingress != ingress
+            && let Change::Busy(_) = write::is_free(live)?
+        {
+            return Ok(Update::Building);
+        }
+        warnings.emit();
+        Ok(Update::Done(ingress))
+    }
+
+    /// What became of a creation.
+    fn created(&self, attempt: Attempt, name: &str) -> Result<Creation, NotCreated> {
+        let response = match attempt {
+            Attempt::Lost(why) => return Ok(Creation::Unclear(why)),
+            Attempt::Answered(response) => response,
+        };
+        let code = code(&response);
+        if code == "uniqueness_error" {
+            return Ok(self.taken(name)?);
+        }
+        if is_busy(&response) {
+            return Ok(Creation::Busy(response.complaint()));
+        }
+        if response.status() >= 500 {
+            return Ok(Creation::Unclear(response.complaint()));
+        }
+        let is_unknown_server = code == "invalid_input" && response.says("server");
+        let is_for_target = is_unknown_server || ABOUT_TARGETS.contains(&&*code);
+        let refused = if is_for_target { NotCreated::ForTarget } else { NotCreated::Other };
+        let response = response.accepted().map_err(refused)?;
+        // The status says that it was accepted, also if the body cannot be read.
+        let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
+        let made = response.json_in::<Listed>("load_balancer");
+        Ok(made.map_or_else(unread, |it| Creation::Begun(Found::new(it.id.to_string(), it.name, true))))
+    }
+
+    /// The name is taken: by the Service's own, or by another.
+    fn taken(&self, name: &str) -> Result<Creation> {
+        let Some(live) = api::named(name)? else {
+            return Ok(Creation::Busy(format!("the name {name} is taken, and the cloud does not show by what yet")));
+        };
+        match ownership::proof(&live, self.service, self.settings.adopt_by_name)? {
+            Ok(()) => Ok(Creation::Begun(self.found(&live))),
+            Err(why) => Err(Error::invalid(format_args!("annotation {}: {why}", NAME.name))),
+        }
+    }
+}
+
+fn find_kind(name: &str) -> Result<Kind> {
+    api::kind(name)?.ok_or_else(|| {
+        let (key, allowed) = (TYPE.name, TYPE.form.allowed());
+        Error::invalid(format_args!("load balancer type not found: {name:?}; annotation {key} takes {allowed}"))
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

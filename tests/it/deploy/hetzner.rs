@@ -1,0 +1,104 @@
+//! The config for Hetzner: what the provider needs is allowed, and nothing else is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud_provider::{Demand, Description, Effect};
+use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use prometheus::Registry;
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
+use serde_json::Value;
+use tests::control_plane::cluster;
+use tests::guests;
+
+use crate::setup::{Folder, object, text};
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+}
+
+/// Each method with each path, and what it does.
+fn requests(methods: &[String], paths: &[String], effect: Option<&str>) -> Vec<String> {
+    let usual = |method: &str| match method {
+        "GET" => "read",
+        "DELETE" => "delete",
+        _ => "write",
+    };
+    let all = methods.iter().flat_map(|method| paths.iter().map(move |path| (method, path)));
+    all.map(|(method, path)| format!("{method} {path}: {}", effect.unwrap_or(usual(method)))).collect()
+}
+
+fn config() -> Value {
+    let texts = object::<ConfigMap>("hetzner/config.yaml").data.unwrap();
+    serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
+}
+
+#[tokio::test]
+async fn what_hetzners_provider_describes_is_allowed_and_nothing_else() {
+    let (config, description) = (config(), describe().await);
+    let described: BTreeSet<_> = description.endpoints[0]
+        .allow
+        .iter()
+        .flat_map(|it| {
+            let deletes = it.effect == Effect::Delete && it.methods == ["POST"];
+            requests(&it.methods, &it.paths, deletes.then_some("delete"))
+        })
+        .collect();
+    let rules = config["endpoints"][0]["allow"].as_array().unwrap();
+    let allowed: BTreeSet<_> = rules
+        .iter()
+        .flat_map(|it| requests(&texts(&it["methods"]), &texts(&it["paths"]), it["effect"].as_str()))
+        .collect();
+    assert_eq!(allowed, described);
+    assert_eq!(config["endpoints"][0]["name"], description.endpoints[0].name);
+    assert_eq!(config["endpoints"][0]["baseUrl"], description.endpoints[0].example_base_url);
+    assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);
+    assert_eq!(description.name, "hcloud");
+}
+
+#[test]
+fn hetzners_token_goes_to_its_api_and_nowhere_else() {
+    let secret = object::<Secret>("hetzner/secret.yaml").string_data.unwrap();
+    assert_eq!(secret.keys().collect::<Vec<_>>(), ["token", "token.origins"]);
+    let base_url = config()["endpoints"][0]["baseUrl"].as_str().unwrap().to_owned();
+    assert_eq!(secret["token.origins"].trim_end(), base_url.strip_suffix("/v1").unwrap());
+}
+
+#[tokio::test]
+async fn hetzners_manifests_are_accepted_by_the_api_server() {
+    let cluster = cluster().await;
+    let both = ["hetzner/config.yaml", "hetzner/secret.yaml"].map(text).join("---\n");
+    let said = Folder::new().run(&cluster, "kubectl apply --server-side --dry-run=server -f -", &both);
+    assert!(said.success, "{said:#?}");
+    assert_eq!((said.error.as_str(), said.out.lines().count()), ("", 2));
+}
+
+async fn describe() -> Description {
+    let path = guests::HETZNER;
+    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
+    let module = source.fetch(&NoConfigMaps).await.unwrap();
+    let settings = GateSettings {
+        endpoints: vec![Endpoint::new("hcloud", BaseUrl::parse("https://api.example.com").unwrap())],
+        credentials: Credentials::load(Vec::new()).unwrap(),
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    let gate = Gate::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let sandbox = Sandbox::new(64 << 20).unwrap();
+    let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
+    provider.description().clone()
+}
+
+struct NoConfigMaps;
+
+#[async_trait]
+impl ConfigMaps for NoConfigMaps {
+    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(format!("the module is in a file, not in {namespace}/{name}"))
+    }
+}

@@ -1,0 +1,15 @@
+//! The Hetzner provider the whole way: the real component, the real gate, real credentials; only the cloud is simulated.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod creations;
+mod deletions;
+mod inventory;
+mod large;
+mod machines;
+mod robot;
+mod routes;
+mod services;
+mod setup;
+mod updates;
+mod volumes;
