@@ -21,4 +21,5 @@ pub mod proxy;
 pub mod rig;
 pub mod script;
 pub mod simulator;
+pub mod vendor;
 pub mod wait;
