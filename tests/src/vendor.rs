@@ -1,6 +1,7 @@
 //! What tests have to know of a cloud to hold for any: the same bodies run over each of them.
 
 pub mod digitalocean;
+pub mod hetzner;
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::operator::Setup;
 use crate::simulator::{Cloud, Fault, Simulator};
 
 pub use self::digitalocean::DigitalOcean;
+pub use self::hetzner::Hetzner;
 
 /// A vendor: its simulated cloud, its provider, and the words of both.
 pub trait Vendor: Send + Sync + 'static {

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use tests::simulator::{Authorization, Owner};
-use tests::vendor::{Behaviour, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, FINALIZER, addresses, is_write, service, worker};
@@ -19,6 +19,12 @@ const OTHERS: &str = "token-of-another-account";
 #[tokio::test]
 async fn theft_of_the_account_stops_writes_until_the_token_is_right() {
     writes_stop_until_the_token_is_right::<DigitalOcean>().await;
+}
+
+/// Cases: theft-by-account
+#[tokio::test]
+async fn theft_of_a_project_stops_writes_until_the_token_is_right() {
+    writes_stop_until_the_token_is_right::<Hetzner>().await;
 }
 
 async fn writes_stop_until_the_token_is_right<V: Vendor>() {

@@ -12,7 +12,7 @@ mod run;
 use std::time::Duration;
 
 use tests::simulator::Chaos;
-use tests::vendor::{Behaviour, Creation, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 
 use self::run::CrashTest;
 
@@ -25,8 +25,18 @@ async fn kill_9_leaves_one_load_balancer_for_each_service() {
 }
 
 #[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_hetzner() {
+    in_a_working_cloud::<Hetzner>().await;
+}
+
+#[tokio::test]
 async fn kill_9_in_a_failing_cloud_leaves_one_load_balancer_each() {
     in_a_failing_cloud::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn kill_9_in_a_failing_hetzner_leaves_one_each() {
+    in_a_failing_cloud::<Hetzner>().await;
 }
 
 async fn in_a_working_cloud<V: Vendor>() {

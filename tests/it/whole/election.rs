@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use tests::clouds::digitalocean::Options;
-use tests::vendor::{Behaviour, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, Rig, service};
@@ -18,6 +18,11 @@ const JOIN: Duration = Duration::from_secs(240);
 #[tokio::test]
 async fn after_sigterm_another_replica_leads_within_five_seconds() {
     another_replica_leads_soon::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn after_sigterm_another_replica_leads_hetzner_soon() {
+    another_replica_leads_soon::<Hetzner>().await;
 }
 
 async fn another_replica_leads_soon<V: Vendor>() {

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use tests::simulator::Fault;
-use tests::vendor::{Behaviour, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::wait;
 
 use crate::setup::{CloudRig, addresses, service};
@@ -23,6 +23,11 @@ async fn forgetful<V: Vendor>() -> CloudRig<V> {
 #[tokio::test]
 async fn a_creation_done_despite_a_500_makes_one_load_balancer() {
     one_is_made::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn a_creation_done_despite_a_500_makes_one_at_hetzner() {
+    one_is_made::<Hetzner>().await;
 }
 
 async fn one_is_made<V: Vendor>() {
@@ -45,6 +50,11 @@ async fn one_is_made<V: Vendor>() {
 #[tokio::test]
 async fn a_creation_done_despite_a_500_is_deleted_with_its_service() {
     it_is_deleted_with_its_service::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn a_creation_done_despite_a_500_is_deleted_at_hetzner() {
+    it_is_deleted_with_its_service::<Hetzner>().await;
 }
 
 async fn it_is_deleted_with_its_service<V: Vendor>() {

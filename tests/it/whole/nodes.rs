@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::simulator::{Fault, Owner};
-use tests::vendor::{Behaviour, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, worker};
@@ -90,6 +90,12 @@ async fn post_ready<V: Vendor>(rig: &CloudRig<V>, ready: bool) {
 #[tokio::test]
 async fn no_failure_of_the_cloud_deletes_a_node() {
     no_failure_deletes_a_node::<DigitalOcean>().await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
+async fn no_failure_of_hetzner_deletes_a_node() {
+    no_failure_deletes_a_node::<Hetzner>().await;
 }
 
 async fn no_failure_deletes_a_node<V: Vendor>() {

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::vendor::{Behaviour, DigitalOcean, Left, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Left, Vendor};
 
 use crate::setup::{CloudRig, FINALIZER, addresses, default_name, memo, service};
 
@@ -43,6 +43,11 @@ async fn seen<V: Vendor>(rig: &CloudRig<V>, name: &str) -> Value {
 #[tokio::test]
 async fn a_cluster_is_taken_over_without_writes_and_can_go_back() {
     taken_over_without_writes_and_back::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn a_cluster_at_hetzner_is_taken_over_and_can_go_back() {
+    taken_over_without_writes_and_back::<Hetzner>().await;
 }
 
 async fn taken_over_without_writes_and_back<V: Vendor>() {
@@ -92,6 +97,11 @@ async fn taken_over_without_writes_and_back<V: Vendor>() {
 #[tokio::test]
 async fn what_the_vendor_left_behind_is_deleted_with_its_service() {
     deleted_with_its_service::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn what_hetzners_left_behind_is_deleted_with_its_service() {
+    deleted_with_its_service::<Hetzner>().await;
 }
 
 async fn deleted_with_its_service<V: Vendor>() {

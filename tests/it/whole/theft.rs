@@ -5,7 +5,7 @@
 use serde_json::json;
 use tests::clouds::digitalocean::{LoadBalancer, Options};
 use tests::operator::Process;
-use tests::vendor::{Behaviour, Built, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, Vendor};
 
 use crate::setup::{CloudRig, ID, Rig, memo, service};
 
@@ -53,6 +53,12 @@ async fn theft_by_id_annotation_through_the_api_server() {
 #[tokio::test]
 async fn theft_by_name_annotation_through_the_api_server() {
     a_name_is_not_stolen::<DigitalOcean>().await;
+}
+
+/// Cases: theft-by-name
+#[tokio::test]
+async fn theft_by_name_annotation_at_hetzner() {
+    a_name_is_not_stolen::<Hetzner>().await;
 }
 
 async fn a_name_is_not_stolen<V: Vendor>() {
