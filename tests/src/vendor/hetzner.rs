@@ -18,7 +18,7 @@ use super::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid
 const SERVICE: &str = "hcloud-ccm/service-uid";
 
 /// The name of the cluster's network. The other project has one that is called so, too.
-const NETWORK: &str = "cluster";
+pub const NETWORK: &str = "cluster";
 /// The id of the cluster's network.
 pub const NETWORK_ID: u64 = 4_711;
 const OTHER_NETWORK_ID: u64 = 9_004_711;
@@ -54,20 +54,14 @@ impl Vendor for Hetzner {
     fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
         let mut setup = Setup::guest(cluster, guests::HETZNER);
         let token = setup.folder.write("token", format!("{}\n", cloud.token));
-        setup.config["endpoints"] = json!([{
-            "name": "hcloud",
-            "baseUrl": format!("{}/v1", cloud.base_url()),
-            "credential": "token",
-            "allow": allowed(),
-            "tls": { "caFile": cloud.ca_file() },
-        }]);
+        setup.config["endpoints"] = json!([endpoint(cloud)]);
         setup.config["credentials"] = json!([{
             "name": "token",
             "bearer": { "file": token },
             // Targets are added one by one.
             "limits": { "creations": 200, "deletions": 100 },
         }]);
-        setup.config["provider"]["settings"] = json!({ "network": NETWORK, "loadBalancers.location": "fsn1" });
+        setup.config["provider"]["settings"] = settings();
         setup
     }
 
@@ -142,6 +136,22 @@ impl Vendor for Hetzner {
 /// The network of the machines in a project.
 fn network(account: &Assets) -> u64 {
     if account.networks().get(NETWORK_ID).is_some() { NETWORK_ID } else { OTHER_NETWORK_ID }
+}
+
+/// The endpoint of the provider.
+pub fn endpoint(cloud: &Simulator) -> Value {
+    json!({
+        "name": "hcloud",
+        "baseUrl": format!("{}/v1", cloud.base_url()),
+        "credential": "token",
+        "allow": allowed(),
+        "tls": { "caFile": cloud.ca_file() },
+    })
+}
+
+/// The provider's settings: the cluster's network, and where its load balancers are.
+pub fn settings() -> Value {
+    json!({ "network": NETWORK, "loadBalancers.location": "fsn1" })
 }
 
 /// What an operator has to allow by the provider's README.
