@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use serde_json::{Value, json};
 
 use crate::clouds::hetzner::{self, Assets, LoadBalancer, Network, Options, Server, Simulator, Taking, Target};
@@ -13,6 +13,9 @@ use crate::operator::Setup;
 use crate::simulator::Fault;
 
 use super::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+
+/// The manifest with the cloud configuration that is shipped.
+pub const MANIFEST: &str = include_str!("../../../deploy/hetzner/config.yaml");
 
 /// The vendor's label for the Service that a load balancer is for.
 const SERVICE: &str = "hcloud-ccm/service-uid";
@@ -53,14 +56,13 @@ impl Vendor for Hetzner {
 
     fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
         let mut setup = Setup::guest(cluster, guests::HETZNER);
+        let mut shipped = shipped();
+        setup.config["endpoints"] = shipped["endpoints"].take();
+        setup.config["endpoints"][0]["baseUrl"] = json!(base_url(cloud));
+        setup.config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
+        setup.config["credentials"] = shipped["credentials"].take();
         let token = setup.folder.write("token", format!("{}\n", cloud.token));
-        setup.config["endpoints"] = json!([endpoint(cloud)]);
-        setup.config["credentials"] = json!([{
-            "name": "token",
-            "bearer": { "file": token },
-            // Targets are added one by one.
-            "limits": { "creations": 200, "deletions": 100 },
-        }]);
+        setup.config["credentials"][0]["bearer"]["file"] = json!(token);
         setup.config["provider"]["settings"] = settings();
         setup
     }
@@ -138,15 +140,9 @@ fn network(account: &Assets) -> u64 {
     if account.networks().get(NETWORK_ID).is_some() { NETWORK_ID } else { OTHER_NETWORK_ID }
 }
 
-/// The endpoint of the provider.
-pub fn endpoint(cloud: &Simulator) -> Value {
-    json!({
-        "name": "hcloud",
-        "baseUrl": format!("{}/v1", cloud.base_url()),
-        "credential": "token",
-        "allow": allowed(),
-        "tls": { "caFile": cloud.ca_file() },
-    })
+/// Where the provider finds the cloud: a path is part of it.
+pub fn base_url(cloud: &Simulator) -> String {
+    format!("{}/v1", cloud.base_url())
 }
 
 /// The provider's settings: the cluster's network, and where its load balancers are.
@@ -154,35 +150,11 @@ pub fn settings() -> Value {
     json!({ "network": NETWORK, "loadBalancers.location": "fsn1" })
 }
 
-/// What an operator has to allow by the provider's README.
-fn allowed() -> Value {
-    let action = |name: &str| format!("/load_balancers/*/actions/{name}");
-    let changes = [
-        "change_algorithm",
-        "change_type",
-        "change_dns_ptr",
-        "enable_public_interface",
-        "disable_public_interface",
-        "attach_to_network",
-        "detach_from_network",
-        "add_service",
-        "update_service",
-        "add_target",
-    ];
-    json!([
-        { "methods": ["GET"], "paths": ["/servers", "/servers/*", "/networks", "/networks/*", "/volumes", "/volumes/*"] },
-        { "methods": ["GET"], "paths": ["/load_balancers", "/load_balancers/*", "/load_balancers/*/actions"] },
-        { "methods": ["GET"], "paths": ["/actions", "/load_balancer_types"] },
-        { "methods": ["GET", "POST"], "paths": ["/certificates"] },
-        { "methods": ["POST"], "paths": ["/load_balancers", "/networks/*/actions/add_route"] },
-        { "methods": ["PUT", "DELETE"], "paths": ["/load_balancers/*"] },
-        { "methods": ["POST"], "paths": changes.map(action) },
-        {
-            "methods": ["POST"],
-            "paths": [action("remove_target"), action("delete_service"), "/networks/*/actions/delete_route".to_owned()],
-            "effect": "delete",
-        },
-    ])
+/// The cloud configuration that is shipped.
+fn shipped() -> Value {
+    let manifest: ConfigMap = serde_saphyr::from_str(MANIFEST).expect("the manifest is a ConfigMap");
+    let text = manifest.data.and_then(|mut it| it.remove("cloud.yaml")).expect("it holds the configuration");
+    serde_saphyr::from_str(&text).expect("the configuration is YAML")
 }
 
 fn built(it: LoadBalancer) -> Built {

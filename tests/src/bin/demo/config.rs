@@ -1,4 +1,4 @@
-//! The configuration of aerostat: the config of `deploy/`, for the cloud of the demo.
+//! The configuration of aerostat: the config of `deploy/`, for the cloud that the demo simulates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) fn shown<V: Shown>() -> Value {
     provider::<V>(V::MODULE, V::provider())
 }
 
-/// Writes `cloud.yaml` of `deploy/config.yaml` with another provider, cloud and token file. `endpoint` is how the provider calls the
+/// Writes the shipped `cloud.yaml` with another provider, cloud and token file. `endpoint` is how the provider calls the
 /// cloud's API.
 pub(crate) fn write<V: Shown>(
     folder: &Path,
@@ -55,13 +55,14 @@ pub(crate) fn write<V: Shown>(
     provider: &Value,
     endpoint: &str,
 ) -> Result<PathBuf> {
-    let manifest: ConfigMap = serde_saphyr::from_str(include_str!("../../../../deploy/config.yaml"))?;
+    let manifest: ConfigMap = serde_saphyr::from_str(V::MANIFEST)?;
     let text = manifest.data.as_ref().and_then(|it| it.get("cloud.yaml")).context("config.yaml holds no cloud.yaml")?;
     let mut config: Value = serde_saphyr::from_str(text)?;
     let token = folder.join("token");
     fs::write(&token, &cloud.token)?;
     config["provider"] = provider.clone();
-    V::configure(&mut config, cloud);
+    config["endpoints"][0]["baseUrl"] = json!(V::base_url(cloud));
+    config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
     config["endpoints"][0]["name"] = json!(endpoint);
     config["credentials"][0]["bearer"]["file"] = json!(token);
     // Every JSON document is a YAML document.

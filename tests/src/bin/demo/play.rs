@@ -41,7 +41,7 @@ pub(crate) async fn prepare<V: Shown>(
     screen.note(&format!("kube-system/{}, {size} KB", V::CONFIG_MAP))?;
     screen.note(&format!("sha256 {}", guests::sha256(V::MODULE)))?;
 
-    screen.step("aerostat, with the ServiceAccount of deploy/rbac.yaml and the rules of deploy/config.yaml")?;
+    screen.step("aerostat, with the ServiceAccount of deploy/rbac.yaml and the rules of deploy/")?;
     let config = config::write::<V>(control_plane.folder(), &cloud, &config::shown::<V>(), V::ENDPOINT)?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
     let mut aerostat = config::start::<V>(&kubeconfig, &config)?;

@@ -24,6 +24,8 @@ pub(crate) trait Shown: Vendor {
     const REALLY: &'static str;
     /// How the provider calls the cloud's API.
     const ENDPOINT: &'static str;
+    /// The manifest with the cloud configuration that is shipped.
+    const MANIFEST: &'static str;
     /// The file of the provider.
     const MODULE: &'static str;
     /// The ConfigMap of the provider.
@@ -40,8 +42,10 @@ pub(crate) trait Shown: Vendor {
         None
     }
 
-    /// Changes a cloud configuration of DigitalOcean into one of this cloud.
-    fn configure(config: &mut Value, cloud: &Simulator<Self::Cloud>);
+    /// Where the provider finds the cloud.
+    fn base_url(cloud: &Simulator<Self::Cloud>) -> String {
+        cloud.base_url()
+    }
 
     /// What a cloud configuration says of the provider, beside its module.
     fn provider() -> Value;

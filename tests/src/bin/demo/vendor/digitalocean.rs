@@ -18,6 +18,7 @@ impl Shown for DigitalOcean {
     const MACHINE: &'static str = "droplet";
     const REALLY: &'static str = "at DigitalOcean, it takes a minute or two";
     const ENDPOINT: &'static str = "api";
+    const MANIFEST: &'static str = include_str!("../../../../../deploy/config.yaml");
     const MODULE: &'static str = guests::DIGITALOCEAN;
     const CONFIG_MAP: &'static str = "digitalocean-provider";
 
@@ -34,11 +35,6 @@ impl Shown for DigitalOcean {
             );
         }
         Ok(cloud)
-    }
-
-    fn configure(config: &mut Value, cloud: &Simulator) {
-        config["endpoints"][0]["baseUrl"] = json!(cloud.base_url());
-        config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
     }
 
     fn provider() -> Value {

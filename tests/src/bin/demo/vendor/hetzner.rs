@@ -21,6 +21,7 @@ impl Shown for Hetzner {
     const MACHINE: &'static str = "server";
     const REALLY: &'static str = "at Hetzner, it takes some seconds";
     const ENDPOINT: &'static str = "hcloud";
+    const MANIFEST: &'static str = hetzner::MANIFEST;
     const MODULE: &'static str = guests::HETZNER;
     const CONFIG_MAP: &'static str = "hetzner-provider";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
@@ -44,8 +45,8 @@ impl Shown for Hetzner {
         Some(format!("10.244.{number}.0/24"))
     }
 
-    fn configure(config: &mut Value, cloud: &Simulator) {
-        config["endpoints"] = json!([hetzner::endpoint(cloud)]);
+    fn base_url(cloud: &Simulator) -> String {
+        hetzner::base_url(cloud)
     }
 
     fn provider() -> Value {
