@@ -7,6 +7,7 @@ mod command_line;
 mod controllers;
 mod feature_gates;
 mod known;
+mod routes;
 mod values;
 mod webhooks;
 
@@ -23,6 +24,7 @@ use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
+pub use self::routes::Routes;
 pub use self::webhooks::Webhooks;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
@@ -58,6 +60,8 @@ pub struct Settings {
     pub node_lifecycle: NodeLifecycle,
     /// How the service-lb-controller works.
     pub service: Service,
+    /// How the node-route-controller works.
+    pub routes: Routes,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
     /// `None` with `--secure-port=0`.
@@ -214,12 +218,14 @@ impl Invocation {
             Command::Run(flags) => flags,
         };
         let mut errors = Vec::new();
-        let known = matches.subcommand_matches(RUN).map_or(Ok(Vec::new()), known::judge);
+        let given = matches.subcommand_matches(RUN);
+        let known = given.map_or(Ok(Vec::new()), known::judge);
         let warnings = known.unwrap_or_else(|unsupported| {
             errors.extend(unsupported);
             Vec::new()
         });
-        let settings = check(*flags, warnings, &mut errors);
+        let routes = routes::check(&flags.routes, given, &mut errors);
+        let settings = check(*flags, routes, warnings, &mut errors);
         if errors.is_empty() { Ok(Self::Run(settings.into())) } else { Err(FlagsError::Invalid(errors.join("\n"))) }
     }
 }
@@ -284,7 +290,7 @@ fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsStrin
 }
 
 /// Checks what clap cannot. Errors go to `errors`; the result then counts for nothing.
-fn check(flags: CommandLine, mut warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
+fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
     if let Some(word) = flags.positional.iter().find(|it| !it.is_empty()) {
         errors.push(format!("aerostat run takes flags only, and no argument \"{word}\"; see aerostat run --help"));
     }
@@ -318,6 +324,7 @@ fn check(flags: CommandLine, mut warnings: Vec<String>, errors: &mut Vec<String>
         node: node(&flags, errors),
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
+        routes,
         leader_election: leader_election(&flags, errors),
         serving: serving(&flags, errors),
         webhooks,

@@ -37,7 +37,7 @@ use std::io::{stderr, stdin, stdout};
 pub use crate::failure::Failure;
 pub use crate::flags::{
     Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, Log, LogFormat, Node,
-    NodeLifecycle, RateLimit, Service, Serving, Settings, Webhooks, command,
+    NodeLifecycle, RateLimit, Routes, Service, Serving, Settings, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};

@@ -2,6 +2,7 @@
 
 mod claims;
 mod cloud;
+mod controllers;
 mod options;
 mod webhooks;
 
@@ -9,11 +10,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::controllers::{Account, Context, EventKind, Events, Nodes, Recorder, RequestedChanges};
 use anyhow::anyhow;
-use controllers::{
-    Account, Context, EventKind, Events, Nodes, Recorder, RequestedChanges, node, node_lifecycle,
-    persistent_volume_labels, service,
-};
 use egress::Report;
 use kube::Client;
 use prometheus::Registry;
@@ -24,6 +22,7 @@ use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 use self::cloud::Loaded;
+use self::controllers::Skipped;
 use self::webhooks::Webhooks;
 use crate::api_server::{self, ApiServer};
 use crate::cluster;
@@ -52,7 +51,7 @@ struct Process {
     health: Arc<Health>,
     permissions: Permissions,
     running: telemetry::Metrics,
-    metrics: controllers::Metrics,
+    metrics: ::controllers::Metrics,
     /// `None` without leader election.
     leader: Option<Leader>,
     /// `None` where none is served.
@@ -102,7 +101,7 @@ impl Process {
         let (registry, slis) = (Registry::new(), Registry::new());
         let running = telemetry::Metrics::register(&registry, &slis)?;
         let requests = api_server::Metrics::register(&registry)?;
-        let metrics = controllers::Metrics::register(&registry)?;
+        let metrics = ::controllers::Metrics::register(&registry)?;
         let elections = leader::Metrics::register(&registry)?;
         let egress_metrics = egress::Metrics::register(&registry)?;
         let sandbox_metrics = sandbox::Metrics::register(&registry)?;
@@ -202,7 +201,9 @@ impl Process {
                 recorder.record(lease.clone(), EventKind::Warning, "PermissionsMissing", message);
             }
         };
-        let controllers: Vec<_> = Controller::ALL.into_iter().filter(|it| self.runs(*it)).collect();
+        let (settings, cloud) = (&self.settings, &self.loaded.cloud);
+        let running = Controller::ALL.into_iter().filter(|it| controllers::runs(*it, settings, cloud));
+        let controllers: Vec<_> = running.collect();
         let rules = rules(&self.settings, &controllers);
         tokio::select! {
             Some(ended) = self.tasks.join_next() => return ended_early(ended),
@@ -330,18 +331,6 @@ impl Process {
         });
     }
 
-    /// Whether a controller is asked for, exists, and can do its work with this provider.
-    fn runs(&self, controller: Controller) -> bool {
-        let cloud = &self.loaded.cloud;
-        self.settings.controllers.is_enabled(controller)
-            && match controller {
-                Controller::CloudNode | Controller::CloudNodeLifecycle => cloud.instances.is_some(),
-                Controller::Service => cloud.load_balancers.is_some(),
-                Controller::Route => false,
-                Controller::PersistentVolumeLabel => cloud.persistent_volumes.is_some(),
-            }
-    }
-
     /// Starts the controllers that are asked for, exist, and can do their work with this provider.
     fn start_controllers(&mut self, nodes: &Nodes) {
         let account = self.account();
@@ -352,38 +341,27 @@ impl Process {
         let context = Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop);
         for controller in Controller::ALL {
             let name = controller.name();
-            if !settings.controllers.is_enabled(controller) {
-                info!("{name} is disabled by --controllers");
-                continue;
+            match controllers::skipped(controller, settings, cloud) {
+                Some(Skipped::Wanted(because)) => {
+                    info!("{name} {because}");
+                    continue;
+                }
+                Some(Skipped::Unwanted(because)) => {
+                    warn!("{name} {because}");
+                    continue;
+                }
+                None => {}
             }
-            let task = match controller {
-                Controller::CloudNode => node::new(&context, cloud, settings.into()),
-                Controller::CloudNodeLifecycle => node_lifecycle::new(&context, cloud, settings.into()),
-                Controller::Service => service::new(&context, cloud, settings.into()),
-                Controller::Route => None,
-                Controller::PersistentVolumeLabel => persistent_volume_labels::new(&context, cloud),
-            };
-            match (task, interface(controller)) {
-                (Some(task), _) => {
-                    let liveness = task.liveness();
-                    self.health.add(name, move || !liveness.is_stuck());
-                    self.running.started(controller);
-                    self.controllers.spawn(async move {
-                        task.await;
-                        name
-                    });
-                    info!("started {name}");
-                }
-                (None, Some(interface)) => {
-                    let provider = &cloud.description.name;
-                    warn!("{name} is skipped: the provider {provider} does not export aerostat:cloud/{interface}");
-                }
-                // Whoever asked for it by its name is warned.
-                (None, None) if settings.controllers.names(controller) => {
-                    warn!("{name} is skipped: this version does not have it");
-                }
-                (None, None) => info!("{name} is skipped: this version does not have it"),
-            }
+            let lease = self.leader.as_ref().and_then(Leader::about);
+            let Some(task) = controllers::new(controller, &context, cloud, settings, lease) else { continue };
+            let liveness = task.liveness();
+            self.health.add(name, move || !liveness.is_stuck());
+            self.running.started(controller);
+            self.controllers.spawn(async move {
+                task.await;
+                name
+            });
+            info!("started {name}");
         }
     }
 
@@ -418,16 +396,6 @@ impl Process {
         self.tasks.shutdown().await;
         info!("ended");
         Ok(())
-    }
-}
-
-/// The interface that a provider has to export for a controller; `None` if there is no such controller yet.
-fn interface(controller: Controller) -> Option<&'static str> {
-    match controller {
-        Controller::CloudNode | Controller::CloudNodeLifecycle => Some("instances"),
-        Controller::Service => Some("load-balancers"),
-        Controller::Route => None,
-        Controller::PersistentVolumeLabel => Some("persistent-volumes"),
     }
 }
 

@@ -18,6 +18,7 @@ pub mod kubelet;
 pub mod lagging;
 pub mod operator;
 pub mod proxy;
+pub mod random;
 pub mod rig;
 pub mod script;
 pub mod simulator;

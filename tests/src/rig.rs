@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use controllers::{
     Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, persistent_volume_labels,
-    service,
+    route, service,
 };
 use kube::Client;
 use prometheus::Registry;
@@ -33,8 +33,16 @@ pub enum Controller {
     Lifecycle(node_lifecycle::Options),
     /// The service controller.
     Service(service::Options),
+    /// The route controller.
+    Route(route::Options),
     /// The persistentvolume-label-controller.
     PersistentVolumeLabel,
+}
+
+impl From<route::Options> for Controller {
+    fn from(options: route::Options) -> Controller {
+        Controller::Route(options)
+    }
 }
 
 impl From<node::Options> for Controller {
@@ -62,6 +70,7 @@ impl Controller {
             Controller::Node(options) => node::new(context, cloud, options),
             Controller::Lifecycle(options) => node_lifecycle::new(context, cloud, options),
             Controller::Service(options) => service::new(context, cloud, options),
+            Controller::Route(options) => route::new(context, cloud, options),
             Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         };
         task.expect("the cloud has what the controller needs")

@@ -1,15 +1,19 @@
-//! The cloud of the guest `scripted`: what a test says, asked over HTTP on loopback, and who asked for what.
+//! The cloud of the guests `scripted` and `scripted_network`: what a test says, asked over HTTP on loopback, and who asked for what.
 
 mod failure;
+mod hold;
 mod load_balancer;
 mod load_balancers;
 mod machine;
 mod machines;
+mod route_table;
+mod routes;
 mod state;
 mod volumes;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, put};
@@ -17,8 +21,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 pub use self::failure::{Error, Failure};
+pub use self::hold::{Hold, Side};
 pub use self::load_balancer::{Ingress, LoadBalancer};
 pub use self::machine::Machine;
+pub use self::route_table::Route;
 pub use self::state::{Call, Question};
 pub use self::volumes::Place;
 
@@ -47,6 +53,7 @@ impl Script {
             .route("/machines", get(machines::list))
             .route("/machines/{name}", get(machines::get))
             .route("/load-balancers/{namespace}/{name}", load_balancer)
+            .route("/routes", get(routes::list).post(routes::apply))
             .route("/volumes/{handle}", get(volumes::get))
             .with_state(shared.clone());
         let mut server = JoinSet::new();
@@ -83,6 +90,37 @@ impl Script {
     /// Lets the cloud say about the load balancer of a Service what it says about all that were never named.
     pub fn forget_load_balancer(&self, service: &str) {
         lock(&self.shared).load_balancers.remove(service);
+    }
+
+    /// From now on the cloud has these routes, and no others.
+    pub fn set_routes(&self, routes: impl IntoIterator<Item = Route>) {
+        lock(&self.shared).routes.routes = routes.into_iter().collect();
+    }
+
+    /// The routes of the cloud, in order of their destinations.
+    #[must_use]
+    pub fn routes(&self) -> Vec<Route> {
+        let mut routes = lock(&self.shared).routes.routes.clone();
+        routes.sort();
+        routes
+    }
+
+    /// From now on a page of routes takes so long.
+    pub fn set_route_list_time(&self, takes: Duration) {
+        lock(&self.shared).routes.list_takes = takes;
+    }
+
+    /// What the cloud answers to changes of this destination from now on.
+    pub fn set_route_failure(&self, destination: &str, failure: Failure) {
+        lock(&self.shared).routes.failures.insert(destination.to_owned(), failure);
+    }
+
+    /// Holds the nth request about routes from now on, and no other. It gets no answer.
+    #[must_use]
+    pub fn hold_routes(&self, nth: usize, side: Side) -> Hold {
+        let (hold, held) = hold::nth(nth, side);
+        lock(&self.shared).routes.held = Some(held);
+        hold
     }
 
     /// All questions until now, in order.

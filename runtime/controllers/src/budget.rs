@@ -34,16 +34,29 @@ impl Spent {
     ///
     /// The number of deletions in this window, if all of them are spent.
     pub(crate) fn take(&mut self, budget: &Budget, objects: usize, least: usize, now: Instant) -> Result<(), usize> {
+        if self.left(budget, objects, least, now) == 0 {
+            return Err(budget.deletions(self.most().max(objects), least));
+        }
+        self.count(objects, now);
+        Ok(())
+    }
+
+    /// How many deletions are left in this window, as [`take`](Self::take) counts them.
+    pub(crate) fn left(&mut self, budget: &Budget, objects: usize, least: usize, now: Instant) -> usize {
         while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= budget.window) {
             self.0.pop_front();
         }
-        let most = self.0.iter().map(|(_, objects)| *objects).max().unwrap_or_default().max(objects);
-        let deletions = budget.deletions(most, least);
-        if self.0.len() >= deletions {
-            return Err(deletions);
-        }
+        budget.deletions(self.most().max(objects), least).saturating_sub(self.0.len())
+    }
+
+    /// The most objects at one of the deletions of this window.
+    fn most(&self) -> usize {
+        self.0.iter().map(|(_, objects)| *objects).max().unwrap_or_default()
+    }
+
+    /// Counts a deletion, whether or not one is left.
+    pub(crate) fn count(&mut self, objects: usize, now: Instant) {
         self.0.push_back((now, objects));
-        Ok(())
     }
 
     /// Puts the last deletion back: it did not happen.

@@ -18,6 +18,7 @@
 
 mod account;
 mod budget;
+mod cidr;
 mod context;
 mod error;
 mod events;
@@ -33,7 +34,9 @@ mod object;
 pub mod persistent_volume_labels;
 mod provider_events;
 mod queue;
+mod quiet;
 mod requested_changes;
+pub mod route;
 pub mod service;
 mod trimmed;
 mod version;

@@ -31,6 +31,10 @@ pub struct Metrics {
     pub(crate) longest_pending: Gauge,
     /// Load balancers of vanished Services that were not deleted because enough were.
     pub(crate) load_balancers_withheld: IntCounter,
+    /// Passes over the routes.
+    pub(crate) route_syncs: IntCounter,
+    /// Routes that were not deleted or moved because too many would be.
+    pub(crate) routes_withheld: IntCounter,
     withheld: IntCounterVec,
 }
 
@@ -113,6 +117,14 @@ impl Metrics {
                 "aerostat_load_balancer_deletions_withheld_total",
                 "Load balancers that were not deleted although their Service vanished, because enough were lately",
             )?,
+            route_syncs: IntCounter::new(
+                "route_controller_route_sync_total",
+                "Passes over the routes of the cluster's pod networks",
+            )?,
+            routes_withheld: IntCounter::new(
+                "aerostat_route_deletions_withheld_total",
+                "Routes that were not deleted or moved although no node has them, once for each event about them",
+            )?,
             withheld: IntCounterVec::new(
                 Opts::new(
                     "aerostat_node_deletions_withheld_total",
@@ -136,6 +148,8 @@ impl Metrics {
         registry.register(Box::new(metrics.backend_update.clone()))?;
         registry.register(Box::new(metrics.longest_pending.clone()))?;
         registry.register(Box::new(metrics.load_balancers_withheld.clone()))?;
+        registry.register(Box::new(metrics.route_syncs.clone()))?;
+        registry.register(Box::new(metrics.routes_withheld.clone()))?;
         registry.register(Box::new(metrics.withheld.clone()))?;
         Ok(metrics)
     }

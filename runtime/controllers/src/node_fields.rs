@@ -5,6 +5,8 @@ use k8s_openapi::api::core::v1::{Node, NodeAddress, Taint};
 
 /// The key of the taint that a node has until it is initialised, with any value and any effect.
 pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+/// The condition that says whether a node's pods are reached.
+pub(crate) const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
 /// The annotation with the node IP that a kubelet was given.
 pub(crate) const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 

@@ -41,6 +41,8 @@ pub struct Nodes {
 struct Shared {
     /// Held while an event is dealt with, so that a new listener misses no event and sees none twice.
     listeners: Mutex<Vec<Listener>>,
+    /// Called only with what the watch itself says, and not with what two lists differ in.
+    watch_listeners: Mutex<Vec<Listener>>,
     index: Mutex<Index>,
     confirmed: Mutex<confirmed::Instances>,
     evidence_listeners: Mutex<Vec<EvidenceListener>>,
@@ -82,6 +84,7 @@ impl Nodes {
         let (watched, writer) = Watched::new();
         let shared = Shared {
             listeners: Mutex::new(Vec::new()),
+            watch_listeners: Mutex::default(),
             index: Mutex::new(Index::default()),
             confirmed: Mutex::default(),
             evidence_listeners: Mutex::default(),
@@ -173,6 +176,12 @@ impl Nodes {
         listeners.push(Box::new(listener));
     }
 
+    /// Calls `listener` for every change from now on that the watch itself has shown: a node that only a list lacks was not
+    /// seen to be deleted. It must be quick.
+    pub(crate) fn listen_to_watch(&self, listener: impl Fn(Option<&Node>, Option<&Node>) + Send + 'static) {
+        self.shared.watch_listeners.lock().push(Box::new(listener));
+    }
+
     pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
         let listeners = self.listeners();
         let is_list = matches!(event, Event::InitDone);
@@ -185,6 +194,8 @@ impl Nodes {
         for Change { before, after } in changes {
             if !is_list {
                 self.reindex_one(before.as_deref(), after.as_deref());
+                let watch_listeners = self.shared.watch_listeners.lock();
+                watch_listeners.iter().for_each(|it| it(before.as_deref(), after.as_deref()));
             }
             listeners.iter().for_each(|it| it(before.as_deref(), after.as_deref()));
         }

@@ -16,7 +16,7 @@ use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::node_fields::PROVIDED_NODE_IP;
+use crate::node_fields::{NETWORK_UNAVAILABLE, PROVIDED_NODE_IP};
 use crate::node_lifecycle::plan::APPROVED;
 
 /// Where client-side apply keeps a copy of what was applied.
@@ -24,8 +24,8 @@ const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The annotations of a node that are read: a kubelet's word on its address, and a person's that the node may go.
 const NODE_ANNOTATIONS: [&str; 2] = [PROVIDED_NODE_IP, APPROVED];
-/// The condition of a node that is read.
-const READY: &str = "Ready";
+/// The conditions of a node that are read.
+const CONDITIONS: [&str; 2] = ["Ready", NETWORK_UNAVAILABLE];
 
 /// An object as an answer of the API server holds it, without what no controller reads.
 #[derive(Clone, Debug)]
@@ -104,13 +104,14 @@ pub(crate) struct Health {
     conditions: Option<Vec<Condition>>,
 }
 
-/// What is read of a condition, and only of the one that says whether the node is ready.
+/// What is read of a condition, and only of those that say whether the node is ready and its pods are reached.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Condition {
     #[serde(default, rename = "type")]
     kind: String,
     status: Option<String>,
+    reason: Option<String>,
     last_transition_time: Option<Time>,
 }
 
@@ -176,14 +177,16 @@ impl From<Wire<PersistentVolumeSpec, IgnoredAny>> for PersistentVolume {
 
 impl From<Health> for NodeStatus {
     fn from(Health { addresses, conditions }: Health) -> Self {
-        let ready = |conditions: Vec<Condition>| conditions.into_iter().find(|it| it.kind == READY);
-        let condition = |Condition { kind, status, last_transition_time }| NodeCondition {
-            type_: kind,
-            status: status.unwrap_or_default(),
-            last_transition_time,
+        let condition = |it: Condition| NodeCondition {
+            // Only the route controller's own is compared by its reason.
+            reason: it.reason.filter(|_| it.kind == NETWORK_UNAVAILABLE),
+            type_: it.kind,
+            status: it.status.unwrap_or_default(),
+            last_transition_time: it.last_transition_time,
             ..NodeCondition::default()
         };
-        let conditions = conditions.map(|it| ready(it).map(condition).into_iter().collect());
+        let is_read = |it: &Condition| CONDITIONS.contains(&it.kind.as_str());
+        let conditions = conditions.map(|it| it.into_iter().filter(is_read).map(condition).collect());
         Self { addresses, conditions, ..Self::default() }
     }
 }
@@ -260,12 +263,16 @@ mod tests {
         let said = json!({ "lastHeartbeatTime": "2026-01-02T03:04:05Z", "reason": "r", "message": "m" });
         let sent = node(
             json!({ PROVIDED_NODE_IP: "10.0.0.1", APPROVED: "true", "a cni's": "notes" }),
-            json!([condition("DiskPressure", said.clone()), condition(READY, said)]),
+            json!([
+                condition("DiskPressure", said.clone()),
+                condition("Ready", said.clone()),
+                condition(NETWORK_UNAVAILABLE, said)
+            ]),
             json!({ "phase": "Running", "capacity": { "cpu": "4" }, "images": [{ "names": ["i"] }], "nodeInfo": null }),
         );
         let kept = node(
             json!({ PROVIDED_NODE_IP: "10.0.0.1", APPROVED: "true" }),
-            json!([condition(READY, json!({}))]),
+            json!([condition("Ready", json!({})), condition(NETWORK_UNAVAILABLE, json!({ "reason": "r" }))]),
             json!({}),
         );
         let Trimmed(read) = serde_json::from_value::<Trimmed<Node>>(sent).unwrap();

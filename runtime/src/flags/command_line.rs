@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 use super::feature_gates::FeatureGateFlags;
+use super::routes::RouteFlags;
 use super::webhooks::WebhookFlags;
 use super::{known, values};
 
@@ -148,6 +149,8 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",
           value_parser = values::duration, allow_hyphen_values = true)]
     pub(super) service_retry_base_delay: Duration,
+    #[command(flatten)]
+    pub(super) routes: RouteFlags,
 
     /// How long after it began to lead aerostat deletes no node
     #[arg(long, help_heading = DELETIONS, value_name = "DURATION", default_value = "1m0s",

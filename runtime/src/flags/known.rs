@@ -46,7 +46,6 @@ const CLIENT_CERTIFICATES: &str =
 const IPAM: &str = "only node IPAM reads it";
 const LOG_STREAMS: &str = "the log is one unbuffered stream";
 const NO_HTTP2: &str = "the server speaks HTTP/1.1";
-const NO_ROUTES: &str = "there is no route controller";
 const OWN_IDENTITY: &str = "callers are reviewed with the identity of --kubeconfig";
 const REVIEW_CACHE: &str = "answers of TokenReview and SubjectAccessReview are kept for 10s";
 const SOCKET_OPTIONS: &str = "the port and the address are not shared";
@@ -68,7 +67,6 @@ const KNOWN: &[Known] = &[
     known("cidr-allocator-type", Text, "RangeAllocator", Moot(IPAM)),
     known("client-ca-file", Text, "", Missing(CLIENT_CERTIFICATES)),
     known("cloud-node-lifecycle-monitor-nodes-workers", Text, "1", Moot("the nodes that are asked about are asked about side by side")),
-    known("configure-cloud-routes", Bool, "true", Moot(NO_ROUTES)),
     known("contention-profiling", Bool, "false", Missing("there is no profiling")),
     known("controller-start-interval", Duration, "0s", Missing("controllers start at once")),
     known("disable-http2-serving", Bool, "false", Moot(NO_HTTP2)),
@@ -96,7 +94,6 @@ const KNOWN: &[Known] = &[
     known("requestheader-group-headers", List, "[x-remote-group]", Moot(CLIENT_CERTIFICATES)),
     known("requestheader-uid-headers", List, "[]", Moot(CLIENT_CERTIFICATES)),
     known("requestheader-username-headers", List, "[x-remote-user]", Moot(CLIENT_CERTIFICATES)),
-    known("route-reconciliation-period", Duration, "10s", Moot(NO_ROUTES)),
     known("service-cluster-ip-range", Text, "", Moot(IPAM)),
     known("tls-cipher-suites", List, "[]", Missing(TLS_CHOICE)),
     known("tls-curve-preferences", List, "[]", Missing(TLS_CHOICE)),

@@ -154,8 +154,6 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
     }
     for flag in [
         "--allow-untagged-cloud",
-        "--configure-cloud-routes=false",
-        "--configure-cloud-routes=true",
         "--use-service-account-credentials=false",
         "--authentication-kubeconfig=/etc/kubeconfig",
         "--allocate-node-cidrs=false",

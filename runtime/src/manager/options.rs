@@ -1,6 +1,6 @@
 //! The controllers' options, out of the settings.
 
-use controllers::{node, node_lifecycle, service};
+use controllers::{node, node_lifecycle, route, service};
 
 use crate::flags::Settings;
 
@@ -30,6 +30,19 @@ impl From<&Settings> for service::Options {
             syncs: settings.service.syncs,
             cluster_name: settings.cluster_name.clone(),
             retry_base: settings.service.retry_base_delay,
+        }
+    }
+}
+
+impl From<&Settings> for route::Options {
+    fn from(settings: &Settings) -> Self {
+        let it = settings.routes;
+        Self {
+            cluster_cidrs: settings.cluster_cidrs.clone(),
+            period: it.period,
+            warm_up: it.warm_up,
+            budget: route::Budget { percent: it.budget, window: it.budget_window },
+            ..Self::default()
         }
     }
 }

@@ -25,6 +25,7 @@ const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"
 
 const SERVICE: [Row; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
 
+const ROUTE: [Row; 1] = [("", "nodes/status", &["patch"])];
 const PERSISTENT_VOLUME_LABEL: [Row; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
 /// Who asks for `/metrics`, and may they?
@@ -65,7 +66,7 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
         Controller::CloudNode => CLOUD_NODE.as_slice(),
         Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
         Controller::Service => &SERVICE,
-        Controller::Route => &[],
+        Controller::Route => &ROUTE,
         Controller::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
     });
     ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));

@@ -5,6 +5,7 @@
 mod backends;
 mod lifecycle;
 mod nodes;
+mod routes;
 mod services;
 mod writes;
 
@@ -20,7 +21,7 @@ struct Better {
     adjust: fn(&mut Scenario) -> BTreeSet<String>,
 }
 
-const TABLE: [Better; 22] = [
+const TABLE: [Better; 24] = [
     Better {
         reason: "null metadata ended upstream's process; for us the machine is not there, and nothing happens",
         adjust: nodes::stay_alive,
@@ -120,6 +121,15 @@ const TABLE: [Better; 22] = [
     Better {
         reason: "finalizer and addresses go in one write when a load balancer is gone; upstream writes twice",
         adjust: writes::release_in_one_write,
+    },
+    Better {
+        reason: "a cloud with routes is played by a provider that has nothing else: nodes keep the addresses that they have",
+        adjust: routes::leave_addresses_alone,
+    },
+    Better {
+        reason: "a node without pod networks has no route to wait for, and its condition stays; upstream says of it that its \
+                 network is unavailable because there is a route that leads to it",
+        adjust: routes::leave_nodes_without_networks_alone,
     },
     Better {
         reason: "a provider says where a load balancer is reached, and not which of its ports are in order there",

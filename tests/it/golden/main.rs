@@ -1,7 +1,7 @@
 //! Recordings of upstream's controllers, played against aerostat: `tests/golden` says what they are.
 //!
-//! `GOLDEN_DIR=…` plays another folder of the same format as well. Recordings that need the route controller are named
-//! and left out.
+//! `GOLDEN_DIR=…` plays another folder of the same format as well. Recordings that cannot be played are named and left
+//! out (`scenario/about.rs` says which).
 
 mod ahead;
 mod better;
@@ -171,6 +171,14 @@ recordings! {
     golden_61_service_recreated_same_name: "61-service-recreated-same-name.json",
     golden_62_service_serial_and_parallel: "62-service-serial-and-parallel.json",
     golden_63_service_update_and_ensure_overlap: "63-service-update-and-ensure-overlap.json",
+    golden_64_route_create: "64-route-create.json",
+    golden_66_route_node_without_pod_cidr: "66-route-node-without-podcidr.json",
+    golden_67_route_swapped: "67-route-swapped.json",
+    golden_69_route_create_fails: "69-route-create-fails.json",
+    golden_71_route_conditions: "71-route-conditions.json",
+    golden_72_route_spacing: "72-route-spacing.json",
+    golden_73_route_dual_stack: "73-route-dual-stack.json",
+    golden_74_route_spelling: "74-route-spelling.json",
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod cloud;
 mod living;
+mod routes;
 mod seen;
 mod start;
 
@@ -12,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use http::Method;
 use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::control_plane::Cluster;
 use tests::faults::{Fault, Faults};
 use tests::script::Script;
@@ -20,6 +21,7 @@ use tests::wait;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+pub(crate) use self::routes::next_hop;
 pub(crate) use self::seen::Observed;
 use crate::scenario::{Action, Answer, CloudChange, CloudNode, CloudService, Given, Scenario};
 use crate::state::History;
@@ -27,7 +29,7 @@ use crate::state::History;
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
 const SEEN_AFTER: f64 = 1.43;
 
-/// What the recorded cloud may lack. Nothing that is played here asks for routes or a cluster id.
+/// What the recorded cloud may lack. Nothing that is played here asks for a cluster id.
 const PARTS: [&str; 4] = ["routes", "clusterid", LOAD_BALANCERS, INSTANCES];
 const LOAD_BALANCERS: &str = "lb";
 const INSTANCES: &str = "instances";
@@ -158,10 +160,11 @@ impl<'a> Play<'a> {
                 None => self.script.forget_load_balancer(name),
             }
         }
+        routes::change(&self.script, self.scenario, change);
     }
 
     async fn create(&self, given: &Given) -> Result<()> {
-        let object: DynamicObject = serde_json::from_value(given.object.clone())?;
+        let object: DynamicObject = serde_json::from_value(without_times(&given.object))?;
         let kind = object.types.as_ref().context("a given object has a kind")?.kind.clone();
         let (api, name) = (self.api(&kind)?, object.name_any());
         if let Some(machine) = cloud::machine_behind(self.scenario, &given.object) {
@@ -199,6 +202,19 @@ impl<'a> Play<'a> {
             "Service" => Ok(Api::namespaced_with(self.cluster.admin.clone(), "default", &resource)),
             other => bail!("the runner does not know objects of the kind {other}"),
         }
+    }
+}
+
+/// An object without the times that the recorder has replaced by a word: the API server takes no such word.
+fn without_times(object: &Value) -> Value {
+    let is_time = |it: &&Value| **it == json!("<time>");
+    match object {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(_, it)| !is_time(it));
+            kept.map(|(key, it)| (key.clone(), without_times(it))).collect()
+        }
+        Value::Array(list) => list.iter().map(without_times).collect(),
+        other => other.clone(),
     }
 }
 

@@ -15,12 +15,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::about::cannot_be_played;
-pub(crate) use self::cloud::{Address, CloudChange, CloudError, CloudNode, CloudService, ErrorKind, Ingress};
+pub(crate) use self::cloud::{
+    Address, CloudChange, CloudError, CloudNode, CloudRoute, CloudService, ErrorKind, Ingress,
+};
 pub(crate) use self::observed::{CloudCall, Event, Observed, Request};
 pub(crate) use self::step::{Action, Answer};
 
 /// For so many seconds after the last thing that happened it is watched whether more happens.
 const QUIET: f64 = 2.0;
+
+/// What a recorded cloud may lack.
+const ROUTES: &str = "routes";
 
 /// One recording.
 #[derive(Clone, Debug, Deserialize)]
@@ -90,6 +95,11 @@ impl Scenario {
         let upstream = requests.iter().map(|it| it.t).chain(events.iter().map(|it| it.t));
         let all = outside.chain(upstream).chain(cloud_calls.iter().map(|it| it.t + it.took));
         duration.min(all.fold(0.0, f64::max) + QUIET)
+    }
+
+    /// Whether the recorded cloud had routes. Then nothing else of it is played.
+    pub(crate) fn has_routes(&self) -> bool {
+        !self.cloud_without.iter().any(|part| part == ROUTES)
     }
 
     /// Each answer of the cloud about a node, with the node's name, in order.

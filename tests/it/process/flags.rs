@@ -22,6 +22,7 @@ const FURTHER: Reasons = &[
     ("log-json-*", "where the JSON log is registered"),
     ("node-cidr-mask-size*", "with node IPAM"),
     ("node-deletion-*", "ours: what upstream does at once, or does not ask"),
+    ("route-deletion-*", "ours: what upstream deletes at once"),
     ("service-retry-base-delay", "ours: upstream's is a constant"),
     ("service-cluster-ip-range", "with node IPAM"),
 ];

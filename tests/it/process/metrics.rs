@@ -23,7 +23,6 @@ const LEFT_OUT: Reasons = &[
     ("registered_metrics_total", "about the metrics library itself"),
     ("rest_client_exec_plugin_*", "kube's client does not count plugins"),
     ("rest_client_transport_*", "about the cache of Go's transports"),
-    ("route_controller_*", "there is no route controller yet"),
 ];
 
 /// Families that upstream shows only where they have samples, as we do.

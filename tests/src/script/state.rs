@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::load_balancer::{Desired, LoadBalancer};
 use super::machine::Machine;
+use super::route_table::Routes;
 use super::volumes::Place;
 
 /// A question that was asked.
@@ -51,6 +52,20 @@ pub enum Question {
         /// As in `default/web`.
         service: String,
     },
+    /// For a page of all routes. Where `after` is empty, the list begins.
+    ListRoutes {
+        /// How many came before.
+        after: String,
+    },
+    /// For a change of one route.
+    Route {
+        /// In canonical form.
+        destination: String,
+        /// Whether a route is said to be there.
+        before: bool,
+        /// The next hop that it shall have; `None`: it shall be gone.
+        after: Option<String>,
+    },
 }
 
 /// What a test and the server share.
@@ -62,6 +77,7 @@ pub(super) struct Shared {
     pub(super) volumes: BTreeMap<String, Place>,
     /// The last desired state of each load balancer, by Service.
     pub(super) desired: BTreeMap<String, Desired>,
+    pub(super) routes: Routes,
     pub(super) calls: Vec<Call>,
 }
 

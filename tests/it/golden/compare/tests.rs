@@ -34,6 +34,7 @@ fn as_recorded(scenario: &Scenario) -> Observed {
             .collect(),
         history: state::recorded(scenario),
         calls: recorded.cloud_calls.iter().map(question).collect(),
+        routes: routes::recorded(scenario),
         ended: None,
     }
 }
@@ -45,6 +46,11 @@ fn question(call: &CloudCall) -> Question {
             Question::Ensure { service, cluster: "kubernetes".to_owned(), nodes: call.hosts() }
         }
         "GetLoadBalancer" | "EnsureLoadBalancerDeleted" => Question::Delete { service },
+        "ListRoutes" => Question::ListRoutes { after: String::new() },
+        "CreateRoute" | "DeleteRoute" => {
+            let destination = call.args["destinationCIDR"].as_str().unwrap_or_default().to_owned();
+            Question::Route { destination, before: false, after: None }
+        }
         _ => get(call.node()),
     }
 }
@@ -212,4 +218,26 @@ fn of_a_list_that_is_cut_short_the_number_of_names_counts() {
         assert_eq!(differ(&recorded, &seen), 2, "{what}");
     }
     assert_eq!(differ(&names(0, 3), &names(1, 4)), 2, "a list that is whole is compared name by name");
+}
+
+#[test]
+fn another_route_another_change_and_another_list_are_seen() {
+    let scenario = recording("67");
+    let check = |change: fn(&mut Observed), expected: &[&str]| {
+        let mut seen = as_recorded(&scenario);
+        change(&mut seen);
+        let found = differences(&scenario, &seen);
+        let heads: Vec<_> = found.iter().filter_map(|it| it.lines().next()).collect();
+        assert_eq!(heads, expected);
+    };
+    check(|_| {}, &[]);
+    check(|it| it.routes[0].1 = "2".to_owned(), &["routes at the end"]);
+    check(|it| drop(it.routes.pop()), &["routes at the end"]);
+    check(|it| it.calls.push(Question::ListRoutes { after: String::new() }), &["lists of routes"]);
+    check(|it| it.calls.push(Question::ListRoutes { after: "100".to_owned() }), &[]);
+    let change = |it: &mut Observed| {
+        let destination = "10.244.1.0/24".to_owned();
+        it.calls.push(Question::Route { destination, before: false, after: None });
+    };
+    check(change, &["changes of the route to 10.244.1.0/24"]);
 }

@@ -75,7 +75,7 @@ pub(super) fn load_balancer(service: &CloudService, pace: f64) -> script::LoadBa
     }
 }
 
-fn failure(error: &CloudError) -> script::Failure {
+pub(super) fn failure(error: &CloudError) -> script::Failure {
     let CloudError { text, kind, after, wrap, count } = error;
     let wrapped = !wrap.is_null();
     // What upstream says where the recorder left the text to it.
@@ -130,6 +130,7 @@ pub(super) fn config(base_url: &str, module: &Path, annotations: &BTreeSet<Strin
             "allow": [
                 { "methods": ["GET"], "paths": ["/machines/**"] },
                 { "methods": ["PUT", "DELETE"], "paths": ["/load-balancers/**"] },
+                { "methods": ["GET", "POST"], "paths": ["/routes"] },
             ],
             // The recorded cloud had no limits.
             "limits": { "requestsPerSecond": 1000, "concurrency": 100 },

@@ -31,6 +31,8 @@ pub(crate) struct Observed {
     pub(crate) end: BTreeMap<String, Option<Value>>,
     pub(crate) history: History,
     pub(crate) calls: Vec<Question>,
+    /// Destination and next hop of each route in the end.
+    pub(crate) routes: Vec<(String, String)>,
     /// Why the process ended, if it did.
     pub(crate) ended: Option<String>,
 }
@@ -54,6 +56,7 @@ impl Play<'_> {
             end: self.end().await?,
             history,
             calls: calls.map(|call| without_living(call.question)).filter(|it| !about_living(it)).collect(),
+            routes: self.script.routes().into_iter().map(|it| (it.destination, it.next_hop)).collect(),
             ended: self.ended.clone(),
         })
     }

@@ -6,15 +6,20 @@ use std::time::Duration;
 use aerostat::{Overrides, Settings};
 use anyhow::{Result, bail};
 use tests::control_plane::AEROSTAT;
-use tests::guests::SCRIPTED;
+use tests::guests::{SCRIPTED, SCRIPTED_NETWORK};
 use tests::wait;
 use tokio::sync::oneshot;
 
 use super::{INSTANCES, LOAD_BALANCERS, Play, cloud};
 
-/// Upstream deletes every node at once.
-const AS_UPSTREAM: [&str; 3] =
-    ["--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s", "--node-deletion-budget=100"];
+/// Upstream deletes every node and every route at once.
+const AS_UPSTREAM: [&str; 5] = [
+    "--node-deletion-warm-up=0s",
+    "--node-deletion-grace-period=0s",
+    "--node-deletion-budget=100",
+    "--route-deletion-warm-up=0s",
+    "--route-deletion-budget=100",
+];
 
 /// Upstream's defaults, where ours are others: they count unless the recording has these flags.
 const UPSTREAMS_DEFAULTS: [&str; 2] = ["--concurrent-node-syncs=1", "--concurrent-service-syncs=1"];
@@ -64,6 +69,7 @@ impl Play<'_> {
         let config = folder.join("golden-cloud-config.yaml");
         let has = |part: &str| self.has(part);
         let module = match (has(INSTANCES), has(LOAD_BALANCERS)) {
+            _ if self.scenario.has_routes() => SCRIPTED_NETWORK.into(),
             (false, false) => cloud::only_described(folder)?,
             _ => SCRIPTED.into(),
         };
@@ -81,7 +87,8 @@ impl Play<'_> {
             }
         }
         // The module without either has a name of its own.
-        let fits = |flag: &&String| module == Path::new(SCRIPTED) || !flag.starts_with("--cloud-provider=");
+        let is_named = module == Path::new(SCRIPTED) || module == Path::new(SCRIPTED_NETWORK);
+        let fits = |flag: &&String| is_named || !flag.starts_with("--cloud-provider=");
         // Of several mentions of a flag the last one counts.
         arguments.extend(UPSTREAMS_DEFAULTS.map(str::to_owned));
         arguments.extend(self.scenario.flags.iter().filter(fits).cloned());

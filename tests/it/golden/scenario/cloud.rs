@@ -10,7 +10,7 @@ use super::duration;
 
 /// What the cloud answers from some second on.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CloudChange {
     pub(crate) t: f64,
     /// By node. `null`: not there any more.
@@ -19,8 +19,32 @@ pub(crate) struct CloudChange {
     /// By Service, as in `default/web`. `null`: as one that was never named.
     #[serde(default)]
     pub(crate) services: BTreeMap<String, Option<CloudService>>,
+    /// All routes, if they are others from then on.
+    #[serde(default)]
+    pub(crate) routes: Option<Vec<CloudRoute>>,
+    #[serde(default, deserialize_with = "duration::read_optional")]
+    pub(crate) list_routes_delay: Option<Duration>,
+    /// By node.
+    #[serde(default)]
+    pub(crate) create_route_error: BTreeMap<String, CloudError>,
+    /// By destination.
+    #[serde(default)]
+    pub(crate) delete_route_error: BTreeMap<String, CloudError>,
     #[serde(default, rename = "note")]
     _note: String,
+}
+
+/// A route of the cloud.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CloudRoute {
+    pub(crate) name: String,
+    pub(crate) target_node: String,
+    #[serde(rename = "destinationCIDR")]
+    pub(crate) destination: String,
+    /// Upstream remembers where the node was reached; our clouds have next hops.
+    #[serde(rename = "targetNodeAddresses")]
+    _addresses: Value,
 }
 
 /// What the cloud answers about the machine of one node.

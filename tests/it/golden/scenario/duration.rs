@@ -10,6 +10,11 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     parse(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no duration")))
 }
 
+/// The same, where there may be none.
+pub(super) fn read_optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    read(deserializer).map(Some)
+}
+
 fn parse(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;

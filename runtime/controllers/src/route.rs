@@ -1,0 +1,183 @@
+//! The node-route-controller: it has the cloud's network send the packets for each node's pods to that node.
+//!
+//! ```text
+//! Nodes ► Changes: gathered ► ■ networks: who has which ► next hops, asked once
+//!                               └ the last list, corrected by answers since ► ■ plan ► brake ► batches ► apply ► cloud
+//!                                                                              └ ■ standings ► condition, event
+//! ```
+//!
+//! A pass that nodes have woken costs its changes alone; all routes are listed every ten minutes, and where nobody knows
+//! what is there. What `apply` is told to find (`before`) keeps a plan from an old list honest.
+
+mod answers;
+mod brake;
+mod changes;
+mod conditions;
+mod hops;
+mod list;
+mod listed;
+mod networks;
+mod pass;
+mod plan;
+mod report;
+mod state;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Cloud, Routes};
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use kube::api::Api;
+use tokio::sync::watch::{self, Receiver};
+use tokio::time::Instant;
+use tracing::error;
+
+use crate::cidr::Cidr;
+use crate::context::{Context, Task};
+use crate::liveness::Liveness;
+use crate::metrics::Metrics;
+use crate::nodes::Nodes;
+use crate::requested_changes::RequestedChanges;
+use crate::trimmed::Trimmed;
+use crate::worker::{contained, random};
+
+use self::changes::Changes;
+use self::report::Reports;
+use self::state::State;
+
+pub use crate::budget::Budget;
+
+/// The source of this controller's events.
+const COMPONENT: &str = "route_controller";
+/// How often all routes are listed, unless that is said; a tenth more or less, so that clusters do not ask together.
+const PERIOD: Duration = Duration::from_secs(600);
+/// How long it rests after a pass that panicked.
+const AFTER_PANIC: Duration = Duration::from_secs(5);
+
+/// Which routes there are, and what keeps this controller from deleting them.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `--cluster-cidr`: at least one network, or the controller does not run.
+    pub cluster_cidrs: Vec<IpNet>,
+    /// `--route-reconciliation-period`, if it is given: how often all routes are listed, from start to start.
+    pub period: Option<Duration>,
+    /// No route is deleted or moved without a reason that was seen in the first time of leadership.
+    pub warm_up: Duration,
+    /// How many of those are deleted or moved in how long.
+    pub budget: Budget,
+    /// What events are about that concern no node: the Lease. Without it they are logged.
+    pub lease: Option<ObjectReference>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cluster_cidrs: Vec::new(),
+            period: None,
+            warm_up: Duration::from_secs(60),
+            budget: Budget { percent: 10, window: Duration::from_secs(600) },
+            lease: None,
+        }
+    }
+}
+
+/// What the parts of this controller share.
+struct Controller {
+    api: Api<Trimmed<Node>>,
+    nodes: Nodes,
+    routes: Arc<dyn Routes>,
+    cluster: Vec<Cidr>,
+    changes: Changes,
+    requested: RequestedChanges,
+    metrics: Metrics,
+    reports: Reports,
+    options: Options,
+    /// When it began to work.
+    began: Instant,
+    /// Whether the controller is to end: then no further call is made.
+    ending: Receiver<bool>,
+}
+
+/// The controller, unless the cloud has no routes or no network is the cluster's. When it ends, calls that are under way are
+/// finished first.
+pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
+    if options.cluster_cidrs.is_empty() {
+        return None;
+    }
+    let routes = context.account.guard(cloud.clone()).routes?;
+    let (end, ending) = watch::channel(false);
+    let controller = Controller {
+        api: Api::all(context.client.clone()),
+        nodes: context.nodes.clone(),
+        routes,
+        cluster: options.cluster_cidrs.iter().copied().map(Cidr::of).collect(),
+        changes: Changes::of(&context.nodes),
+        requested: context.requested.clone(),
+        metrics: context.metrics.clone(),
+        reports: Reports::new(context.events.recorder(COMPONENT), options.lease.clone(), context.metrics.clone()),
+        options,
+        began: Instant::now(),
+        ending,
+    };
+    let (liveness, versions) = (Liveness::default(), cloud.identity.versions());
+    Some(Task::new(liveness.clone(), run(controller, versions, end, liveness, context.shutdown())))
+}
+
+async fn run(
+    mut controller: Controller,
+    mut versions: Receiver<u64>,
+    end: watch::Sender<bool>,
+    liveness: Liveness,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let mut shutdown = std::pin::pin!(shutdown);
+    tokio::select! {
+        () = controller.nodes.synced() => {}
+        () = &mut shutdown => return,
+    }
+    controller.began = Instant::now();
+    let mut approvals = controller.requested.approvals();
+    let mut state = State::new(controller.began);
+    let pulse = liveness.pulse(controller.options.period.unwrap_or(PERIOD));
+    loop {
+        pulse.beat();
+        let ended = {
+            let mut pass = std::pin::pin!(contained(controller.pass(&mut state)));
+            tokio::select! {
+                ended = &mut pass => ended,
+                () = &mut shutdown => {
+                    // What is under way is finished.
+                    let _ = end.send(true);
+                    let _ = pass.await;
+                    return;
+                }
+            }
+        };
+        if let Err(panic) = ended {
+            error!(panic, "a pass over the routes panicked");
+            state.after_panic(Instant::now() + AFTER_PANIC);
+        }
+        tokio::select! {
+            () = &mut shutdown => return,
+            () = controller.changes.settled() => {}
+            () = tokio::time::sleep_until(state.next(controller.began + controller.options.warm_up)) => {}
+            () = changed(&mut versions) => state.credential_changed(Instant::now()),
+            () = changed(&mut approvals) => {}
+        }
+    }
+}
+
+/// Ready when there is another value; never once there can be none any more.
+async fn changed(values: &mut Receiver<u64>) {
+    if values.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+impl Controller {
+    /// When all routes are listed again after a list that began then.
+    fn next_list(&self, began: Instant) -> Instant {
+        began + self.options.period.unwrap_or_else(|| PERIOD.mul_f64(0.9 + random() / 5.0))
+    }
+}

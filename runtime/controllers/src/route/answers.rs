@@ -1,0 +1,195 @@
+//! What follows from the cloud's answers to changes: which routes there are now, and when to come back. No client, no
+//! clock, no log: times are arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use cloud_provider::{Error, Result, Route, RouteOutcome, RouteOwnership, RouteState};
+use tokio::time::Instant;
+
+use crate::cidr::Cidr;
+use crate::error::{BackOff, Pause};
+use crate::route::listed::Listed;
+use crate::route::plan::Change;
+
+/// The pauses of a destination whose change fails.
+const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(300) };
+/// The shortest and the longest pause of a change that the cloud works on.
+const PENDING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(300));
+/// How long a route is changed by the cloud before that is told.
+const LONG: Duration = Duration::from_secs(900);
+/// How much later than necessary a list may come, if one is due then anyway.
+const SHARED: Duration = Duration::from_secs(10);
+/// So many new routes, and no fewer, have to be refused together before the table counts as full.
+const FULL: usize = 2;
+/// How long no new route is tried then.
+pub(super) const FULL_PAUSE: Duration = Duration::from_secs(3600);
+
+/// A change, and what the cloud answered.
+pub(super) type Answered = (Change, Result<RouteOutcome>);
+
+/// The destinations that have to wait.
+#[derive(Debug, Default)]
+pub(super) struct Rests(BTreeMap<Cidr, Rest>);
+
+#[derive(Debug)]
+struct Rest {
+    /// The next hop of the change that waits; another change does not.
+    hop: Option<String>,
+    due: Instant,
+    failures: u32,
+    /// Whether a list has to come first: nobody knows what is there.
+    needs_list: bool,
+    /// Since when the cloud changes the route by itself, and whether that was told.
+    changing: Option<(Instant, bool)>,
+}
+
+/// When something has to be done for a destination that waits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Next {
+    pub(super) at: Instant,
+    /// Whether that is a list.
+    pub(super) lists: bool,
+}
+
+impl Rests {
+    /// Takes note of an answer. `jitter` is a number between 0 and 1.
+    pub(super) fn answered(&mut self, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
+        let hop = change.hop().cloned();
+        let before = self.0.remove(&change.cidr).filter(|it| it.hop == hop);
+        let failures = before.map_or(0, |it| it.failures);
+        let (pause, failures, needs_list) = match answer {
+            Ok(RouteOutcome::Done) => return,
+            Ok(RouteOutcome::Pending { after, .. }) => ((*after).clamp(PENDING.0, PENDING.1), failures, false),
+            Err(error) => {
+                let pause = match error {
+                    // What is there is not what was expected: a list shows it.
+                    Error::Invalid(_) => Pause::AtLeast(BACK_OFF.after(failures)),
+                    error => BACK_OFF.pause(failures, error),
+                };
+                let pause = match pause {
+                    Pause::Exactly(pause) => pause,
+                    Pause::AtLeast(pause) => pause.mul_f64(1.0 + jitter / 10.0),
+                };
+                // Nothing was sent, or it was refused.
+                let is_unchanged = matches!(error, Error::RetryAfter { .. } | Error::Denied(_));
+                (pause, failures.saturating_add(1), !is_unchanged)
+            }
+        };
+        self.0.insert(change.cidr, Rest { hop, due: now + pause, failures, needs_list, changing: None });
+    }
+
+    /// Takes note of the destinations at which the cloud is busy. Returns those at which it has been for so long that
+    /// somebody should look.
+    pub(super) fn changing(&mut self, changing: &BTreeSet<Cidr>, now: Instant) -> Vec<Cidr> {
+        self.0.retain(|cidr, rest| rest.changing.is_none() || changing.contains(cidr));
+        let mut long = Vec::new();
+        for cidr in changing {
+            let rest = self.0.entry(*cidr).or_insert_with(|| Rest {
+                hop: None,
+                due: now,
+                failures: 0,
+                needs_list: true,
+                changing: None,
+            });
+            let (since, is_told) = rest.changing.unwrap_or((now, false));
+            let is_long = now.saturating_duration_since(since) >= LONG;
+            if is_long && !is_told {
+                long.push(*cidr);
+            }
+            rest.changing = Some((since, is_told || is_long));
+            if rest.due <= now {
+                rest.due = now + BACK_OFF.after(rest.failures);
+                rest.failures = rest.failures.saturating_add(1);
+            }
+        }
+        long
+    }
+
+    /// Those that have to wait, and for which next hop.
+    pub(super) fn resting(&self, now: Instant) -> BTreeMap<Cidr, Option<String>> {
+        let waits = |it: &&Rest| it.changing.is_none() && (it.due > now || it.needs_list);
+        self.0.iter().filter(|(_, it)| waits(it)).map(|(cidr, it)| (*cidr, it.hop.clone())).collect()
+    }
+
+    /// A list has shown what is there.
+    pub(super) fn listed(&mut self) {
+        self.0.values_mut().for_each(|it| it.needs_list = false);
+    }
+
+    /// Nobody waits any more: a credential has changed.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets all destinations but these.
+    pub(super) fn retain(&mut self, is_known: impl Fn(&Cidr) -> bool) {
+        self.0.retain(|cidr, _| is_known(cidr));
+    }
+
+    /// When something has to be done, if the next list is due at `list` anyway: one that is needed a little earlier waits
+    /// for it.
+    pub(super) fn next(&self, list: Instant) -> Option<Next> {
+        let next = |it: &Rest| {
+            let lists = it.needs_list || it.changing.is_some();
+            let is_shared = lists && list >= it.due && list - it.due <= SHARED;
+            Next { at: if is_shared { list } else { it.due }, lists }
+        };
+        self.0.values().map(next).min_by_key(|it| (it.at, !it.lists))
+    }
+}
+
+/// What there is after these answers, as far as they tell. What they do not tell is as it was.
+pub(super) fn corrected(mut routes: Vec<Listed>, answers: &[Answered]) -> Vec<Listed> {
+    let ownership = routes.iter().map(|it| it.route.ownership).find(|it| *it != RouteOwnership::Foreign);
+    let ownership = ownership.unwrap_or(RouteOwnership::Ours);
+    // Where no route has a name of its own, the next one has none either.
+    let is_guess = routes.is_empty() || routes.iter().any(|it| it.is_guess || it.route.id != it.route.destination);
+    for (change, answer) in answers {
+        let Change { cidr, before, after, .. } = change;
+        if *answer != Ok(RouteOutcome::Done) {
+            continue;
+        }
+        if let Some(place) = routes.iter().position(|it| it.cidr == *cidr && Some(&it.route) == before.as_ref()) {
+            routes.remove(place);
+        }
+        let Some(target) = after else { continue };
+        let destination = cidr.to_string();
+        let route = Route {
+            next_hop: Some(target.hop.clone()),
+            state: RouteState::Active,
+            ownership: before.as_ref().map_or(ownership, |it| it.ownership),
+            id: before.as_ref().map_or_else(|| destination.clone(), |it| it.id.clone()),
+            destination,
+            extra: Vec::new(),
+        };
+        routes.push(Listed { cidr: *cidr, route, is_guess });
+    }
+    routes
+}
+
+/// Whether one of the changes is about a route that no list has shown as it is.
+pub(super) fn rests_on_a_guess(changes: &[Change], routes: &[Listed]) -> bool {
+    let is_guess = |before: &Route| routes.iter().any(|it| it.is_guess && it.route == *before);
+    changes.iter().filter_map(|it| it.before.as_ref()).any(is_guess)
+}
+
+/// The text with which all new routes of a pass were refused, if that looks like a table without room: several nodes' were,
+/// and none was made.
+pub(super) fn table_is_full(answers: &[Answered]) -> Option<&str> {
+    let creations = || answers.iter().filter(|(change, _)| change.is_creation());
+    let refused = creations().filter_map(|(change, answer)| match answer {
+        Err(Error::Invalid(text)) => Some((change.after.as_ref()?.node.as_str(), text.as_str())),
+        _ => None,
+    });
+    let (nodes, texts): (BTreeSet<_>, Vec<_>) = refused.unzip();
+    (nodes.len() >= FULL && texts.len() == creations().count()).then(|| texts[0])
+}
+
+/// Whether room was made: a route was deleted.
+pub(super) fn makes_room(answers: &[Answered]) -> bool {
+    answers.iter().any(|(change, answer)| change.after.is_none() && *answer == Ok(RouteOutcome::Done))
+}
+
+#[cfg(test)]
+mod tests;

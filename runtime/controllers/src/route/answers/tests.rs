@@ -1,0 +1,179 @@
+use super::*;
+use crate::route::plan::Target;
+
+fn cidr(nth: usize) -> Cidr {
+    Cidr::parse(&format!("10.244.{nth}.0/24")).unwrap()
+}
+
+fn creation(nth: usize) -> Change {
+    let after = Some(Target { node: format!("n{nth}"), hop: format!("hop-{nth}") });
+    Change { cidr: cidr(nth), before: None, after, is_braked: false }
+}
+
+fn there(nth: usize, hop: &str) -> Listed {
+    let destination = cidr(nth).to_string();
+    let route = Route {
+        id: destination.clone(),
+        destination,
+        next_hop: Some(hop.to_owned()),
+        ownership: RouteOwnership::Ours,
+        state: RouteState::Active,
+        extra: Vec::new(),
+    };
+    Listed { cidr: cidr(nth), route, is_guess: false }
+}
+
+fn deletion(nth: usize, hop: &str) -> Change {
+    Change { cidr: cidr(nth), before: Some(there(nth, hop).route), after: None, is_braked: true }
+}
+
+fn unavailable() -> Result<RouteOutcome> {
+    Err(Error::Unavailable("down".to_owned()))
+}
+
+fn pending(after: Duration) -> Result<RouteOutcome> {
+    Ok(RouteOutcome::Pending { after, reason: "the network is locked".to_owned() })
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The pauses of a change that is answered like this again and again, in seconds, and whether a list comes first.
+fn pauses(answer: &Result<RouteOutcome>) -> Vec<(u64, bool)> {
+    let (mut rests, mut now) = (Rests::default(), Instant::now());
+    let far = now + 100 * FULL_PAUSE;
+    let mut pauses = Vec::new();
+    for _ in 0..8 {
+        rests.answered(&creation(1), answer, now, 0.0);
+        let next = rests.next(far).unwrap();
+        pauses.push(((next.at - now).as_secs(), next.lists));
+        now = next.at;
+        rests.listed();
+        assert!(rests.resting(now).is_empty(), "its time has come");
+    }
+    pauses
+}
+
+#[test]
+fn case_196_what_fails_is_tried_again_after_longer_and_longer_pauses() {
+    let doubling = [5, 10, 20, 40, 80, 160, 300, 300];
+    assert_eq!(pauses(&unavailable()), doubling.map(|it| (it, true)));
+    assert_eq!(pauses(&Err(Error::Invalid("something else is there".to_owned()))), doubling.map(|it| (it, true)));
+    assert_eq!(pauses(&Err(Error::Denied("no".to_owned()))), [(300, false); 8]);
+    let throttled = Err(Error::RetryAfter { after: 7 * SECOND, reason: "slow down".to_owned() });
+    assert_eq!(pauses(&throttled), [(7, false); 8]);
+    assert_eq!(pauses(&pending(2 * SECOND)), [(2, false); 8]);
+    assert_eq!(pauses(&pending(900 * SECOND)), [(300, false); 8]);
+    let mut rests = Rests::default();
+    let now = Instant::now();
+    rests.answered(&creation(1), &pending(Duration::ZERO), now, 0.0);
+    assert_eq!(rests.next(now + FULL_PAUSE).map(|it| it.at - now), Some(SECOND / 2));
+}
+
+#[test]
+fn a_change_that_is_done_forgets_its_failures() {
+    let (mut rests, now) = (Rests::default(), Instant::now());
+    rests.answered(&creation(1), &unavailable(), now, 0.0);
+    rests.answered(&creation(1), &Ok(RouteOutcome::Done), now, 0.0);
+    assert_eq!(rests.next(now), None);
+    rests.answered(&creation(1), &unavailable(), now, 1.0);
+    let pause = rests.next(now + FULL_PAUSE).unwrap().at - now;
+    assert_eq!(pause, Duration::from_millis(5500), "the first pause, and up to a tenth more");
+}
+
+#[test]
+fn only_the_change_that_failed_rests() {
+    let (mut rests, now) = (Rests::default(), Instant::now());
+    rests.answered(&creation(1), &unavailable(), now, 0.0);
+    assert_eq!(rests.resting(now), BTreeMap::from([(cidr(1), Some("hop-1".to_owned()))]));
+    let other = Change { after: Some(Target { node: "n9".to_owned(), hop: "hop-9".to_owned() }), ..creation(1) };
+    rests.answered(&other, &unavailable(), now, 0.0);
+    assert_eq!(rests.next(now + FULL_PAUSE).map(|it| it.at - now), Some(5 * SECOND), "another change, another count");
+    rests.retain(|it| *it != cidr(1));
+    assert!(rests.resting(now).is_empty());
+}
+
+#[test]
+fn a_list_that_is_needed_waits_for_one_that_is_due_soon() {
+    let (mut rests, now) = (Rests::default(), Instant::now());
+    rests.answered(&creation(1), &unavailable(), now, 0.0);
+    let next =
+        |list: u64| rests.next(now + Duration::from_secs(list)).map(|it| ((it.at - now).as_secs(), it.lists)).unwrap();
+    assert_eq!(next(10), (10, true));
+    assert_eq!(next(15), (15, true));
+    assert_eq!(next(16), (5, true), "that is too long");
+    assert_eq!(next(600), (5, true));
+    rests.listed();
+    assert_eq!(rests.next(now + 10 * SECOND).map(|it| it.at - now), Some(5 * SECOND), "no list is needed any more");
+}
+
+#[test]
+fn a_route_that_changes_is_looked_at_again_and_told_of_after_a_while() {
+    let (mut rests, start) = (Rests::default(), Instant::now());
+    let changing = BTreeSet::from([cidr(1)]);
+    let (mut now, mut looks, mut told) = (start, Vec::new(), 0);
+    while now < start + Duration::from_secs(3600) {
+        told += rests.changing(&changing, now).len();
+        let next = rests.next(start + 100 * FULL_PAUSE).unwrap();
+        assert!(next.lists, "only a list shows what has become of it");
+        looks.push((next.at - now).as_secs());
+        now = next.at;
+    }
+    assert_eq!(&looks[..8], [5, 10, 20, 40, 80, 160, 300, 300]);
+    assert_eq!(told, 1);
+    assert!(rests.resting(start).is_empty(), "its change is no failure");
+    rests.changing(&BTreeSet::new(), now);
+    assert_eq!(rests.next(now), None, "it is done");
+}
+
+#[test]
+fn what_is_known_is_corrected_by_answers() {
+    let known = vec![there(1, "old"), there(2, "hop-2"), there(3, "hop-3")];
+    let moved = Change { before: Some(there(1, "old").route), ..creation(1) };
+    let answers = [
+        (moved, Ok(RouteOutcome::Done)),
+        (deletion(2, "hop-2"), Ok(RouteOutcome::Done)),
+        (deletion(3, "hop-3"), unavailable()),
+        (creation(4), Ok(RouteOutcome::Done)),
+        (creation(5), pending(SECOND)),
+    ];
+    let mut known: Vec<_> = corrected(known, &answers)
+        .iter()
+        .map(|it| format!("{} {}", it.cidr, it.route.next_hop.as_deref().unwrap()))
+        .collect();
+    known.sort();
+    assert_eq!(known, ["10.244.1.0/24 hop-1", "10.244.3.0/24 hop-3", "10.244.4.0/24 hop-4"]);
+}
+
+#[test]
+fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
+    let made = |known: Vec<Listed>| {
+        let known = corrected(known, &[(creation(4), Ok(RouteOutcome::Done))]);
+        let before = known.iter().find(|it| it.cidr == cidr(4)).unwrap().route.clone();
+        let change = Change { cidr: cidr(4), before: Some(before.clone()), after: None, is_braked: false };
+        (rests_on_a_guess(&[change], &known), before.ownership)
+    };
+    let named = |name: &str, ownership| {
+        let Listed { cidr, route, is_guess } = there(1, "hop-1");
+        Listed { cidr, route: Route { id: name.to_owned(), ownership, ..route }, is_guess }
+    };
+    assert_eq!(made(vec![there(1, "hop-1")]), (false, RouteOwnership::Ours), "the id is the destination");
+    let unmarked = named("10.244.1.0/24", RouteOwnership::Unmarked);
+    assert_eq!(made(vec![unmarked]), (false, RouteOwnership::Unmarked), "as the others");
+    assert!(made(vec![named("k8s-route-1", RouteOwnership::Ours)]).0);
+    assert!(made(Vec::new()).0, "nobody knows what ids are like here");
+    assert!(!rests_on_a_guess(&[creation(5)], &[named("k8s-route-1", RouteOwnership::Ours)]));
+}
+
+#[test]
+fn a_table_is_full_if_all_new_routes_of_several_nodes_are_refused() {
+    let full = || Err(Error::Invalid("the route table is full".to_owned()));
+    let check = |answers: &[Answered], expected: bool| assert_eq!(table_is_full(answers).is_some(), expected);
+    check(&[(creation(1), full()), (creation(2), full())], true);
+    check(&[(creation(1), full())], false);
+    check(&[(creation(1), full()), (creation(2), full()), (creation(3), Ok(RouteOutcome::Done))], false);
+    check(&[(creation(1), full()), (creation(2), unavailable())], false);
+    check(&[(creation(1), full()), (creation(2), full()), (deletion(3, "a"), Ok(RouteOutcome::Done))], true);
+    check(&[], false);
+    assert!(makes_room(&[(deletion(3, "a"), Ok(RouteOutcome::Done))]));
+    assert!(!makes_room(&[(deletion(3, "a"), unavailable()), (creation(1), Ok(RouteOutcome::Done))]));
+}

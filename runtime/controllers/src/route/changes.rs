@@ -1,0 +1,179 @@
+//! What the watch of nodes shows that matters to routes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Node;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::node_fields::{current_addresses, is_waiting, place, provider_id};
+use crate::nodes::Nodes;
+use crate::quiet::Quiet;
+use crate::route::networks::pod_cidrs;
+
+/// Changes of nodes that wait for a pass, and what was seen with certainty.
+#[derive(Clone, Default)]
+pub(super) struct Changes(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    noted: Mutex<Noted>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Noted {
+    waiting: Option<Quiet>,
+    seen: SeenNodes,
+}
+
+/// UIDs of nodes about which the watch has said so itself: the difference of two lists proves nothing.
+#[derive(Debug, Default)]
+pub(super) struct SeenNodes {
+    pub(super) deleted: HashSet<String>,
+    /// Those that came, or changed in what their routes depend on.
+    pub(super) changed: HashSet<String>,
+}
+
+impl Changes {
+    /// Notes every change of nodes from now on.
+    pub(super) fn of(nodes: &Nodes) -> Self {
+        let changes = Self::default();
+        let noted = changes.clone();
+        nodes.listen(move |before, after| noted.wake_by(before, after));
+        let noted = changes.clone();
+        nodes.listen_to_watch(move |before, after| noted.see(before, after));
+        let (noted, known) = (changes.clone(), nodes.clone());
+        // What the cloud says of an instance comes back to the provider with its node.
+        nodes.listen_for_evidence(move |name| {
+            if known.get(name).is_some_and(|it| !pod_cidrs(&it).is_empty()) {
+                noted.wake();
+            }
+        });
+        changes
+    }
+
+    /// Waits until nodes have changed, and have been quiet for a moment.
+    pub(super) async fn settled(&self) {
+        loop {
+            let waiting = self.0.noted.lock().waiting;
+            let Some(waiting) = waiting else {
+                self.0.wake.notified().await;
+                continue;
+            };
+            if waiting.due() <= Instant::now() {
+                return;
+            }
+            let _ = tokio::time::timeout_at(waiting.due(), self.0.wake.notified()).await;
+        }
+    }
+
+    /// What was seen since the last time. What comes from now on is for the next pass.
+    pub(super) fn take(&self) -> SeenNodes {
+        let mut noted = self.0.noted.lock();
+        noted.waiting = None;
+        std::mem::take(&mut noted.seen)
+    }
+
+    fn wake_by(&self, before: Option<&Node>, after: Option<&Node>) {
+        if matters(before, after) {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        let mut noted = self.0.noted.lock();
+        noted.waiting = Some(Quiet::noted(noted.waiting, Instant::now()));
+        self.0.wake.notify_one();
+    }
+
+    fn see(&self, before: Option<&Node>, after: Option<&Node>) {
+        let uid = |it: &Node| it.metadata.uid.clone();
+        let mut noted = self.0.noted.lock();
+        if after.and_then(uid) != before.and_then(uid) {
+            noted.seen.deleted.extend(before.and_then(uid));
+        }
+        if matters(before, after) {
+            noted.seen.changed.extend(after.and_then(uid));
+        }
+    }
+}
+
+/// Whether a change may be one of routes: a node that comes or goes, with other pod networks, or that is reached elsewhere.
+fn matters(before: Option<&Node>, after: Option<&Node>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return true };
+    before.metadata.uid != after.metadata.uid
+        || pod_cidrs(before) != pod_cidrs(after)
+        || current_addresses(before) != current_addresses(after)
+        || provider_id(before) != provider_id(after)
+        || is_waiting(before) != is_waiting(after)
+        || place(before) != place(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(edit: impl FnOnce(&mut Value)) -> Node {
+        let mut node = json!({
+            "metadata": { "name": "n1", "uid": "u1", "resourceVersion": "1" },
+            "spec": { "podCIDRs": ["10.244.1.0/24"], "providerID": "cloud://1" },
+            "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }] },
+        });
+        edit(&mut node);
+        serde_json::from_value(node).unwrap()
+    }
+
+    #[test]
+    fn case_194_a_node_that_comes_goes_or_has_other_networks_or_addresses_matters() {
+        let before = node(|_| {});
+        assert!(matters(None, Some(&before)), "added");
+        assert!(matters(Some(&before), None), "deleted");
+        let check = |path: &str, value: Value, expected: bool| {
+            let after = node(|it| *it.pointer_mut(path).unwrap() = value);
+            assert_eq!(matters(Some(&before), Some(&after)), expected, "{path}");
+        };
+        check("/spec/podCIDRs", json!(["10.244.2.0/24"]), true);
+        check("/status/addresses", json!([{ "type": "InternalIP", "address": "10.0.0.2" }]), true);
+        check("/metadata/uid", json!("u2"), true);
+        check("/spec/providerID", json!("cloud://2"), true);
+        check("/metadata/resourceVersion", json!("2"), false);
+        let with = |edit: fn(&mut Value)| matters(Some(&before), Some(&node(edit)));
+        assert!(!with(|it| it["status"]["conditions"] = json!([{ "type": "Ready", "status": "False" }])));
+        assert!(!with(|it| it["status"]["images"] = json!([{ "names": ["image"] }])));
+        assert!(!with(|it| it["metadata"]["labels"] = json!({ "a": "b" })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_are_gathered_and_only_the_watch_is_a_witness() {
+        let (nodes, mut writer) = Nodes::new();
+        nodes.apply(Event::Init, &mut writer);
+        nodes.apply(Event::InitApply(node(|_| {})), &mut writer);
+        nodes.apply(Event::InitDone, &mut writer);
+        let changes = Changes::of(&nodes);
+        changes.take();
+        let begin = Instant::now();
+        let other = node(|it| it["metadata"] = json!({ "name": "n2", "uid": "u2" }));
+        nodes.apply(Event::Apply(other.clone()), &mut writer);
+        changes.settled().await;
+        assert_eq!(begin.elapsed(), Duration::from_secs(1));
+        let seen = changes.take();
+        assert_eq!((seen.changed, seen.deleted), (HashSet::from(["u2".to_owned()]), HashSet::new()));
+        // A list that lacks nodes, as of an API server that was restored from a backup.
+        nodes.apply(Event::Init, &mut writer);
+        nodes.apply(Event::InitApply(other.clone()), &mut writer);
+        nodes.apply(Event::InitDone, &mut writer);
+        changes.settled().await;
+        assert!(changes.take().deleted.is_empty(), "nobody has seen that n1 was deleted");
+        nodes.apply(Event::Delete(other), &mut writer);
+        changes.settled().await;
+        assert_eq!(changes.take().deleted, HashSet::from(["u2".to_owned()]));
+    }
+}

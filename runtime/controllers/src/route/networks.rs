@@ -1,0 +1,196 @@
+//! Which node has which pod network. No client, no clock, no log.
+//!
+//! A kubelet may create its own Node with any `podCIDRs`: a network that is not the cluster's, or that holds a part of
+//! another node's, gets no route.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+
+use crate::cidr::Cidr;
+
+/// The pod networks of a cluster's nodes.
+#[derive(Debug, Default)]
+pub(super) struct Networks {
+    /// In the order in which routes are made: the oldest node's first.
+    pub(super) held: Vec<Held>,
+    /// Those that get no route.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// A pod network, and the node whose pods are in it.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) node: Arc<Node>,
+    pub(super) cidr: Cidr,
+}
+
+/// A pod network that gets no route.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) node: Arc<Node>,
+    pub(super) cidr: Cidr,
+    pub(super) why: Why,
+}
+
+/// Why a pod network gets no route.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Why {
+    /// It is not wholly inside a network of `--cluster-cidr`.
+    Outside,
+    /// It is, or overlaps, the network of this older node.
+    Taken(String, Cidr),
+}
+
+/// The networks in `spec.podCIDRs`, and `spec.podCIDR` where that is all there is. What is no network is left out.
+pub(super) fn pod_cidrs(node: &Node) -> Vec<Cidr> {
+    let Some(spec) = &node.spec else { return Vec::new() };
+    let listed = spec.pod_cidrs.as_deref().filter(|it| !it.is_empty());
+    let written: Vec<&str> = match listed {
+        Some(listed) => listed.iter().map(String::as_str).collect(),
+        None => spec.pod_cidr.as_deref().into_iter().collect(),
+    };
+    let mut cidrs = Vec::new();
+    for cidr in written.into_iter().filter_map(Cidr::parse) {
+        if !cidrs.contains(&cidr) {
+            cidrs.push(cidr);
+        }
+    }
+    cidrs
+}
+
+/// Whether a network lies wholly inside one of the cluster's.
+pub(super) fn is_inside(cluster: &[Cidr], cidr: &Cidr) -> bool {
+    cluster.iter().any(|it| it.contains(cidr))
+}
+
+/// Who has which network. Of two nodes with networks that overlap the older keeps its own.
+pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> Networks {
+    nodes.sort_by_cached_key(|it| {
+        let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
+        (created.is_none(), created, it.metadata.uid.clone(), it.name_any())
+    });
+    let mut networks = Networks::default();
+    let mut taken: BTreeMap<Cidr, Arc<Node>> = BTreeMap::new();
+    for node in nodes {
+        for cidr in pod_cidrs(&node) {
+            let why = if is_inside(cluster, &cidr) {
+                overlapping(&taken, &cidr)
+                    .filter(|(_, holder)| holder.metadata.uid != node.metadata.uid)
+                    .map(|(held, holder)| Why::Taken(holder.name_any(), held))
+            } else {
+                Some(Why::Outside)
+            };
+            match why {
+                Some(why) => networks.refused.push(Refused { node: node.clone(), cidr, why }),
+                None => {
+                    taken.insert(cidr, node.clone());
+                    networks.held.push(Held { node: node.clone(), cidr });
+                }
+            }
+        }
+    }
+    networks
+}
+
+/// A network that is `cidr`, lies in it, or holds it.
+fn overlapping(taken: &BTreeMap<Cidr, Arc<Node>>, cidr: &Cidr) -> Option<(Cidr, Arc<Node>)> {
+    let (low, high) = cidr.bounds();
+    let inside = taken.range(low..=high).find(|(it, _)| cidr.contains(it));
+    let around = || std::iter::successors(Some(*cidr), Cidr::supernet).find_map(|it| taken.get_key_value(&it));
+    inside.or_else(around).map(|(held, holder)| (*held, holder.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn cidr(text: &str) -> Cidr {
+        Cidr::parse(text).unwrap()
+    }
+
+    fn node(name: &str, created: &str, cidrs: &[&str]) -> Arc<Node> {
+        let node = json!({
+            "metadata": { "name": name, "uid": name, "creationTimestamp": format!("2026-01-01T00:00:{created}Z") },
+            "spec": { "podCIDRs": cidrs, "podCIDR": cidrs.first() },
+        });
+        Arc::new(serde_json::from_value(node).unwrap())
+    }
+
+    fn held(networks: &Networks) -> Vec<String> {
+        networks.held.iter().map(|it| format!("{} {}", it.node.name_any(), it.cidr)).collect()
+    }
+
+    #[test]
+    fn case_177_the_cluster_is_responsible_for_what_lies_in_it() {
+        let owns = |cluster: &str, network: &str| is_inside(&[cidr(cluster)], &cidr(network));
+        for (cluster, network) in [
+            ("10.244.0.0/16", "10.244.0.0/24"),
+            ("10.244.0.0/16", "10.244.10.0/24"),
+            ("10.244.0.0/16", "10.244.255.0/24"),
+            ("10.244.0.0/14", "10.244.0.0/24"),
+            ("10.244.0.0/14", "10.247.255.0/24"),
+            ("a00:100::/10", "a00:100::/24"),
+        ] {
+            assert!(owns(cluster, network), "{cluster} owns {network}");
+        }
+        for (cluster, network) in [
+            ("10.244.0.0/16", "10.224.0.0/24"),
+            ("10.244.0.0/16", "10.0.10.0/24"),
+            ("10.244.0.0/16", "10.255.255.0/24"),
+            ("10.244.0.0/14", "10.248.0.0/24"),
+            ("10.244.0.0/14", "10.243.255.0/24"),
+            ("a00:100::/10", "b00:100::/24"),
+            ("10.244.0.0/16", "0.0.0.0/0"),
+            // It begins with the cluster's first address, and upstream would take it.
+            ("10.244.0.0/16", "10.244.0.0/15"),
+        ] {
+            assert!(!owns(cluster, network), "{cluster} does not own {network}");
+        }
+        assert!(Cidr::parse("not-a-cidr").is_none(), "what cannot be read is nobody's");
+    }
+
+    #[test]
+    fn a_node_has_each_of_its_networks_once() {
+        let node = node("n1", "01", &["10.244.1.0/24", "::ffff:10.244.1.0/120", "fd00:244:0:1::/64"]);
+        let networks = networks(&[cidr("10.244.0.0/16"), cidr("fd00:244::/56")], vec![node]);
+        assert_eq!(held(&networks), ["n1 10.244.1.0/24", "n1 fd00:244:0:1::/64"]);
+        assert!(networks.refused.is_empty());
+    }
+
+    #[test]
+    fn of_two_nodes_with_one_network_the_older_keeps_it() {
+        let nodes = vec![
+            node("young", "09", &["10.244.1.0/24"]),
+            node("old", "01", &["10.244.1.0/24"]),
+            node("inside", "08", &["10.244.1.128/25"]),
+            node("around", "07", &["10.244.0.0/16"]),
+        ];
+        let networks = networks(&[cidr("10.244.0.0/16")], nodes);
+        assert_eq!(held(&networks), ["old 10.244.1.0/24"]);
+        let taken = Why::Taken("old".to_owned(), cidr("10.244.1.0/24"));
+        let refused: Vec<_> = networks.refused.iter().map(|it| (it.node.name_any(), it.why.clone())).collect();
+        let expected = ["around", "inside", "young"].map(|it| (it.to_owned(), taken.clone()));
+        assert_eq!(refused, expected);
+    }
+
+    #[test]
+    fn a_kubelet_that_claims_the_world_gets_no_route() {
+        let nodes = vec![node("thief", "01", &["0.0.0.0/0"]), node("good", "02", &["10.244.1.0/24"])];
+        let networks = networks(&[cidr("10.244.0.0/16")], nodes);
+        assert_eq!(held(&networks), ["good 10.244.1.0/24"]);
+        assert_eq!(networks.refused[0].why, Why::Outside);
+    }
+
+    #[test]
+    fn a_single_pod_cidr_counts_where_there_is_no_list() {
+        let mut node = Node::clone(&node("n1", "01", &["10.244.1.0/24"]));
+        node.spec.as_mut().unwrap().pod_cidrs = None;
+        assert_eq!(pod_cidrs(&node), [cidr("10.244.1.0/24")]);
+        assert_eq!(pod_cidrs(&Node::default()), []);
+    }
+}

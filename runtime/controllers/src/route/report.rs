@@ -1,0 +1,182 @@
+//! What people are told about routes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use cloud_provider::{Error, Event};
+use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use kube::ResourceExt;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::cidr::Cidr;
+use crate::events::{EventKind, Recorder};
+use crate::metrics::Metrics;
+use crate::nodes::Nodes;
+use crate::provider_events::ProviderEvents;
+use crate::route::listed::Listed;
+use crate::route::networks::{Refused, Why};
+
+/// How often the same is said of the Lease.
+const REPEATED: Duration = Duration::from_secs(600);
+
+/// Where events and warnings go.
+pub(super) struct Reports {
+    recorder: Recorder,
+    lease: Option<ObjectReference>,
+    metrics: Metrics,
+    recorded: Mutex<ProviderEvents>,
+    /// When what was said of the Lease last, by reason.
+    said: Mutex<HashMap<&'static str, (String, Instant)>>,
+}
+
+impl Reports {
+    pub(super) fn new(recorder: Recorder, lease: Option<ObjectReference>, metrics: Metrics) -> Self {
+        Self { recorder, lease, metrics, recorded: Mutex::default(), said: Mutex::default() }
+    }
+
+    /// A route could not be made, in upstream's words.
+    pub(super) fn failed_to_create(&self, node: &Node, cidr: &Cidr, took: Duration, error: &Error) {
+        let uid = node.metadata.uid.as_deref().unwrap_or_default();
+        let message = format!(
+            "Could not create route {uid} {cidr} for node {} after {}: {error}",
+            node.name_any(),
+            go_duration(took)
+        );
+        self.recorder.record(reference(node), EventKind::Warning, "FailedToCreateRoute", &message);
+    }
+
+    /// A route of somebody else stands where a node's should be.
+    pub(super) fn conflict(&self, node: &Node, foreign: &Listed) {
+        let route = &foreign.route;
+        let leads = route.next_hop.as_ref().map_or(String::new(), |it| format!(", which leads to {it}"));
+        self.once(
+            node,
+            "RouteConflict",
+            format!(
+                "the pod network {} of this node gets no route, because the cloud's route {} has this destination{leads}, \
+                 and is not this cluster's: remove that route, or give the node another network",
+                foreign.cidr, route.id
+            ),
+        );
+    }
+
+    /// A node's network gets no route.
+    pub(super) fn refused(&self, refused: &Refused) {
+        let Refused { node, cidr, why } = refused;
+        let message = match why {
+            Why::Outside => format!(
+                "the pod network {cidr} of this node gets no route, because it is not inside --cluster-cidr: correct the \
+                 flag, or give the node another network"
+            ),
+            Why::Taken(holder, held) => format!(
+                "the pod network {cidr} of this node gets no route, because node {holder} is older and has {held}: give this \
+                 node another network"
+            ),
+        };
+        self.once(node, "RouteConflict", message);
+    }
+
+    /// Routes stay although nobody has them.
+    pub(super) fn withheld(&self, routes: usize, message: &str) {
+        if self.about_lease("RouteDeletionWithheld", message.to_owned()) {
+            self.metrics.routes_withheld.inc_by(routes as u64);
+        }
+    }
+
+    /// The cloud refuses all new routes.
+    pub(super) fn table_full(&self, routes: usize, waiting: usize, text: &str) {
+        self.about_lease(
+            "RouteTableFull",
+            format!(
+                "with {routes} routes in the cloud, all of {waiting} new ones were refused: {text}. No new route is tried \
+                 until one is deleted, or for an hour: raise the cloud's limit, or remove routes that nobody needs"
+            ),
+        );
+    }
+
+    /// The cloud has been busy with routes for a long time.
+    pub(super) fn long_changing(&self, cidrs: &[Cidr]) {
+        let cidrs: Vec<_> = cidrs.iter().map(Cidr::to_string).collect();
+        warn!("the cloud has been changing its routes to {} for 15 min: look at them there", cidrs.join(", "));
+    }
+
+    /// What the provider said beside an answer.
+    pub(super) fn of_provider(&self, events: Vec<Event>, nodes: &Nodes) {
+        for event in events {
+            let Some(node) = event.about.as_ref().and_then(|it| nodes.get(it)) else {
+                info!(reason = event.reason, about = event.about, "the provider says: {}", event.message);
+                continue;
+            };
+            if self.recorded.lock().is_new(&node.name_any(), &event, Instant::now()) {
+                self.recorder.record(reference(&node), event.kind, &event.reason, &event.message);
+            }
+        }
+    }
+
+    /// Says something of a node, unless it was said lately.
+    fn once(&self, node: &Node, reason: &str, message: String) {
+        let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
+        if self.recorded.lock().is_new(&node.name_any(), &event, Instant::now()) {
+            self.recorder.record(reference(node), event.kind, reason, &event.message);
+        }
+    }
+
+    /// Says something of all routes, unless it was said lately. Returns whether it was said.
+    fn about_lease(&self, reason: &'static str, message: String) -> bool {
+        let now = Instant::now();
+        let mut said = self.said.lock();
+        if said.get(reason).is_some_and(|(text, at)| *text == message && now - *at < REPEATED) {
+            return false;
+        }
+        warn!(reason, "{message}");
+        if let Some(lease) = &self.lease {
+            self.recorder.record(lease.clone(), EventKind::Warning, reason, &message);
+        }
+        said.insert(reason, (message, now));
+        true
+    }
+}
+
+/// A node as upstream's route controller refers to it.
+fn reference(node: &Node) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Node".to_owned()),
+        name: Some(node.name_any()),
+        uid: node.metadata.uid.clone(),
+        ..ObjectReference::default()
+    }
+}
+
+/// A duration as Go writes it.
+fn go_duration(duration: Duration) -> String {
+    let minutes = duration.as_secs() / 60;
+    let rest = duration - Duration::from_secs(minutes * 60);
+    match (minutes / 60, minutes % 60) {
+        (0, 0) => format!("{rest:?}"),
+        (0, minutes) => format!("{minutes}m{}s", rest.as_secs_f64()),
+        (hours, minutes) => format!("{hours}h{minutes}m{}s", rest.as_secs_f64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_186_a_duration_is_written_as_go_writes_it() {
+        for (duration, text) in [
+            (Duration::ZERO, "0ns"),
+            (Duration::from_nanos(1_234_567), "1.234567ms"),
+            (Duration::from_micros(12), "12µs"),
+            (Duration::from_millis(1500), "1.5s"),
+            (Duration::from_secs(90), "1m30s"),
+            (Duration::from_millis(150_250), "2m30.25s"),
+            (Duration::from_secs(3661), "1h1m1s"),
+        ] {
+            assert_eq!(go_duration(duration), text);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! What is remembered from pass to pass.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use cloud_provider::Error;
+use tokio::time::Instant;
+
+use crate::cidr::Cidr;
+use crate::error::{BackOff, Pause};
+use crate::route::answers::Rests;
+use crate::route::brake::Count;
+use crate::route::conditions::NetworkStatus;
+use crate::route::hops::Hops;
+use crate::route::listed::Listed;
+use crate::route::plan::Seen;
+
+/// The pauses after a list that failed, or was incomplete.
+const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(300) };
+/// The pause before a condition that could not be written is written again.
+const REWRITE: Duration = Duration::from_secs(5);
+/// A pass is made so often as long as routes are withheld: then more of them may go.
+const WITHHELD: Duration = Duration::from_secs(60);
+
+/// What is remembered from pass to pass.
+pub(super) struct State {
+    /// The last list, corrected by answers since; `None` before the first.
+    pub(super) routes: Option<Known>,
+    /// When all routes are listed again.
+    pub(super) list_due: Instant,
+    /// No list is made before, whoever needs one: the last one has failed.
+    no_list_before: Instant,
+    /// How many lists in a row have failed, or were incomplete.
+    list_failures: u32,
+    pub(super) rests: Rests,
+    pub(super) hops: Hops,
+    pub(super) seen: Seen,
+    pub(super) count: Count,
+    /// Who had which networks at the last pass, by UID.
+    pub(super) held: HashMap<String, Vec<Cidr>>,
+    /// New routes wait until then, because the cloud refused all of them.
+    pub(super) full_until: Option<Instant>,
+    /// Conditions that are still to be written, by node's name.
+    pub(super) unwritten: BTreeMap<String, NetworkStatus>,
+    /// What was written on nodes, by name, and which version of the node was known then.
+    pub(super) written: HashMap<String, (Option<String>, NetworkStatus)>,
+    /// When another try is made to write.
+    pub(super) rewrite: Option<Instant>,
+    /// Whether routes are withheld.
+    pub(super) withheld: Option<Instant>,
+}
+
+/// The routes as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    pub(super) routes: Vec<Listed>,
+    /// Why routes may be missing.
+    pub(super) incomplete: Option<String>,
+}
+
+impl State {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            routes: None,
+            list_due: now,
+            no_list_before: now,
+            list_failures: 0,
+            rests: Rests::default(),
+            hops: Hops::default(),
+            seen: Seen::default(),
+            count: Count::default(),
+            held: HashMap::new(),
+            full_until: None,
+            unwritten: BTreeMap::new(),
+            written: HashMap::new(),
+            rewrite: None,
+            withheld: None,
+        }
+    }
+
+    /// Whether a list has to come first.
+    pub(super) fn needs_list(&self, now: Instant) -> bool {
+        let rests = self.rests.next(self.list_due).is_some_and(|it| it.lists && it.at <= now);
+        self.may_list(now) && (self.list_due <= now || rests)
+    }
+
+    /// Whether a list may be made now.
+    pub(super) fn may_list(&self, now: Instant) -> bool {
+        self.no_list_before <= now
+    }
+
+    /// A list was read that shows everything.
+    pub(super) fn list_succeeded(&mut self, next: Instant) {
+        self.list_failures = 0;
+        self.list_due = next;
+    }
+
+    /// A list failed, or may lack routes: another one comes after a pause, or when one is due.
+    pub(super) fn list_failed(&mut self, error: Option<&Error>, next: Instant, now: Instant) {
+        let pause = match error {
+            Some(Error::RetryAfter { .. } | Error::Crashed { .. }) => error.map(|it| BACK_OFF.pause(0, it)),
+            _ => None,
+        };
+        let (Pause::Exactly(pause) | Pause::AtLeast(pause)) =
+            pause.unwrap_or(Pause::AtLeast(BACK_OFF.after(self.list_failures)));
+        self.list_failures = self.list_failures.saturating_add(1);
+        // A period that was given and is no longer than the longest pause is obeyed.
+        let soon = next.saturating_duration_since(now) <= BACK_OFF.longest;
+        self.list_due = if soon { next.max(now) } else { next.min(now + pause) };
+        self.no_list_before = self.list_due;
+    }
+
+    /// The pass broke off: nobody knows what there is.
+    pub(super) fn after_panic(&mut self, until: Instant) {
+        (self.list_due, self.no_list_before) = (until, until);
+        self.routes = None;
+        self.rests.clear();
+        self.hops = Hops::default();
+    }
+
+    /// What was refused may be allowed now.
+    pub(super) fn credential_changed(&mut self, now: Instant) {
+        self.rests.clear();
+        self.hops.forget_errors();
+        self.full_until = None;
+        self.list_failures = 0;
+        (self.list_due, self.no_list_before) = (now, now);
+    }
+
+    /// The destinations that are of interest: those that a node has, and those that there are.
+    pub(super) fn forget_others(&mut self, desired: &BTreeSet<Cidr>) {
+        let listed: BTreeSet<Cidr> = self.routes.iter().flat_map(|it| &it.routes).map(|it| it.cidr).collect();
+        self.rests.retain(|it| desired.contains(it) || listed.contains(it));
+        // Whoever has the network now was seen, and what is not there cannot go.
+        self.seen.gone.retain(|it| !desired.contains(it) && listed.contains(it));
+    }
+
+    /// When the next pass begins, if nothing happens before.
+    pub(super) fn next(&self, warm_up: Instant) -> Instant {
+        let rests = self.rests.next(self.list_due);
+        let rests = rests.map(|it| if it.lists { it.at.max(self.no_list_before) } else { it.at });
+        let withheld = self.withheld.map(|it| if it < warm_up { warm_up } else { it + WITHHELD });
+        let due = [Some(self.list_due), rests, self.hops.next(), self.rewrite, withheld, self.full_until];
+        due.into_iter().flatten().min().unwrap_or(self.list_due)
+    }
+
+    /// What could not be written is written again soon.
+    pub(super) fn rewrite_at(&mut self, now: Instant) {
+        self.rewrite = (!self.unwritten.is_empty()).then(|| now + REWRITE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::RouteOutcome;
+
+    use super::*;
+    use crate::route::plan::{Change, Target};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn failed(state: &mut State, now: Instant) {
+        let change = Change {
+            cidr: Cidr::parse("10.244.1.0/24").unwrap(),
+            before: None,
+            after: Some(Target { node: "n1".to_owned(), hop: "hop-1".to_owned() }),
+            is_braked: false,
+        };
+        let answer: cloud_provider::Result<RouteOutcome> = Err(Error::Unavailable("down".to_owned()));
+        state.rests.answered(&change, &answer, now, 0.0);
+    }
+
+    #[test]
+    fn case_189_a_list_that_fails_is_made_again_after_longer_and_longer_pauses() {
+        let begin = Instant::now();
+        let (mut state, mut now) = (State::new(begin), begin);
+        assert!(state.needs_list(now));
+        let mut pauses = Vec::new();
+        for _ in 0..8 {
+            state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 600 * SECOND, now);
+            // Whoever waits for one does not make it come sooner.
+            failed(&mut state, now - 3600 * SECOND);
+            assert!(!state.needs_list(now));
+            let next = state.next(begin);
+            pauses.push((next - now).as_secs());
+            now = next;
+            assert!(state.needs_list(now));
+        }
+        assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300]);
+        state.list_succeeded(now + 600 * SECOND);
+        state.rests.clear();
+        assert_eq!(state.next(begin), now + 600 * SECOND);
+    }
+
+    #[test]
+    fn case_189_a_short_period_is_kept_whatever_fails() {
+        let now = Instant::now();
+        let mut state = State::new(now);
+        for _ in 0..5 {
+            state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 10 * SECOND, now);
+            assert_eq!(state.next(now), now + 10 * SECOND);
+        }
+    }
+
+    #[test]
+    fn another_credential_and_a_panic_begin_again() {
+        let now = Instant::now();
+        let mut state = State::new(now);
+        state.list_failed(Some(&Error::Denied("no".to_owned())), now + 600 * SECOND, now);
+        failed(&mut state, now);
+        state.full_until = Some(now + 3600 * SECOND);
+        state.credential_changed(now);
+        assert!(state.needs_list(now) && state.full_until.is_none());
+        state.routes = Some(Known::default());
+        state.after_panic(now + 5 * SECOND);
+        assert!(state.routes.is_none() && !state.needs_list(now));
+        assert_eq!(state.next(now), now + 5 * SECOND);
+    }
+}

@@ -1,0 +1,158 @@
+//! Which controllers run. No client, no clock, no log but for the start of a controller.
+
+use ::controllers::{Context, Task, node, node_lifecycle, persistent_volume_labels, route, service};
+use cloud_provider::Cloud;
+use k8s_openapi::api::core::v1::ObjectReference;
+
+use crate::flags::{Controller, Settings};
+
+/// Why a controller does not run, in a sentence without its name.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Skipped {
+    /// Somebody wants it like that.
+    Wanted(String),
+    /// Somebody should know.
+    Unwanted(String),
+}
+
+/// Why a controller does not run with these settings and this provider; `None` if it does.
+pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud) -> Option<Skipped> {
+    if !settings.controllers.is_enabled(controller) {
+        return Some(Skipped::Wanted("is disabled by --controllers".to_owned()));
+    }
+    if controller == Controller::Route && !settings.routes.enabled {
+        return Some(Skipped::Wanted("is disabled by --configure-cloud-routes".to_owned()));
+    }
+    let (interface, is_exported) = match controller {
+        Controller::CloudNode | Controller::CloudNodeLifecycle => ("instances", cloud.instances.is_some()),
+        Controller::Service => ("load-balancers", cloud.load_balancers.is_some()),
+        Controller::Route => ("routes", cloud.routes.is_some()),
+        Controller::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
+    };
+    if !is_exported {
+        let provider = &cloud.description.name;
+        let because = format!("is skipped: the provider {provider} does not export aerostat:cloud/{interface}");
+        // Most clouds have none, and nobody has asked for them.
+        let is_asked_for = controller != Controller::Route || settings.controllers.names(controller);
+        return Some(if is_asked_for { Skipped::Unwanted(because) } else { Skipped::Wanted(because) });
+    }
+    if controller == Controller::Route && settings.cluster_cidrs.is_empty() {
+        return Some(Skipped::Unwanted(
+            "is skipped: it needs to know the networks of all pods. Give them with --cluster-cidr, or switch it off with \
+             --configure-cloud-routes=false"
+                .to_owned(),
+        ));
+    }
+    None
+}
+
+/// Whether a controller runs with these settings and this provider.
+pub(super) fn runs(controller: Controller, settings: &Settings, cloud: &Cloud) -> bool {
+    skipped(controller, settings, cloud).is_none()
+}
+
+/// A controller that [`runs`]. Events that concern no object of the cluster are about `lease`.
+pub(super) fn new(
+    controller: Controller,
+    context: &Context,
+    cloud: &Cloud,
+    settings: &Settings,
+    lease: Option<ObjectReference>,
+) -> Option<Task> {
+    match controller {
+        Controller::CloudNode => node::new(context, cloud, settings.into()),
+        Controller::CloudNodeLifecycle => node_lifecycle::new(context, cloud, settings.into()),
+        Controller::Service => service::new(context, cloud, settings.into()),
+        Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
+        Controller::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use cloud_provider::{
+        Identity, PodNetwork, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes,
+    };
+
+    use super::*;
+
+    /// A cloud that has routes, and nothing else.
+    struct Routed(RouteDescription);
+
+    #[async_trait]
+    impl Identity for Routed {
+        async fn identity(&self) -> Result<Option<String>> {
+            Ok(None)
+        }
+    }
+
+    #[async_trait]
+    impl Routes for Routed {
+        fn description(&self) -> &RouteDescription {
+            &self.0
+        }
+
+        async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
+            networks.iter().map(|it| Ok(it.node.name.clone())).collect::<Vec<_>>().into()
+        }
+
+        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<RoutePage>> {
+            Ok(RoutePage::default()).into()
+        }
+
+        async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
+            vec![Ok(RouteOutcome::Done); changes.len()].into()
+        }
+    }
+
+    fn cloud(has_routes: bool) -> Cloud {
+        let description = RouteDescription {
+            batch_size: 1,
+            concurrency: 1,
+            page_size: 1,
+            entries_per_route: 1,
+            ip_families: Vec::new(),
+        };
+        let routed = Arc::new(Routed(description));
+        let routes = has_routes.then(|| -> Arc<dyn Routes> { routed.clone() });
+        Cloud { routes, ..Cloud::new(Arc::default(), routed) }
+    }
+
+    /// Why the route controller does not run with these flags.
+    fn of_routes(flags: &[&str], has_routes: bool) -> Option<Skipped> {
+        let settings = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap();
+        skipped(Controller::Route, &settings, &cloud(has_routes))
+    }
+
+    #[track_caller]
+    fn check(flags: &[&str], has_routes: bool, is_warned: bool, part: &str) {
+        let skipped = of_routes(flags, has_routes).expect("it does not run");
+        let (Skipped::Wanted(because) | Skipped::Unwanted(because)) = &skipped;
+        assert!(because.contains(part), "{because}");
+        assert_eq!(matches!(skipped, Skipped::Unwanted(_)), is_warned, "{flags:?}");
+    }
+
+    #[test]
+    fn routes_need_a_cloud_that_has_them_and_the_clusters_networks() {
+        assert_eq!(of_routes(&["--cluster-cidr=10.244.0.0/16"], true), None);
+        assert_eq!(of_routes(&["--cluster-cidr=10.244.0.0/16,fd00::/56"], true), None);
+        check(&[], true, true, "--cluster-cidr");
+        check(&["--configure-cloud-routes=false"], true, false, "disabled by --configure-cloud-routes");
+        check(&["--controllers=*,-route"], true, false, "disabled by --controllers");
+        check(&["--cluster-cidr=10.244.0.0/16"], false, false, "does not export aerostat:cloud/routes");
+        check(&["--controllers=route"], false, true, "does not export aerostat:cloud/routes");
+    }
+
+    #[test]
+    fn a_controller_needs_its_interface() {
+        let settings = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"]).unwrap();
+        for controller in [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::Service] {
+            let skipped = skipped(controller, &settings, &cloud(true));
+            assert!(matches!(&skipped, Some(Skipped::Unwanted(it)) if it.contains("does not export")), "{skipped:?}");
+            assert!(!runs(controller, &settings, &cloud(true)));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Answers about the routes of a script.
+
+use std::sync::{Arc, Mutex};
+
+use axum::extract::{Query, State};
+use axum::response::Json;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::hold::{Fate, Side};
+use super::route_table::{Change, Route};
+use super::state::{Question, Shared, lock};
+
+#[derive(Deserialize)]
+pub(super) struct Part {
+    after: String,
+    limit: usize,
+}
+
+pub(super) async fn list(State(shared): State<Arc<Mutex<Shared>>>, Query(part): Query<Part>) -> Json<Value> {
+    let (takes, fate) = {
+        let mut shared = lock(&shared);
+        shared.ask(Question::ListRoutes { after: part.after.clone() });
+        (shared.routes.list_takes, Fate::of(&mut shared.routes.held))
+    };
+    fate.pass(Side::Before).await;
+    tokio::time::sleep(takes).await;
+    let page = page(&lock(&shared).routes.routes, &part);
+    fate.pass(Side::After).await;
+    Json(page)
+}
+
+fn page(routes: &[Route], part: &Part) -> Value {
+    let from: usize = part.after.parse().unwrap_or_default();
+    let mut rest = routes.iter().skip(from);
+    let fields = |it: &Route| {
+        json!({
+            "destination": it.destination, "nextHop": it.next_hop, "ownership": it.ownership, "state": "active", "id": it.id,
+        })
+    };
+    let page: Vec<_> = rest.by_ref().take(part.limit).map(fields).collect();
+    let next = rest.next().map(|_| (from + page.len()).to_string());
+    json!({ "routes": page, "next": next, "incomplete": null })
+}
+
+pub(super) async fn apply(
+    State(shared): State<Arc<Mutex<Shared>>>,
+    Json(changes): Json<Vec<Change>>,
+) -> Json<Vec<Value>> {
+    let fate = Fate::of(&mut lock(&shared).routes.held);
+    fate.pass(Side::Before).await;
+    let answers = {
+        let mut shared = lock(&shared);
+        let answer = |change: Change| {
+            shared.ask(Question::Route {
+                destination: change.destination.clone(),
+                before: change.before.is_some(),
+                after: change.after.as_ref().map(|it| it.next_hop.clone()),
+            });
+            shared.routes.apply(change)
+        };
+        changes.into_iter().map(answer).collect()
+    };
+    fate.pass(Side::After).await;
+    Json(answers)
+}
