@@ -11,7 +11,7 @@ help: ## Show this help.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
 .PHONY: demo
-demo: control-plane ## Show the main job: nodes, a load balancer, a dead machine, a refused attack. KEEP=1 stays up.
+demo: control-plane ## Show the main job: nodes, a load balancer, a dead machine, a refused attack. CLOUD=hetzner shows that cloud, and routes. KEEP=1 stays up.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat -p tests --bins
 	@exec target/debug/demo

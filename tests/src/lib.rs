@@ -22,4 +22,5 @@ pub mod random;
 pub mod rig;
 pub mod script;
 pub mod simulator;
+pub mod vendor;
 pub mod wait;

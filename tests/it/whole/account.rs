@@ -6,10 +6,11 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
-use tests::clouds::digitalocean::{Authorization, Droplet, Options, Owner};
+use tests::simulator::{Authorization, Owner};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
-use crate::setup::{FINALIZER, Rig, addresses, is_write, service, worker};
+use crate::setup::{CloudRig, FINALIZER, addresses, is_write, service, worker};
 
 const LEASE: &str = "cloud-controller-manager";
 const OTHERS: &str = "token-of-another-account";
@@ -17,7 +18,17 @@ const OTHERS: &str = "token-of-another-account";
 /// Cases: theft-by-account
 #[tokio::test]
 async fn theft_of_the_account_stops_writes_until_the_token_is_right() {
-    let rig = Rig::new(Options::default()).await.flags(&[
+    writes_stop_until_the_token_is_right::<DigitalOcean>().await;
+}
+
+/// Cases: theft-by-account
+#[tokio::test]
+async fn theft_of_a_project_stops_writes_until_the_token_is_right() {
+    writes_stop_until_the_token_is_right::<Hetzner>().await;
+}
+
+async fn writes_stop_until_the_token_is_right<V: Vendor>() {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await.flags(&[
         "--node-monitor-period=1s",
         "--node-deletion-warm-up=1s",
         "--node-deletion-grace-period=1s",
@@ -36,7 +47,7 @@ async fn theft_of_the_account_stops_writes_until_the_token_is_right() {
     let token = rig.cloud.token.clone();
     rig.cloud.set_token(OTHERS);
     rig.cloud.set_owner(Owner::Other);
-    rig.cloud.other_account().droplets().insert(Droplet::new(9_001, "foreign"));
+    V::add_machine(rig.cloud.other_account(), 9_001, "foreign");
     rig.setup.folder.write("token", OTHERS);
     let asked = rig.cloud.requests().len();
     for id in 1..=5 {
@@ -57,11 +68,11 @@ async fn theft_of_the_account_stops_writes_until_the_token_is_right() {
         (nodes.len() < 5 || !kept || !written.is_empty()).then(|| format!("{} nodes, {kept}, {written:?}", nodes.len()))
     })
     .await;
-    assert_eq!(rig.cloud.load_balancers().all().len(), 3);
-    assert_eq!(rig.cloud.other_account().load_balancers().all().len(), 0);
+    assert_eq!(rig.built().len(), 3);
+    assert_eq!(V::built(rig.cloud.other_account()), []);
     let lease = leases.get(LEASE).await.unwrap();
     assert_eq!(lease.annotations().get("aerostat.dev/account"), account.as_ref());
-    assert!(addresses(&rig.services().get("kept").await.unwrap()).len() == 1);
+    assert!(!addresses(&rig.services().get("kept").await.unwrap()).is_empty());
 
     rig.cloud.set_token(&token);
     rig.cloud.set_owner(Owner::Us);
@@ -70,8 +81,8 @@ async fn theft_of_the_account_stops_writes_until_the_token_is_right() {
     let well = wait::within(Duration::from_secs(60), async || {
         let served = !addresses(&rig.services().get("new").await.unwrap()).is_empty();
         let gone = rig.services().get_opt("deleted").await.unwrap().is_none();
-        let built = rig.cloud.load_balancers().all();
-        let changed = built.iter().any(|it| it.attributes.forwarding_rules.len() == 2);
+        let built = rig.built();
+        let changed = built.iter().any(|it| it.ports.len() == 2);
         (served && gone && changed && built.len() == 3).then_some(())
     });
     assert!(well.await.is_some(), "the right account serves again");

@@ -11,7 +11,8 @@ mod run;
 
 use std::time::Duration;
 
-use tests::clouds::digitalocean::{Behaviour, Chaos, Creation, Options};
+use tests::simulator::Chaos;
+use tests::vendor::{Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 
 use self::run::CrashTest;
 
@@ -20,20 +21,32 @@ const POINTS: usize = 110;
 
 #[tokio::test]
 async fn kill_9_leaves_one_load_balancer_for_each_service() {
-    let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(1)), ..Behaviour::default() };
-    let options = Options { load_balancers: behaviour, ..Options::default() };
-    CrashTest::start(options, None).await.run(POINTS).await;
+    in_a_working_cloud::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_hetzner() {
+    in_a_working_cloud::<Hetzner>().await;
 }
 
 #[tokio::test]
 async fn kill_9_in_a_failing_cloud_leaves_one_load_balancer_each() {
-    let behaviour = Behaviour {
-        creation: Creation::Reads(2),
-        names_are_unique: false,
-        lists_late_by: Duration::from_secs(1),
-        ..Behaviour::default()
-    };
-    let options = Options { load_balancers: behaviour, ..Options::default() };
+    in_a_failing_cloud::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn kill_9_in_a_failing_hetzner_leaves_one_each() {
+    in_a_failing_cloud::<Hetzner>().await;
+}
+
+async fn in_a_working_cloud<V: Vendor>() {
+    let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(1)), ..Behaviour::default() };
+    CrashTest::<V>::start(behaviour, None).await.run(POINTS).await;
+}
+
+async fn in_a_failing_cloud<V: Vendor>() {
+    let behaviour =
+        Behaviour { creation: Creation::Reads(2), names_are_unique: false, lists_late_by: Duration::from_secs(1) };
     let chaos = |seed| Chaos { seed, one_in: 12, hangs: true };
-    CrashTest::start(options, Some(chaos)).await.run(POINTS).await;
+    CrashTest::<V>::start(behaviour, Some(chaos)).await.run(POINTS).await;
 }

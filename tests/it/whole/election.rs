@@ -7,24 +7,33 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use tests::clouds::digitalocean::Options;
-use tests::operator::Setup;
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
-use crate::setup::{Rig, service};
+use crate::setup::{CloudRig, Rig, service};
 
 /// How long a thousand nodes may take to join on a machine that is busy with other things.
 const JOIN: Duration = Duration::from_secs(240);
 
 #[tokio::test]
 async fn after_sigterm_another_replica_leads_within_five_seconds() {
-    let mut rig = Rig::new(Options::default()).await;
+    another_replica_leads_soon::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn after_sigterm_another_replica_leads_hetzner_soon() {
+    another_replica_leads_soon::<Hetzner>().await;
+}
+
+async fn another_replica_leads_soon<V: Vendor>() {
+    let mut rig = CloudRig::<V>::with(Behaviour::default()).await;
     // The usual times: what helps is that the Lease is given back.
     rig.setup.flags.retain(|it| !it.starts_with("--leader-elect"));
     let leader = rig.start().await;
     rig.workers(2).await;
     rig.create(&service("web", &[80], &[])).await;
     rig.served("web").await;
-    let mut other = Setup::digitalocean(&rig.cluster, &rig.cloud);
+    let mut other = V::setup(&rig.cluster, &rig.cloud);
     other.config = rig.setup.config.clone();
     let mut standby = other.start();
     standby.says("standing by").await;
@@ -34,8 +43,7 @@ async fn after_sigterm_another_replica_leads_within_five_seconds() {
     standby.says("started service-lb-controller").await;
     assert!(released.elapsed() < Duration::from_secs(5), "{:?}", released.elapsed());
     rig.ports("web", &[80, 81]).await;
-    wait::until("the other replica works", async || (rig.only().attributes.forwarding_rules.len() == 2).then_some(()))
-        .await;
+    wait::until("the other replica works", async || (rig.only_built().ports.len() == 2).then_some(())).await;
     standby.stop().await;
 }
 

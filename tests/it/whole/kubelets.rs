@@ -8,6 +8,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Fault, LoadBalancer, Options};
 use tests::operator::{event, node};
+use tests::vendor::DigitalOcean;
 use tests::{kubelet, wait};
 
 use crate::setup::{Rig, is_about_load_balancers, service, worker};
@@ -63,7 +64,7 @@ async fn adv_105_a_kubelets_words_do_not_change_load_balancers() {
     let warning = event(&rig.cluster, "rogue", &["is no backend of load balancers", "no instance"]).await;
     assert_eq!(warning.count.unwrap_or(1), 1);
 
-    let asked = || rig.cloud.requests().iter().filter(|it| is_about_load_balancers(it)).count();
+    let asked = || rig.cloud.requests().iter().filter(|it| is_about_load_balancers::<DigitalOcean>(it)).count();
     let before = asked();
     for nth in 0..30 {
         write_address(&kubelet, "worker-1", &format!("203.0.113.{nth}")).await;

@@ -4,25 +4,34 @@
 
 use std::time::Duration;
 
-use tests::clouds::digitalocean::{Behaviour, Fault, Options};
+use tests::simulator::Fault;
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::wait;
 
-use crate::setup::{Rig, addresses, service};
+use crate::setup::{CloudRig, addresses, service};
 
 const LATE: Duration = Duration::from_secs(20);
 
-/// Names are not unique, and a new load balancer is listed after twenty seconds. One creation answers 500.
-async fn forgetful() -> Rig {
+/// Names are not unique where the cloud leaves it open, and a new load balancer is listed after twenty seconds. One creation answers 500.
+async fn forgetful<V: Vendor>() -> CloudRig<V> {
     let behaviour = Behaviour { names_are_unique: false, lists_late_by: LATE, ..Behaviour::default() };
-    let options = Options { load_balancers: behaviour, ..Options::default() };
-    let rig = Rig::new(options).await.settings(&[("createAgainAfter", "60s")]);
-    rig.cloud.inject(Fault::status("POST", "/v2/load_balancers", 500).done().times(1));
+    let rig = CloudRig::<V>::with(behaviour).await.settings(&[("createAgainAfter", "60s")]);
+    rig.cloud.inject(Fault::status("POST", V::LOAD_BALANCERS, 500).done().times(1));
     rig
 }
 
 #[tokio::test]
 async fn a_creation_done_despite_a_500_makes_one_load_balancer() {
-    let rig = forgetful().await;
+    one_is_made::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn a_creation_done_despite_a_500_makes_one_at_hetzner() {
+    one_is_made::<Hetzner>().await;
+}
+
+async fn one_is_made<V: Vendor>() {
+    let rig = forgetful::<V>().await;
     let process = rig.start().await;
     rig.workers(2).await;
     rig.create(&service("web", &[80], &[])).await;
@@ -30,28 +39,37 @@ async fn a_creation_done_despite_a_500_makes_one_load_balancer() {
         Some(rig.services().get("web").await.unwrap()).filter(|it| !addresses(it).is_empty())
     });
     let served = served.await.expect("it is found when the list shows it");
-    assert_eq!(addresses(&served), [rig.only().ip.unwrap().to_string()]);
-    assert_eq!(rig.cloud.requests_to("POST", "/v2/load_balancers").len(), 1);
+    assert_eq!(addresses(&served), rig.only_built().addresses);
+    assert_eq!(rig.cloud.requests_to("POST", V::LOAD_BALANCERS).len(), 1);
     rig.delete("web").await;
     rig.gone("web").await;
-    assert_eq!(rig.cloud.load_balancers().all().len(), 0);
+    assert_eq!(rig.built(), []);
     process.stop().await;
 }
 
 #[tokio::test]
 async fn a_creation_done_despite_a_500_is_deleted_with_its_service() {
-    let rig = forgetful().await;
+    it_is_deleted_with_its_service::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn a_creation_done_despite_a_500_is_deleted_at_hetzner() {
+    it_is_deleted_with_its_service::<Hetzner>().await;
+}
+
+async fn it_is_deleted_with_its_service<V: Vendor>() {
+    let rig = forgetful::<V>().await;
     let process = rig.start().await;
     rig.workers(2).await;
     rig.create(&service("web", &[80], &[])).await;
     rig.cloud.wait_for("a creation", |requests| requests.iter().any(|it| it.status == Some(500))).await;
-    rig.only();
+    rig.only_built();
     rig.delete("web").await;
     let gone = wait::within(Duration::from_secs(60), async || {
         rig.services().get_opt("web").await.unwrap().is_none().then_some(())
     });
     assert!(gone.await.is_some(), "the Service goes when its load balancer has");
-    assert_eq!(rig.cloud.load_balancers().all().len(), 0);
-    assert_eq!(rig.cloud.requests_to("POST", "/v2/load_balancers").len(), 1);
+    assert_eq!(rig.built(), []);
+    assert_eq!(rig.cloud.requests_to("POST", V::LOAD_BALANCERS).len(), 1);
     process.stop().await;
 }

@@ -1,4 +1,4 @@
-//! The binary as a whole, from Services and nodes in a real cluster to a simulated DigitalOcean: what goes wrong in
+//! The binary as a whole, from Services and nodes in a real cluster to a simulated cloud: what goes wrong in
 //! the life of a cluster, and what must not come of it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -6,70 +6,78 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
-use tests::clouds::digitalocean::{Droplet, Fault, Options, Owner};
+use tests::simulator::{Fault, Owner};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
-use crate::setup::{Rig, worker};
+use crate::setup::{CloudRig, worker};
 
 const NODES: u64 = 100;
 /// Many periods of the controller, each of them long enough for everything that it asks.
 const WINDOW: Duration = Duration::from_secs(6);
 
 /// A way in which a cloud is not to be believed.
-struct Trouble {
+struct Trouble<V: Vendor> {
     name: &'static str,
-    begins: fn(&Rig),
-    ends: fn(&Rig),
+    begins: fn(&CloudRig<V>),
+    ends: fn(&CloudRig<V>),
 }
 
-const TROUBLES: [Trouble; 9] = [
-    Trouble { name: "401 for all", begins: |rig| answer(rig, 401), ends: mended },
-    Trouble { name: "404 for all", begins: |rig| answer(rig, 404), ends: mended },
-    Trouble { name: "500 for all", begins: |rig| answer(rig, 500), ends: mended },
-    Trouble {
-        name: "an empty list",
-        begins: |rig| rig.cloud.inject(Fault::empty_list("GET", "/v2/droplets")),
-        ends: mended,
-    },
-    Trouble { name: "an empty account", begins: |rig| rig.cloud.droplets().clear(), ends: restored },
-    Trouble { name: "half a list", begins: half, ends: restored },
-    Trouble {
-        name: "half an answer",
-        begins: |rig| rig.cloud.inject(Fault::half("GET", "/v2/droplets")),
-        ends: mended,
-    },
-    Trouble { name: "no answer", begins: |rig| rig.cloud.inject(Fault::hang("*", "/**")), ends: mended },
-    Trouble { name: "a foreign account", begins: foreign, ends: |rig| rig.cloud.set_owner(Owner::Us) },
-];
+fn troubles<V: Vendor>() -> [Trouble<V>; 9] {
+    [
+        Trouble { name: "401 for all", begins: |rig| answer(rig, 401), ends: mended },
+        Trouble { name: "404 for all", begins: |rig| answer(rig, 404), ends: mended },
+        Trouble { name: "500 for all", begins: |rig| answer(rig, 500), ends: mended },
+        Trouble {
+            name: "an empty list",
+            begins: |rig| rig.cloud.inject(Fault::empty_list("GET", V::MACHINES)),
+            ends: mended,
+        },
+        Trouble { name: "an empty account", begins: |rig| removed(rig, 1), ends: restored },
+        Trouble { name: "half a list", begins: half, ends: restored },
+        Trouble {
+            name: "half an answer",
+            begins: |rig| rig.cloud.inject(Fault::half("GET", V::MACHINES)),
+            ends: mended,
+        },
+        Trouble { name: "no answer", begins: |rig| rig.cloud.inject(Fault::hang("*", "/**")), ends: mended },
+        Trouble { name: "a foreign account", begins: foreign, ends: |rig| rig.cloud.set_owner(Owner::Us) },
+    ]
+}
 
-fn answer(rig: &Rig, status: u16) {
+fn answer<V: Vendor>(rig: &CloudRig<V>, status: u16) {
     rig.cloud.inject(Fault::status("*", "/**", status));
 }
 
-fn mended(rig: &Rig) {
+fn mended<V: Vendor>(rig: &CloudRig<V>) {
     rig.cloud.clear_faults();
 }
 
-fn restored(rig: &Rig) {
-    (1..=NODES).for_each(|id| rig.cloud.droplets().insert(Droplet::new(id, &worker(id))));
+/// Takes all machines away from this one on.
+fn removed<V: Vendor>(rig: &CloudRig<V>, first: u64) {
+    (first..=NODES).for_each(|id| V::remove_machine(rig.cloud.account(), id));
 }
 
-fn half(rig: &Rig) {
-    (1..=NODES / 2).for_each(|id| rig.cloud.droplets().update(id, |it| it.listed = false));
+fn restored<V: Vendor>(rig: &CloudRig<V>) {
+    (1..=NODES).for_each(|id| rig.add_machine(id));
 }
 
-fn foreign(rig: &Rig) {
+fn half<V: Vendor>(rig: &CloudRig<V>) {
+    (1..=NODES / 2).for_each(|id| V::hide_machine(rig.cloud.account(), id));
+}
+
+fn foreign<V: Vendor>(rig: &CloudRig<V>) {
     for id in 1..=NODES {
-        rig.cloud.other_account().droplets().insert(Droplet::new(9_000 + id, &format!("foreign-{id}")));
+        V::add_machine(rig.cloud.other_account(), 9_000 + id, &format!("foreign-{id}"));
     }
     rig.cloud.set_owner(Owner::Other);
 }
 
-async fn nodes(rig: &Rig) -> usize {
+async fn nodes<V: Vendor>(rig: &CloudRig<V>) -> usize {
     Api::<Node>::all(rig.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items.len()
 }
 
-async fn post_ready(rig: &Rig, ready: bool) {
+async fn post_ready<V: Vendor>(rig: &CloudRig<V>, ready: bool) {
     for ids in (1..=NODES).collect::<Vec<_>>().chunks(25) {
         join_all(ids.iter().map(|id| async move {
             kubelet::post_ready(&rig.cluster.admin, &worker(*id), ready).await.unwrap();
@@ -81,14 +89,25 @@ async fn post_ready(rig: &Rig, ready: bool) {
 /// Cases: failing-cloud
 #[tokio::test]
 async fn no_failure_of_the_cloud_deletes_a_node() {
-    let rig = Rig::new(Options::default()).await.limits(&json!({ "total": "2s", "requestsPerSecond": 200 })).flags(&[
+    no_failure_deletes_a_node::<DigitalOcean>().await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
+async fn no_failure_of_hetzner_deletes_a_node() {
+    no_failure_deletes_a_node::<Hetzner>().await;
+}
+
+async fn no_failure_deletes_a_node<V: Vendor>() {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await;
+    let rig = rig.limits(&json!({ "total": "2s", "requestsPerSecond": 200 })).flags(&[
         "--node-monitor-period=1s",
         "--node-deletion-warm-up=1s",
         "--node-deletion-grace-period=1s",
     ]);
     let process = rig.start().await;
     rig.workers(NODES).await;
-    for Trouble { name, begins, ends } in TROUBLES {
+    for Trouble { name, begins, ends } in troubles() {
         let before = rig.cloud.requests().len();
         begins(&rig);
         post_ready(&rig, false).await;
@@ -107,8 +126,8 @@ async fn no_failure_of_the_cloud_deletes_a_node() {
 
     // A process that knows nothing of all that, and a cloud that says of each machine that it is gone.
     let process = rig.start().await;
-    (2..=NODES).for_each(|id| drop(rig.cloud.droplets().remove(id)));
-    rig.cloud.inject(Fault::status("GET", "/v2/droplets/*", 404));
+    removed(&rig, 2);
+    rig.cloud.inject(Fault::status("GET", &format!("{}/*", V::MACHINES), 404));
     post_ready(&rig, false).await;
     let lost = async || Some(nodes(&rig).await).filter(|it| *it < NODES as usize);
     assert!(wait::within(wait::DEADLINE, lost).await.is_some(), "a machine that is gone has no node");

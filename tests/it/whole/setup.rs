@@ -7,15 +7,16 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Event, Service};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tests::clouds::digitalocean::{Droplet, LoadBalancer, Options, Recorded, Simulator};
+use tests::clouds::digitalocean::{self, LoadBalancer, Options};
 use tests::control_plane::{Cluster, any_cluster};
 use tests::operator::{Process, Setup, initialized};
+use tests::simulator::{Recorded, Simulator};
+use tests::vendor::{Behaviour, Built, DigitalOcean, Vendor};
 use tests::{kubelet, wait};
 
 /// The vendor's annotation for the id of a load balancer.
-pub(crate) const ID: &str = "kubernetes.digitalocean.com/load-balancer-id";
-/// The vendor's annotation for the type of a load balancer.
-pub(crate) const TYPE: &str = "service.beta.kubernetes.io/do-loadbalancer-type";
+pub(crate) use tests::vendor::digitalocean::ID;
+
 /// What holds a Service until its load balancer is gone.
 pub(crate) const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 const MEMO: &str = "aerostat.dev/memo";
@@ -28,12 +29,15 @@ const FAST: [&str; 4] = [
     "--service-retry-base-delay=500ms",
 ];
 
-/// Everything that a test has.
-pub(crate) struct Rig {
+/// Everything that a test of one cloud has.
+pub(crate) struct CloudRig<V: Vendor> {
     pub(crate) cluster: Cluster,
-    pub(crate) cloud: Simulator,
+    pub(crate) cloud: Simulator<V::Cloud>,
     pub(crate) setup: Setup,
 }
+
+/// The same for tests of what only DigitalOcean has.
+pub(crate) type Rig = CloudRig<DigitalOcean>;
 
 /// A vendor's annotation, by the end of its key.
 pub(crate) fn key(name: &str) -> String {
@@ -41,8 +45,8 @@ pub(crate) fn key(name: &str) -> String {
 }
 
 /// Whether a request is about load balancers.
-pub(crate) fn is_about_load_balancers(request: &Recorded) -> bool {
-    request.is("*", "/v2/load_balancers/**")
+pub(crate) fn is_about_load_balancers<V: Vendor>(request: &Recorded) -> bool {
+    request.path.starts_with(V::LOAD_BALANCERS)
 }
 
 /// Whether a request may change something.
@@ -53,11 +57,45 @@ pub(crate) fn is_write(request: &Recorded) -> bool {
 impl Rig {
     /// A cluster without nodes, and a cloud with nothing in it.
     pub(crate) async fn new(options: Options) -> Self {
+        Self::over(digitalocean::Simulator::start(options).await.unwrap()).await
+    }
+
+    /// The only load balancer.
+    pub(crate) fn only(&self) -> LoadBalancer {
+        let mut all = self.cloud.load_balancers().all();
+        assert_eq!(all.len(), 1, "{all:#?}");
+        all.remove(0)
+    }
+}
+
+impl<V: Vendor> CloudRig<V> {
+    /// A cluster without nodes, and a cloud that behaves so, with nothing in it.
+    pub(crate) async fn with(behaviour: Behaviour) -> Self {
+        Self::over(V::start(behaviour).await.unwrap()).await
+    }
+
+    async fn over(cloud: Simulator<V::Cloud>) -> Self {
         let cluster = any_cluster().await;
-        let cloud = Simulator::start(options).await.unwrap();
-        let setup = Setup::digitalocean(&cluster, &cloud).flags(&FAST);
+        let setup = V::setup(&cluster, &cloud).flags(&FAST);
         let rig = Self { cluster, cloud, setup };
         rig.settings(&[("pollInterval", "1s"), ("createAgainAfter", "2s")])
+    }
+
+    /// Adds a machine.
+    pub(crate) fn add_machine(&self, id: u64) {
+        V::add_machine(self.cloud.account(), id, &worker(id));
+    }
+
+    /// All load balancers.
+    pub(crate) fn built(&self) -> Vec<Built> {
+        V::built(self.cloud.account())
+    }
+
+    /// The only load balancer, in every cloud's words.
+    pub(crate) fn only_built(&self) -> Built {
+        let mut all = self.built();
+        assert_eq!(all.len(), 1, "{all:#?}");
+        all.remove(0)
     }
 
     /// Sets settings of the provider.
@@ -91,7 +129,7 @@ impl Rig {
     /// Adds so many machines whose nodes join, without waiting for more: worker-1, worker-2 and so on.
     pub(crate) async fn join(&self, count: u64) {
         for id in 1..=count {
-            self.cloud.droplets().insert(Droplet::new(id, &worker(id)));
+            self.add_machine(id);
         }
         for ids in (1..=count).collect::<Vec<_>>().chunks(50) {
             let joined = ids.iter().map(|id| async { kubelet::join(&self.cluster.admin, &worker(*id)).await.unwrap() });
@@ -201,11 +239,11 @@ impl Rig {
         self.cloud.requests().iter().filter(|it| is_write(it)).map(ToString::to_string).collect()
     }
 
-    /// The only load balancer.
-    pub(crate) fn only(&self) -> LoadBalancer {
-        let mut all = self.cloud.load_balancers().all();
-        assert_eq!(all.len(), 1, "{all:#?}");
-        all.remove(0)
+    /// The writes to the cloud so far that it did not refuse.
+    pub(crate) fn effects(&self) -> Vec<String> {
+        let requests = self.cloud.requests();
+        let done = requests.iter().filter(|it| is_write(it) && it.status.is_none_or(|it| it < 400));
+        done.map(ToString::to_string).collect()
     }
 
     /// Waits for what must not happen. The time is all that proves it.
@@ -248,9 +286,6 @@ pub(crate) fn memo(service: &Service) -> Option<&str> {
 }
 
 /// The default name of a Service's load balancer.
-pub(crate) fn default_name(service: &Service) -> String {
-    let uid = service.metadata.uid.as_deref().unwrap();
-    let mut name = format!("a{}", uid.replace('-', ""));
-    name.truncate(32);
-    name
+pub(crate) fn default_name<V: Vendor>(service: &Service) -> String {
+    V::default_name(service.metadata.uid.as_deref().unwrap())
 }

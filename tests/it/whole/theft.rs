@@ -5,49 +5,46 @@
 use serde_json::json;
 use tests::clouds::digitalocean::{LoadBalancer, Options};
 use tests::operator::Process;
+use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, Vendor};
 
-use crate::setup::{ID, Rig, key, memo, service};
+use crate::setup::{CloudRig, ID, Rig, memo, service};
 
 const FOREIGN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 
-/// A load balancer that is not the cluster's, and a Service with one of its own.
-async fn victims() -> (Rig, Process, LoadBalancer) {
-    let rig = Rig::new(Options::default()).await;
+/// A load balancer that is not the cluster's, and a Service with one of its own. Returns the id of the former, and the latter.
+async fn victims<V: Vendor>() -> (CloudRig<V>, Process, String, Built) {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await;
     let process = rig.start().await;
     rig.workers(2).await;
     rig.create(&service("victim", &[80], &[])).await;
     rig.served("victim").await;
-    let owned = rig.only();
-    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
-    (rig, process, owned)
+    let owned = rig.only_built();
+    let foreign = V::add_foreign(rig.cloud.account(), "foreign");
+    (rig, process, foreign, owned)
 }
 
-/// Changes the thief and deletes it. Nothing is written to the cloud, and both load balancers are as they were.
-async fn caught(rig: &Rig, owned: &LoadBalancer, writes: &[String]) {
+/// Changes the thief and deletes it. Nothing is changed in the cloud, and both load balancers are as they were.
+async fn caught<V: Vendor>(rig: &CloudRig<V>, foreign: &str, owned: &Built, effects: &[String]) {
     rig.ports("thief", &[81, 82]).await;
     rig.patch("thief", &json!({ "spec": { "externalTrafficPolicy": "Local" } })).await;
     rig.delete("thief").await;
     rig.gone("thief").await;
-    assert_eq!(rig.writes(), writes);
-    untouched(rig, owned);
-}
-
-fn untouched(rig: &Rig, owned: &LoadBalancer) {
-    let all = rig.cloud.load_balancers().all();
-    let names: Vec<_> = all.iter().map(LoadBalancer::name).collect();
-    assert_eq!(names, [owned.name(), "foreign"]);
-    assert_eq!(all[0].attributes.forwarding_rules.len(), 1);
+    assert_eq!(rig.effects(), effects);
+    let mut all = rig.built();
+    all.sort_by_key(|it| it.id == foreign);
+    assert_eq!((all.len(), &all[0], all[1].id.as_str()), (2, owned, foreign));
+    assert_eq!((all[1].name.as_str(), all[1].machines.len()), ("foreign", 0));
 }
 
 /// Cases: theft-by-id
 #[tokio::test]
 async fn theft_by_id_annotation_through_the_api_server() {
-    let (rig, process, owned) = victims().await;
-    let writes = rig.writes();
-    for id in [FOREIGN, &owned.id] {
+    let (rig, process, foreign, owned) = victims::<DigitalOcean>().await;
+    let effects = rig.effects();
+    for id in [&foreign, &owned.id] {
         rig.create(&service("thief", &[80], &[(ID, id)])).await;
         rig.warned("thief", "SyncLoadBalancerFailed", &[id, "cannot be proven to be this Service's"]).await;
-        caught(&rig, &owned, &writes).await;
+        caught(&rig, &foreign, &owned, &effects).await;
     }
     process.stop().await;
 }
@@ -55,12 +52,22 @@ async fn theft_by_id_annotation_through_the_api_server() {
 /// Cases: theft-by-name
 #[tokio::test]
 async fn theft_by_name_annotation_through_the_api_server() {
-    let (rig, process, owned) = victims().await;
-    let writes = rig.writes();
-    for name in ["foreign", owned.name()] {
-        rig.create(&service("thief", &[80], &[(&key("name"), name)])).await;
+    a_name_is_not_stolen::<DigitalOcean>().await;
+}
+
+/// Cases: theft-by-name
+#[tokio::test]
+async fn theft_by_name_annotation_at_hetzner() {
+    a_name_is_not_stolen::<Hetzner>().await;
+}
+
+async fn a_name_is_not_stolen<V: Vendor>() {
+    let (rig, process, foreign, owned) = victims::<V>().await;
+    let effects = rig.effects();
+    for name in ["foreign", &owned.name] {
+        rig.create(&service("thief", &[80], &[(V::NAME, name)])).await;
         rig.warned("thief", "SyncLoadBalancerFailed", &[name]).await;
-        caught(&rig, &owned, &writes).await;
+        caught(&rig, &foreign, &owned, &effects).await;
     }
     process.stop().await;
 }
@@ -68,8 +75,8 @@ async fn theft_by_name_annotation_through_the_api_server() {
 /// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_copied_memo_through_the_api_server() {
-    let (rig, process, owned) = victims().await;
-    let writes = rig.writes();
+    let (rig, process, foreign, owned) = victims::<DigitalOcean>().await;
+    let effects = rig.effects();
     let victim = rig.services().get("victim").await.unwrap();
     let id = memo(&victim).unwrap();
     assert_eq!(id, owned.id);
@@ -79,19 +86,19 @@ async fn theft_by_a_copied_memo_through_the_api_server() {
     let created = rig.create(&thief).await;
     assert_eq!(memo(&created), None, "the API server drops the status of what is created");
     rig.warned("thief", "SyncLoadBalancerFailed", &[id]).await;
-    caught(&rig, &owned, &writes).await;
+    caught(&rig, &foreign, &owned, &effects).await;
     process.stop().await;
 }
 
 /// Cases: theft-by-id
 #[tokio::test]
 async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
-    let (rig, process, owned) = victims().await;
-    rig.annotate("victim", ID, Some(FOREIGN)).await;
-    rig.warned("victim", "LoadBalancerIdIgnored", &[FOREIGN, &owned.id]).await;
+    let (rig, process, foreign, owned) = victims::<DigitalOcean>().await;
+    rig.annotate("victim", ID, Some(&foreign)).await;
+    rig.warned("victim", "LoadBalancerIdIgnored", &[&foreign, &owned.id]).await;
     rig.delete("victim").await;
     rig.gone("victim").await;
-    assert_eq!(rig.only().id, FOREIGN);
+    assert_eq!(rig.only().id, foreign);
     process.stop().await;
 }
 

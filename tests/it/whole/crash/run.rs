@@ -8,11 +8,12 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use tests::clouds::digitalocean::{Chaos, Hold, LoadBalancer, LoadBalancerStatus, Options, Side};
 use tests::operator::Process;
+use tests::simulator::{Chaos, Hold, Side};
+use tests::vendor::{Behaviour, Vendor};
 use tests::wait;
 
-use crate::setup::{FINALIZER, Rig, addresses, default_name, is_about_load_balancers, is_write, key, memo, service};
+use crate::setup::{CloudRig, FINALIZER, addresses, default_name, is_about_load_balancers, is_write, memo, service};
 
 const SERVICES: usize = 10;
 /// How often the process is killed until it may finish what the user asked for.
@@ -23,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const LINES: usize = 60;
 
 /// A cluster and a cloud in which the process is killed.
-pub(super) struct CrashTest {
-    rig: Rig,
+pub(super) struct CrashTest<V: Vendor> {
+    rig: CloudRig<V>,
     random: Random,
     seed: u64,
     process: Option<Process>,
@@ -51,12 +52,12 @@ enum Outcome {
     Ended,
 }
 
-impl CrashTest {
+impl<V: Vendor> CrashTest<V> {
     /// A cloud with faults by seed, or without.
-    pub(super) async fn start(options: Options, chaos: Option<fn(u64) -> Chaos>) -> Self {
+    pub(super) async fn start(behaviour: Behaviour, chaos: Option<fn(u64) -> Chaos>) -> Self {
         let seed = seed();
         let limits = json!({ "requestsPerSecond": 200, "total": "2s" });
-        let rig = Rig::new(options).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
+        let rig = CloudRig::<V>::with(behaviour).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
         let process = rig.start().await;
         rig.workers(2).await;
         rig.cloud.set_chaos(chaos.map(|chaos| chaos(seed)));
@@ -98,10 +99,10 @@ impl CrashTest {
         let side = if self.random.below(2) == 0 { Side::Before } else { Side::After };
         if self.random.below(2) == 0 {
             let nth = 1 + self.random.below(5);
-            self.rig.cloud.hold(nth, side, |it| is_about_load_balancers(it) && is_write(it))
+            self.rig.cloud.hold(nth, side, |it| is_about_load_balancers::<V>(it) && is_write(it))
         } else {
             let nth = 1 + self.random.below(15);
-            self.rig.cloud.hold(nth, side, is_about_load_balancers)
+            self.rig.cloud.hold(nth, side, is_about_load_balancers::<V>)
         }
     }
 
@@ -115,8 +116,8 @@ impl CrashTest {
                 Desired::Ports(ports) if exists => rig.ports(&name, ports).await,
                 Desired::Ports(ports) => {
                     let chosen = chosen(index);
-                    let annotation = chosen.as_deref().map(|it| (key("name"), it));
-                    let annotations: Vec<_> = annotation.iter().map(|(key, it)| (key.as_str(), *it)).collect();
+                    let annotation = chosen.as_deref().map(|it| (V::NAME, it));
+                    let annotations: Vec<_> = annotation.into_iter().collect();
                     let mut service = service(&name, ports, &annotations);
                     service.labels_mut().insert("app".to_owned(), "crash".to_owned());
                     rig.create(&service).await;
@@ -188,24 +189,24 @@ impl CrashTest {
     /// What is wrong with a Service and its load balancer.
     fn wrong(&self, service: &Service, ports: &[u16]) -> Option<String> {
         let Some(id) = memo(service) else { return Some("there is no memo".to_owned()) };
-        let Some(built) = self.rig.cloud.load_balancers().get(id) else { return Some(format!("there is no {id}")) };
-        let name = chosen(index(service)).unwrap_or_else(|| default_name(service));
-        let ip = built.ip.map(|it| it.to_string());
-        let forwarded: Vec<_> = built.attributes.forwarding_rules.iter().map(|it| it.entry_port).collect();
+        let Some(built) = self.rig.built().into_iter().find(|it| it.id == id) else {
+            return Some(format!("there is no {id}"));
+        };
+        let name = chosen(index(service)).unwrap_or_else(|| default_name::<V>(service));
         let right = [
-            ("its status", built.status == LoadBalancerStatus::Active),
-            ("its name", built.name() == name),
-            ("its ports", forwarded == ports.iter().map(|it| u32::from(*it)).collect::<Vec<_>>()),
-            ("the addresses", addresses(service) == ip.into_iter().collect::<Vec<_>>()),
+            ("its status", built.serves),
+            ("its name", built.name == name),
+            ("its ports", built.ports == ports),
+            ("the addresses", addresses(service) == built.addresses),
             ("the finalizer", service.finalizers() == [FINALIZER]),
-            ("the targets", built.attributes.droplet_ids.len() == 2),
+            ("the targets", built.machines == [1, 2]),
         ];
         right.iter().find(|(_, right)| !right).map(|(what, _)| format!("{what} of {built:?} and {service:?}"))
     }
 
     async fn check(&self, desired: Desired) {
-        let built = self.rig.cloud.load_balancers().all();
-        let names: Vec<_> = built.iter().map(LoadBalancer::name).collect();
+        let built = self.rig.built();
+        let names: Vec<_> = built.iter().map(|it| &it.name).collect();
         let services = self.present().await;
         match desired {
             Desired::Gone => assert!(services.is_empty() && built.is_empty(), "left are {names:?}"),
@@ -219,13 +220,13 @@ impl CrashTest {
 
     /// At no time are there more load balancers than Services.
     fn check_no_orphan(&self) {
-        let built = self.rig.cloud.load_balancers().all();
-        let names: Vec<_> = built.iter().map(LoadBalancer::name).collect();
+        let built = self.rig.built();
+        let names: Vec<_> = built.iter().map(|it| &it.name).collect();
         assert!(built.len() <= SERVICES, "{names:?}");
     }
 }
 
-impl Drop for CrashTest {
+impl<V: Vendor> Drop for CrashTest<V> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             return;

@@ -1,4 +1,4 @@
-//! The configuration of aerostat: the config of `deploy/`, for the cloud of the demo.
+//! The configuration of aerostat: the config of `deploy/`, for the cloud that the demo simulates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,57 +6,64 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::Client;
-use kube::api::{Api, ObjectMeta, Patch, PatchParams};
+use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::aerostat::Aerostat;
-use tests::clouds::digitalocean::Simulator;
+use tests::control_plane::ControlPlane;
 use tests::guests;
+use tests::simulator::Simulator;
+
+use crate::vendor::Shown;
 
 /// In the place of the defaults, with which the demo would take minutes.
 const FAST: [&str; 3] = ["--node-monitor-period=1s", "--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s"];
 
-/// The ConfigMap of the provider that runs: the only one that `deploy/rbac.yaml` lets aerostat read.
-const CONFIG_MAP: &str = "digitalocean-provider";
 /// The key of modules in ConfigMaps.
 const KEY: &str = "provider.wasm";
 
 /// Puts a module into the ConfigMap, in the place of what was there.
-pub(crate) async fn publish(admin: &Client, path: &str) -> Result<()> {
+pub(crate) async fn publish<V: Shown>(admin: &Client, path: &str) -> Result<()> {
     let config_map = ConfigMap {
-        metadata: ObjectMeta { name: Some(CONFIG_MAP.to_owned()), ..ObjectMeta::default() },
+        metadata: ObjectMeta { name: Some(V::CONFIG_MAP.to_owned()), ..ObjectMeta::default() },
         binary_data: Some([(KEY.to_owned(), ByteString(fs::read(path)?))].into()),
         ..ConfigMap::default()
     };
     let config_maps: Api<ConfigMap> = Api::namespaced(admin.clone(), "kube-system");
-    config_maps.patch(CONFIG_MAP, &PatchParams::apply("demo").force(), &Patch::Apply(config_map)).await?;
+    config_maps.patch(V::CONFIG_MAP, &PatchParams::apply("demo").force(), &Patch::Apply(config_map)).await?;
     Ok(())
 }
 
-/// What a cloud configuration says of a provider.
-pub(crate) fn provider(path: &str, settings: &Value) -> Value {
-    let module = json!({ "configMap": { "name": CONFIG_MAP, "key": KEY, "sha256": guests::sha256(path) } });
-    json!({ "module": module, "settings": settings })
-}
-
-/// What it says of the provider that is shown.
-pub(crate) fn digitalocean() -> Value {
-    let mut provider = provider(guests::DIGITALOCEAN, &json!({ "pollInterval": "1s" }));
-    provider["writesAnnotations"] =
-        json!(["kubernetes.digitalocean.com/load-balancer-id", "service.beta.kubernetes.io/do-loadbalancer-type"]);
+/// What a cloud configuration says of a provider in the ConfigMap. `further` is what it says beside the module.
+pub(crate) fn provider<V: Shown>(path: &str, further: Value) -> Value {
+    let mut provider = further;
+    provider["module"] = json!({ "configMap": { "name": V::CONFIG_MAP, "key": KEY, "sha256": guests::sha256(path) } });
     provider
 }
 
-/// Writes `cloud.yaml` of `deploy/config.yaml` with another provider, cloud and token file.
-pub(crate) fn write(folder: &Path, cloud: &Simulator, provider: &Value) -> Result<PathBuf> {
-    let manifest: ConfigMap = serde_saphyr::from_str(include_str!("../../../../deploy/config.yaml"))?;
+/// What it says of the provider that is shown.
+pub(crate) fn shown<V: Shown>() -> Value {
+    provider::<V>(V::MODULE, V::provider())
+}
+
+/// Writes the shipped `cloud.yaml` with another provider, cloud and token file. `endpoint` is how the provider calls the
+/// cloud's API.
+pub(crate) fn write<V: Shown>(
+    folder: &Path,
+    cloud: &Simulator<V::Cloud>,
+    provider: &Value,
+    endpoint: &str,
+) -> Result<PathBuf> {
+    let manifest: ConfigMap = serde_saphyr::from_str(V::MANIFEST)?;
     let text = manifest.data.as_ref().and_then(|it| it.get("cloud.yaml")).context("config.yaml holds no cloud.yaml")?;
     let mut config: Value = serde_saphyr::from_str(text)?;
     let token = folder.join("token");
     fs::write(&token, &cloud.token)?;
     config["provider"] = provider.clone();
-    config["endpoints"][0]["baseUrl"] = json!(cloud.base_url());
+    config["endpoints"][0]["baseUrl"] = json!(V::base_url(cloud));
     config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
+    config["endpoints"][0]["name"] = json!(endpoint);
     config["credentials"][0]["bearer"]["file"] = json!(token);
     // Every JSON document is a YAML document.
     let path = folder.join("cloud.yaml");
@@ -65,7 +72,20 @@ pub(crate) fn write(folder: &Path, cloud: &Simulator, provider: &Value) -> Resul
 }
 
 /// Starts aerostat.
-pub(crate) fn start(kubeconfig: &Path, config: &Path) -> Result<Aerostat> {
-    let flags = [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", config.display())];
-    Aerostat::start(flags.iter().map(String::as_str).chain(FAST).chain(["--secure-port=0"]))
+pub(crate) fn start<V: Shown>(kubeconfig: &Path, config: &Path) -> Result<Aerostat> {
+    let files = [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", config.display())];
+    let flags = V::FLAGS.iter().copied().chain(FAST).chain(["--secure-port=0"]);
+    Aerostat::start(files.iter().map(String::as_str).chain(flags))
+}
+
+/// The kubeconfig of the ServiceAccount of `deploy/rbac.yaml`, which may read the ConfigMap that the configuration names.
+pub(crate) async fn kubeconfig<V: Shown>(control_plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
+    let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+    let roles: Api<Role> = Api::namespaced(admin.clone(), "kube-system");
+    let mut role = roles.get("cloud-controller-manager").await?;
+    let of_config_maps = |it: &&mut PolicyRule| it.resources.iter().flatten().any(|it| it == "configmaps");
+    let rule = role.rules.iter_mut().flatten().find(of_config_maps).context("rbac.yaml lets it read no ConfigMap")?;
+    rule.resource_names = Some(vec![V::CONFIG_MAP.to_owned()]);
+    roles.replace("cloud-controller-manager", &PostParams::default(), &role).await?;
+    Ok(kubeconfig)
 }

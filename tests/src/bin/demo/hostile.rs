@@ -9,6 +9,10 @@ use tests::kubelet;
 
 use crate::screen::Colour;
 use crate::stage::Stage;
+use crate::vendor::Shown;
+
+/// How the hostile provider calls the API of any cloud.
+pub(crate) const ENDPOINT: &str = "api";
 
 /// The attacks of the hostile provider: the name of the node for which it makes the attack, and what it does.
 const ATTACKS: [(&str, &str); 4] = [
@@ -32,7 +36,7 @@ pub(crate) async fn account(admin: &Client) -> Result<String> {
 }
 
 /// Runs all attacks. Each must be refused, and no request may reach the cloud.
-pub(crate) async fn commit(stage: &mut Stage, admin: &Client) -> Result<()> {
+pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
     let before = stage.cloud.requests().len();
     for (index, (name, attack)) in ATTACKS.into_iter().enumerate() {
         stage.screen.happened(Colour::Yellow, "hostile", attack)?;

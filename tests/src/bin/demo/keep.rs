@@ -6,9 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use kube::Client;
 use tests::control_plane::{self, ControlPlane};
+use tests::simulator::Cloud as _;
 
 use crate::screen::Screen;
 use crate::stage::Stage;
+use crate::vendor::Shown;
 use crate::{config, hostile};
 
 /// For the commands that a person tries.
@@ -25,14 +27,16 @@ pub(crate) fn offer(screen: &Screen) -> Result<()> {
     screen.row("KEEP=1 make demo    keeps everything running at this point, for kubectl in another terminal")
 }
 
-/// Lets the DigitalOcean provider go on, and shows what happens, for ever.
-pub(crate) async fn stay(stage: Stage, control_plane: &ControlPlane, admin: &Client) -> Result<()> {
+/// Lets the cloud's own provider go on, and shows what happens, for ever.
+pub(crate) async fn stay<V: Shown>(stage: Stage<V>, control_plane: &ControlPlane, admin: &Client) -> Result<()> {
     hostile::leave(admin).await?;
-    let config = config::write(control_plane.folder(), &stage.cloud, &config::digitalocean())?;
-    let kubeconfig = control_plane.aerostat_kubeconfig().await?;
-    let mut stage = stage.restart(|| config::start(&kubeconfig, &config)).await?;
+    config::publish::<V>(admin, V::MODULE).await?;
+    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &config::shown::<V>(), V::ENDPOINT)?;
+    let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
+    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config)).await?;
     look_around(&stage.screen, control_plane)?;
-    stage.screen.heading("Everything runs until Ctrl-C, with the DigitalOcean provider; changes are shown here")?;
+    let heading = format!("Everything runs until Ctrl-C, with the {} provider; changes are shown here", V::Cloud::NAME);
+    stage.screen.heading(&heading)?;
     stage.forever().await
 }
 

@@ -12,22 +12,23 @@ mod screen;
 mod services;
 mod stage;
 mod summary;
+mod vendor;
 
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use tests::control_plane::{self, ControlPlane};
+use tests::vendor::{DigitalOcean, Hetzner};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::screen::Screen;
-
-const STEPS: usize = 10;
+use crate::vendor::Shown;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     // Whatever ends first: dropping the rest ends every server and removes every file.
     let result = tokio::select! {
-        result = demo() => result,
+        result = chosen() => result,
         result = stopped() => result,
     };
     match result {
@@ -52,15 +53,25 @@ async fn stopped() -> Result<()> {
     bail!("stopped; all servers of the demo end now, and their files are removed")
 }
 
-async fn demo() -> Result<()> {
-    let mut screen = Screen::new(STEPS);
+/// Shows the cloud that `CLOUD` names.
+#[expect(clippy::disallowed_methods, reason = "CLOUD=… is how a person chooses what the demo shows")]
+async fn chosen() -> Result<()> {
+    match std::env::var("CLOUD").as_deref() {
+        Ok("hetzner") => demo::<Hetzner>().await,
+        Ok("" | "digitalocean") | Err(_) => demo::<DigitalOcean>().await,
+        Ok(other) => bail!("there is no cloud {other:?} to show: CLOUD is digitalocean or hetzner"),
+    }
+}
+
+async fn demo<V: Shown>() -> Result<()> {
+    let mut screen = Screen::new(play::STEPS);
     screen.step("A control plane: etcd and kube-apiserver, built from their Go modules")?;
     let control_plane = ControlPlane::start(control_plane::Options::default()).await?;
     let admin = control_plane.admin().await?;
     let version = admin.apiserver_version().await?.git_version;
     screen.note(&format!("Kubernetes {version} on {}, ready after {:.1} s.", control_plane.url(), screen.elapsed()))?;
 
-    let mut stage = play::prepare(screen, &control_plane, &admin).await?;
+    let mut stage = play::prepare::<V>(screen, &control_plane, &admin).await?;
     play::nodes_join(&mut stage, &admin).await?;
     play::service_is_served(&mut stage, &admin).await?;
     play::machine_dies(&mut stage, &admin).await?;

@@ -11,15 +11,16 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tests::aerostat::Aerostat;
-use tests::clouds::digitalocean::Simulator;
+use tests::simulator::Simulator;
 
 use crate::audit::{Audit, is_refusal};
-use crate::cloud::LoadBalancers;
+use crate::cloud::Changes;
 use crate::events::Events;
 use crate::hostile;
 use crate::nodes::Nodes;
 use crate::screen::{Colour, Screen};
 use crate::services::Services;
+use crate::vendor::Shown;
 
 /// How long anything may take before the demo says that it failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,15 +28,17 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Everything that is watched, and what was seen of it.
-pub(crate) struct Stage {
+pub(crate) struct Stage<V: Shown> {
     pub(crate) screen: Screen,
-    pub(crate) cloud: Simulator,
+    pub(crate) cloud: Simulator<V::Cloud>,
     pub(crate) aerostat: Aerostat,
     pub(crate) nodes: Nodes,
     pub(crate) services: Services,
     pub(crate) events: Events,
     pub(crate) audit: Audit,
-    load_balancers: LoadBalancers,
+    /// Whether aerostat makes routes.
+    pub(crate) has_routes: bool,
+    in_cloud: Changes,
     changes: BoxStream<'static, Result<Change>>,
 }
 
@@ -49,8 +52,8 @@ enum Change {
     Nothing,
 }
 
-impl Stage {
-    pub(crate) fn new(screen: Screen, cloud: Simulator, aerostat: Aerostat, admin: &Client) -> Stage {
+impl<V: Shown> Stage<V> {
+    pub(crate) fn new(screen: Screen, cloud: Simulator<V::Cloud>, aerostat: Aerostat, admin: &Client) -> Stage<V> {
         let changes = stream::select_all([
             watch(admin, Change::Node, Change::NoNode),
             watch(admin, Change::Service, Change::NoService),
@@ -64,13 +67,19 @@ impl Stage {
             services: Services::default(),
             events: Events::default(),
             audit: Audit::default(),
-            load_balancers: LoadBalancers::default(),
+            has_routes: false,
+            in_cloud: Changes::default(),
             changes: changes.boxed(),
         }
     }
 
+    /// Whether so many networks of pods have a route, and no other, if aerostat makes any.
+    pub(crate) fn has_routes_for(&self, nodes: usize) -> bool {
+        !self.has_routes || V::routes(self.cloud.account()) == nodes
+    }
+
     /// The same stage with another aerostat, which leads once this one has ended.
-    pub(crate) async fn restart(self, start: impl FnOnce() -> Result<Aerostat>) -> Result<Stage> {
+    pub(crate) async fn restart(self, start: impl FnOnce() -> Result<Aerostat>) -> Result<Stage<V>> {
         self.aerostat.stop().await?;
         let mut aerostat = start()?;
         aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
@@ -78,7 +87,7 @@ impl Stage {
     }
 
     /// Shows what happens until that has happened which is waited for.
-    pub(crate) async fn until(&mut self, what: &str, done: impl Fn(&Stage) -> bool) -> Result<()> {
+    pub(crate) async fn until(&mut self, what: &str, done: impl Fn(&Stage<V>) -> bool) -> Result<()> {
         let all = async {
             while !done(self) {
                 self.step().await?;
@@ -104,7 +113,7 @@ impl Stage {
             change = self.changes.next() => self.show(change.context("a watch has ended")??)?,
             () = tokio::time::sleep(POLL) => {}
         }
-        for line in self.load_balancers.describe(&self.cloud) {
+        for line in self.in_cloud.describe::<V>(&self.cloud) {
             self.screen.happened(Colour::Dim, "cloud", &line)?;
         }
         Ok(())

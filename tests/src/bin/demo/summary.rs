@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::tests::clouds::digitalocean::Recorded;
+use ::tests::simulator::Recorded;
 use anyhow::Result;
 
 use crate::audit::Audit;

@@ -160,7 +160,7 @@ fn attach(project: &Project, of: &LoadBalancer, body: &[u8]) -> Result<Planned, 
 
 fn detach(of: &LoadBalancer, body: &[u8]) -> Result<Planned, Refused> {
     let Attachment { network, .. } = parsed(body)?;
-    if !of.private_net.is_some_and(|(id, _)| id == network) {
+    if of.private_net.is_none_or(|(id, _)| id != network) {
         return Err(Box::new(errors::not_found(&format!("network with ID '{network}' at the load balancer"))));
     }
     let with = Some(Resource { kind: NETWORK, id: network });

@@ -124,7 +124,7 @@ pub(super) fn target(project: &Project, of: &LoadBalancer, target: &Target) -> R
                 return Err(Box::new(errors::invalid("server", &format!("server with ID '{id}' not found"))));
             };
             let network = of.private_net.map(|(network, _)| network);
-            if *use_private_ip && !network.is_some_and(|it| server.address_in(it).is_some()) {
+            if *use_private_ip && network.is_none_or(|it| server.address_in(it).is_none()) {
                 let message = "the server is not attached to the network of the load balancer";
                 return Err(errors::refused(422, "server_not_attached_to_network", message));
             }
