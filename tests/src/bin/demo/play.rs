@@ -54,7 +54,9 @@ pub(crate) async fn prepare<V: Shown>(
         "Shortened for the demo: unfinished load balancers and unready nodes are looked at every second (usually 15 s and \
          5 s), and deletions begin at once (usually after the first minute, and never of a node younger than 5).",
     )?;
-    Ok(Stage { has_routes, ..Stage::new(screen, cloud, aerostat, admin) })
+    let mut stage = Stage::new(screen, cloud, aerostat, admin);
+    stage.has_routes = has_routes;
+    Ok(stage)
 }
 
 /// Nodes join, and are initialised.

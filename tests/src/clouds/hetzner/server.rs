@@ -64,7 +64,7 @@ pub enum Status {
     Deleting,
     /// Being moved to another host.
     Migrating,
-    /// Being made anew from an image.
+    /// Being rebuilt from an image.
     Rebuilding,
     /// The service does not know.
     Unknown,
