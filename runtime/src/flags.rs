@@ -6,6 +6,7 @@
 mod command_line;
 mod controllers;
 mod known;
+mod load_balancers;
 mod values;
 
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
+pub(crate) use self::load_balancers::LoadBalancers;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -55,6 +57,8 @@ pub struct Settings {
     pub node_lifecycle: NodeLifecycle,
     /// How the service-lb-controller works.
     pub service: Service,
+    /// How load balancers are looked after beyond what Services ask for.
+    pub load_balancers: LoadBalancers,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
     /// `None` with `--secure-port=0`.
@@ -311,6 +315,7 @@ fn check(flags: CommandLine, warnings: Vec<String>, errors: &mut Vec<String>) ->
         node: node(&flags, errors),
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
+        load_balancers: load_balancers::check(&flags.load_balancers, errors),
         leader_election: leader_election(&flags, errors),
         serving: serving(&flags, errors),
         log: Log { verbosity: flags.verbosity, format },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
-use super::{known, values};
+use super::{known, load_balancers, values};
 
 const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.";
 
@@ -146,6 +146,8 @@ pub(super) struct CommandLine {
     #[arg(long, help_heading = CONTROLLERS, value_name = "DURATION", default_value = "5s",
           value_parser = values::duration, allow_hyphen_values = true)]
     pub(super) service_retry_base_delay: Duration,
+    #[command(flatten)]
+    pub(super) load_balancers: load_balancers::Flags,
 
     /// How long after it began to lead aerostat deletes no node
     #[arg(long, help_heading = DELETIONS, value_name = "DURATION", default_value = "1m0s",
