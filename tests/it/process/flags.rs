@@ -23,6 +23,8 @@ const FURTHER: Reasons = &[
     ("node-cidr-mask-size*", "with node IPAM"),
     ("node-deletion-*", "ours: what upstream does at once, or does not ask"),
     ("service-retry-base-delay", "ours: upstream's is a constant"),
+    ("load-balancer-resync-period", "ours: upstream never looks"),
+    ("delete-orphaned-load-balancers", "ours: upstream never looks"),
     ("service-cluster-ip-range", "with node IPAM"),
 ];
 
