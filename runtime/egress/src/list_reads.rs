@@ -16,16 +16,38 @@ const KEPT_BYTES: usize = 8 << 20;
 
 /// The memory of one list, from its first page to its last. Cloning shares it.
 #[derive(Clone, Default)]
-pub struct ListReads(Arc<Mutex<Known>>);
+pub struct ListReads {
+    known: Arc<Mutex<Known>>,
+    is_sealed: bool,
+}
 
 #[derive(Default)]
 struct Known {
     /// By the endpoint's number and the read.
     answers: HashMap<(usize, Key), Arc<Outcome>>,
     bytes: usize,
+    /// Whether an answer was not kept.
+    lacks: bool,
 }
 
 impl ListReads {
+    /// The same memory for calls that come after the list: it answers them, and nothing that they read is kept. A call that
+    /// has written is answered by it no more.
+    #[must_use]
+    pub fn sealed(&self) -> Self {
+        Self { known: self.known.clone(), is_sealed: true }
+    }
+
+    /// Whether it holds every answer that the list was given.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.known().lacks
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
     /// What the list was answered before.
     pub(crate) fn find(&self, endpoint: usize, key: &Key) -> Option<Arc<Outcome>> {
         self.known().answers.get(&(endpoint, key.clone())).cloned()
@@ -33,16 +55,19 @@ impl ListReads {
 
     /// Keeps an answer for the list's further pages, if it is a success and there is room.
     pub(crate) fn keep(&self, endpoint: usize, key: Key, answer: &Arc<Outcome>) {
+        if self.is_sealed {
+            return;
+        }
         let mut known = self.known();
-        let Some(bytes) = answer.reusable_bytes().map(|it| it.saturating_add(key.bytes())) else { return };
-        if known.bytes.saturating_add(bytes) <= KEPT_BYTES
-            && known.answers.insert((endpoint, key), answer.clone()).is_none()
-        {
-            known.bytes += bytes;
+        let bytes = answer.reusable_bytes().map(|it| it.saturating_add(key.bytes()));
+        match bytes.filter(|it| known.bytes.saturating_add(*it) <= KEPT_BYTES) {
+            Some(bytes) if known.answers.insert((endpoint, key), answer.clone()).is_none() => known.bytes += bytes,
+            Some(_) => {}
+            None => known.lacks = true,
         }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock()
+        self.known.lock()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tests::simulator::Simulator;
+use ::tests::simulator::Simulator;
 
 use crate::vendor::Shown;
 
