@@ -50,7 +50,7 @@ async fn hcloud_16_one_request_creates_everything() {
 }
 
 #[tokio::test]
-async fn hcloud_17_an_empty_annotation_takes_back_the_operators_location() {
+async fn hcloud_17_an_empty_annotation_takes_the_location_back() {
     let rig = Rig::new(&[LOCATION]).await;
     let mut service = Service::new(&rig).with("location", "").with("network-zone", "us-east");
     service.served_with().await;
