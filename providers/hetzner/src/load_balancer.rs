@@ -24,7 +24,7 @@ use self::ownership::Owner;
 use self::steps::Step;
 use self::targets::Targets;
 use crate::api::load_balancers::{self as api, Kind, Labels, Listed, LoadBalancer as Live};
-use crate::api::{code, is_busy, networks};
+use crate::api::{actions, code, is_busy, networks};
 use crate::provider::Hetzner;
 use crate::settings::LoadBalancers as Settings;
 
@@ -100,7 +100,9 @@ impl Backend for Call<'_> {
     }
 
     fn find(&self, id: &str) -> Result<Option<Live>> {
-        api::find(id)
+        // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+        let listed = if self.service.is_listed() { api::find_listed(id)? } else { None };
+        listed.map_or_else(|| api::find(id), |it| Ok(Some(it)))
     }
 
     fn found(&self, live: &Live) -> Found {
@@ -157,7 +159,7 @@ impl Backend for Call<'_> {
         if !steps.iter().any(Step::changes_addresses) {
             return self.as_desired(live, &desired, warnings);
         }
-        match self.find(&live.id.to_string())? {
+        match api::find(&live.id.to_string())? {
             Some(live) if steps::steps(&live, &desired, &labels).is_empty() => {
                 self.as_desired(&live, &desired, warnings)
             }
@@ -188,7 +190,7 @@ impl Backend for Call<'_> {
 
     /// Whose it is may have changed since it was remembered.
     fn delete(&self, id: &str) -> Result<Removal> {
-        let Some(live) = self.find(id)? else { return Ok(Removal::Gone) };
+        let Some(live) = api::find(id)? else { return Ok(Removal::Gone) };
         if ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Other {
             return Ok(Removal::Kept(ownership::others(&live)));
         }
@@ -250,13 +252,19 @@ impl Call<'_> {
         }
         let ingress = desired.ingress(live);
         // What the Service's status shows already has been built.
-        if self.service.current_ingress != ingress
-            && let Change::Busy(_) = write::is_free(live)?
-        {
+        if self.service.current_ingress != ingress && self.is_at_work(live)? {
             return Ok(Update::Building);
         }
         warnings.emit();
         Ok(Update::Done(ingress))
+    }
+
+    /// Whether an action of it runs.
+    fn is_at_work(&self, live: &Live) -> Result<bool> {
+        if self.service.is_listed() {
+            return Ok(actions::busy_load_balancers()?.contains(&live.id));
+        }
+        Ok(matches!(write::is_free(live)?, Change::Busy(_)))
     }
 
     /// What became of a creation.

@@ -45,6 +45,24 @@ fn a_new_one_is_ready_once_no_action_runs() {
 }
 
 #[test]
+fn what_was_listed_a_moment_ago_is_not_read_again() {
+    let listed = vec![("host.listed".to_owned(), "true".to_owned())];
+    let new = LoadBalancer { current_ingress: Vec::new(), extra: listed, ..five() };
+    let host = Cloud::with(shown(5)).host();
+    ready(host.run(|| Hetzner::ensure(&new)));
+    assert_eq!(
+        host.requests(),
+        [
+            "GET hcloud /load_balancers?label_selector=hcloud-ccm/service-uid&sort=id:asc&page=1&per_page=50",
+            "GET hcloud /load_balancers/actions?status=running&page=1&per_page=50",
+        ]
+    );
+    let other = Cloud::with(shown(6)).host();
+    let _ = other.run(|| Hetzner::ensure(&new));
+    assert_eq!(other.requests()[1], "GET hcloud /load_balancers/5", "what the list lacks is asked about alone");
+}
+
+#[test]
 fn nodes_come_and_go_alone() {
     let (steps, cloud) = written(&five().with_node(worker(2)), |_| ());
     assert_eq!(steps, ["add_target"]);
