@@ -1,9 +1,13 @@
 //! Upstream's metrics of work queues and of its controllers, with upstream's names and buckets.
 
+mod inventory;
+
 use prometheus::{
     Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry, exponential_buckets,
 };
+
+use self::inventory::InventoryMetrics;
 
 /// What the controllers measure.
 #[derive(Clone)]
@@ -29,6 +33,8 @@ pub struct Metrics {
     pub(crate) backend_update: Histogram,
     /// For how long the load balancer has been pending that has been so longest.
     pub(crate) longest_pending: Gauge,
+    /// What lists of load balancers are read for.
+    pub(crate) inventory: InventoryMetrics,
     /// Load balancers of vanished Services that were not deleted because enough were.
     pub(crate) load_balancers_withheld: IntCounter,
     /// Passes over the routes.
@@ -113,6 +119,7 @@ impl Metrics {
                 "aerostat_load_balancer_longest_pending_seconds",
                 "For how long the load balancer has been pending that has been so longest; 0 if none is",
             ))?,
+            inventory: InventoryMetrics::register(registry)?,
             load_balancers_withheld: IntCounter::new(
                 "aerostat_load_balancer_deletions_withheld_total",
                 "Load balancers that were not deleted although their Service vanished, because enough were lately",

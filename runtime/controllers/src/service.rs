@@ -16,11 +16,14 @@ mod confirmations;
 mod desired;
 mod error;
 mod ingress;
+mod inventory;
 mod long_pending;
 mod memos;
 mod orphan;
+mod orphaned;
 mod plan;
 mod removal;
+mod resync;
 mod selectors;
 mod services;
 mod state;
@@ -66,6 +69,9 @@ use self::changes::{Changes, Noted, Pass};
 use self::confirmations::{Blocked, Confirmations};
 use self::desired::{Cluster, Invalid, compared_fields};
 use self::error::Error;
+pub use self::inventory::Options as InventoryOptions;
+use self::inventory::Lists;
+use self::inventory::orphans::Orphans;
 use self::plan::{Plan, is_wanted, plan};
 use self::selectors::Selectors;
 use self::services::{Services, key};
@@ -93,6 +99,8 @@ pub struct Options {
     pub cluster_name: String,
     /// The pause after the first failure; it doubles with each further one, up to 60 times as much.
     pub retry_base: Duration,
+    /// How load balancers are looked after beyond what Services ask for.
+    pub inventory: InventoryOptions,
 }
 
 /// What the parts of this controller share.
@@ -100,6 +108,10 @@ struct Controller {
     client: Client,
     cluster: Cluster,
     load_balancers: Arc<dyn LoadBalancers>,
+    /// `None`: this cloud cannot list them.
+    lists: Option<Arc<Lists>>,
+    /// What the cloud has for Services that do not exist.
+    unowned: Mutex<Orphans>,
     /// The versions of the credentials.
     versions: Receiver<u64>,
     requested: RequestedChanges,
@@ -137,6 +149,8 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         client: context.client.clone(),
         cluster: Cluster { name: options.cluster_name, description: cloud.description },
         load_balancers,
+        lists: cloud.load_balancer_inventory.map(|it| Arc::new(Lists::new(it, options.inventory, Instant::now()))),
+        unowned: Mutex::default(),
         versions: cloud.identity.versions(),
         requested: context.requested.clone(),
         recorder: context.events.recorder(COMPONENT),
@@ -189,6 +203,8 @@ impl Controller {
         background.spawn(self.clone().follow_node_changes());
         background.spawn(self.clone().retry_denied());
         background.spawn(self.clone().report_long_pending());
+        background.spawn(self.clone().follow_lists());
+        background.spawn(self.clone().delete_orphans());
         let queue = self.queue.clone();
         worker::run(self, queue, workers, background, &liveness, shutdown).await;
     }

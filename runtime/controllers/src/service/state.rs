@@ -2,6 +2,7 @@
 
 mod counted;
 mod observed;
+mod resync;
 mod steps;
 mod unwritten;
 mod work;
@@ -27,7 +28,7 @@ use crate::version;
 
 pub(super) use self::counted::Counted;
 use self::observed::Observed;
-pub(super) use self::steps::{Ask, Cause, EventEffect, NextStep, Phase};
+pub(super) use self::steps::{Ask, Cause, EventEffect, NextStep, Phase, Resync};
 pub(super) use self::unwritten::{Outcome, Unwritten};
 use self::work::Work;
 
@@ -93,6 +94,11 @@ impl ServiceStates {
         (is_announced, longest)
     }
 
+    /// As [`ServiceStates::iter`], for what whoever has the lock may write.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut ServiceState)> {
+        self.entries.iter_mut().map(|(key, state)| (key.as_str(), state))
+    }
+
     /// All that is remembered.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &ServiceState)> {
         self.entries.iter().map(|(key, state)| (key.as_str(), state))
@@ -137,8 +143,9 @@ impl ServiceState {
         }
         match self.work.phase {
             Phase::Settled if other_backends => self.ask(Cause::Backends, desired, backends, true, now),
+            Phase::Settled if self.is_to_be_asked(now) => self.ask(Cause::Resync, desired, backends, false, now),
             Phase::Settled => Break(NextStep::Done),
-            Phase::Pending(until) if until > now => Break(NextStep::After(until - now)),
+            Phase::Pending(until) if until > now && !self.observed.is_at_rest => Break(NextStep::After(until - now)),
             Phase::Pending(_) => self.ask(self.work.cause, desired, backends, false, now),
             Phase::Open | Phase::Deleting(_) | Phase::Released => {
                 self.ask(Cause::Service, desired, backends, other_backends, now)
@@ -155,10 +162,17 @@ impl ServiceState {
         now: Instant,
     ) -> ControlFlow<NextStep, Ask> {
         self.count(desired, backends, now);
+        let is_changed = new_backends || self.work.desired.as_ref() != Some(desired);
         self.work.desired = Some(desired.clone());
         self.work.backends = backends.clone();
         self.work.cause = cause;
         self.work.phase = Phase::Open;
+        self.work.is_changed = is_changed;
+        if is_changed {
+            self.work.revision = None;
+        }
+        self.work.was_at_rest = std::mem::take(&mut self.observed.is_at_rest);
+        self.observed.resync = None;
         Continue(Ask { cause, new_backends })
     }
 
@@ -270,6 +284,7 @@ impl ServiceState {
     pub(super) fn follow(&mut self, then: Outcome) {
         match then {
             Outcome::Ready => self.settle(),
+            Outcome::Restored => {}
             Outcome::Pending(until) => self.work.phase = Phase::Pending(until),
             Outcome::Deleting(until) => self.work.phase = Phase::Deleting(Some(until)),
             Outcome::MemoOnly => {}
@@ -279,8 +294,13 @@ impl ServiceState {
     /// There is nothing left to do for the present spec.
     pub(super) fn settle(&mut self) {
         self.work.phase = Phase::Settled;
+        if let Some(revision) = self.work.asked_revision.take() {
+            self.work.revision = Some(revision);
+        }
         self.work.waiting = None;
         self.work.shown = None;
+        self.work.creates = false;
+        self.work.is_doubtful = false;
         self.observed.pending = None;
     }
 

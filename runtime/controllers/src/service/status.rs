@@ -9,7 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 pub(super) const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 /// The condition whose message is the provider's memo: a Service's authors may not write the status.
 pub(super) const MEMO: &str = "aerostat.dev/memo";
-/// The reason of that condition.
+/// The condition whose message is the evidence that its load balancer was as desired.
+pub(super) const EVIDENCE: &str = "aerostat.dev/evidence";
+/// The reason of these conditions.
 const KEPT: &str = "Kept";
 
 /// Whether the Service is of the type that has a load balancer, whoever provides it.
@@ -29,8 +31,17 @@ pub(super) fn is_finalized(service: &Service) -> bool {
 
 /// What the provider asked to keep.
 pub(super) fn memo(service: &Service) -> Option<&str> {
+    kept_in(service, MEMO)
+}
+
+/// The evidence that its load balancer was as desired.
+pub(super) fn evidence(service: &Service) -> Option<&str> {
+    kept_in(service, EVIDENCE)
+}
+
+fn kept_in<'a>(service: &'a Service, condition: &str) -> Option<&'a str> {
     let conditions = service.status.as_ref()?.conditions.as_deref()?;
-    conditions.iter().find(|it| it.type_ == MEMO).map(|it| it.message.as_str()).filter(|it| !it.is_empty())
+    conditions.iter().find(|it| it.type_ == condition).map(|it| it.message.as_str()).filter(|it| !it.is_empty())
 }
 
 /// Where the Service's status says that it is reached.
@@ -62,7 +73,7 @@ pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, now: Timestam
     for (key, value) in &status.annotations {
         desired.metadata.annotations.get_or_insert_default().insert(key.clone(), value.clone());
     }
-    remember(&mut desired, status.memo.as_deref(), now);
+    remember(&mut desired, MEMO, status.memo.as_deref(), now);
     if !status.ingress.is_empty() {
         reach(&mut desired, &status.ingress);
     }
@@ -76,10 +87,17 @@ pub(super) fn served(service: &Service, status: &LoadBalancerStatus, now: Timest
     desired
 }
 
+/// The Service with evidence that its load balancer was as desired.
+pub(super) fn proven(mut service: Service, evidence: &str, now: Timestamp) -> Service {
+    remember(&mut service, EVIDENCE, Some(evidence), now);
+    service
+}
+
 /// The Service as its present controller left it: without our memo.
 pub(super) fn forgotten(service: &Service) -> Service {
     let mut desired = service.clone();
-    forget(&mut desired);
+    forget(&mut desired, MEMO);
+    forget(&mut desired, EVIDENCE);
     desired
 }
 
@@ -92,7 +110,8 @@ pub(super) fn released(service: &Service) -> Service {
     if let Some(status) = &mut desired.status {
         status.load_balancer = status.load_balancer.as_ref().map(|_| KubeStatus::default());
     }
-    forget(&mut desired);
+    forget(&mut desired, MEMO);
+    forget(&mut desired, EVIDENCE);
     desired
 }
 
@@ -121,27 +140,27 @@ fn ingress(ingress: &Ingress) -> LoadBalancerIngress {
     }
 }
 
-fn remember(service: &mut Service, memo: Option<&str>, now: Timestamp) {
-    let Some(memo) = memo else { return forget(service) };
+fn remember(service: &mut Service, type_: &str, message: Option<&str>, now: Timestamp) {
+    let Some(message) = message else { return forget(service, type_) };
     let conditions = service.status.get_or_insert_default().conditions.get_or_insert_default();
-    match conditions.iter_mut().find(|it| it.type_ == MEMO) {
-        Some(condition) if condition.message == memo => {}
-        Some(condition) => memo.clone_into(&mut condition.message),
+    match conditions.iter_mut().find(|it| it.type_ == type_) {
+        Some(condition) if condition.message == message => {}
+        Some(condition) => message.clone_into(&mut condition.message),
         None => conditions.push(Condition {
-            type_: MEMO.to_owned(),
+            type_: type_.to_owned(),
             status: "True".to_owned(),
             reason: KEPT.to_owned(),
-            message: memo.to_owned(),
+            message: message.to_owned(),
             last_transition_time: Time(now),
             observed_generation: None,
         }),
     }
 }
 
-fn forget(service: &mut Service) {
+fn forget(service: &mut Service, type_: &str) {
     let Some(status) = &mut service.status else { return };
     let Some(conditions) = &mut status.conditions else { return };
-    conditions.retain(|it| it.type_ != MEMO);
+    conditions.retain(|it| it.type_ != type_);
     if conditions.is_empty() {
         status.conditions = None;
     }

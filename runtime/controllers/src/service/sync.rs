@@ -20,7 +20,7 @@ use crate::service::error::Error;
 use crate::service::ingress;
 use crate::service::memos;
 use crate::service::plan::{Plan, is_wanted, plan};
-use crate::service::state::{Ask, Cause, NextStep, Outcome, Phase, Unwritten};
+use crate::service::state::{Ask, Cause, NextStep, Outcome, Phase, ServiceState, Unwritten};
 use crate::service::status;
 use crate::service::write::Written;
 use crate::worker::{Next, random};
@@ -111,6 +111,17 @@ impl Controller {
         let compared = compared_fields(desired);
         let backends = self.selected(Some(&compared), &self.changes.backends())?;
         let now = Instant::now();
+        if self.is_settled_before(key, &service, &compared, &backends.compared_fields, now) {
+            debug!(service = key, "it was as desired before this process began; the next list tells whether it still is");
+            return Ok(NextStep::Done);
+        }
+        if self.states().get(key).is_some_and(ServiceState::restore) {
+            info!(service = key, "somebody has changed where its status says that it is reached: it is written again");
+            return self.write(key, service).await.map(|_| NextStep::Done);
+        }
+        if let Some(pause) = self.left_to_lists(key, &compared, now) {
+            return Ok(NextStep::After(pause));
+        }
         let (ask, pass) = {
             let mut states = self.states();
             let state = states.of(key, &service, now);
@@ -149,7 +160,7 @@ impl Controller {
         }
         let error = |source| match cause {
             Cause::Backends => Error::Update { backends: backends.compared_fields.clone(), source },
-            Cause::Service => Error::Ensure(source),
+            Cause::Service | Cause::Resync => Error::Ensure(source),
         };
         let step = match progress {
             Ok(Progress::Failed(mut status, source)) => {
@@ -192,8 +203,17 @@ impl Controller {
             state.work.may_exist = true;
             state.observed.about.clone()
         };
-        let call = tokio::time::timeout(CALL, self.load_balancers.ensure(&desired));
-        let reply = call.await.map_err(|_| late())?;
+        let (is_listed, listed) = (self.is_listed(key).await, self.listed_revision(key));
+        let call = if is_listed {
+            self.load_balancers.ensure_listed(&desired)
+        } else {
+            self.load_balancers.ensure(&desired)
+        };
+        let reply = tokio::time::timeout(CALL, call).await;
+        if let Some(state) = self.states().get(key) {
+            state.answered(listed, Instant::now());
+        }
+        let reply = reply.map_err(|_| late())?;
         self.record_provider_events(&about, reply.events);
         reply.answer
     }
@@ -221,6 +241,10 @@ impl Controller {
         debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
         if let Some(state) = self.states().get(key) {
             state.wait(&it.reason, Instant::now());
+            state.is_busy(announces);
+        }
+        if let Some(lists) = &self.lists {
+            lists.wake();
         }
         self.keep(key, &service, it.status, Outcome::Pending(Instant::now() + after))?;
         match self.write(key, service).await? {

@@ -10,8 +10,10 @@ use tokio::time::Instant;
 use crate::events::EventKind;
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
+use crate::service::backends::Backend;
 use crate::service::desired::compared_fields;
 use crate::service::error::Error;
+use crate::service::inventory::drift::Evidence;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
 use crate::service::state::{Cause, Outcome, Unwritten};
@@ -45,7 +47,7 @@ impl Controller {
             let error = memos::taken(key, memo, &holder);
             return Err(match then {
                 Outcome::Deleting(_) => Error::Delete(error),
-                Outcome::Ready | Outcome::Pending(_) | Outcome::MemoOnly => Error::Ensure(error),
+                Outcome::Ready | Outcome::Restored | Outcome::Pending(_) | Outcome::MemoOnly => Error::Ensure(error),
             });
         }
         let state = states.of(key, service, Instant::now());
@@ -63,6 +65,7 @@ impl Controller {
         };
         let Some(Unwritten { status, sent_memo, then }) = unwritten else { return Ok(Written::Yes(service)) };
         let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
+        let (backends, revision) = self.seen(key);
         let mut compared = None;
         let plan = |it: &Service| {
             // Who has written a memo that is neither the call's nor its answer's knows more.
@@ -72,7 +75,15 @@ impl Controller {
             }
             compared = self.desired_now(it);
             Ok(match then {
-                Outcome::Ready => status::served(it, &status, now),
+                Outcome::Ready => {
+                    let served = status::served(it, &status, now);
+                    match self.evidence(&served, &backends, revision.as_deref()) {
+                        Some(evidence) => status::proven(served, &evidence, now),
+                        // What was kept before says itself what it is about.
+                        None => served,
+                    }
+                }
+                Outcome::Restored => status::served(it, &status, now),
                 Outcome::Pending(_) | Outcome::Deleting(_) | Outcome::MemoOnly => status::kept(it, &status, now),
             })
         };
@@ -139,7 +150,22 @@ impl Controller {
                 self.record(service, EventKind::Normal, "UpdatedLoadBalancer", message);
             }
             Cause::Backends => self.warn_of_no_backends(service),
+            // Whoever asked for it was told then.
+            Cause::Resync => {}
         }
+    }
+
+    /// The nodes for which a Service was worked on, and the revision that a list showed when the cloud was asked.
+    fn seen(&self, key: &str) -> (Arc<[Backend]>, Option<String>) {
+        let states = self.states();
+        let work = states.peek(key).map(|it| &it.work);
+        work.map_or_else(Default::default, |it| (it.backends.clone(), it.asked_revision.clone().or(it.revision.clone())))
+    }
+
+    /// What is kept on a Service of a load balancer that is as desired.
+    fn evidence(&self, served: &Service, backends: &[Backend], revision: Option<&str>) -> Option<String> {
+        let (desired, revision) = (self.desired_now(served)?, revision?.to_owned());
+        Some(Evidence { fingerprint: self.fingerprint(&desired, backends, served), revision }.text())
     }
 
     /// What a Service desires, without what we write ourselves; `None` if it desires nothing.

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use crate::events::reference;
 use crate::service::changes::Pass;
 use crate::service::long_pending::LongPending;
+use crate::service::state::steps::Resync;
 
 /// What is seen of one Service, whoever works on it: by the watch of Services, by the pass over changed nodes, by the watch
 /// of credentials, by the clock that reports long waits, and by its worker. Whoever has the lock may write it.
@@ -23,6 +24,10 @@ pub(crate) struct Observed {
     pub(super) credentials: u64,
     /// The pass over changed nodes that waits for it.
     pub(crate) pass: Option<Arc<Pass>>,
+    /// Whether a list has shown since the last call that the cloud is done with it.
+    pub(crate) is_at_rest: bool,
+    /// What is to be done although it is as desired.
+    pub(crate) resync: Option<Resync>,
 }
 
 impl Observed {
@@ -34,6 +39,8 @@ impl Observed {
             pending: None,
             credentials: 0,
             pass: None,
+            is_at_rest: false,
+            resync: None,
         }
     }
 }

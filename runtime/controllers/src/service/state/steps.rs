@@ -26,6 +26,17 @@ pub(crate) enum Cause {
     Service,
     /// Other nodes take traffic.
     Backends,
+    /// It may have changed in the cloud.
+    Resync,
+}
+
+/// What is to be done about one that is as desired.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resync {
+    /// The cloud is asked then.
+    AskAt(Instant),
+    /// The cloud has it as it was, and its status says otherwise.
+    Restore,
 }
 
 /// How the work on a Service goes on, once nothing more can be done now.

@@ -18,6 +18,8 @@ pub(crate) struct Unwritten {
 pub(crate) enum Outcome {
     /// The load balancer is as desired.
     Ready,
+    /// It was before, and its status said otherwise.
+    Restored,
     /// Come back then.
     Pending(Instant),
     /// Come back then to delete it.
@@ -31,7 +33,7 @@ impl Unwritten {
     /// wants now, `None` if that is no load balancer. Both without what we write ourselves.
     pub(crate) fn answers(&self, asked: Option<&LoadBalancer>, desired: Option<&LoadBalancer>) -> bool {
         match self.then {
-            Outcome::Ready | Outcome::Pending(_) => desired.is_some() && asked == desired,
+            Outcome::Ready | Outcome::Restored | Outcome::Pending(_) => desired.is_some() && asked == desired,
             Outcome::Deleting(_) => desired.is_none(),
             Outcome::MemoOnly => true,
         }

@@ -39,6 +39,22 @@ pub(crate) struct Work {
     pub(crate) has_foreign_memo: bool,
     /// What the provider asked to keep last, written or not.
     pub(crate) memo: Option<String>,
+    /// The revision that a list showed when the cloud was asked for what it has now.
+    pub(crate) revision: Option<String>,
+    /// The same of the last call, if nothing else was asked for than before.
+    pub(crate) asked_revision: Option<String>,
+    /// Another one that lists have shown since, and in how many calls in a row the cloud had nothing against it.
+    pub(super) strange: Option<(String, u8)>,
+    /// Whether the last call asked for something else than the one before.
+    pub(super) is_changed: bool,
+    /// When the last call about it ended.
+    pub(crate) answered: Option<Instant>,
+    /// Whether it was called at rest by a list before its last call.
+    pub(super) was_at_rest: bool,
+    /// Whether it was so, and the call said that it is not.
+    pub(super) is_doubtful: bool,
+    /// Whether its creation was announced in the memo, and comes next.
+    pub(crate) creates: bool,
     /// Where it was reached last.
     pub(crate) current: Vec<Ingress>,
     /// What the provider answered, and could not be written.
@@ -74,6 +90,14 @@ impl Work {
             is_gone: false,
             has_foreign_memo: false,
             memo: status::memo(service).map(str::to_owned),
+            revision: None,
+            asked_revision: None,
+            strange: None,
+            is_changed: false,
+            answered: None,
+            was_at_rest: false,
+            is_doubtful: false,
+            creates: false,
             current: status::current(service),
             unwritten: None,
             burst: burst(),

@@ -1,0 +1,165 @@
+//! Whether a load balancer that was as desired still is, as far as a list tells. No client, no clock, no log.
+//!
+//! A `ready` is proven again by the revision that a list showed when it was asked for. Where the process remembers
+//! nothing, the Service does: a condition in its status, where its authors cannot write, has a hash of what was asked for
+//! and that revision.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use cloud_provider::{Ingress, InventoryState, LoadBalancer};
+
+use crate::service::backends::Backend;
+use crate::service::inventory::snapshot::Snapshot;
+
+/// What a list says of a load balancer that was as desired.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Finding {
+    /// It is as it was.
+    Proven,
+    /// It has changed, is gone, or was given up.
+    Drifted,
+    /// The list does not tell.
+    Unknown,
+}
+
+/// What a list says of the load balancer with this memo. `revision` is the one that its `ready` was seen with.
+pub(crate) fn finding(memo: Option<&str>, revision: Option<&str>, list: &Snapshot) -> Finding {
+    // Nobody is spared an `ensure` by a list that may lack something: it may also show something of another day.
+    let Some(memo) = memo.filter(|_| list.incomplete.is_none()) else { return Finding::Unknown };
+    match list.item(memo) {
+        None if list.is_ambiguous(memo) => Finding::Unknown,
+        // What was listed before is listed no more.
+        None if revision.is_some() => Finding::Drifted,
+        None => Finding::Unknown,
+        Some(item) => match (&item.state, &item.revision) {
+            (InventoryState::Changing, _) => Finding::Unknown,
+            (InventoryState::Failed(_), _) => Finding::Drifted,
+            (InventoryState::Ready, None) => Finding::Unknown,
+            (InventoryState::Ready, Some(listed)) if revision == Some(listed) => Finding::Proven,
+            (InventoryState::Ready, Some(_)) => Finding::Drifted,
+        },
+    }
+}
+
+/// The revision with which a list shows the load balancer that has this memo at rest.
+pub(crate) fn revision<'a>(memo: Option<&str>, list: &'a Snapshot) -> Option<&'a str> {
+    let item = list.item(memo?).filter(|it| it.state == InventoryState::Ready)?;
+    item.revision.as_deref()
+}
+
+/// When in a period a Service is asked about of which lists tell nothing: at its own time, so that not all come at once.
+pub(crate) fn place_in(period: Duration, uid: &str) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    uid.hash(&mut hasher);
+    period.mul_f64(f64::from((hasher.finish() >> 32) as u32) / f64::from(u32::MAX))
+}
+
+/// That a load balancer was as desired: what is remembered of it on its Service.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Evidence {
+    /// Of what was asked for, and of what came of it.
+    pub(crate) fingerprint: String,
+    /// The revision that lists showed then.
+    pub(crate) revision: String,
+}
+
+impl Evidence {
+    /// As it is kept on the Service.
+    pub(crate) fn text(&self) -> String {
+        format!("{} {}", self.fingerprint, self.revision)
+    }
+
+    /// As it was kept on the Service; `None` if that was something else.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (fingerprint, revision) = text.split_once(' ')?;
+        let is_whole = fingerprint.len() == 16 && !revision.is_empty();
+        is_whole.then(|| Self { fingerprint: fingerprint.to_owned(), revision: revision.to_owned() })
+    }
+}
+
+/// A hash of what is asked of the cloud for a Service, and of where it is reached then. Another version of this program or
+/// of the provider may ask for something else.
+pub(crate) fn fingerprint(
+    versions: (&str, &str),
+    desired: &LoadBalancer,
+    backends: &[Backend],
+    ingress: &[Ingress],
+) -> String {
+    let mut hasher = DefaultHasher::new();
+    (versions, format!("{desired:?}"), format!("{backends:?}"), ingress).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::InventoryItem;
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::service::desired::{compared_fields, desired};
+    use crate::service::inventory::snapshot::tests::{item, snapshot};
+    use crate::service::testing::{cluster, service};
+
+    fn found(items: Vec<InventoryItem>, revision: Option<&str>) -> Finding {
+        finding(Some("a"), revision, &snapshot(items, Instant::now()))
+    }
+
+    #[test]
+    fn case_149_only_another_revision_is_drift() {
+        let at = |state| InventoryItem { state, ..item("a", Some("1")) };
+        assert_eq!(found(vec![item("a", Some("1"))], Some("1")), Finding::Proven);
+        assert_eq!(found(vec![item("a", Some("2"))], Some("1")), Finding::Drifted);
+        assert_eq!(found(vec![item("a", Some("2"))], None), Finding::Drifted, "no `ready` was seen with it");
+        assert_eq!(found(vec![item("b", Some("2"))], Some("1")), Finding::Drifted, "it was there");
+        assert_eq!(found(vec![item("b", Some("2"))], None), Finding::Unknown, "it was never listed");
+        assert_eq!(found(vec![item("a", None)], None), Finding::Unknown, "there are no revisions");
+        assert_eq!(found(vec![at(InventoryState::Changing)], Some("1")), Finding::Unknown);
+        assert_eq!(found(vec![at(InventoryState::Failed("no".to_owned()))], Some("1")), Finding::Drifted);
+        assert_eq!(found(vec![item("a", Some("1")), item("a", Some("1"))], Some("1")), Finding::Unknown, "two memos");
+        assert_eq!(finding(None, Some("1"), &snapshot(vec![item("a", Some("1"))], Instant::now())), Finding::Unknown);
+    }
+
+    #[test]
+    fn nobody_is_spared_by_an_incomplete_list() {
+        let items = vec![item("a", Some("1"))];
+        let list = Snapshot::new(items, Some("a zone is silent".to_owned()), 1, Instant::now());
+        assert_eq!(finding(Some("a"), Some("1"), &list), Finding::Unknown);
+        assert_eq!(finding(Some("b"), Some("1"), &list), Finding::Unknown, "absence proves nothing");
+    }
+
+    #[test]
+    fn case_149_questions_without_a_revision_are_spread_over_the_period() {
+        let period = Duration::from_secs(300);
+        let places: Vec<_> = (0..300).map(|it| place_in(period, &format!("uid-{it}")).as_secs() / 60).collect();
+        for minute in 0..5 {
+            let count = places.iter().filter(|it| **it == minute).count();
+            assert!((40..=80).contains(&count), "{count} in minute {minute}");
+        }
+        assert_eq!(place_in(period, "a"), place_in(period, "a"));
+    }
+
+    #[test]
+    fn case_150_a_fingerprint_is_of_all_that_is_asked_for() {
+        let of = |change| compared_fields(desired(&service(change), &cluster()).unwrap());
+        let plain = of(json!({}));
+        let ingress = [Ingress { ip: Some("192.0.2.1".to_owned()), ..Ingress::default() }];
+        let print = |it: &LoadBalancer| fingerprint(("1", "2"), it, &[], &ingress);
+        assert_eq!(print(&plain), print(&of(json!({}))));
+        assert_eq!(print(&plain), print(&of(json!({ "metadata": { "labels": { "a": "b" } } }))));
+        let ports = json!({ "spec": { "ports": [{ "port": 81, "protocol": "TCP", "nodePort": 30081 }] } });
+        assert_ne!(print(&plain), print(&of(ports)));
+        assert_ne!(print(&plain), fingerprint(("1", "3"), &plain, &[], &ingress), "another provider");
+        assert_ne!(print(&plain), fingerprint(("1", "2"), &plain, &[], &[]), "its status was cleared");
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let kept = Evidence { fingerprint: "0123456789abcdef".to_owned(), revision: "r 1".to_owned() };
+        assert_eq!(Evidence::parse(&kept.text()), Some(kept));
+        for other in ["", "0123456789abcdef", "0123456789abcdef ", "0123 1"] {
+            assert_eq!(Evidence::parse(other), None, "{other:?}");
+        }
+    }
+}

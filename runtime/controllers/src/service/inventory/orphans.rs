@@ -1,0 +1,248 @@
+//! What is in the cloud for Services that do not exist: what is told of it, and what may be deleted. No client, no clock, no
+//! log; times are arguments.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use cloud_provider::{InventoryItem, InventoryState, Proof};
+use tokio::time::Instant;
+
+use crate::service::inventory::snapshot::Snapshot;
+
+/// Who may have a load balancer: all Services, of whatever type, and those that are still remembered.
+#[derive(Debug, Default)]
+pub(crate) struct Living {
+    pub(crate) uids: HashSet<String>,
+    pub(crate) memos: HashSet<String>,
+}
+
+/// How long an orphan must have been one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Ages {
+    /// Before it is told of.
+    pub(crate) told: Duration,
+    /// Before it is deleted.
+    pub(crate) deleted: Duration,
+    /// Between two deletions.
+    pub(crate) pause: Duration,
+}
+
+/// The orphans of the complete lists so far.
+#[derive(Debug, Default)]
+pub(crate) struct Orphans {
+    known: HashMap<String, Orphan>,
+    deleted: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Orphan {
+    item: InventoryItem,
+    /// Whether another item has its memo.
+    is_ambiguous: bool,
+    /// When a list first showed it as one. Each complete list since then has.
+    since: Instant,
+    is_told: bool,
+}
+
+impl Orphans {
+    /// Takes note of a list. Returns the orphans that are to be told of now, each once.
+    pub(crate) fn look(&mut self, list: &Snapshot, living: &Living, ages: Ages) -> Vec<InventoryItem> {
+        // A cluster without any Service may be one that is not read right.
+        if list.incomplete.is_some() || living.uids.is_empty() {
+            return Vec::new();
+        }
+        let mut known = HashMap::new();
+        let mut told = Vec::new();
+        for item in list.items().iter().filter(|it| is_orphan(it, living)) {
+            let before = self.known.get(&key(item));
+            let since = before.map_or(list.began, |it| it.since);
+            let was_told = before.is_some_and(|it| it.is_told);
+            let is_told = was_told || list.began.saturating_duration_since(since) >= ages.told;
+            if is_told && !was_told {
+                told.push(item.clone());
+            }
+            let is_ambiguous = item.memo.as_deref().is_some_and(|it| list.is_ambiguous(it));
+            known.insert(key(item), Orphan { item: item.clone(), is_ambiguous, since, is_told });
+        }
+        self.known = known;
+        told
+    }
+
+    /// How many there are with this proof, of those that were told of.
+    pub(crate) fn count(&self, proof: Proof) -> usize {
+        self.known.values().filter(|it| it.is_told && it.item.proof == proof).count()
+    }
+
+    /// The oldest one that may be deleted, as far as the lists up to the one that began at `listed` tell.
+    pub(crate) fn due(&self, ages: Ages, listed: Instant) -> Option<&InventoryItem> {
+        if self.deleted.is_some_and(|it| listed.saturating_duration_since(it) < ages.pause) {
+            return None;
+        }
+        let old = self.known.values().filter(|it| {
+            it.is_told
+                && !it.is_ambiguous
+                && it.item.proof == Proof::Unique
+                && it.item.owner.uid.is_some()
+                && it.item.owner.cluster_uid.is_some()
+                && it.item.memo.is_some()
+                && it.item.state != InventoryState::Changing
+                && listed.saturating_duration_since(it.since) >= ages.deleted
+        });
+        old.min_by_key(|it| it.since).map(|it| &it.item)
+    }
+
+    /// One is about to be deleted. It has to become one anew, should it still be listed.
+    pub(crate) fn delete(&mut self, item: &InventoryItem, now: Instant) {
+        self.deleted = Some(now);
+        self.known.remove(&key(item));
+    }
+}
+
+/// Whether nobody is there for whom it was made.
+fn is_orphan(item: &InventoryItem, living: &Living) -> bool {
+    if item.memo.as_ref().is_some_and(|it| living.memos.contains(it)) {
+        return false;
+    }
+    match &item.owner.uid {
+        Some(uid) => !living.uids.contains(uid),
+        // It says for nobody: whoever has it has its memo.
+        None => item.memo.is_some(),
+    }
+}
+
+fn key(item: &InventoryItem) -> String {
+    format!("{} {}", item.cloud_object, item.memo.as_deref().unwrap_or_default())
+}
+
+/// Whose it was, for a person.
+pub(crate) fn owner(item: &InventoryItem) -> String {
+    let owner = &item.owner;
+    match (&owner.namespace, &owner.name, &owner.uid) {
+        (Some(namespace), Some(name), Some(uid)) => format!("Service {namespace}/{name} with the UID {uid}"),
+        (_, _, Some(uid)) => format!("a Service with the UID {uid}"),
+        (Some(namespace), Some(name), None) => format!("Service {namespace}/{name}"),
+        (_, _, None) => "a Service that its mark does not name".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::MarkedOwner;
+
+    use super::*;
+    use crate::service::inventory::snapshot::tests::{item, snapshot};
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const AGES: Ages =
+        Ages { told: Duration::from_secs(600), deleted: HOUR, pause: Duration::from_secs(600) };
+
+    fn orphan(memo: &str) -> InventoryItem {
+        let owner = MarkedOwner {
+            cluster_uid: Some("cluster".to_owned()),
+            uid: Some(format!("uid of {memo}")),
+            ..MarkedOwner::default()
+        };
+        InventoryItem { owner, ..item(memo, None) }
+    }
+
+    fn living(uids: &[&str], memos: &[&str]) -> Living {
+        let set = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect();
+        Living { uids: set(uids), memos: set(memos) }
+    }
+
+    /// What may be deleted after two lists that are so far apart.
+    fn due(items: Vec<InventoryItem>, apart: Duration) -> Option<String> {
+        let (mut orphans, start) = (Orphans::default(), Instant::now());
+        let living = living(&["uid of another"], &[]);
+        orphans.look(&snapshot(items.clone(), start), &living, AGES);
+        orphans.look(&snapshot(items, start + apart), &living, AGES);
+        orphans.due(AGES, start + apart).and_then(|it| it.memo.clone())
+    }
+
+    #[test]
+    fn an_orphan_is_told_of_once_and_counted() {
+        let (mut orphans, start) = (Orphans::default(), Instant::now());
+        let living = living(&["uid of b"], &["c"]);
+        let items = || vec![orphan("a"), orphan("b"), orphan("c"), InventoryItem { proof: Proof::ByName, ..item("d", None) }];
+        let mut told = |after: u64| {
+            let told = orphans.look(&snapshot(items(), start + Duration::from_secs(after)), &living, AGES);
+            told.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>()
+        };
+        assert_eq!((told(0), told(599), told(600), told(900)), (vec![], vec![], vec!["a".into(), "d".into()], vec![]));
+        assert_eq!((orphans.count(Proof::Unique), orphans.count(Proof::ByName)), (1, 1));
+    }
+
+    #[test]
+    fn an_orphan_may_be_deleted_after_an_hour() {
+        assert_eq!(due(vec![orphan("a")], HOUR), Some("a".to_owned()));
+        assert_eq!(due(vec![orphan("a")], HOUR - Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn what_is_not_proven_to_be_ours_is_never_deleted() {
+        let without = |change: fn(&mut InventoryItem)| {
+            let mut item = orphan("a");
+            change(&mut item);
+            due(vec![item], 10 * HOUR)
+        };
+        assert_eq!(without(|it| it.proof = Proof::ByName), None);
+        assert_eq!(without(|it| it.owner.uid = None), None);
+        assert_eq!(without(|it| it.owner.cluster_uid = None), None);
+        assert_eq!(without(|it| it.memo = None), None);
+        assert_eq!(without(|it| it.state = InventoryState::Changing), None);
+        let twin = InventoryItem { cloud_object: "another".to_owned(), ..orphan("a") };
+        assert_eq!(due(vec![orphan("a"), twin], 10 * HOUR), None, "two have one memo");
+    }
+
+    #[test]
+    fn an_orphan_must_have_been_one_in_each_complete_list() {
+        let (mut orphans, start) = (Orphans::default(), Instant::now());
+        let none = living(&["uid of another"], &[]);
+        let alive = living(&["uid of another", "uid of a"], &[]);
+        let mut look = |hours: u32, items: Vec<InventoryItem>, living: &Living| {
+            orphans.look(&snapshot(items, start + HOUR * hours), living, AGES);
+            orphans.due(AGES, start + HOUR * hours).is_some()
+        };
+        assert!(!look(0, vec![orphan("a")], &none));
+        assert!(!look(1, vec![], &none), "it is gone");
+        assert!(!look(2, vec![orphan("a")], &none), "and here again");
+        assert!(!look(3, vec![orphan("a")], &alive), "its Service is back");
+        assert!(!look(4, vec![orphan("a")], &none));
+        assert!(look(5, vec![orphan("a")], &none));
+    }
+
+    #[test]
+    fn nothing_is_an_orphan_of_no_services_or_an_incomplete_list() {
+        let (mut orphans, start) = (Orphans::default(), Instant::now());
+        let (some, none) = (living(&["uid of another"], &[]), Living::default());
+        for hours in 0..5 {
+            let at = start + HOUR * hours;
+            orphans.look(&snapshot(vec![orphan("a")], at), &none, AGES);
+            orphans.look(&Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, at), &some, AGES);
+            assert_eq!((orphans.due(AGES, at), orphans.count(Proof::Unique)), (None, 0));
+        }
+    }
+
+    #[test]
+    fn one_orphan_goes_in_ten_minutes() {
+        let (mut orphans, start) = (Orphans::default(), Instant::now());
+        let living = living(&["uid of another"], &[]);
+        let minute = |it: u32| start + Duration::from_secs(60) * it;
+        let items = vec![orphan("a"), orphan("b")];
+        orphans.look(&snapshot(items.clone(), start), &living, AGES);
+        orphans.look(&snapshot(items.clone(), minute(60)), &living, AGES);
+        let first = orphans.due(AGES, minute(60)).unwrap().clone();
+        orphans.delete(&first, minute(60));
+        orphans.look(&snapshot(items.clone(), minute(69)), &living, AGES);
+        assert_eq!(orphans.due(AGES, minute(69)), None);
+        orphans.look(&snapshot(items, minute(70)), &living, AGES);
+        let second = orphans.due(AGES, minute(70)).unwrap();
+        assert_ne!(first.memo, second.memo, "what is still listed has to become one anew");
+    }
+
+    #[test]
+    fn an_orphan_is_called_by_what_its_mark_says() {
+        assert_eq!(owner(&orphan("a")), "a Service with the UID uid of a");
+        assert_eq!(owner(&item("a", None)), "a Service that its mark does not name");
+    }
+}

@@ -1,0 +1,100 @@
+//! What one list of the cluster's load balancers showed. No client, no clock, no log.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use cloud_provider::{InventoryItem, InventoryState};
+use tokio::time::Instant;
+
+/// What one list showed.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// When the first page was asked for.
+    pub(crate) began: Instant,
+    /// Why it may lack items.
+    pub(crate) incomplete: Option<String>,
+    /// How many calls it took.
+    pub(crate) pages: usize,
+    items: Vec<InventoryItem>,
+    /// Where the item with a memo is; `None` if several have it: then none of them is anybody's.
+    by_memo: HashMap<String, Option<usize>>,
+}
+
+impl Snapshot {
+    /// A list that began then.
+    pub(crate) fn new(
+        items: Vec<InventoryItem>,
+        incomplete: Option<String>,
+        pages: usize,
+        began: Instant,
+    ) -> Self {
+        let mut by_memo = HashMap::new();
+        for (index, item) in items.iter().enumerate() {
+            let Some(memo) = &item.memo else { continue };
+            match by_memo.entry(memo.clone()) {
+                Entry::Vacant(entry) => drop(entry.insert(Some(index))),
+                Entry::Occupied(mut entry) => drop(entry.insert(None)),
+            }
+        }
+        Self { began, incomplete, pages, items, by_memo }
+    }
+
+    /// The one item with this memo.
+    pub(crate) fn item(&self, memo: &str) -> Option<&InventoryItem> {
+        self.by_memo.get(memo).copied().flatten().map(|index| &self.items[index])
+    }
+
+    /// All items, in the cloud's order.
+    pub(crate) fn items(&self) -> &[InventoryItem] {
+        &self.items
+    }
+
+    /// Whether several items have this memo.
+    pub(crate) fn is_ambiguous(&self, memo: &str) -> bool {
+        self.by_memo.get(memo) == Some(&None)
+    }
+}
+
+/// Whether the cloud is done with it, for good or ill.
+pub(crate) fn is_at_rest(item: &InventoryItem) -> bool {
+    match item.state {
+        InventoryState::Ready | InventoryState::Failed(_) => true,
+        InventoryState::Changing => false,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use cloud_provider::{MarkedOwner, Proof};
+
+    use super::*;
+
+    /// An item whose memo is its name, at rest.
+    pub(crate) fn item(memo: &str, revision: Option<&str>) -> InventoryItem {
+        InventoryItem {
+            owner: MarkedOwner::default(),
+            proof: Proof::Unique,
+            cloud_object: format!("load balancer {memo}"),
+            memo: Some(memo.to_owned()),
+            state: InventoryState::Ready,
+            revision: revision.map(str::to_owned),
+            ingress: Vec::new(),
+            created: None,
+        }
+    }
+
+    /// A complete list of one page.
+    pub(crate) fn snapshot(items: Vec<InventoryItem>, began: Instant) -> Snapshot {
+        Snapshot::new(items, None, 1, began)
+    }
+
+    #[test]
+    fn an_item_is_found_by_its_memo_unless_two_have_it() {
+        let items = vec![item("a", None), item("b", Some("1")), item("b", Some("2")), item("c", None)];
+        let list = snapshot(items, Instant::now());
+        assert_eq!(list.item("a").map(|it| &*it.cloud_object), Some("load balancer a"));
+        assert_eq!(list.item("b"), None, "neither is proof");
+        assert!(list.is_ambiguous("b") && !list.is_ambiguous("a") && !list.is_ambiguous("d"));
+        assert_eq!(list.item("d"), None);
+    }
+}

@@ -1,0 +1,205 @@
+//! What is in the cloud for Services that do not exist: it is told of, and deleted only if the operator says so.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use cloud_provider::{Deletion, ExternalTrafficPolicy, InventoryItem, LoadBalancer, Owner, Proof};
+use k8s_openapi::api::core::v1::{Namespace, ObjectReference, Service};
+use kube::api::{Api, ListParams};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::events::EventKind;
+use crate::inventory::list::{CALL, late};
+use crate::object;
+use crate::service::Controller;
+use crate::service::desired::name;
+use crate::service::inventory::orphans::{Living, owner};
+use crate::service::inventory::snapshot::Snapshot;
+use crate::service::status;
+use crate::service::sync::held;
+use crate::trimmed::Trimmed;
+
+/// The namespace whose UID is the cluster's. Events about orphans are its: whoever they belonged to is gone.
+const CLUSTER: &str = "kube-system";
+/// So many steps of one deletion are made; then the next one begins anew.
+const STEPS: usize = 20;
+
+impl Controller {
+    /// Looks for orphans in a list, and tells of them.
+    pub(super) fn look_for_orphans(&self, list: &Snapshot) {
+        let Some(lists) = &self.lists else { return };
+        let (options, living) = (lists.options, self.living());
+        let told = {
+            let mut orphans = self.unowned.lock();
+            let told = orphans.look(list, &living, options.ages());
+            for (proof, label) in [(Proof::Unique, "unique"), (Proof::ByName, "by-name")] {
+                self.metrics.inventory.orphans(label).set(i64::try_from(orphans.count(proof)).unwrap_or(i64::MAX));
+            }
+            told
+        };
+        told.iter().for_each(|it| self.tell_of_orphan(it, options.delete_orphans));
+        if options.delete_orphans && list.incomplete.is_none() {
+            lists.look_at_orphans();
+        }
+    }
+
+    /// Deletes orphans one after the other, for as long as it runs, if the operator says so.
+    pub(super) async fn delete_orphans(self: Arc<Self>) {
+        let Some(lists) = self.lists.clone().filter(|it| it.options.delete_orphans) else {
+            return std::future::pending().await;
+        };
+        loop {
+            lists.orphans_are_due().await;
+            let Some(list) = lists.newest() else { continue };
+            let due = self.unowned.lock().due(lists.options.ages(), list.began).cloned();
+            if let Some(orphan) = due.filter(|_| list.incomplete.is_none()) {
+                self.delete_orphaned(&orphan).await;
+            }
+        }
+    }
+
+    async fn delete_orphaned(&self, orphan: &InventoryItem) {
+        match self.is_nobodys(orphan).await {
+            Ok(true) => {
+                self.unowned.lock().delete(orphan, Instant::now());
+                self.delete_unowned(orphan).await;
+            }
+            Ok(false) => info!(object = orphan.cloud_object, "it looked like an orphan, and its Service is there"),
+            Err(why) => warn!(object = orphan.cloud_object, "an orphaned load balancer is not deleted: {why}"),
+        }
+    }
+
+    /// Everybody who may have a load balancer, as the watch and this process know it.
+    fn living(&self) -> Living {
+        let mut living = living(self.services.all().iter().map(|it| &**it));
+        for (_, state) in self.states().iter() {
+            if state.work.may_exist && !living.uids.is_empty() {
+                living.uids.insert(state.uid.clone());
+            }
+            living.memos.extend(state.work.memo.clone());
+        }
+        living
+    }
+
+    fn tell_of_orphan(&self, item: &InventoryItem, deletes: bool) {
+        let next = match (item.proof, deletes) {
+            (Proof::Unique, true) => "it is deleted if it stays so for an hour".to_owned(),
+            (Proof::Unique, false) => {
+                "delete it in the cloud, or let the operator set --delete-orphaned-load-balancers".to_owned()
+            }
+            (Proof::ByName, _) => "only its name says that it is this cluster's, and it may be another's: if it is \
+                                   not, delete it in the cloud"
+                .to_owned(),
+        };
+        let message =
+            format!("{} was made for {}, which does not exist, and costs money: {next}", item.cloud_object, owner(item));
+        warn!("{message}");
+        self.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancer", &message);
+    }
+
+    /// Whether an orphan is this cluster's and the API server, asked now, has Services, but not its own. What is no answer
+    /// is an error.
+    async fn is_nobodys(&self, item: &InventoryItem) -> Result<bool, String> {
+        // Nothing is deleted in another account, whatever was listed in it.
+        self.load_balancers.check().await.map_err(|error| error.to_string())?;
+        let (Some(uid), Some(cluster_uid)) = (&item.owner.uid, &item.owner.cluster_uid) else { return Ok(false) };
+        let shown = |error: object::Error| crate::error::chain(&error);
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let own = object::answer(namespaces.get(CLUSTER)).await.map_err(shown)?.metadata.uid;
+        if own.as_ref() != Some(cluster_uid) {
+            return Err(format!("its mark names the cluster {cluster_uid}, and this one is {}", own.unwrap_or_default()));
+        }
+        let services: Api<Trimmed<Service>> = Api::all(self.client.clone());
+        let all = object::answer(services.list(&ListParams::default())).await.map_err(shown)?;
+        if all.items.is_empty() {
+            return Err("the API server lists no Service at all".to_owned());
+        }
+        let living = living(all.items.iter().map(|it| &it.0));
+        Ok(!living.uids.contains(uid) && item.memo.as_ref().is_some_and(|it| !living.memos.contains(it)))
+    }
+
+    /// Deletes it, as the load balancer of a Service of which nothing but its mark is known: the provider proves again.
+    async fn delete_unowned(&self, item: &InventoryItem) {
+        let message = format!("deleting {}, which was made for {}", item.cloud_object, owner(item));
+        info!("{message}");
+        self.recorder.record(cluster(), EventKind::Normal, "DeletingOrphanedLoadBalancer", &message);
+        let mut unwanted = unowned(item, &self.cluster.name);
+        for _ in 0..STEPS {
+            let Ok(reply) = tokio::time::timeout(CALL, self.load_balancers.delete(&unwanted)).await else {
+                return self.orphan_stays(item, &late().to_string());
+            };
+            match reply.answer {
+                Ok(Deletion::Pending(it)) => {
+                    unwanted.memo = it.status.memo.or(unwanted.memo);
+                    tokio::time::sleep(held(it.after)).await;
+                }
+                Ok(Deletion::Done) => {
+                    // A provider that is done and warns has left it.
+                    if let Some(it) = reply.events.iter().find(|it| it.kind == EventKind::Warning) {
+                        return self.orphan_stays(item, &it.message);
+                    }
+                    self.metrics.inventory.deleted.inc();
+                    let message = format!("deleted {}, which was made for {}", item.cloud_object, owner(item));
+                    return self.recorder.record(cluster(), EventKind::Normal, "DeletedOrphanedLoadBalancer", &message);
+                }
+                Ok(Deletion::Kept(why)) => return self.orphan_stays(item, &why),
+                Err(error) => return self.orphan_stays(item, &error.to_string()),
+            }
+        }
+        self.orphan_stays(item, "the cloud is still busy with it");
+    }
+
+    fn orphan_stays(&self, item: &InventoryItem, why: &str) {
+        let message = format!("{}, which was made for {}, is not deleted: {why}", item.cloud_object, owner(item));
+        warn!("{message}");
+        self.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancerNotDeleted", &message);
+    }
+}
+
+/// These Services.
+fn living<'a>(services: impl Iterator<Item = &'a Service>) -> Living {
+    let mut living = Living { uids: HashSet::new(), memos: HashSet::new() };
+    for service in services {
+        living.uids.extend(service.metadata.uid.clone());
+        living.memos.extend(status::memo(service).map(str::to_owned));
+    }
+    living
+}
+
+/// What `delete` is told of it.
+fn unowned(item: &InventoryItem, cluster: &str) -> LoadBalancer {
+    let owner = &item.owner;
+    let uid = owner.uid.clone().unwrap_or_default();
+    LoadBalancer {
+        name: name(&uid),
+        owner: Owner {
+            cluster: cluster.to_owned(),
+            namespace: owner.namespace.clone().unwrap_or_default(),
+            name: owner.name.clone().unwrap_or_default(),
+            uid,
+        },
+        memo: item.memo.clone(),
+        // They would prove something that nobody has said.
+        current_ingress: Vec::new(),
+        load_balancer_class: None,
+        ports: Vec::new(),
+        nodes: Vec::new(),
+        annotations: Vec::new(),
+        source_ranges: Vec::new(),
+        ip_families: Vec::new(),
+        load_balancer_ip: None,
+        external_traffic_policy: ExternalTrafficPolicy::Cluster,
+        client_ip_affinity_seconds: None,
+    }
+}
+
+/// What events about orphans are about.
+fn cluster() -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Namespace".to_owned()),
+        name: Some(CLUSTER.to_owned()),
+        ..ObjectReference::default()
+    }
+}

@@ -1,0 +1,225 @@
+//! What lists of load balancers are read for: those who wait for the cloud, and what has changed behind our back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::LoadBalancer;
+use k8s_openapi::api::core::v1::Service;
+use tokio::time::Instant;
+use tracing::debug;
+
+use crate::service::Controller;
+use crate::service::backends::Backend;
+use crate::service::inventory::drift::{Evidence, Finding, finding, fingerprint, place_in};
+use crate::service::inventory::schedule::{self, Last, SHORTEST, Word, is_left_to_lists, is_worth_it, word};
+use crate::service::inventory::snapshot::Snapshot;
+use crate::service::services::key;
+use crate::service::state::{Resync, ServiceState};
+use crate::service::status;
+use crate::worker::random;
+
+/// How soon it is noticed that Services have begun to wait.
+const GATHER: Duration = Duration::from_millis(100);
+/// How soon a Service that is left to lists is looked at again without one.
+const RECHECK: Duration = Duration::from_secs(5);
+/// How old a list may be that answers what a creation reads first, and any other call.
+const FOR_A_CREATION: Duration = Duration::from_secs(10);
+const FOR_ANYTHING: Duration = Duration::from_secs(3);
+/// The longest pause without a look at the clock.
+const IDLE: Duration = Duration::from_secs(60);
+
+impl Controller {
+    /// Reads lists when they are due, for as long as it runs.
+    pub(super) async fn follow_lists(self: Arc<Self>) {
+        let Some(lists) = self.lists.clone() else { return std::future::pending().await };
+        loop {
+            let now = Instant::now();
+            let polls = self.next_poll(now);
+            lists.set_comes(polls.is_some());
+            let questions = self.next_question(now);
+            let not_before = lists.failed_until().unwrap_or(now);
+            let resync = lists.resync_due().max(not_before);
+            let next = polls.map(|it| it.max(not_before)).into_iter().chain([resync]).min().unwrap_or(resync);
+            if next > now {
+                let until = questions.map_or(next, |it| it.min(next)).min(now + IDLE);
+                tokio::select! {
+                    () = tokio::time::sleep_until(until) => {}
+                    () = lists.changed() => tokio::time::sleep(GATHER).await,
+                }
+                continue;
+            }
+            match lists.since(now).await {
+                Ok(list) => {
+                    let news = self.wake_rested(&list);
+                    lists.set_last(Last { began: list.began, news });
+                    if resync <= now {
+                        lists.set_resync(now + lists.options.resync_period.mul_f64(0.9 + 0.2 * random()));
+                        self.resync(&list);
+                        self.look_for_orphans(&list);
+                    }
+                }
+                Err(error) => {
+                    debug!("load balancers are asked about one by one: {error}");
+                    if resync <= now && now.saturating_duration_since(lists.resync_due()) >= lists.options.resync_period {
+                        lists.set_resync(now + lists.options.resync_period);
+                        self.ask_about_all(now);
+                    }
+                    // Never a list after the other, whatever the clock says.
+                    tokio::time::sleep(SHORTEST).await;
+                }
+            }
+        }
+    }
+
+    /// When a list is due for those who wait for the cloud.
+    fn next_poll(&self, now: Instant) -> Option<Instant> {
+        let lists = self.lists.as_ref()?;
+        let (pages, last) = (lists.pages(), lists.last());
+        let states = self.states();
+        schedule::next(states.iter().filter_map(|(_, it)| it.waiting(now)), pages, last, now)
+    }
+
+    /// Puts those into the queue whose time has come. Returns when the next one's comes.
+    fn next_question(&self, now: Instant) -> Option<Instant> {
+        let mut next = None::<Instant>;
+        let states = self.states();
+        for (key, state) in states.iter() {
+            match state.observed.resync {
+                Some(Resync::AskAt(at)) if at > now => next = Some(next.map_or(at, |next| next.min(at))),
+                Some(Resync::AskAt(_)) => self.queue.add_if_idle(key),
+                Some(Resync::Restore) | None => {}
+            }
+        }
+        next
+    }
+
+    /// Puts those into the queue that the cloud is done with. Returns whether there were any.
+    fn wake_rested(&self, list: &Snapshot) -> bool {
+        let (mut states, now) = (self.states(), Instant::now());
+        let mut news = false;
+        for (key, state) in states.iter_mut() {
+            let is_at_rest = state.waiting(now).is_some_and(|it| word(&it, Some(list)) == Word::AtRest);
+            if is_at_rest {
+                state.observed.is_at_rest = true;
+                news = true;
+                self.queue.add(key);
+            }
+        }
+        news
+    }
+
+    /// Compares those that are as desired with a list.
+    fn resync(&self, list: &Snapshot) {
+        let Some(lists) = &self.lists else { return };
+        let (now, period) = (Instant::now(), lists.options.resync_period);
+        for service in self.services.all() {
+            let key = key(&service);
+            let mut states = self.states();
+            let Some(state) = states.get(&key).filter(|it| it.is_settled(&service)) else { continue };
+            let found = finding(state.work.memo.as_deref(), state.work.revision.as_deref(), list);
+            state.observed.resync = match found {
+                Finding::Proven if status::current(&service) == state.work.current => None,
+                Finding::Proven => Some(Resync::Restore),
+                Finding::Drifted => {
+                    debug!(service = key, "its load balancer has changed in the cloud");
+                    self.metrics.inventory.drifts.inc_by(u64::from(state.work.revision.is_some()));
+                    Some(Resync::AskAt(now))
+                }
+                Finding::Unknown => Some(Resync::AskAt(now + place_in(period, &state.uid))),
+            };
+            match state.observed.resync {
+                Some(Resync::AskAt(at)) if at > now => {}
+                Some(_) => self.queue.add_if_idle(&key),
+                None => {}
+            }
+        }
+    }
+
+    /// There has been no list for a whole period: each Service is asked about, at its own time in the next one.
+    fn ask_about_all(&self, now: Instant) {
+        let Some(lists) = &self.lists else { return };
+        for service in self.services.all() {
+            let mut states = self.states();
+            if let Some(state) = states.get(&key(&service)).filter(|it| it.is_settled(&service)) {
+                let at = now + place_in(lists.options.resync_period, &state.uid);
+                state.observed.resync = Some(Resync::AskAt(at));
+            }
+        }
+    }
+
+    /// How long a Service that waits for the cloud is left to the lists, although its provider's pause is over.
+    pub(super) fn left_to_lists(&self, key: &str, desired: &LoadBalancer, now: Instant) -> Option<Duration> {
+        let lists = self.lists.as_ref()?;
+        let mut states = self.states();
+        let state = states.get(key)?;
+        let waiting = state.waiting(now).filter(|it| it.due <= now)?;
+        let is_asked = state.observed.is_at_rest || state.work.desired.as_ref() != Some(desired);
+        (!is_asked && is_left_to_lists(&waiting, lists.newest().as_deref(), lists.come(), now)).then_some(RECHECK)
+    }
+
+    /// Whether what a list has read may answer a call about a Service too: it began after the last call about it ended.
+    /// Where several are about to be created, one list is read for all of them.
+    pub(super) async fn is_listed(&self, key: &str) -> bool {
+        let Some(lists) = &self.lists else { return false };
+        let now = Instant::now();
+        let (answered, creates, creations) = {
+            let states = self.states();
+            let Some(state) = states.peek(key) else { return false };
+            let Some(answered) = state.work.answered else { return false };
+            let creations = if state.work.creates { states.iter().filter(|(_, it)| it.work.creates).count() } else { 0 };
+            (answered, state.work.creates, creations)
+        };
+        let age = if creates { FOR_A_CREATION } else { FOR_ANYTHING };
+        let serves = |it: &Snapshot| it.began > answered && now.saturating_duration_since(it.began) <= age;
+        if lists.newest().is_some_and(|it| serves(&it)) {
+            return true;
+        }
+        creates && is_worth_it(creations, lists.pages()) && lists.since(now).await.is_ok()
+    }
+
+    /// The revision with which the newest list shows the load balancer of a Service.
+    pub(super) fn listed_revision(&self, key: &str) -> Option<String> {
+        let list = self.lists.as_ref()?.newest()?;
+        let states = self.states();
+        let memo = states.peek(key)?.work.memo.as_deref();
+        crate::service::inventory::drift::revision(memo, &list).map(str::to_owned)
+    }
+
+    /// Whether a Service says itself that what it asks for was there when it was asked for last. Then it is as desired until
+    /// the next list, which comes soon, says otherwise.
+    pub(super) fn is_settled_before(
+        &self,
+        key: &str,
+        service: &Service,
+        desired: &LoadBalancer,
+        backends: &Arc<[Backend]>,
+        now: Instant,
+    ) -> bool {
+        let Some(lists) = self.lists.as_ref().filter(|it| it.have_revisions()) else { return false };
+        let Some(kept) = status::evidence(service).and_then(Evidence::parse) else { return false };
+        if status::memo(service).is_none() || !status::is_finalized(service) {
+            return false;
+        }
+        if kept.fingerprint != self.fingerprint(desired, backends, service) {
+            return false;
+        }
+        let is_new = self.states().of(key, service, now).settle_before(desired, backends, kept.revision, now);
+        if is_new {
+            lists.resync_soon(now);
+        }
+        is_new
+    }
+
+    /// A hash of what a Service asks for, of the nodes behind it, and of where it is reached.
+    pub(super) fn fingerprint(&self, desired: &LoadBalancer, backends: &[Backend], service: &Service) -> String {
+        let versions = (env!("CARGO_PKG_VERSION"), &*self.cluster.description.version);
+        fingerprint(versions, desired, backends, &status::current(service))
+    }
+}
+
+impl ServiceState {
+    /// Whether its load balancer is as this Service desires it, as far as is known.
+    fn is_settled(&self, service: &Service) -> bool {
+        service.metadata.uid.as_deref() == Some(&*self.uid) && self.is_at_ease()
+    }
+}
