@@ -49,6 +49,14 @@ impl LoadBalancer {
         self.annotations.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
     }
 
+    /// Whether the load balancers were listed a moment ago, so that the requests of
+    /// [`LoadBalancerInventory::list`](crate::LoadBalancerInventory::list) cost nothing in this call: to look there first
+    /// saves the read of this one.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.extra.iter().any(|(key, value)| key == "host.listed" && value == "true")
+    }
+
     /// The status before this call, as the Service shows it: its addresses and its memo. A step that changes neither of them
     /// answers with it.
     #[must_use]

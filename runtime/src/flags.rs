@@ -8,6 +8,7 @@ mod controllers;
 mod feature_gates;
 mod known;
 mod routes;
+mod load_balancers;
 mod values;
 mod webhooks;
 
@@ -26,6 +27,7 @@ use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
 pub use self::routes::Routes;
 pub use self::webhooks::Webhooks;
+pub(crate) use self::load_balancers::LoadBalancers;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -62,6 +64,8 @@ pub struct Settings {
     pub service: Service,
     /// How the node-route-controller works.
     pub routes: Routes,
+    /// How load balancers are looked after beyond what Services ask for.
+    pub load_balancers: LoadBalancers,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
     /// `None` with `--secure-port=0`.
@@ -325,6 +329,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
         routes,
+        load_balancers: load_balancers::check(&flags.load_balancers, errors),
         leader_election: leader_election(&flags, errors),
         serving: serving(&flags, errors),
         webhooks,

@@ -5,6 +5,7 @@
 mod api;
 mod droplet;
 mod instances;
+mod inventory;
 mod load_balancer;
 mod provider;
 mod settings;
@@ -17,7 +18,7 @@ use crate::api::Account;
 use crate::droplet::PREFIX;
 use crate::settings::Settings;
 
-aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers);
+aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers, LoadBalancerInventory);
 
 impl Provider for DigitalOcean {
     fn describe() -> Result<Description> {

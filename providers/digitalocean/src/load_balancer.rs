@@ -70,7 +70,9 @@ impl Backend for Call<'_> {
     }
 
     fn find(&self, id: &str) -> Result<Option<Live>> {
-        api::find(id)
+        // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+        let listed = if self.service.is_listed() { api::find_listed(id)? } else { None };
+        listed.map_or_else(|| api::find(id), |it| Ok(Some(it)))
     }
 
     fn found(&self, live: &Live) -> Found {

@@ -23,6 +23,13 @@ pub trait LoadBalancers: Send + Sync {
     /// [`Error::Invalid`], and is not touched.
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>>;
 
+    /// As [`ensure`](Self::ensure), for a Service about which nothing was asked since the newest complete list of load
+    /// balancers began, which was a moment ago: what that list has read of the cloud may answer this call too. For tens of
+    /// Services that are built together this is one read and not one each.
+    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+        self.ensure(desired).await
+    }
+
     /// Takes one step towards its absence. What is not there, or cannot be proven to be ours, is [`Deletion::Done`] and
     /// is not touched.
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>>;

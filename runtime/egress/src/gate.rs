@@ -135,6 +135,10 @@ impl GateCall {
         if permitted.effect() == Effect::Delete {
             self.deletes = self.deletes.saturating_add(1);
         }
+        if permitted.effect().writes() {
+            // What was read before says nothing about after.
+            self.list = self.list.take().filter(|it| !it.is_sealed());
+        }
         entry.permitted(&permitted);
         let (outcome, is_joined) = sender.answer(permitted, self.list.as_ref()).await;
         entry.outcome(&outcome, is_joined);

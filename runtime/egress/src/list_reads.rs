@@ -16,7 +16,10 @@ const KEPT_BYTES: usize = 8 << 20;
 
 /// The memory of one list, from its first page to its last. Cloning shares it.
 #[derive(Clone, Default)]
-pub struct ListReads(Arc<Mutex<Known>>);
+pub struct ListReads {
+    known: Arc<Mutex<Known>>,
+    is_sealed: bool,
+}
 
 #[derive(Default)]
 struct Known {
@@ -26,6 +29,17 @@ struct Known {
 }
 
 impl ListReads {
+    /// The same memory for calls that come after the list: it answers them, and nothing that they read is kept. A call that
+    /// has written is answered by it no more.
+    #[must_use]
+    pub fn sealed(&self) -> Self {
+        Self { known: self.known.clone(), is_sealed: true }
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
     /// What the list was answered before.
     pub(crate) fn find(&self, endpoint: usize, key: &Key) -> Option<Arc<Outcome>> {
         self.known().answers.get(&(endpoint, key.clone())).cloned()
@@ -33,6 +47,9 @@ impl ListReads {
 
     /// Keeps an answer for the list's further pages, if it is a success and there is room.
     pub(crate) fn keep(&self, endpoint: usize, key: Key, answer: &Arc<Outcome>) {
+        if self.is_sealed {
+            return;
+        }
         let mut known = self.known();
         let Some(bytes) = answer.reusable_bytes().map(|it| it.saturating_add(key.bytes())) else { return };
         if known.bytes.saturating_add(bytes) <= KEPT_BYTES
@@ -43,6 +60,6 @@ impl ListReads {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock()
+        self.known.lock()
     }
 }

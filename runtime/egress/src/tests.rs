@@ -257,6 +257,28 @@ async fn equal_reads_of_one_list_are_sent_once() {
 }
 
 #[tokio::test]
+async fn a_list_answers_later_calls_until_they_write() {
+    let server = Server::start("200 OK").await;
+    let gate = action_gate(&server, || true);
+    let list = ListReads::default();
+    assert!(open(&gate, Mode::Read).within(list.clone()).send(describe()).await.is_ok());
+    let other =
+        || GuestRequest { query: vec![("MaxResults".to_owned(), "5".to_owned())], ..describe() };
+    let later = || open(&gate, Mode::Write { deletes: 9 }).within(list.sealed());
+    let mut call = later();
+    assert!(call.send(describe()).await.is_ok());
+    assert_eq!(server.requests().len(), 1, "the list has read it");
+    assert!(call.send(other()).await.is_ok());
+    assert!(later().send(other()).await.is_ok());
+    assert_eq!(server.requests().len(), 3, "what a later call reads is not kept");
+    assert!(call.send(terminate()).await.is_ok());
+    assert!(call.send(describe()).await.is_ok());
+    assert_eq!(server.requests().len(), 5, "it has written");
+    assert!(later().send(describe()).await.is_ok());
+    assert_eq!(server.requests().len(), 5);
+}
+
+#[tokio::test]
 async fn a_list_remembers_no_refusals() {
     let server = Server::start("404 Not Found").await;
     let gate = action_gate(&server, || false);

@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use super::feature_gates::FeatureGateFlags;
 use super::routes::RouteFlags;
 use super::webhooks::WebhookFlags;
-use super::{known, values};
+use super::{known, load_balancers, values};
 
 const ABOUT: &str = "A Kubernetes cloud-controller-manager whose cloud provider is a WebAssembly component.";
 
@@ -151,6 +151,8 @@ pub(super) struct CommandLine {
     pub(super) service_retry_base_delay: Duration,
     #[command(flatten)]
     pub(super) routes: RouteFlags,
+    #[command(flatten)]
+    pub(super) load_balancers: load_balancers::Flags,
 
     /// How long after it began to lead aerostat deletes no node
     #[arg(long, help_heading = DELETIONS, value_name = "DURATION", default_value = "1m0s",

@@ -2,7 +2,7 @@
 
 use controllers::{node, node_lifecycle, route, service};
 
-use crate::flags::Settings;
+use crate::flags::{LoadBalancers, Settings};
 
 impl From<&Settings> for node::Options {
     fn from(settings: &Settings) -> Self {
@@ -24,12 +24,19 @@ impl From<&Settings> for node_lifecycle::Options {
     }
 }
 
+impl From<&LoadBalancers> for service::InventoryOptions {
+    fn from(it: &LoadBalancers) -> Self {
+        Self { resync_period: it.resync_period, delete_orphans: it.delete_orphans, ..Self::default() }
+    }
+}
+
 impl From<&Settings> for service::Options {
     fn from(settings: &Settings) -> Self {
         Self {
             syncs: settings.service.syncs,
             cluster_name: settings.cluster_name.clone(),
             retry_base: settings.service.retry_base_delay,
+            inventory: (&settings.load_balancers).into(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::service::Options;
+use controllers::service::{InventoryOptions, Options};
 use k8s_openapi::api::core::v1::{Node, NodeAddress, Service, ServicePort, ServiceSpec};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(crate) fn one() -> Options {
 
 /// So many workers.
 pub(crate) fn workers(syncs: usize) -> Options {
-    Options { syncs, cluster_name: "kubernetes".to_owned(), retry_base: RETRY }
+    Options { syncs, cluster_name: "kubernetes".to_owned(), retry_base: RETRY, inventory: InventoryOptions::default() }
 }
 
 /// A Service of type LoadBalancer with one port.

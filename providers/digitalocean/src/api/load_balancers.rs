@@ -10,12 +10,16 @@ pub(crate) use self::model::{
 use std::collections::BTreeSet;
 
 use aerostat_sdk::backend::{Creation, Found};
-use aerostat_sdk::http::{Request, Response};
+use aerostat_sdk::http::{NumberedPage, Request, Response};
 use aerostat_sdk::{Change, Error, Result};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{API, PAGES, says_name_taken};
+
+const PATH: [&str; 2] = ["v2", "load_balancers"];
+/// Where a list has its items.
+const FIELD: &str = "load_balancers";
 
 /// What is read of a load balancer in a list.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,17 +35,29 @@ pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
     API.get(path(id)).find_response()?.as_ref().map(one).transpose()
 }
 
+/// The load balancer with this id as a list shows it; `None` if no list does, or not so that it can be read.
+pub(crate) fn find_listed(id: &str) -> Result<Option<LoadBalancer>> {
+    let all: Vec<Value> = PAGES.all(&API.get(PATH), FIELD)?;
+    let found = all.into_iter().find(|it| it["id"] == id);
+    Ok(found.and_then(|it| LoadBalancer::read(it).ok()))
+}
+
+/// One page of the load balancers of the account, as the API shows them.
+pub(crate) fn page(number: u32, size: u32) -> Result<NumberedPage<Value>> {
+    PAGES.page(API.get(PATH), FIELD, number, size)
+}
+
 /// All load balancers of the account. Only fields are read that every load balancer has: others of the account may be of a type
 /// that this provider does not know.
 pub(crate) fn list() -> Result<Vec<Listed>> {
-    PAGES.all(&API.get(["v2", "load_balancers"]), "load_balancers")
+    PAGES.all(&API.get(PATH), FIELD)
 }
 
 /// Creates one.
 pub(crate) fn create(spec: &Spec, found: impl Fn(&LoadBalancer) -> Found) -> Result<Creation> {
     // The cloud has no code of its own for a name that is taken.
     let is_unclear = |it: &Response| matches!(it.status(), 409 | 422) && says_name_taken(it);
-    API.post(["v2", "load_balancers"]).json(spec).create_unless(is_unclear, |it| Ok(found(&one(it)?)))
+    API.post(PATH).json(spec).create_unless(is_unclear, |it| Ok(found(&one(it)?)))
 }
 
 /// Replaces a load balancer as a whole.

@@ -115,6 +115,10 @@ impl LoadBalancers for Guarded<dyn LoadBalancers> {
         self.account.written(self.inner.ensure(desired)).await
     }
 
+    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+        self.account.written(self.inner.ensure_listed(desired)).await
+    }
+
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         self.account.written(self.inner.delete(unwanted)).await
     }

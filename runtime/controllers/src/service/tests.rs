@@ -101,6 +101,8 @@ impl Rig {
         let controller = Controller {
             client: api_server(Arc::clone(&found)),
             cluster: cluster(),
+            lists: None,
+            unowned: Mutex::default(),
             load_balancers: cloud.clone(),
             versions: cloud.versions(),
             requested: RequestedChanges::default(),

@@ -11,9 +11,33 @@ const REMEMBERED: usize = 4;
 /// A list that takes longer is over.
 const LONGEST: Duration = Duration::from_secs(900);
 
+/// How long what a whole list has read may answer other calls.
+const RECENT: Duration = Duration::from_secs(15);
+
 /// The lists that have a next page.
 #[derive(Default)]
 pub(super) struct Lists(Mutex<Vec<List>>);
+
+/// What the newest whole list has read, for a while after it.
+#[derive(Default)]
+pub(super) struct Newest(Mutex<Option<(ListReads, Instant)>>);
+
+impl Newest {
+    /// A list has come to its end. One that began earlier than the newest changes nothing.
+    pub(super) fn put(&self, list: &List) {
+        let mut newest = self.0.lock();
+        if newest.as_ref().is_none_or(|(_, begun)| *begun <= list.begun) {
+            *newest = Some((list.reads.clone(), list.begun));
+        }
+    }
+
+    /// What it has read, for a call that comes after it; nothing if it began too long ago.
+    pub(super) fn sealed(&self, now: Instant) -> Option<ListReads> {
+        let mut newest = self.0.lock();
+        *newest = newest.take().filter(|(_, begun)| now.saturating_duration_since(*begun) < RECENT);
+        newest.as_ref().map(|(reads, _)| reads.sealed())
+    }
+}
 
 /// One list, from its first page on.
 #[derive(Clone)]
@@ -88,6 +112,16 @@ mod tests {
         lists.put(late.clone(), "2");
         lists.put(early, "2");
         assert_eq!(lists.take(Some("2"), start + SECOND).begun, late.begun);
+    }
+
+    #[test]
+    fn the_newest_whole_list_serves_for_a_while() {
+        let (lists, newest, start) = (Lists::default(), Newest::default(), Instant::now());
+        assert!(newest.sealed(start).is_none());
+        newest.put(&lists.take(None, start + SECOND));
+        newest.put(&lists.take(None, start));
+        assert!(newest.sealed(start + RECENT).is_some(), "one that began earlier ended later");
+        assert!(newest.sealed(start + RECENT + SECOND).is_none());
     }
 
     #[test]

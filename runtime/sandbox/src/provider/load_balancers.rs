@@ -2,8 +2,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Deletion, Event, LoadBalancer, LoadBalancers, Progress, Reply, Result};
+use egress::ListReads;
+use tokio::time::Instant;
 
 use super::guard::Subject;
+use super::lists::Newest;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
@@ -12,32 +15,25 @@ use crate::call::{Function, State, Success};
 use crate::convert;
 use crate::convert::load_balancer::Keys;
 
+/// What a guest is told in `extra` if a list of all load balancers costs no request.
+const LISTED: &str = "host.listed";
+
 /// The load balancers of a provider that exports `load-balancers`.
 pub(super) struct Guest {
     pub(super) pre: ProvidesLoadBalancersPre<State>,
     pub(super) loaded: Arc<Loaded>,
+    /// What the newest list of load balancers has read.
+    pub(super) newest: Arc<Newest>,
 }
 
 #[async_trait]
 impl LoadBalancers for Guest {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        let keys = self.keys();
-        let pre = self.pre.clone();
-        let asked = convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys);
-        let Reply { answer, events } = self
-            .loaded
-            .call(Function::Ensure, Subject::One(&Object::ensured(desired)), |store| {
-                Box::pin(async move {
-                    let guest = pre.instantiate_async(&mut *store).await?;
-                    guest.aerostat_cloud_load_balancers().call_ensure(store, &asked).await
-                })
-            })
-            .await;
-        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
-            convert::load_balancer::progress(it, &keys)
-                .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
-        });
-        Reply { answer, events: about_the_service(events) }
+        self.ensured(desired, None).await
+    }
+
+    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+        self.ensured(desired, self.newest.sealed(Instant::now())).await
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
@@ -76,6 +72,30 @@ impl Success for wit::Progress {
 impl Success for wit::Deletion {}
 
 impl Guest {
+    /// One step. `listed` is what a list has just read; the guest is told of it, so that it reads the list again.
+    async fn ensured(&self, desired: &LoadBalancer, listed: Option<ListReads>) -> Reply<Result<Progress>> {
+        let keys = self.keys();
+        let pre = self.pre.clone();
+        let mut asked = convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys);
+        if listed.is_some() {
+            asked.extra.push((LISTED.to_owned(), "true".to_owned()));
+        }
+        let Reply { answer, events } = self
+            .loaded
+            .call_after(Function::Ensure, &Object::ensured(desired), listed, |store| {
+                Box::pin(async move {
+                    let guest = pre.instantiate_async(&mut *store).await?;
+                    guest.aerostat_cloud_load_balancers().call_ensure(store, &asked).await
+                })
+            })
+            .await;
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
+            convert::load_balancer::progress(it, &keys)
+                .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
+        });
+        Reply { answer, events: about_the_service(events) }
+    }
+
     fn keys(&self) -> Keys<'_> {
         let Loaded { description, writes_annotations, .. } = &*self.loaded;
         Keys { read: &description.annotations, described: &description.writes_annotations, allowed: writes_annotations }

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use wasmtime::Store;
 
 use super::guard::{Crashed, Guard, Stopped, Subject};
+use super::object::Object;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
@@ -57,6 +58,18 @@ impl Loaded {
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
         let Reply { answer, events } = self.attempt(function, Subject::Nothing, Some(list), body).await;
+        Reply { answer: answer.map_err(|it| it.error), events }
+    }
+
+    /// As [`Loaded::call`], about an object. Reads that `listed` has made are answered by it.
+    pub(super) async fn call_after<T: Answer + Texts>(
+        &self,
+        function: Function,
+        object: &Object,
+        listed: Option<ListReads>,
+        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> Reply<Result<T>> {
+        let Reply { answer, events } = self.attempt(function, Subject::One(object), listed, body).await;
         Reply { answer: answer.map_err(|it| it.error), events }
     }
 
