@@ -11,6 +11,7 @@ mod deletion;
 mod failed;
 mod failures;
 mod hosts;
+mod inventory;
 mod leaving;
 mod memo;
 mod pending;

@@ -56,6 +56,14 @@ impl Rig {
         counter.map_or(0, |it| it.get_counter().get_value() as usize)
     }
 
+    /// How many load balancers are known as orphans by this proof.
+    #[must_use]
+    pub fn orphans(&self, proof: &str) -> usize {
+        let family = self.family("aerostat_orphaned_load_balancers");
+        let of_proof = |it: &&Metric| it.get_label().iter().any(|label| label.value() == proof);
+        family.get_metric().iter().find(of_proof).map_or(0, |it| it.get_gauge().get_value() as usize)
+    }
+
     /// Waits until so many deletions of nodes were withheld for this reason.
     pub async fn withholds(&self, count: usize, reason: &str) {
         wait::until(&format!("{count} deletions are withheld for the reason {reason}"), async || {

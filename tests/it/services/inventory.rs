@@ -1,0 +1,25 @@
+//! What lists of load balancers are read for: those who wait, what has changed in the cloud, and what nobody has any more.
+
+mod cloud;
+mod drift;
+mod orphans;
+mod restart;
+mod waiting;
+
+use std::time::Duration;
+
+use controllers::service::{InventoryOptions, Options};
+
+use crate::controller::workers;
+
+/// The period of these tests.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Several workers, and a list each second.
+fn listing() -> Options {
+    with(InventoryOptions { resync_period: PERIOD, ..InventoryOptions::default() })
+}
+
+fn with(inventory: InventoryOptions) -> Options {
+    Options { inventory, ..workers(4) }
+}

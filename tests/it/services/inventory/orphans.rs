@@ -1,0 +1,176 @@
+//! What is in the cloud for Services that do not exist.
+
+use std::sync::Arc;
+
+use cloud_provider::{InventoryItem, LoadBalancer, MarkedOwner, Proof};
+use controllers::service::{InventoryOptions, Options};
+use k8s_openapi::api::core::v1::{Event, Namespace};
+use kube::api::{Api, ListParams};
+use tests::control_plane::{Cluster, any_cluster};
+use tests::wait;
+
+use super::cloud::{Listing, QUIET, item};
+use super::{PERIOD, with};
+use crate::cloud::Act;
+use crate::controller::{Controller, create, patch, service};
+
+const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
+
+/// Options with which an orphan is old after two seconds, and may be deleted.
+fn deleting() -> Options {
+    with(InventoryOptions { delete_orphans: true, ..quick() })
+}
+
+fn quick() -> InventoryOptions {
+    InventoryOptions {
+        resync_period: PERIOD / 4,
+        orphan_age: 2 * PERIOD,
+        orphan_pause: 2 * PERIOD,
+        ..InventoryOptions::default()
+    }
+}
+
+/// An orphan of this cluster.
+async fn orphan(cluster: &Cluster, memo: &str, uid: &str) -> InventoryItem {
+    let namespaces: Api<Namespace> = Api::all(cluster.admin.clone());
+    let cluster_uid = namespaces.get("kube-system").await.unwrap().metadata.uid;
+    let owner = MarkedOwner {
+        cluster_uid,
+        uid: Some(uid.to_owned()),
+        namespace: Some("default".to_owned()),
+        name: Some("gone".to_owned()),
+    };
+    InventoryItem { owner, ..item(memo, None) }
+}
+
+/// A Service that has nothing to do with load balancers: without any, nothing is an orphan.
+async fn bystander(cluster: &Cluster) {
+    let mut bystander = service("bystander");
+    bystander.spec.as_mut().unwrap().type_ = Some("ClusterIP".to_owned());
+    create(cluster, &bystander).await;
+}
+
+/// What the cloud was asked to delete.
+fn deleted(cloud: &Listing) -> Vec<LoadBalancer> {
+    let calls = cloud.cloud.calls();
+    calls.into_iter().filter(|it| it.act == Act::Delete).map(|it| it.desired).collect()
+}
+
+/// The events about orphans, with this reason.
+async fn told(cluster: &Cluster, reason: &str) -> Vec<String> {
+    let events = Api::<Event>::all(cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
+    let about = events.into_iter().filter(|it| it.involved_object.kind.as_deref() == Some("Namespace"));
+    about.filter(|it| it.reason.as_deref() == Some(reason)).filter_map(|it| it.message).collect()
+}
+
+async fn never_deleted(cloud: &Arc<Listing>, why: &str) {
+    let deleted = wait::within(QUIET, async || deleted(cloud).pop()).await;
+    assert_eq!(deleted, None, "{why}");
+}
+
+#[tokio::test]
+async fn an_orphan_is_told_of_and_counted_and_stays() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    bystander(&cluster).await;
+    cloud.shows(orphan(&cluster, "lb-1", UID).await);
+    cloud.shows(InventoryItem { proof: Proof::ByName, ..item("lb-2", None) });
+    let controller = Controller::start(&cluster, &cloud, with(quick()));
+    let told = wait::until("both are told of", async || {
+        let mut told = told(&cluster, "OrphanedLoadBalancer").await;
+        told.sort();
+        (told.len() == 2).then_some(told)
+    })
+    .await;
+    let expected = format!(
+        "load balancer lb-1 was made for Service default/gone with the UID {UID}, which does not exist, and costs money: \
+         delete it in the cloud, or let the operator set --delete-orphaned-load-balancers"
+    );
+    assert_eq!(told[0], expected);
+    assert!(told[1].contains("only its name says that it is this cluster's"), "{}", told[1]);
+    never_deleted(&cloud, "the operator did not say so").await;
+    let count = |proof| controller.orphans(proof);
+    assert_eq!((count("unique"), count("by-name")), (1, 1));
+}
+
+#[tokio::test]
+async fn orphans_are_deleted_one_by_one_if_the_operator_says_so() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    bystander(&cluster).await;
+    let other = "11111111-2222-4333-8444-555566667777";
+    cloud.shows(orphan(&cluster, "lb-1", UID).await);
+    cloud.shows(orphan(&cluster, "lb-2", other).await);
+    let _controller = Controller::start(&cluster, &cloud, deleting());
+    wait::until("one is deleted", async || (!deleted(&cloud).is_empty()).then_some(())).await;
+    let first = deleted(&cloud).remove(0);
+    let memo = first.memo.clone().unwrap();
+    cloud.hides(&memo);
+    assert_eq!((first.nodes.len(), first.ports.len(), first.owner.namespace.as_str()), (0, 0, "default"));
+    let uid = if memo == "lb-1" { UID } else { other };
+    assert_eq!(first.owner.uid, uid);
+    assert_eq!(first.name, format!("a{}", uid.replace('-', "")).chars().take(32).collect::<String>());
+    wait::until("the other one is deleted", async || (deleted(&cloud).len() == 2).then_some(())).await;
+    let calls = cloud.cloud.calls();
+    let apart = calls[1].began - calls[0].began;
+    assert!(apart >= 2 * PERIOD, "{apart:?} between two deletions");
+    wait::until("it is told of", async || {
+        (told(&cluster, "DeletedOrphanedLoadBalancer").await.len() == 2).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_proven_to_be_an_orphan_is_not_deleted() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    bystander(&cluster).await;
+    let mine = create(&cluster, &service("mine")).await;
+    let orphan = async |memo: &str, uid: &str| orphan(&cluster, memo, uid).await;
+    // Of a Service that exists, by its UID; and by its memo.
+    cloud.cloud.ensures("mine", crate::cloud::ready("192.0.2.1", "lb of mine"));
+    cloud.shows(orphan("lb-1", mine.metadata.uid.as_deref().unwrap()).await);
+    cloud.shows(orphan("lb of mine", UID).await);
+    // By its name alone; of another cluster; of nobody.
+    cloud.shows(InventoryItem { proof: Proof::ByName, ..orphan("lb-3", UID).await });
+    let mut foreign = orphan("lb-4", UID).await;
+    foreign.owner.cluster_uid = Some("99999999-2222-4333-8444-555566667777".to_owned());
+    cloud.shows(foreign);
+    let mut nobodys = orphan("lb-5", UID).await;
+    nobodys.owner.uid = None;
+    cloud.shows(nobodys);
+    let _controller = Controller::start(&cluster, &cloud, deleting());
+    never_deleted(&cloud, "none of them is an orphan of this cluster").await;
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_by_an_incomplete_list() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    cloud.shows(orphan(&cluster, "lb-1", UID).await);
+    bystander(&cluster).await;
+    cloud.is_incomplete();
+    let _controller = Controller::start(&cluster, &cloud, deleting());
+    never_deleted(&cloud, "the list is incomplete").await;
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_in_another_account() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    bystander(&cluster).await;
+    cloud.cloud.is_of("ours");
+    let account = controllers::Account::new(cloud.cloud.clone(), None);
+    account.check().await.unwrap();
+    cloud.shows(orphan(&cluster, "lb-1", UID).await);
+    cloud.cloud.is_of("theirs");
+    let _controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, deleting());
+    never_deleted(&cloud, "it is another account").await;
+}
+
+#[tokio::test]
+async fn a_service_that_comes_late_keeps_its_load_balancer() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    bystander(&cluster).await;
+    let late = create(&cluster, &service("late")).await;
+    // It has not said that it wants one: what matters is that it is there.
+    patch(&cluster, "late", serde_json::json!({ "spec": { "type": "ClusterIP" } })).await;
+    cloud.shows(orphan(&cluster, "lb-1", late.metadata.uid.as_deref().unwrap()).await);
+    let _controller = Controller::start(&cluster, &cloud, deleting());
+    never_deleted(&cloud, "its Service is there").await;
+}

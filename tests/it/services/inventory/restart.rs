@@ -1,0 +1,85 @@
+//! A process that begins, with Services that have load balancers already.
+
+use futures::future::join_all;
+use serde_json::json;
+use tests::control_plane::any_cluster;
+use tests::wait;
+
+use super::cloud::{Listing, QUIET, item};
+use super::{listing, with};
+use crate::cloud::ready;
+use crate::controller::{Controller, addressed, called, create, patch, resize, service, service_when};
+
+const SERVICES: usize = 20;
+
+fn names() -> Vec<String> {
+    (1..=SERVICES).map(|it| format!("s{it}")).collect()
+}
+
+#[tokio::test]
+async fn case_150_a_new_process_asks_only_about_what_has_changed() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    join_all(names().iter().map(async |name| {
+        cloud.cloud.ensures(name, ready("192.0.2.1", &format!("lb of {name}")));
+        cloud.shows(item(&format!("lb of {name}"), Some("1")));
+        create(&cluster, &service(name)).await;
+    }))
+    .await;
+    let first = Controller::start(&cluster, &cloud, listing());
+    for name in names() {
+        addressed(&cluster, &name, "192.0.2.1").await;
+        service_when(&cluster, &name, |it| {
+            let conditions = it.status.as_ref().and_then(|it| it.conditions.as_ref());
+            conditions.is_some_and(|it| it.iter().any(|it| it.type_ == "aerostat.dev/evidence"))
+        })
+        .await;
+    }
+    first.stop().ended().await;
+
+    // While nobody looks, one Service changes, one load balancer, one status; and one loses its finalizer.
+    resize(&cluster, "s1", "large").await;
+    cloud.shows(item("lb of s2", Some("2")));
+    let cleared = json!({ "status": { "loadBalancer": { "ingress": null } } });
+    let params = kube::api::PatchParams::default();
+    crate::controller::services(&cluster).patch_status("s3", &params, &kube::api::Patch::Merge(cleared)).await.unwrap();
+    patch(&cluster, "s4", json!({ "metadata": { "finalizers": null } })).await;
+    let before = cloud.cloud.calls().len();
+    let _second = Controller::start(&cluster, &cloud, with(Default::default()));
+    for name in ["s1", "s2", "s3", "s4"] {
+        let calls = cloud.cloud.about(name).len();
+        wait::until("it is asked about", async || {
+            let since = cloud.cloud.calls().split_off(before);
+            since.iter().any(|it| it.desired.owner.name == name).then_some(())
+        })
+        .await;
+        called(&cloud.cloud, name, calls.min(2)).await;
+    }
+    let of_others = async || {
+        let since = cloud.cloud.calls().split_off(before);
+        let mut others = since.iter().map(|it| it.desired.owner.name.clone());
+        others.find(|it| !["s1", "s2", "s3", "s4"].contains(&&**it))
+    };
+    assert_eq!(wait::within(QUIET, of_others).await, None, "nothing had changed about it");
+    addressed(&cluster, "s3", "192.0.2.1").await;
+}
+
+#[tokio::test]
+async fn case_150_without_a_list_everybody_is_asked_about_in_time() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    for name in ["s1", "s2"] {
+        cloud.cloud.ensures(name, ready("192.0.2.1", &format!("lb of {name}")));
+        cloud.shows(item(&format!("lb of {name}"), Some("1")));
+        create(&cluster, &service(name)).await;
+    }
+    let first = Controller::start(&cluster, &cloud, listing());
+    for name in ["s1", "s2"] {
+        called(&cloud.cloud, name, 2).await;
+        addressed(&cluster, name, "192.0.2.1").await;
+    }
+    cloud.lists_again(3).await;
+    first.stop().ended().await;
+    let before = cloud.cloud.calls().len();
+    cloud.is_incomplete();
+    let _second = Controller::start(&cluster, &cloud, listing());
+    wait::until("both are asked about", async || (cloud.cloud.calls().len() >= before + 2).then_some(())).await;
+}
