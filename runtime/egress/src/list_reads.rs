@@ -26,6 +26,8 @@ struct Known {
     /// By the endpoint's number and the read.
     answers: HashMap<(usize, Key), Arc<Outcome>>,
     bytes: usize,
+    /// Whether an answer was not kept.
+    lacks: bool,
 }
 
 impl ListReads {
@@ -34,6 +36,12 @@ impl ListReads {
     #[must_use]
     pub fn sealed(&self) -> Self {
         Self { known: self.known.clone(), is_sealed: true }
+    }
+
+    /// Whether it holds every answer that the list was given.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.known().lacks
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
@@ -51,11 +59,11 @@ impl ListReads {
             return;
         }
         let mut known = self.known();
-        let Some(bytes) = answer.reusable_bytes().map(|it| it.saturating_add(key.bytes())) else { return };
-        if known.bytes.saturating_add(bytes) <= KEPT_BYTES
-            && known.answers.insert((endpoint, key), answer.clone()).is_none()
-        {
-            known.bytes += bytes;
+        let bytes = answer.reusable_bytes().map(|it| it.saturating_add(key.bytes()));
+        match bytes.filter(|it| known.bytes.saturating_add(*it) <= KEPT_BYTES) {
+            Some(bytes) if known.answers.insert((endpoint, key), answer.clone()).is_none() => known.bytes += bytes,
+            Some(_) => {}
+            None => known.lacks = true,
         }
     }
 

@@ -267,7 +267,7 @@ async fn a_list_answers_later_calls_until_they_write() {
     let later = || open(&gate, Mode::Write { deletes: 9 }).within(list.sealed());
     let mut call = later();
     assert!(call.send(describe()).await.is_ok());
-    assert_eq!(server.requests().len(), 1, "the list has read it");
+    assert_eq!((server.requests().len(), list.is_whole()), (1, true), "the list has read it");
     assert!(call.send(other()).await.is_ok());
     assert!(later().send(other()).await.is_ok());
     assert_eq!(server.requests().len(), 3, "what a later call reads is not kept");
@@ -286,6 +286,7 @@ async fn a_list_remembers_no_refusals() {
     for _ in 0..2 {
         assert!(open(&gate, Mode::Read).within(list.clone()).send(describe()).await.is_ok());
     }
+    assert!(!list.is_whole() && ListReads::default().is_whole());
     assert_eq!(server.requests().len(), 2);
 }
 

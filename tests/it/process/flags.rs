@@ -24,6 +24,8 @@ const FURTHER: Reasons = &[
     ("node-deletion-*", "ours: what upstream does at once, or does not ask"),
     ("route-deletion-*", "ours: what upstream deletes at once"),
     ("service-retry-base-delay", "ours: upstream's is a constant"),
+    ("load-balancer-resync-period", "ours: upstream never looks"),
+    ("delete-orphaned-load-balancers", "ours: upstream never looks"),
     ("service-cluster-ip-range", "with node IPAM"),
 ];
 

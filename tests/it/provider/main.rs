@@ -7,6 +7,7 @@ mod answers;
 mod changes;
 mod creations;
 mod deletions;
+mod inventory;
 mod large;
 mod lists;
 mod lookups;

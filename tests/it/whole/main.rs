@@ -8,6 +8,7 @@ mod attacks;
 mod bad_input;
 mod crash;
 mod election;
+mod inventory;
 mod kubelets;
 mod limits;
 mod lost;

@@ -170,8 +170,9 @@ impl ServiceState {
         self.work.is_changed = is_changed;
         if is_changed {
             self.work.revision = None;
+            self.work.is_doubtful = false;
         }
-        self.work.was_at_rest = std::mem::take(&mut self.observed.is_at_rest);
+        self.work.was_at_rest = std::mem::take(&mut self.observed.is_at_rest) && !is_changed;
         self.observed.resync = None;
         Continue(Ask { cause, new_backends })
     }

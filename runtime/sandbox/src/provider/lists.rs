@@ -23,11 +23,12 @@ pub(super) struct Lists(Mutex<Vec<List>>);
 pub(super) struct Newest(Mutex<Option<(ListReads, Instant)>>);
 
 impl Newest {
-    /// A list has come to its end. One that began earlier than the newest changes nothing.
+    /// A list has come to its end. One that began earlier than the newest changes nothing; of one that was too large to be
+    /// remembered, nothing serves.
     pub(super) fn put(&self, list: &List) {
         let mut newest = self.0.lock();
         if newest.as_ref().is_none_or(|(_, begun)| *begun <= list.begun) {
-            *newest = Some((list.reads.clone(), list.begun));
+            *newest = list.reads.is_whole().then(|| (list.reads.clone(), list.begun));
         }
     }
 

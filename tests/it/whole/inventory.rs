@@ -1,0 +1,145 @@
+//! Lists of load balancers, with the binary between a cluster and a cloud.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use serde_json::json;
+use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, Options, Recorded};
+use tests::wait;
+
+use crate::setup::{Rig, default_name, is_write, memo, service};
+
+const SERVICES: usize = 30;
+/// How long the cloud builds a load balancer.
+const BUILDING: Duration = Duration::from_secs(10);
+
+async fn rig(load_balancers: Behaviour) -> Rig {
+    Rig::new(Options { load_balancers, ..Options::default() }).await
+}
+
+fn name(number: usize) -> String {
+    format!("web-{number}")
+}
+
+/// Creates so many Services, and waits until all have an address.
+async fn serve(rig: &Rig, services: usize) {
+    join_all((0..services).map(|it| async move { rig.create(&service(&name(it), &[80], &[])).await })).await;
+    for number in 0..services {
+        rig.served(&name(number)).await;
+    }
+}
+
+fn is_list(request: &Recorded) -> bool {
+    request.is("GET", "/v2/load_balancers")
+}
+
+fn reads_one(request: &Recorded) -> bool {
+    request.is("GET", "/v2/load_balancers/*")
+}
+
+/// The only load balancer, which somebody has changed in the panel.
+fn meddle(rig: &Rig) -> LoadBalancer {
+    let id = rig.only().id;
+    rig.cloud.load_balancers().update(&id, |it| it.attributes.droplet_ids.clear());
+    rig.only()
+}
+
+#[tokio::test]
+async fn thirty_load_balancers_are_waited_for_with_a_few_lists() {
+    let rig = rig(Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() }).await;
+    let rig = rig.settings(&[("pollInterval", "2s")]).limits(&json!({ "requestsPerSecond": 250 }));
+    let process = rig.start().await;
+    rig.workers(1).await;
+    let (before, began) = (rig.cloud.requests().len(), Instant::now());
+    serve(&rig, SERVICES).await;
+    let took = began.elapsed();
+    let requests = rig.cloud.requests().split_off(before);
+    let count = |of: fn(&Recorded) -> bool| requests.iter().filter(|it| of(it)).count();
+    let (lists, reads, writes) = (count(is_list), count(reads_one), count(is_write));
+    assert_eq!(writes, SERVICES, "each is created, and nothing else is written");
+    assert!(reads <= 3, "{reads} load balancers were read one by one, where lists answer for all");
+    assert!(lists <= 20, "{lists} lists for {SERVICES} load balancers of {BUILDING:?}");
+    let calls = lists + reads + writes;
+    assert!(calls * 10 <= SERVICES * 22, "{calls} calls for {SERVICES} Services");
+    assert!(took < BUILDING * 2, "{took:?}");
+    process.stop().await;
+}
+
+/// Cases: case 149
+#[tokio::test]
+async fn what_somebody_changes_in_the_cloud_is_put_right() {
+    let rig = rig(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
+    let process = rig.start().await;
+    rig.workers(1).await;
+    serve(&rig, 1).await;
+    for _ in 0..2 {
+        assert!(meddle(&rig).attributes.droplet_ids.is_empty());
+        wait::until("its target is back", async || (!rig.only().attributes.droplet_ids.is_empty()).then_some(())).await;
+    }
+
+    let gone = rig.only();
+    rig.cloud.load_balancers().remove(&gone.id);
+    wait::until("another one is built", async || {
+        rig.cloud.load_balancers().all().iter().any(|it| it.id != gone.id).then_some(())
+    })
+    .await;
+    let id = rig.only().id;
+    wait::until("it is remembered", async || {
+        (memo(&rig.services().get(&name(0)).await.unwrap()) == Some(&*id)).then_some(())
+    })
+    .await;
+    process.stop().await;
+}
+
+/// Cases: case 150
+#[tokio::test]
+async fn a_new_leader_reads_no_load_balancer_that_is_as_it_was() {
+    let rig = rig(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
+    let process = rig.start().await;
+    rig.workers(1).await;
+    serve(&rig, SERVICES).await;
+    // Until nothing is asked any more but lists.
+    let mut known = rig.cloud.requests().len();
+    wait::until("three lists in a row, and no other request", async || {
+        let since = rig.cloud.requests().split_off(known);
+        if since.iter().any(|it| it.is("*", "/v2/load_balancers/**") && !is_list(it)) {
+            known += since.len();
+        }
+        let lists = rig.cloud.requests().split_off(known).iter().filter(|it| is_list(it)).count();
+        (lists >= 3).then_some(())
+    })
+    .await;
+    process.stop().await;
+
+    let before = rig.cloud.requests().len();
+    let process = rig.start().await;
+    let lists = |requests: &[Recorded]| requests[before..].iter().filter(|it| is_list(it)).count() >= 3;
+    rig.cloud.wait_for("three lists of the new process", lists).await;
+    let requests = rig.cloud.requests().split_off(before);
+    let reads = requests.iter().filter(|it| reads_one(it)).count();
+    assert_eq!(reads, 0, "each is as the list says that it was");
+    assert_eq!(requests.iter().filter(|it| is_write(it)).count(), 0);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn a_foreign_load_balancer_with_such_a_name_stays() {
+    let flags = ["--load-balancer-resync-period=1s", "--delete-orphaned-load-balancers"];
+    let rig = rig(Behaviour::default()).await.flags(&flags);
+    let process = rig.start().await;
+    rig.workers(1).await;
+    serve(&rig, 1).await;
+    let ours = rig.only();
+    let foreign = LoadBalancer { id: uuid::Uuid::new_v4().to_string(), ..ours.clone() };
+    let mut foreign = foreign;
+    foreign.attributes.name = format!("a{}", "0".repeat(31));
+    rig.cloud.load_balancers().insert(foreign.clone());
+    let before = rig.cloud.requests().len();
+    let lists = |requests: &[Recorded]| requests[before..].iter().filter(|it| is_list(it)).count() >= 5;
+    rig.cloud.wait_for("five lists", lists).await;
+    assert!(rig.cloud.load_balancers().get(&foreign.id).is_some());
+    let deletions = rig.writes().iter().filter(|it| it.starts_with("DELETE")).count();
+    assert_eq!(deletions, 0);
+    assert_eq!(ours.attributes.name, default_name(&rig.services().get(&name(0)).await.unwrap()));
+    process.stop().await;
+}
