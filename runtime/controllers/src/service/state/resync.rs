@@ -97,3 +97,100 @@ impl ServiceState {
         restores
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::service::desired::{compared_fields, desired};
+    use crate::service::state::{Counted, NextStep};
+    use crate::service::testing::{SIZE, cluster, service, with_load_balancer};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn wanted(size: &str) -> LoadBalancer {
+        let service = service(json!({ "metadata": { "annotations": { SIZE: size } } }));
+        compared_fields(desired(&service, &cluster()).unwrap())
+    }
+
+    fn state(now: Instant) -> ServiceState {
+        ServiceState::new(&service(with_load_balancer()), &Counted::default(), now)
+    }
+
+    /// One that is asked for at `now`, with what a list shows then, and is as desired.
+    fn ask(state: &mut ServiceState, size: &str, listed: Option<&str>, now: Instant) {
+        state.observed.resync = Some(Resync::AskAt(now));
+        assert!(state.next_step(&wanted(size), &Arc::default(), now).is_continue());
+        state.answered(listed.map(str::to_owned), now);
+        state.follow(Outcome::Ready);
+    }
+
+    #[test]
+    fn case_149_a_strange_revision_is_accepted_the_third_time() {
+        let now = Instant::now();
+        let mut state = state(now);
+        ask(&mut state, "small", Some("1"), now);
+        assert_eq!(state.work.revision, None, "the call has changed what the list showed");
+        let mut asked = |size: &str, listed: &str| {
+            ask(&mut state, size, Some(listed), now);
+            state.work.revision.clone().unwrap_or_default()
+        };
+        assert_eq!(asked("small", "1"), "1");
+        assert_eq!([asked("small", "2"), asked("small", "1"), asked("small", "2")], ["1", "1", "1"]);
+        assert_eq!([asked("small", "2"), asked("small", "3"), asked("small", "2")], ["1", "1", "1"]);
+        assert_eq!([asked("small", "2"), asked("small", "2")], ["1", "2"]);
+        assert_eq!([asked("large", "2"), asked("large", "4")], ["", "4"], "something else was asked for");
+    }
+
+    #[test]
+    fn case_150_what_was_there_before_is_settled_once() {
+        let now = Instant::now();
+        let (mut before, nodes) = (state(now), Arc::default());
+        assert!(before.settle_before(&wanted("small"), &nodes, "7".to_owned(), now));
+        assert!(before.is_at_ease());
+        assert_eq!(before.work.revision.as_deref(), Some("7"));
+        assert!(!before.settle_before(&wanted("small"), &nodes, "8".to_owned(), now), "it is known by now");
+        assert_eq!(before.next_step(&wanted("small"), &nodes, now).break_value(), Some(NextStep::Done));
+        assert!(before.next_step(&wanted("large"), &nodes, now).is_continue(), "a change is asked for as ever");
+    }
+
+    #[test]
+    fn who_waits_is_asked_about_before_its_time_once_it_is_at_rest() {
+        let now = Instant::now();
+        let (mut state, nodes) = (state(now), Arc::default());
+        let small = wanted("small");
+        assert!(state.next_step(&small, &nodes, now).is_continue());
+        assert!(state.waiting(now).is_none());
+        state.answered(None, now);
+        state.follow(Outcome::Pending(now + 60 * SECOND));
+        assert_eq!(state.waiting(now).map(|it| (it.memo.to_owned(), it.due)), Some(("lb-1".to_owned(), now + 60 * SECOND)));
+        let later = now + SECOND;
+        assert_eq!(state.next_step(&small, &nodes, later).break_value(), Some(NextStep::After(59 * SECOND)));
+        state.observed.is_at_rest = true;
+        assert!(state.next_step(&small, &nodes, later).is_continue());
+        // The provider says otherwise: from then on it is not believed.
+        state.answered(None, later);
+        state.is_busy(false);
+        state.follow(Outcome::Pending(later + 60 * SECOND));
+        assert!(state.waiting(later).is_some_and(|it| it.is_doubtful));
+        state.work.creates = true;
+        assert!(state.waiting(later).is_none(), "it is about to be created");
+    }
+
+    #[test]
+    fn case_148_what_is_restored_is_what_was_written() {
+        let now = Instant::now();
+        let mut state = state(now);
+        assert!(state.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), now));
+        assert!(!state.restore());
+        state.observed.resync = Some(Resync::Restore);
+        assert!(state.restore());
+        let unwritten = state.work.unwritten.clone().unwrap();
+        assert_eq!((unwritten.status.ingress, unwritten.then), (state.work.current.clone(), Outcome::Restored));
+        assert_eq!(unwritten.status.memo.as_deref(), Some("lb-1"));
+        assert!(!state.restore(), "once");
+    }
+}
