@@ -262,8 +262,7 @@ async fn a_list_answers_later_calls_until_they_write() {
     let gate = action_gate(&server, || true);
     let list = ListReads::default();
     assert!(open(&gate, Mode::Read).within(list.clone()).send(describe()).await.is_ok());
-    let other =
-        || GuestRequest { query: vec![("MaxResults".to_owned(), "5".to_owned())], ..describe() };
+    let other = || GuestRequest { query: vec![("MaxResults".to_owned(), "5".to_owned())], ..describe() };
     let later = || open(&gate, Mode::Write { deletes: 9 }).within(list.sealed());
     let mut call = later();
     assert!(call.send(describe()).await.is_ok());

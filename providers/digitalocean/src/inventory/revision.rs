@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn whatever_changes_changes_the_revision() {
-        let shown = json!({ "id": "4de7", "name": "a0", "ip": "192.0.2.1", "droplet_ids": [1, 2], "tag": null, "x": false });
+        let shown =
+            json!({ "id": "4de7", "name": "a0", "ip": "192.0.2.1", "droplet_ids": [1, 2], "tag": null, "x": false });
         let revision = of(&shown);
         let other_order =
             json!({ "x": false, "tag": null, "droplet_ids": [2, 1], "ip": "192.0.2.1", "name": "a0", "id": "4de7" });
@@ -67,7 +68,10 @@ mod tests {
             assert_ne!(of(&changed), revision, "{field}");
         }
         let of_region = |region: Value| of(&json!({ "id": "4de7", "region": region }));
-        assert_eq!(of_region(json!({ "slug": "nyc3", "sizes": ["s"] })), of_region(json!({ "slug": "nyc3", "sizes": [] })));
+        assert_eq!(
+            of_region(json!({ "slug": "nyc3", "sizes": ["s"] })),
+            of_region(json!({ "slug": "nyc3", "sizes": [] }))
+        );
         assert_ne!(of_region(json!({ "slug": "nyc3" })), of_region(json!({ "slug": "fra1" })));
         assert_ne!(of(&json!(["ab", "c"])), of(&json!(["a", "bc"])));
     }

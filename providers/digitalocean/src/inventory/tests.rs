@@ -49,8 +49,13 @@ fn a_load_balancer_of_ours_is_known_by_its_name_alone() {
 #[test]
 fn what_has_another_name_is_not_ours() {
     let long = format!("{NAME}0");
-    for name in ["web", "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a", &long, "a0E2F6F1C9A5E4A8E8F0B1F6D3F6F2A1", "b0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1"]
-    {
+    for name in [
+        "web",
+        "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a",
+        &long,
+        "a0E2F6F1C9A5E4A8E8F0B1F6D3F6F2A1",
+        "b0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1",
+    ] {
         assert_eq!(listed(&[shown(name)]), (Vec::new(), None), "{name}");
     }
     let mut unknown = shown("web");
@@ -90,7 +95,8 @@ fn one_with_a_certificate_has_no_revision() {
 #[test]
 fn a_list_goes_on_with_its_cursor() {
     let host = Host::new().answers(|request| {
-        let next = if request.query.contains(&("page".to_owned(), "1".to_owned())) { json!("more") } else { json!(null) };
+        let next =
+            if request.query.contains(&("page".to_owned(), "1".to_owned())) { json!("more") } else { json!(null) };
         answer(200, json!({ "load_balancers": [], "links": { "pages": { "next": next } } }).to_string())
     });
     let first = host.run(|| DigitalOcean::list(None, 500)).unwrap();

@@ -83,7 +83,14 @@ struct State {
 impl Lists {
     pub(super) fn new(source: Arc<dyn LoadBalancerInventory>, options: Options, now: Instant) -> Self {
         let state = State { newest: None, failed: None, comes: false, last: None, resync: now + options.resync_period };
-        Self { source, options, reading: tokio::sync::Mutex::default(), state: Mutex::new(state), changed: Notify::new(), orphans: Notify::new() }
+        Self {
+            source,
+            options,
+            reading: tokio::sync::Mutex::default(),
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            orphans: Notify::new(),
+        }
     }
 
     /// Whether lists tell when something has changed.

@@ -92,8 +92,11 @@ impl Controller {
                                    not, delete it in the cloud"
                 .to_owned(),
         };
-        let message =
-            format!("{} was made for {}, which does not exist, and costs money: {next}", item.cloud_object, owner(item));
+        let message = format!(
+            "{} was made for {}, which does not exist, and costs money: {next}",
+            item.cloud_object,
+            owner(item)
+        );
         warn!("{message}");
         self.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancer", &message);
     }
@@ -108,7 +111,10 @@ impl Controller {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
         let own = object::answer(namespaces.get(CLUSTER)).await.map_err(shown)?.metadata.uid;
         if own.as_ref() != Some(cluster_uid) {
-            return Err(format!("its mark names the cluster {cluster_uid}, and this one is {}", own.unwrap_or_default()));
+            return Err(format!(
+                "its mark names the cluster {cluster_uid}, and this one is {}",
+                own.unwrap_or_default()
+            ));
         }
         let services: Api<Trimmed<Service>> = Api::all(self.client.clone());
         let all = object::answer(services.list(&ListParams::default())).await.map_err(shown)?;

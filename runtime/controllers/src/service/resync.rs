@@ -60,7 +60,8 @@ impl Controller {
                 }
                 Err(error) => {
                     debug!("load balancers are asked about one by one: {error}");
-                    if resync <= now && now.saturating_duration_since(lists.resync_due()) >= lists.options.resync_period {
+                    if resync <= now && now.saturating_duration_since(lists.resync_due()) >= lists.options.resync_period
+                    {
                         lists.set_resync(now + lists.options.resync_period);
                         self.ask_about_all(now);
                     }
@@ -166,7 +167,8 @@ impl Controller {
             let states = self.states();
             let Some(state) = states.peek(key) else { return false };
             let Some(answered) = state.work.answered else { return false };
-            let creations = if state.work.creates { states.iter().filter(|(_, it)| it.work.creates).count() } else { 0 };
+            let creations =
+                if state.work.creates { states.iter().filter(|(_, it)| it.work.creates).count() } else { 0 };
             (answered, state.work.creates, creations)
         };
         let age = if creates { FOR_A_CREATION } else { FOR_ANYTHING };

@@ -112,7 +112,10 @@ impl Controller {
         let backends = self.selected(Some(&compared), &self.changes.backends())?;
         let now = Instant::now();
         if self.is_settled_before(key, &service, &compared, &backends.compared_fields, now) {
-            debug!(service = key, "it was as desired before this process began; the next list tells whether it still is");
+            debug!(
+                service = key,
+                "it was as desired before this process began; the next list tells whether it still is"
+            );
             return Ok(NextStep::Done);
         }
         if self.states().get(key).is_some_and(ServiceState::restore) {
@@ -204,11 +207,8 @@ impl Controller {
             state.observed.about.clone()
         };
         let (is_listed, listed) = (self.is_listed(key).await, self.listed_revision(key));
-        let call = if is_listed {
-            self.load_balancers.ensure_listed(&desired)
-        } else {
-            self.load_balancers.ensure(&desired)
-        };
+        let call =
+            if is_listed { self.load_balancers.ensure_listed(&desired) } else { self.load_balancers.ensure(&desired) };
         let reply = tokio::time::timeout(CALL, call).await;
         if let Some(state) = self.states().get(key) {
             state.answered(listed, Instant::now());

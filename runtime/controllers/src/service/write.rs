@@ -159,7 +159,9 @@ impl Controller {
     fn seen(&self, key: &str) -> (Arc<[Backend]>, Option<String>) {
         let states = self.states();
         let work = states.peek(key).map(|it| &it.work);
-        work.map_or_else(Default::default, |it| (it.backends.clone(), it.asked_revision.clone().or(it.revision.clone())))
+        work.map_or_else(Default::default, |it| {
+            (it.backends.clone(), it.asked_revision.clone().or(it.revision.clone()))
+        })
     }
 
     /// What is kept on a Service of a load balancer that is as desired.

@@ -133,8 +133,7 @@ mod tests {
     use crate::service::inventory::snapshot::tests::{item, snapshot};
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const AGES: Ages =
-        Ages { told: Duration::from_secs(600), deleted: HOUR, pause: Duration::from_secs(600) };
+    const AGES: Ages = Ages { told: Duration::from_secs(600), deleted: HOUR, pause: Duration::from_secs(600) };
 
     fn orphan(memo: &str) -> InventoryItem {
         let owner = MarkedOwner {
@@ -163,7 +162,8 @@ mod tests {
     fn an_orphan_is_told_of_once_and_counted() {
         let (mut orphans, start) = (Orphans::default(), Instant::now());
         let living = living(&["uid of b"], &["c"]);
-        let items = || vec![orphan("a"), orphan("b"), orphan("c"), InventoryItem { proof: Proof::ByName, ..item("d", None) }];
+        let items =
+            || vec![orphan("a"), orphan("b"), orphan("c"), InventoryItem { proof: Proof::ByName, ..item("d", None) }];
         let mut told = |after: u64| {
             let told = orphans.look(&snapshot(items(), start + Duration::from_secs(after)), &living, AGES);
             told.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>()

@@ -22,12 +22,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// A list that began then.
-    pub(crate) fn new(
-        items: Vec<InventoryItem>,
-        incomplete: Option<String>,
-        pages: usize,
-        began: Instant,
-    ) -> Self {
+    pub(crate) fn new(items: Vec<InventoryItem>, incomplete: Option<String>, pages: usize, began: Instant) -> Self {
         let mut by_memo = HashMap::new();
         for (index, item) in items.iter().enumerate() {
             let Some(memo) = &item.memo else { continue };

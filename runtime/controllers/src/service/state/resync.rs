@@ -166,7 +166,10 @@ mod tests {
         assert!(state.waiting(now).is_none());
         state.answered(None, now);
         state.follow(Outcome::Pending(now + 60 * SECOND));
-        assert_eq!(state.waiting(now).map(|it| (it.memo.to_owned(), it.due)), Some(("lb-1".to_owned(), now + 60 * SECOND)));
+        assert_eq!(
+            state.waiting(now).map(|it| (it.memo.to_owned(), it.due)),
+            Some(("lb-1".to_owned(), now + 60 * SECOND))
+        );
         let later = now + SECOND;
         assert_eq!(state.next_step(&small, &nodes, later).break_value(), Some(NextStep::After(59 * SECOND)));
         state.observed.is_at_rest = true;
