@@ -7,8 +7,8 @@ mod command_line;
 mod controllers;
 mod feature_gates;
 mod known;
-mod routes;
 mod load_balancers;
+mod routes;
 mod values;
 mod webhooks;
 
@@ -25,9 +25,9 @@ use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
+pub(crate) use self::load_balancers::LoadBalancers;
 pub use self::routes::Routes;
 pub use self::webhooks::Webhooks;
-pub(crate) use self::load_balancers::LoadBalancers;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
