@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use serde_json::json;
 use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, Options, Recorded};
-use tests::vendor::DigitalOcean;
 use tests::wait;
 
 use crate::setup::{Rig, default_name, is_write, memo, service};
@@ -141,6 +140,6 @@ async fn a_foreign_load_balancer_with_such_a_name_stays() {
     assert!(rig.cloud.load_balancers().get(&foreign.id).is_some());
     let deletions = rig.writes().iter().filter(|it| it.starts_with("DELETE")).count();
     assert_eq!(deletions, 0);
-    assert_eq!(ours.attributes.name, default_name::<DigitalOcean>(&rig.services().get(&name(0)).await.unwrap()));
+    assert_eq!(ours.attributes.name, default_name(&rig.services().get(&name(0)).await.unwrap()));
     process.stop().await;
 }

@@ -22,7 +22,7 @@ use crate::trimmed::Trimmed;
 
 /// The namespace whose UID is the cluster's. Events about orphans are its: whoever they belonged to is gone.
 const CLUSTER: &str = "kube-system";
-/// So many steps of one deletion are made; then the next one begins anew.
+/// So many steps of one deletion are made. If it is still listed then, it has to become an orphan again.
 const STEPS: usize = 20;
 
 impl Controller {

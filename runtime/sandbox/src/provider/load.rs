@@ -9,6 +9,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::guard::Guard;
+use super::lists::Newest;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
 use super::{load_balancer_inventory, persistent_volumes, routes};
@@ -112,6 +113,7 @@ pub(super) async fn load(
         inventory,
         routes,
         volumes,
+        newest: Newest::default(),
         calls,
         guard,
         node_labels,

@@ -65,7 +65,7 @@ impl LoadBalancerInventory for Guest {
         });
         match answer.as_ref().map(|it| it.next.as_deref()) {
             Ok(Some(next)) => self.lists.put(list, next),
-            Ok(None) => self.newest.put(&list),
+            Ok(None) => self.loaded.newest.put(&list),
             Err(_) => {}
         }
         Reply { answer, events }

@@ -33,7 +33,7 @@ impl LoadBalancers for Guest {
     }
 
     async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        self.ensured(desired, self.newest.sealed(Instant::now())).await
+        self.ensured(desired, self.loaded.newest.sealed(Instant::now())).await
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {

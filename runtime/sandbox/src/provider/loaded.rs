@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use wasmtime::Store;
 
 use super::guard::{Crashed, Guard, Stopped, Subject};
+use super::lists::Newest;
 use super::object::Object;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
@@ -30,6 +31,8 @@ pub(super) struct Loaded {
     pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>,
     pub(super) routes: Option<(ProvidesRoutesPre<State>, RouteDescription)>,
     pub(super) volumes: Option<(ProvidesPersistentVolumesPre<State>, TopologyDescription)>,
+    /// What the newest list of load balancers has read.
+    pub(super) newest: Newest,
     pub(super) calls: Calls,
     pub(super) guard: Guard,
     /// Those that the provider describes and the operator allows.

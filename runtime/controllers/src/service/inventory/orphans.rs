@@ -91,7 +91,7 @@ impl Orphans {
         old.min_by_key(|it| it.since).map(|it| &it.item)
     }
 
-    /// One is about to be deleted. It has to become one anew, should it still be listed.
+    /// One is about to be deleted. Should it still be listed, it has to become one again.
     pub(crate) fn delete(&mut self, item: &InventoryItem, now: Instant) {
         self.deleted = Some(now);
         self.known.remove(&key(item));
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(orphans.due(AGES, minute(69)), None);
         orphans.look(&snapshot(items, minute(70)), &living, AGES);
         let second = orphans.due(AGES, minute(70)).unwrap();
-        assert_ne!(first.memo, second.memo, "what is still listed has to become one anew");
+        assert_ne!(first.memo, second.memo, "what is still listed has to become one again");
     }
 
     #[test]

@@ -78,7 +78,7 @@ fn step(pause: Duration, count: usize, is_young: bool) -> Duration {
     let most = if is_young { STEP } else { pause };
     let share = pause / u32::try_from(count).unwrap_or(u32::MAX).max(1);
     let step = pause.min(most).max(share).max(SHORTEST);
-    step + step / 30
+    step + step / 20
 }
 
 /// What a list says about one who waits.
@@ -186,11 +186,11 @@ mod tests {
             let all = vec![waiting("a", now - 2 * pause, pause); count];
             next(all, 1, last(now), now).unwrap() - now
         };
-        assert_eq!(due(2, now + 2 * pause), Duration::from_millis(7_750));
-        assert_eq!(due(50, now + 2 * pause), STEP + STEP / 30);
+        assert_eq!(due(2, now + 2 * pause), Duration::from_millis(7_875));
+        assert_eq!(due(50, now + 2 * pause), STEP + STEP / 20);
         let old = Waiting { since: now, ..waiting("a", now + LONG - pause, pause) };
         let later = now + LONG;
-        assert_eq!(next([old, old], 1, last(later), later), Some(later + pause + pause / 30), "it has waited for long");
+        assert_eq!(next([old, old], 1, last(later), later), Some(later + pause + pause / 20), "it has waited for long");
     }
 
     #[test]
