@@ -27,7 +27,6 @@ use cloud_provider::{
 use egress::Gate;
 use tokio::sync::watch;
 
-use self::lists::Newest;
 use self::loaded::Loaded;
 pub use self::settings::ProviderSettings;
 use crate::engine::Sandbox;
@@ -61,26 +60,19 @@ impl Provider {
     pub fn cloud(&self) -> Cloud {
         let Loaded { description, provider, instances, load_balancers, inventory, routes, volumes, .. } = &*self.0;
         let loaded = || self.0.clone();
-        let newest: Arc<Newest> = Arc::default();
         let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: loaded() });
         Cloud {
             instances: instances.clone().map(|pre| -> Arc<dyn Instances> {
                 Arc::new(instances::Guest { pre, loaded: loaded(), lists: Arc::default() })
             }),
-            load_balancers: load_balancers.clone().map(|pre| -> Arc<dyn LoadBalancers> {
-                Arc::new(load_balancers::Guest { pre, loaded: loaded(), newest: newest.clone() })
-            }),
+            load_balancers: load_balancers
+                .clone()
+                .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: loaded() }) }),
             routes: routes.clone().map(|(pre, description)| -> Arc<dyn Routes> {
                 Arc::new(routes::Guest { pre, description, loaded: loaded(), lists: Arc::default() })
             }),
             load_balancer_inventory: inventory.clone().map(|(pre, description)| -> Arc<dyn LoadBalancerInventory> {
-                Arc::new(load_balancer_inventory::Guest {
-                    pre,
-                    description,
-                    loaded: loaded(),
-                    lists: Arc::default(),
-                    newest: newest.clone(),
-                })
+                Arc::new(load_balancer_inventory::Guest { pre, description, loaded: loaded(), lists: Arc::default() })
             }),
             persistent_volumes: volumes.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
                 Arc::new(persistent_volumes::Guest { pre, description, loaded: loaded() })

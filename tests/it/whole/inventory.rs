@@ -140,6 +140,6 @@ async fn a_foreign_load_balancer_with_such_a_name_stays() {
     assert!(rig.cloud.load_balancers().get(&foreign.id).is_some());
     let deletions = rig.writes().iter().filter(|it| it.starts_with("DELETE")).count();
     assert_eq!(deletions, 0);
-    assert_eq!(ours.attributes.name, default_name(&rig.services().get(&name(0)).await.unwrap()));
+    assert_eq!(ours.attributes.name, default_name::<DigitalOcean>(&rig.services().get(&name(0)).await.unwrap()));
     process.stop().await;
 }

@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 use tokio::time::Instant;
 
 use super::describe;
-use super::lists::{Lists, Newest};
+use super::lists::Lists;
 use super::loaded::Loaded;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory as wit;
@@ -19,8 +19,6 @@ pub(super) struct Guest {
     pub(super) description: InventoryDescription,
     pub(super) loaded: Arc<Loaded>,
     pub(super) lists: Arc<Lists>,
-    /// What the newest list has read, for the load balancers that are listed.
-    pub(super) newest: Arc<Newest>,
 }
 
 /// What the list is like, of a provider that exports it.

@@ -6,7 +6,6 @@ use egress::ListReads;
 use tokio::time::Instant;
 
 use super::guard::Subject;
-use super::lists::Newest;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
@@ -22,8 +21,6 @@ const LISTED: &str = "host.listed";
 pub(super) struct Guest {
     pub(super) pre: ProvidesLoadBalancersPre<State>,
     pub(super) loaded: Arc<Loaded>,
-    /// What the newest list of load balancers has read.
-    pub(super) newest: Arc<Newest>,
 }
 
 #[async_trait]
