@@ -5,6 +5,8 @@ use prometheus::{
     Registry, exponential_buckets,
 };
 
+use crate::node_ipam::metrics::CidrMetrics;
+
 /// What the controllers measure.
 #[derive(Clone)]
 pub struct Metrics {
@@ -36,6 +38,8 @@ pub struct Metrics {
     /// Routes that were not deleted or moved because too many would be.
     pub(crate) routes_withheld: IntCounter,
     withheld: IntCounterVec,
+    /// What is taken of cluster CIDRs.
+    pub(crate) cidrs: CidrMetrics,
 }
 
 /// What one work queue measures.
@@ -132,6 +136,7 @@ impl Metrics {
                 ),
                 &["reason"],
             )?,
+            cidrs: CidrMetrics::register(registry)?,
         };
         registry.register(Box::new(metrics.depth.clone()))?;
         registry.register(Box::new(metrics.adds.clone()))?;
