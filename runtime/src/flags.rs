@@ -7,7 +7,10 @@ mod command_line;
 mod controllers;
 mod feature_gates;
 mod known;
+mod leader_election;
+mod leader_migration;
 mod load_balancers;
+mod node_ipam;
 mod routes;
 mod values;
 mod webhooks;
@@ -25,7 +28,10 @@ use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
+pub use self::leader_election::LeaderElection;
+pub use self::leader_migration::{LeaderMigration, Owner};
 pub(crate) use self::load_balancers::LoadBalancers;
+pub use self::node_ipam::NodeIpam;
 pub use self::routes::Routes;
 pub use self::webhooks::Webhooks;
 
@@ -66,8 +72,12 @@ pub struct Settings {
     pub routes: Routes,
     /// How load balancers are looked after beyond what Services ask for.
     pub load_balancers: LoadBalancers,
+    /// How nodes get pod networks; `None` without `--allocate-node-cidrs`.
+    pub node_ipam: Option<NodeIpam>,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
+    /// `None` without `--enable-leader-migration`, and without leader election.
+    pub leader_migration: Option<LeaderMigration>,
     /// `None` with `--secure-port=0`.
     pub serving: Option<Serving>,
     /// `None` where no webhook is served.
@@ -153,21 +163,6 @@ pub struct Service {
     pub retry_base_delay: Duration,
 }
 
-/// The Lease, and when it counts.
-#[derive(Clone, Debug)]
-pub struct LeaderElection {
-    /// `--leader-elect-lease-duration`: whole seconds, more than the renew deadline.
-    pub lease_duration: Duration,
-    /// `--leader-elect-renew-deadline`: more than 1.2 times the retry period.
-    pub renew_deadline: Duration,
-    /// `--leader-elect-retry-period`.
-    pub retry_period: Duration,
-    /// `--leader-elect-resource-name`.
-    pub name: String,
-    /// `--leader-elect-resource-namespace`.
-    pub namespace: String,
-}
-
 /// The server of `/healthz` and `/metrics`.
 #[derive(Clone, Debug)]
 pub struct Serving {
@@ -248,6 +243,13 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Under which Lease a controller runs.
+    pub(crate) fn owner(&self, controller: Controller) -> Owner {
+        self.leader_migration.as_ref().map_or(Owner::Main, |it| it.owner(controller))
+    }
+}
+
 /// `aerostat run` with every flag and its default: what its `--help` and the comparison with upstream's list are made of.
 #[must_use]
 pub fn command() -> clap::Command {
@@ -323,41 +325,29 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
     });
     let gates = flags.feature_gates.check(&mut warnings, errors);
     let webhooks = flags.webhooks.check(gates.webhook, flags.secure_port, &mut warnings, errors);
+    let cluster_cidrs = node_ipam::cluster_cidrs(&flags.cluster_cidr, errors);
+    let leader_election = leader_election::check(&flags, errors);
+    let main = leader_election.as_ref().map(|it| it.name.as_str());
     Settings {
+        node_ipam: node_ipam::node_ipam(&flags.node_ipam, &cluster_cidrs, &mut warnings, errors),
+        leader_migration: leader_migration::leader_migration(&flags.leader_migration, main, &mut warnings, errors),
         api: api(&flags, errors),
         node: node(&flags, errors),
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
         routes,
         load_balancers: load_balancers::check(&flags.load_balancers, errors),
-        leader_election: leader_election(&flags, errors),
+        leader_election,
         serving: serving(&flags, errors),
         webhooks,
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
         cloud_provider: flags.cloud_provider,
-        cluster_cidrs: cluster_cidrs(&flags.cluster_cidr, errors),
+        cluster_cidrs,
         cluster_name: flags.cluster_name,
         controllers,
         warnings,
     }
-}
-
-/// As upstream's `processCIDRs`: one, or one of each family.
-fn cluster_cidrs(text: &str, errors: &mut Vec<String>) -> Vec<IpNet> {
-    let mut cidrs: Vec<IpNet> = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
-        match part.parse::<IpNet>() {
-            Ok(cidr) => cidrs.push(cidr.trunc()),
-            Err(_) => errors.push(format!("--cluster-cidr {part:?} is no network: write 10.244.0.0/16, say")),
-        }
-    }
-    let is_v4 = |it: &IpNet| matches!(it, IpNet::V4(_));
-    let families = cidrs.iter().filter(|it| is_v4(it)).count();
-    if families > 1 || cidrs.len() - families > 1 {
-        errors.push(format!("--cluster-cidr {text:?} names several networks of one family: write one of each at most"));
-    }
-    cidrs
 }
 
 fn api(flags: &CommandLine, errors: &mut Vec<String>) -> Api {
@@ -438,39 +428,6 @@ fn service(flags: &CommandLine, errors: &mut Vec<String>) -> Service {
         syncs: usize::try_from(flags.concurrent_service_syncs).unwrap_or(1),
         retry_base_delay: flags.service_retry_base_delay,
     }
-}
-
-fn leader_election(flags: &CommandLine, errors: &mut Vec<String>) -> Option<LeaderElection> {
-    if !flags.leader_elect {
-        return None;
-    }
-    let (lease, renew, retry) =
-        (flags.leader_elect_lease_duration, flags.leader_elect_renew_deadline, flags.leader_elect_retry_period);
-    for (wrong, sentence) in [
-        (flags.leader_elect_resource_lock != "leases", "resourceLock value must be \"leases\""),
-        (flags.leader_elect_resource_name.is_empty(), "leader-elect-resource-name cannot be empty"),
-        (flags.leader_elect_resource_namespace.is_empty(), "leader-elect-resource-namespace cannot be empty"),
-        (lease < Duration::from_secs(1), "leader-elect-lease-duration must be at least 1s"),
-        (renew.is_zero(), "leader-elect-renew-deadline must be greater than zero"),
-        (retry.is_zero(), "leader-elect-retry-period must be greater than zero"),
-        (lease <= renew, "leader-elect-lease-duration must be greater than leader-elect-renew-deadline"),
-        (
-            renew <= retry.mul_f64(1.2),
-            "leader-elect-renew-deadline must be greater than 1.2 times leader-elect-retry-period",
-        ),
-    ] {
-        if wrong {
-            errors.push(sentence.to_owned());
-        }
-    }
-    Some(LeaderElection {
-        // A Lease holds whole seconds.
-        lease_duration: Duration::from_secs(lease.as_secs()),
-        renew_deadline: renew,
-        retry_period: retry,
-        name: flags.leader_elect_resource_name.clone(),
-        namespace: flags.leader_elect_resource_namespace.clone(),
-    })
 }
 
 fn serving(flags: &CommandLine, errors: &mut Vec<String>) -> Option<Serving> {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use serde_json::json;
 use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, Options, Recorded};
+use tests::vendor::DigitalOcean;
 use tests::wait;
 
 use crate::setup::{Rig, default_name, is_write, memo, service};
