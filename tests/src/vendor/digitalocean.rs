@@ -14,7 +14,7 @@ use crate::control_plane::Cluster;
 use crate::operator::Setup;
 use crate::simulator::Fault;
 
-use super::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
 
 /// The vendor's annotation for the id of a load balancer.
 pub const ID: &str = "kubernetes.digitalocean.com/load-balancer-id";

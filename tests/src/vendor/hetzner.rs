@@ -12,7 +12,7 @@ use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::Fault;
 
-use super::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
 
 /// The manifest with the cloud configuration that is shipped.
 pub const MANIFEST: &str = include_str!("../../../deploy/hetzner/config.yaml");

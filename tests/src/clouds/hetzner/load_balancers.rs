@@ -3,7 +3,6 @@
 mod changes;
 mod rules;
 
-use std::net::Ipv4Addr;
 use std::time::SystemTime;
 
 use serde::Deserialize;
@@ -28,7 +27,7 @@ pub struct LoadBalancers(pub(super) Shared);
 struct Wanted {
     name: String,
     load_balancer_type: String,
-    algorithm: Option<Algorithm>,
+    algorithm: Option<rules::Algorithm>,
     location: Option<String>,
     network_zone: Option<String>,
     network: Option<u64>,
@@ -39,13 +38,6 @@ struct Wanted {
     services: Vec<Value>,
     #[serde(default)]
     targets: Vec<Named>,
-}
-
-/// How a load balancer chooses among its targets.
-#[derive(Deserialize)]
-struct Algorithm {
-    #[serde(rename = "type")]
-    kind: String,
 }
 
 /// The body of `PUT /load_balancers/{id}`.
@@ -134,7 +126,7 @@ impl LoadBalancers {
             ..LoadBalancer::new(0, &wanted.name)
         };
         made.private_net = match wanted.network {
-            Some(network) => Some(attached(&project, network, location, None, None)?),
+            Some(network) => Some(rules::attached(&project, network, location, None, None)?),
             None => None,
         };
         for service in &wanted.services {
@@ -257,18 +249,4 @@ fn location(name: Option<&str>, zone: Option<&str>) -> Result<&'static Location,
         _ => return Err(Box::new(errors::invalid("location", "either location or network_zone is needed"))),
     };
     found.ok_or_else(|| Box::new(errors::invalid(field, "there is no such place")))
-}
-
-/// The network and the address in it that a load balancer gets.
-fn attached(
-    project: &Project,
-    network: u64,
-    location: &Location,
-    ip: Option<Ipv4Addr>,
-    range: Option<ipnet::Ipv4Net>,
-) -> Result<(u64, Ipv4Addr), Refused> {
-    let found = project.networks.get(&network);
-    let found = found.ok_or_else(|| Box::new(errors::not_found(&format!("network with ID '{network}'"))))?;
-    let ip = found.address(location.network_zone, ip, range, |it| project.is_taken(network, it))?;
-    Ok((network, ip))
 }

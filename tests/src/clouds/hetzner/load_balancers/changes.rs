@@ -11,7 +11,7 @@ use super::super::errors::{self, Refused, parsed};
 use super::super::load_balancer::{Kind, LoadBalancer, Named, Target, new_service, updated_service};
 use super::super::location::Location;
 use super::super::project::{Change, NETWORK, Project, SERVER};
-use super::{Algorithm, attached, rules};
+use super::rules::{self, Algorithm, attached};
 
 /// What an action will do.
 pub(super) struct Planned {

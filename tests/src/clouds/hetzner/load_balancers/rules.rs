@@ -1,10 +1,21 @@
 //! What the service refuses, and with which codes.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipnet::Ipv4Net;
+use serde::Deserialize;
 
 use super::super::errors::{self, Refused};
 use super::super::load_balancer::{Kind, LoadBalancer, Named, PORTS, Service, Target};
+use super::super::location::Location;
 use super::super::project::Project;
+
+/// How a load balancer chooses among its targets.
+#[derive(Deserialize)]
+pub(super) struct Algorithm {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+}
 
 /// The type with this name.
 pub(super) fn kind(name: &str) -> Result<&'static Kind, Refused> {
@@ -153,6 +164,20 @@ fn address(project: &Project, ip: IpAddr) -> Result<(), Refused> {
         return Err(errors::refused(422, "ip_not_owned", "the IP is not owned by the owner of the project"));
     }
     Ok(())
+}
+
+/// The network and the address in it that a load balancer gets.
+pub(super) fn attached(
+    project: &Project,
+    network: u64,
+    location: &Location,
+    ip: Option<Ipv4Addr>,
+    range: Option<Ipv4Net>,
+) -> Result<(u64, Ipv4Addr), Refused> {
+    let found = project.networks.get(&network);
+    let found = found.ok_or_else(|| Box::new(errors::not_found(&format!("network with ID '{network}'"))))?;
+    let ip = found.address(location.network_zone, ip, range, |it| project.is_taken(network, it))?;
+    Ok((network, ip))
 }
 
 fn exceeded(what: &str, most: usize) -> Refused {

@@ -1,0 +1,141 @@
+//! What a test may ask of a vendor, and the words for what it hears.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Service;
+use serde_json::Value;
+
+use crate::control_plane::Cluster;
+use crate::operator::Setup;
+use crate::simulator::{Cloud, Fault, Simulator};
+
+/// A vendor: its simulated cloud, its provider, and the words of both.
+pub trait Vendor: Send + Sync + 'static {
+    /// One account of the cloud.
+    type Cloud: Cloud;
+
+    /// Where the cloud lists its machines. Each has its own place below.
+    const MACHINES: &'static str;
+    /// Where the cloud lists its load balancers, and makes them. Each has its own place below, with all that is done to it.
+    const LOAD_BALANCERS: &'static str;
+    /// The annotation that names a load balancer.
+    const NAME: &'static str;
+    /// The annotation that names a host.
+    const HOSTNAME: &'static str;
+    /// What is written to a load balancer that the vendor's own controller has made, when its Service gets a second port. `{id}` is
+    /// the load balancer.
+    const SECOND_PORT: &'static [&'static str];
+
+    /// Starts the cloud, with nothing in it that an operator does not have before the first machine.
+    fn start(behaviour: Behaviour) -> impl Future<Output = anyhow::Result<Simulator<Self::Cloud>>> + Send;
+
+    /// The provider as its README says that an operator sets it up. The file `token` holds the token.
+    fn setup(cluster: &Cluster, cloud: &Simulator<Self::Cloud>) -> Setup;
+
+    /// Adds a machine that runs, in the place of one with the same id.
+    fn add_machine(account: &Self::Cloud, id: u64, name: &str);
+
+    /// Takes a machine away.
+    fn remove_machine(account: &Self::Cloud, id: u64);
+
+    /// Keeps a machine out of lists. It can still be asked for.
+    fn hide_machine(account: &Self::Cloud, id: u64);
+
+    /// All load balancers as they are, whatever lists show.
+    fn built(account: &Self::Cloud) -> Vec<Built>;
+
+    /// Adds a load balancer that nobody here has made. Returns its id.
+    fn add_foreign(account: &Self::Cloud, name: &str) -> String;
+
+    /// Adds a load balancer as the vendor's own controller makes it for a Service of TCP port 80 with the machines 1 and 2.
+    fn leave_behind(account: &Self::Cloud, service: &Service, left: Left) -> LeftBehind;
+
+    /// What is left to do for the vendor's own controller to know a load balancer that ours has made for a Service.
+    fn is_known_to_the_vendor(built: &Built, service: &Service) -> Result<(), String>;
+
+    /// The name that a Service's load balancer has unless an annotation says another.
+    fn default_name(uid: &str) -> String;
+
+    /// Lets an answer ask for a pause, as the cloud does.
+    fn pause(fault: Fault, pause: Duration) -> Fault;
+}
+
+/// How a cloud behaves. A vendor whose cloud never does so leaves it out.
+#[derive(Clone, Copy, Debug)]
+pub struct Behaviour {
+    /// When a new load balancer is done.
+    pub creation: Creation,
+    /// How late a new load balancer comes into lists.
+    pub lists_late_by: Duration,
+    /// Whether a name can be had once, where the cloud leaves it open.
+    pub names_are_unique: bool,
+}
+
+/// When a new load balancer is done.
+#[derive(Clone, Copy, Debug)]
+pub enum Creation {
+    /// After so much time.
+    Takes(Duration),
+    /// After so many reads that show it undone.
+    Reads(usize),
+}
+
+impl Default for Behaviour {
+    fn default() -> Behaviour {
+        Behaviour { creation: Creation::Takes(Duration::ZERO), lists_late_by: Duration::ZERO, names_are_unique: true }
+    }
+}
+
+/// A load balancer, in words that every cloud has.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Built {
+    /// Its id, as in a Service's memo.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it listens, in ascending order.
+    pub ports: Vec<u16>,
+    /// The machines that it forwards to, in ascending order.
+    pub machines: Vec<u64>,
+    /// The addresses that belong into its Service's status, in their order. None before it is done.
+    pub addresses: Vec<String>,
+    /// Whether it serves.
+    pub serves: bool,
+    /// The UID of the Service that the cloud names as its owner.
+    pub owner: Option<String>,
+}
+
+/// What the Service asked for that the vendor's controller has left behind.
+#[derive(Clone, Copy, Debug)]
+pub enum Left<'a> {
+    /// Nothing but port 80.
+    Plain,
+    /// A name.
+    Named(&'a str),
+    /// A name, and a host in the place of addresses.
+    Hosted(&'a str, &'a str),
+}
+
+/// What the vendor's controller has left.
+#[derive(Clone, Debug)]
+pub struct LeftBehind {
+    /// The id of the load balancer.
+    pub id: String,
+    /// The annotations of the Service beside its author's.
+    pub annotations: Value,
+    /// What is in the Service's status.
+    pub ingress: Value,
+}
+
+/// The UID of an object that the API server has stored.
+pub(super) fn uid(service: &Service) -> &str {
+    service.metadata.uid.as_deref().expect("a stored object has a UID")
+}
+
+/// The node port of the first port.
+pub(super) fn node_port(service: &Service) -> u16 {
+    let ports = service.spec.as_ref().and_then(|it| it.ports.as_ref());
+    let port =
+        ports.and_then(|it| it.first()?.node_port).expect("a stored Service of type LoadBalancer has node ports");
+    u16::try_from(port).expect("ports are small")
+}
