@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_made_unless_that_is_switched_off_and_deletions_have_limits() {
+    fn routes_are_made_unless_switched_off_within_limits() {
         let routes = parse(&[]).unwrap();
         assert!(routes.enabled && !parse(&["--configure-cloud-routes=false"]).unwrap().enabled);
         assert_eq!((routes.warm_up, routes.budget), (Duration::from_secs(60), 10));

@@ -77,7 +77,7 @@ async fn a_node_that_is_seen_to_go_takes_its_route_with_it() {
 }
 
 #[tokio::test]
-async fn a_route_with_a_name_that_nobody_knows_is_listed_before_it_goes() {
+async fn a_route_with_an_unknown_name_is_listed_before_it_goes() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([cloud_provider::Route { id: "k8s-1".to_owned(), ..route("10.244.1.0/24", "hop-n1") }]);

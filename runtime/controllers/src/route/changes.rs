@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn case_194_a_node_that_comes_goes_or_has_other_networks_or_addresses_matters() {
+    fn case_194_other_nodes_networks_and_addresses_matter() {
         let before = node(|_| {});
         assert!(matters(None, Some(&before)), "added");
         assert!(matters(Some(&before), None), "deleted");

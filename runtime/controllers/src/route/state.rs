@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn case_189_a_list_that_fails_is_made_again_after_longer_and_longer_pauses() {
+    fn case_189_a_failed_list_is_made_again_after_longer_pauses() {
         let begin = Instant::now();
         let (mut state, mut now) = (State::new(begin), begin);
         assert!(state.needs_list(now));

@@ -54,7 +54,7 @@ fn pauses(answer: &Result<RouteOutcome>) -> Vec<(u64, bool)> {
 }
 
 #[test]
-fn case_196_what_fails_is_tried_again_after_longer_and_longer_pauses() {
+fn case_196_what_fails_is_tried_again_after_longer_pauses() {
     let doubling = [5, 10, 20, 40, 80, 160, 300, 300];
     assert_eq!(pauses(&unavailable()), doubling.map(|it| (it, true)));
     assert_eq!(pauses(&Err(Error::Invalid("something else is there".to_owned()))), doubling.map(|it| (it, true)));
@@ -107,7 +107,7 @@ fn a_list_that_is_needed_waits_for_one_that_is_due_soon() {
 }
 
 #[test]
-fn a_route_that_changes_is_looked_at_again_and_told_of_after_a_while() {
+fn a_route_that_keeps_changing_is_reported_after_a_while() {
     let (mut rests, start) = (Rests::default(), Instant::now());
     let changing = BTreeSet::from([cidr(1)]);
     let (mut now, mut looks, mut told) = (start, Vec::new(), 0);
@@ -165,7 +165,7 @@ fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
 }
 
 #[test]
-fn a_table_is_full_if_all_new_routes_of_several_nodes_are_refused() {
+fn a_table_is_full_if_new_routes_of_all_nodes_are_refused() {
     let full = || Err(Error::Invalid("the route table is full".to_owned()));
     let check = |answers: &[Answered], expected: bool| assert_eq!(table_is_full(answers).is_some(), expected);
     check(&[(creation(1), full()), (creation(2), full())], true);

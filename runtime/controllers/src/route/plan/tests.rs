@@ -123,7 +123,7 @@ fn case_180_swapped_routes_are_moved_each_in_one_change() {
 }
 
 #[test]
-fn case_181_routes_of_nobody_go_only_inside_the_clusters_networks() {
+fn case_181_routes_of_nobody_go_only_inside_the_cluster() {
     let stale = |text: &str| route(text, "gone");
     let world = World::new(
         &[N1],
@@ -169,7 +169,7 @@ fn case_200_without_an_allowance_only_what_was_seen_goes() {
 }
 
 #[test]
-fn next_hops_that_are_spelled_otherwise_move_no_more_than_may_go() {
+fn next_hops_spelled_otherwise_move_no_more_than_may_go() {
     let names: Vec<_> = (0..90).map(|nth| format!("10.244.{nth}.0/24")).collect();
     let routes = names.iter().map(|it| route(it, &format!("i-{it}"))).collect();
     let mut world = World::new(&[], routes);
@@ -203,7 +203,7 @@ fn a_foreign_route_is_never_touched_and_is_a_conflict() {
 }
 
 #[test]
-fn what_the_cloud_changes_is_waited_for_and_what_is_broken_is_made_again() {
+fn changing_routes_are_waited_for_and_broken_ones_made_again() {
     let of = |state: RouteState, hop: &str| World::new(&[N1], vec![in_state(state, "10.244.1.0/24", hop)]);
     let changing = of(RouteState::Changing, "hop-1");
     assert!(changing.changes().is_empty() && changing.kept().is_empty());

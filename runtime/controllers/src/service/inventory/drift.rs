@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn case_149_questions_without_a_revision_are_spread_over_the_period() {
+    fn case_149_without_revisions_questions_are_spread() {
         let period = Duration::from_secs(300);
         let places: Vec<_> = (0..300).map(|it| place_in(period, &format!("uid-{it}")).as_secs() / 60).collect();
         for minute in 0..5 {
