@@ -200,11 +200,17 @@ impl State {
             *times = times.map(|it| it - 1);
             return answer.clone();
         }
-        let place = change.before.as_ref().map(|before| self.routes.iter().position(|it| it == before));
-        match (place, &change.after) {
-            (Some(Some(place)), _) => drop(self.routes.remove(place)),
-            (Some(None), Some(_)) => return Err(Error::Invalid("another route is there".to_owned())),
-            (Some(None) | None, _) => {}
+        let is = |it: &Route, other: &Route| {
+            (&it.destination, &it.next_hop, &it.id) == (&other.destination, &other.next_hop, &other.id)
+        };
+        if let Some(before) = &change.before {
+            match self.routes.iter().position(|it| is(it, before)) {
+                Some(place) => drop(self.routes.remove(place)),
+                None if change.after.is_none() && self.routes.iter().any(|it| it.destination == before.destination) => {
+                    return Err(Error::Invalid("another route is there".to_owned()));
+                }
+                None => {}
+            }
         }
         if let Some(target) = &change.after {
             let new = Route { ownership: RouteOwnership::Ours, ..route(&change.destination, &target.next_hop) };

@@ -72,6 +72,10 @@ pub(super) struct After {
 }
 
 impl Routes {
+    fn has(&self, destination: &str) -> bool {
+        self.routes.iter().any(|it| it.destination == destination)
+    }
+
     /// What a change is answered, and what it makes of the routes.
     pub(super) fn apply(&mut self, change: Change) -> Value {
         if let Some(error) = self.failures.get_mut(&change.destination).and_then(Failure::next) {
@@ -81,7 +85,7 @@ impl Routes {
         let place = before.and_then(|it| self.routes.iter().position(|route| route.id == it.id));
         if let Some(place) = place {
             self.routes.remove(place);
-        } else if before.is_some() && change.after.is_some() {
+        } else if before.is_some() && (change.after.is_some() || self.has(&change.destination)) {
             return invalid("another route is there");
         }
         let Some(After { next_hop }) = change.after else { return json!("done") };
@@ -123,6 +127,7 @@ mod tests {
         assert_eq!(routes.apply(change(to, Some("other"), Some("2"))), invalid("another route is there"));
         assert_eq!(routes.apply(change(to, Some(&id), Some("2"))), "done");
         assert_eq!(routes.routes[0].next_hop, "2");
+        assert_eq!(routes.apply(change(to, Some("other"), None)), invalid("another route is there"));
         assert_eq!(routes.apply(change(to, Some(&id), None)), "done");
         assert_eq!(routes.apply(change(to, Some(&id), None)), "done", "it is gone");
         assert!(routes.routes.is_empty());
