@@ -7,7 +7,9 @@ mod command_line;
 mod controllers;
 mod feature_gates;
 mod known;
+mod leader_migration;
 mod load_balancers;
+mod node_ipam;
 mod routes;
 mod values;
 mod webhooks;
@@ -25,7 +27,9 @@ use tokio::time::Instant;
 
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
+pub use self::leader_migration::{LeaderMigration, Owner};
 pub(crate) use self::load_balancers::LoadBalancers;
+pub use self::node_ipam::NodeIpam;
 pub use self::routes::Routes;
 pub use self::webhooks::Webhooks;
 
@@ -66,8 +70,12 @@ pub struct Settings {
     pub routes: Routes,
     /// How load balancers are looked after beyond what Services ask for.
     pub load_balancers: LoadBalancers,
+    /// How nodes get pod networks; `None` without `--allocate-node-cidrs`.
+    pub node_ipam: Option<NodeIpam>,
     /// `None` with `--leader-elect=false`.
     pub leader_election: Option<LeaderElection>,
+    /// `None` without `--enable-leader-migration`, and without leader election.
+    pub leader_migration: Option<LeaderMigration>,
     /// `None` with `--secure-port=0`.
     pub serving: Option<Serving>,
     /// `None` where no webhook is served.
@@ -248,6 +256,13 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Under which Lease a controller runs.
+    pub(crate) fn owner(&self, controller: Controller) -> Owner {
+        self.leader_migration.as_ref().map_or(Owner::Main, |it| it.owner(controller))
+    }
+}
+
 /// `aerostat run` with every flag and its default: what its `--help` and the comparison with upstream's list are made of.
 #[must_use]
 pub fn command() -> clap::Command {
@@ -323,41 +338,29 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
     });
     let gates = flags.feature_gates.check(&mut warnings, errors);
     let webhooks = flags.webhooks.check(gates.webhook, flags.secure_port, &mut warnings, errors);
+    let cluster_cidrs = node_ipam::cluster_cidrs(&flags.cluster_cidr, errors);
+    let leader_election = leader_election(&flags, errors);
+    let main = leader_election.as_ref().map(|it| it.name.as_str());
     Settings {
+        node_ipam: node_ipam::node_ipam(&flags.node_ipam, &cluster_cidrs, &mut warnings, errors),
+        leader_migration: leader_migration::leader_migration(&flags.leader_migration, main, &mut warnings, errors),
         api: api(&flags, errors),
         node: node(&flags, errors),
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
         routes,
         load_balancers: load_balancers::check(&flags.load_balancers, errors),
-        leader_election: leader_election(&flags, errors),
+        leader_election,
         serving: serving(&flags, errors),
         webhooks,
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
         cloud_provider: flags.cloud_provider,
-        cluster_cidrs: cluster_cidrs(&flags.cluster_cidr, errors),
+        cluster_cidrs,
         cluster_name: flags.cluster_name,
         controllers,
         warnings,
     }
-}
-
-/// As upstream's `processCIDRs`: one, or one of each family.
-fn cluster_cidrs(text: &str, errors: &mut Vec<String>) -> Vec<IpNet> {
-    let mut cidrs: Vec<IpNet> = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
-        match part.parse::<IpNet>() {
-            Ok(cidr) => cidrs.push(cidr.trunc()),
-            Err(_) => errors.push(format!("--cluster-cidr {part:?} is no network: write 10.244.0.0/16, say")),
-        }
-    }
-    let is_v4 = |it: &IpNet| matches!(it, IpNet::V4(_));
-    let families = cidrs.iter().filter(|it| is_v4(it)).count();
-    if families > 1 || cidrs.len() - families > 1 {
-        errors.push(format!("--cluster-cidr {text:?} names several networks of one family: write one of each at most"));
-    }
-    cidrs
 }
 
 fn api(flags: &CommandLine, errors: &mut Vec<String>) -> Api {

@@ -7,6 +7,7 @@ mod election;
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use controllers::{EventKind, Recorder, RequestedChanges};
@@ -38,6 +39,8 @@ pub(crate) struct Leader {
     election: Election,
     leadership: Leadership,
     recorder: Recorder,
+    /// Whether nobody held the Lease when this process first got it.
+    was_free: bool,
     /// Where it is noted that a person has approved more writes.
     requested: RequestedChanges,
     status: IntGauge,
@@ -49,6 +52,8 @@ pub(crate) struct Leader {
 pub(crate) struct Leadership {
     /// When the last renewal that succeeded was begun; `None` without the Lease.
     renewed: Arc<Mutex<Option<Instant>>>,
+    /// Whether this process has ever held the Lease.
+    held: Arc<AtomicBool>,
     lease_duration: Duration,
     renew_deadline: Duration,
 }
@@ -104,10 +109,12 @@ impl Leader {
             election: Election::new(identity, settings.lease_duration),
             leadership: Leadership {
                 renewed: Arc::default(),
+                held: Arc::default(),
                 lease_duration: settings.lease_duration,
                 renew_deadline: settings.renew_deadline,
             },
             recorder,
+            was_free: false,
             requested,
             status,
             slow_path: metrics.slow_path.with_label_values(&[&settings.name]),
@@ -118,6 +125,11 @@ impl Leader {
     /// What others may know of this candidate.
     pub(crate) fn leadership(&self) -> Leadership {
         self.leadership.clone()
+    }
+
+    /// Whether nobody held the Lease when this process got it: it was given back, or there was none.
+    pub(crate) fn was_free(&self) -> bool {
+        self.was_free
     }
 
     /// Waits until this process holds the Lease.
@@ -221,6 +233,7 @@ impl Leader {
         }
         let found = self.request("read", self.leases.get_opt(&self.settings.name)).await?;
         let begin = now();
+        let was_free = found.as_ref().is_none_or(election::is_free);
         let lease = match self.election.next(found, begin) {
             Next::Wait => return Ok(Attempt::AnotherHolds),
             Next::Create(mut lease) => {
@@ -230,6 +243,9 @@ impl Leader {
             }
             Next::Replace(lease) => self.put(&lease).await?,
         };
+        if self.leadership.renewed().is_none() {
+            self.was_free = was_free;
+        }
         Ok(self.leads(lease, begin))
     }
 
@@ -238,6 +254,7 @@ impl Leader {
         let is_approval = self.election.lease().is_some_and(election::approves_writes);
         self.election.wrote(lease, begin);
         *self.leadership.renewed() = Some(begin.local);
+        self.leadership.held.store(true, Ordering::Relaxed);
         if is_approval {
             self.requested.approve(tokio::time::Instant::now());
             warn!("{APPROVED}");
@@ -303,6 +320,11 @@ impl Leadership {
         self.renewed().is_some_and(|it| it.elapsed() < self.renew_deadline)
     }
 
+    /// Whether this process held the Lease and may not count on it any more.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.held.load(Ordering::Relaxed) && !self.may_write()
+    }
+
     /// Whether this process leads and has not noticed for 20 s that its Lease has expired: its `leaderElection` check.
     pub(crate) fn is_stuck(&self) -> bool {
         self.renewed().is_some_and(|it| it.elapsed() > self.lease_duration + Duration::from_secs(20))
@@ -344,16 +366,19 @@ mod tests {
     fn writes_stop_at_the_renew_deadline() {
         let leadership = Leadership {
             renewed: Arc::default(),
+            held: Arc::default(),
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
         };
         let renewed = |seconds| *leadership.renewed() = Instant::now().checked_sub(Duration::from_secs(seconds));
         assert!(!leadership.may_write(), "not without the Lease");
         assert!(!leadership.is_stuck(), "a standby is healthy");
+        assert!(!leadership.is_lost(), "what was never held is not lost");
+        leadership.held.store(true, Ordering::Relaxed);
         renewed(9);
-        assert!(leadership.may_write());
+        assert!(leadership.may_write() && !leadership.is_lost());
         renewed(10);
-        assert!(!leadership.may_write());
+        assert!(!leadership.may_write() && leadership.is_lost());
         assert!(!leadership.is_stuck());
         renewed(36);
         assert!(leadership.is_stuck());

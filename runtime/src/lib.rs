@@ -36,8 +36,8 @@ use std::io::{stderr, stdin, stdout};
 
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, Log, LogFormat, Node,
-    NodeLifecycle, RateLimit, Routes, Service, Serving, Settings, Webhooks, command,
+    Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, LeaderMigration, Log, LogFormat,
+    Node, NodeIpam, NodeLifecycle, Owner, RateLimit, Routes, Service, Serving, Settings, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};

@@ -1,8 +1,12 @@
 //! What runs: one line per task. Whatever ends, ends the process with its reason.
 
+mod candidates;
 mod claims;
 mod cloud;
 mod controllers;
+mod ended;
+mod events;
+mod node_ipam;
 mod options;
 mod webhooks;
 
@@ -10,26 +14,27 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::controllers::{Account, Context, EventKind, Events, Nodes, Recorder, RequestedChanges};
+use ::controllers::{Account, Context, EventKind, Events, Nodes, RequestedChanges};
 use anyhow::anyhow;
 use egress::Report;
 use kube::Client;
 use prometheus::Registry;
-use rustix::system::uname;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
+use self::candidates::candidates;
 use self::cloud::Loaded;
 use self::controllers::Skipped;
+use self::ended::{controller_ended, ended_early, hold, panicked, stopped};
 use self::webhooks::Webhooks;
 use crate::api_server::{self, ApiServer};
 use crate::cluster;
 use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
 use crate::failure::Failure;
-use crate::flags::{Controller, Settings};
+use crate::flags::{Controller, NodeIpam, Owner, Settings};
 use crate::leader::{self, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
@@ -58,14 +63,16 @@ struct Process {
     webhooks: Option<Webhooks>,
     /// The cloud's account, once something was to be asked of it.
     account: Option<Account>,
+    /// `None` without leader migration.
+    migration: Option<Leader>,
     /// What Services ask for.
     requested: RequestedChanges,
     /// What people should know of the gate; taken by the task that records it.
     reports: mpsc::UnboundedReceiver<Report>,
     /// Each ends with its name, when it should not.
     tasks: JoinSet<&'static str>,
-    /// Each ends with its name, when it was asked to.
-    controllers: JoinSet<&'static str>,
+    /// Each ends with its name, when it was asked to, or with what keeps it from its work.
+    controllers: JoinSet<Result<&'static str, Failure>>,
     stop: watch::Sender<bool>,
     /// Each ends when its recorders are gone and their events are sent.
     events: JoinSet<()>,
@@ -120,14 +127,13 @@ impl Process {
         health.add_to_readiness("permissions", permissions.settled());
 
         let (mut events, requested) = (JoinSet::new(), RequestedChanges::default());
-        let leader = settings.leader_election.clone().map(|election| {
-            let (recorder, sender) = Recorder::new(unlimited.clone(), "cloud-controller-manager");
-            events.spawn(sender);
-            let host = uname().nodename().to_string_lossy().into_owned();
-            Leader::new(unlimited.clone(), election, &host, recorder, requested.clone(), &elections)
-        });
-        if let Some(leadership) = leader.as_ref().map(Leader::leadership) {
-            health.add("leaderElection", move || !leadership.is_stuck());
+        let (leader, migration) = candidates(&settings, &unlimited, &requested, &elections, &mut events);
+        let (leadership, second) =
+            (leader.as_ref().map(Leader::leadership), migration.as_ref().map(Leader::leadership));
+        if let Some(leadership) = leadership.clone() {
+            let second = second.clone();
+            let is_stuck = move || leadership.is_stuck() || second.as_ref().is_some_and(leader::Leadership::is_stuck);
+            health.add("leaderElection", move || !is_stuck());
         }
         let mut tasks = JoinSet::new();
         if let Some(serving) = &settings.serving {
@@ -137,7 +143,10 @@ impl Process {
             tasks.spawn(async move { match server.run().await {} });
         }
 
-        let leadership = leader.as_ref().map(Leader::leadership);
+        let may_write = move || {
+            let is_lost = second.as_ref().is_some_and(leader::Leadership::is_lost);
+            !is_lost && leadership.as_ref().is_none_or(leader::Leadership::may_write)
+        };
         let asked = requested.clone();
         let (tell, reports) = mpsc::unbounded_channel();
         let (answers, answered) = watch::channel(false);
@@ -146,7 +155,7 @@ impl Process {
             route: overrides.route,
             names: overrides.names,
             compiler: overrides.compiler,
-            fence: Arc::new(move || leadership.as_ref().is_none_or(leader::Leadership::may_write)),
+            fence: Arc::new(may_write),
             demands: Arc::new(move |window| asked.within(window, Instant::now())),
             // Nobody listens where there is no Lease: the log has it.
             reports: Arc::new(move |report| drop(tell.send(report))),
@@ -184,6 +193,7 @@ impl Process {
             leader,
             webhooks,
             account: None,
+            migration,
             requested,
             reports,
             tasks,
@@ -232,14 +242,27 @@ impl Process {
                 Err(failure) => return failure,
             },
         };
-        self.watch_quarantine();
-        self.watch_reports();
-        self.start_controllers(&nodes);
+        self.report_on_the_lease();
+        let context = self.context(&nodes);
+        self.start_controllers(&context, Owner::Main);
+        if let Some(migration) = &mut self.migration {
+            tokio::select! {
+                Some(ended) = self.tasks.join_next() => return ended_early(ended),
+                Some(ended) = self.controllers.join_next() => return controller_ended(ended),
+                panic = panicked(&mut self.events) => return ended_early(Err(panic)),
+                lost = hold(&mut self.leader) => return lost,
+                () = migration.acquire() => {}
+            }
+            self.start_controllers(&context, Owner::Migration);
+        }
+        // What records events ends with the controllers.
+        drop(context);
         tokio::select! {
             Some(ended) = self.tasks.join_next() => ended_early(ended),
-            Some(ended) = self.controllers.join_next() => ended_early(ended),
+            Some(ended) = self.controllers.join_next() => controller_ended(ended),
             panic = panicked(&mut self.events) => ended_early(Err(panic)),
             lost = hold(&mut self.leader) => lost,
+            lost = hold(&mut self.migration) => lost,
         }
     }
 
@@ -275,72 +298,51 @@ impl Process {
         self.account.get_or_insert_with(|| Account::new(identity.clone(), lease)).clone()
     }
 
-    /// Reports a quarantine with an event on the Lease. Without leader election the log has to do.
-    fn watch_quarantine(&mut self) {
+    /// Reports with events on the Lease, if there is one.
+    fn report_on_the_lease(&mut self) {
         let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
             return;
         };
-        let (mut quarantine, stopped) = (self.loaded.quarantine.clone(), stopped(self.stop.subscribe()));
-        let provider = self.loaded.cloud.description.name.clone();
-        let tell = async move {
-            // An error means that the provider is gone, and with it the process.
-            while quarantine.changed().await.is_ok() {
-                let because = quarantine.borrow_and_update().clone();
-                if let Some(because) = because {
-                    let message = format!("provider {provider} is {because}");
-                    recorder.record(about.clone(), EventKind::Warning, "ProviderQuarantined", &message);
-                }
-            }
-        };
-        // Among the controllers, so that it gives its recorder back before the last events are sent.
-        self.controllers.spawn(async move {
-            tokio::select! {
-                () = stopped => {}
-                () = tell => {}
-            }
-            "the watch of the provider's quarantine"
-        });
-    }
-
-    /// Records what people should know of the gate, with events on the Lease: writes that are withheld, and endpoints that
-    /// the provider has stopped. Without leader election the log has to do.
-    fn watch_reports(&mut self) {
-        let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
-            return;
-        };
+        let (quarantine, provider) = (self.loaded.quarantine.clone(), self.loaded.cloud.description.name.clone());
         let (_, none) = mpsc::unbounded_channel();
-        let (mut reports, stopped) = (std::mem::replace(&mut self.reports, none), stopped(self.stop.subscribe()));
-        let record = async move {
-            while let Some(report) = reports.recv().await {
-                let (reason, message) = match report {
-                    Report::WritesWithheld(message) => ("CloudWritesWithheld", message),
-                    Report::EndpointPaused(message) => ("EndpointPaused", message),
-                };
-                recorder.record(about.clone(), EventKind::Warning, reason, &message);
-            }
-            // Without endpoints there is nothing to report.
-            std::future::pending::<()>().await;
-        };
+        let reports = std::mem::replace(&mut self.reports, none);
+        let stopped = stopped(self.stop.subscribe());
         // Among the controllers, so that it gives its recorder back before the last events are sent.
         self.controllers.spawn(async move {
+            let quarantine = events::quarantine(quarantine, provider, recorder.clone(), about.clone());
             tokio::select! {
                 () = stopped => {}
-                () = record => {}
+                () = async { tokio::join!(quarantine, events::reports(reports, recorder, about)); } => {}
             }
-            "the watch of the gate's reports"
+            Ok("the reports on the Lease")
         });
     }
 
-    /// Starts the controllers that are asked for, exist, and can do their work with this provider.
-    fn start_controllers(&mut self, nodes: &Nodes) {
+    /// Which Leases a controller must hold while it writes.
+    fn leaders(&self, controller: Controller) -> Vec<&Leader> {
+        let migration = self.migration.as_ref().filter(|_| self.settings.owner(controller) == Owner::Migration);
+        self.leader.iter().chain(migration).collect()
+    }
+
+    /// What the controllers share.
+    fn context(&mut self, nodes: &Nodes) -> Context {
         let account = self.account();
-        let (settings, cloud) = (&self.settings, &self.loaded.cloud);
         let (events, send) = Events::new(self.client.clone());
         self.events.spawn(send);
         let (client, metrics, stop) = (self.client.clone(), self.metrics.clone(), self.stop.subscribe());
-        let context = Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop);
+        Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop)
+    }
+
+    /// Starts the controllers that run under this Lease, are asked for, exist, and can do their work with this provider.
+    fn start_controllers(&mut self, context: &Context, owner: Owner) {
+        let (settings, cloud) = (&self.settings, &self.loaded.cloud);
         for controller in Controller::ALL {
             let name = controller.name();
+            // What does not run is said once, and first.
+            let is_of_migration = settings.owner(controller) == Owner::Migration;
+            if is_of_migration != (owner == Owner::Migration) {
+                continue;
+            }
             match controllers::skipped(controller, settings, cloud) {
                 Some(Skipped::Wanted(because)) => {
                     info!("{name} {because}");
@@ -353,13 +355,17 @@ impl Process {
                 None => {}
             }
             let lease = self.leader.as_ref().and_then(Leader::about);
-            let Some(task) = controllers::new(controller, &context, cloud, settings, lease) else { continue };
+            let task = match controller {
+                Controller::NodeIpam => node_ipam::task(settings, &self.leaders(controller), context, cloud),
+                _ => controllers::new(controller, context, cloud, settings, lease),
+            };
+            let Some(task) = task else { continue };
             let liveness = task.liveness();
             self.health.add(name, move || !liveness.is_stuck());
             self.running.started(controller);
             self.controllers.spawn(async move {
-                task.await;
-                name
+                let ended = task.await;
+                ended.map(|()| name).map_err(|error| anyhow!("{name} cannot work: {error}").into())
             });
             info!("started {name}");
         }
@@ -371,17 +377,25 @@ impl Process {
         // Nobody listens if no controller runs.
         let _ = self.stop.send(true);
         let drained = async { while self.controllers.join_next().await.is_some() {} };
+        let mut is_finished = true;
         tokio::select! {
             ended = timeout(DRAIN, drained) => {
                 if ended.is_err() {
+                    is_finished = false;
                     warn!("gave up what was still in flight after {DRAIN:?}");
                 }
             }
             lost = hold(&mut self.leader) => return Err(lost),
+            lost = hold(&mut self.migration) => return Err(lost),
         }
         self.controllers.shutdown().await;
-        if let Some(leader) = self.leader.take() {
-            leader.release().await;
+        for leader in [self.migration.take(), self.leader.take()].into_iter().flatten() {
+            if is_finished || self.settings.node_ipam.is_none() {
+                leader.release().await;
+            } else {
+                // A Lease that is given back says that nothing is under way any more.
+                warn!("the Lease is left to expire: a write of pod networks may still be under way");
+            }
         }
         let sent = async {
             while let Some(ended) = self.events.join_next().await {
@@ -396,36 +410,5 @@ impl Process {
         self.tasks.shutdown().await;
         info!("ended");
         Ok(())
-    }
-}
-
-/// Without leader election there is nothing to lose.
-async fn hold(leader: &mut Option<Leader>) -> Failure {
-    match leader {
-        Some(leader) => anyhow!(leader.hold().await).into(),
-        None => std::future::pending().await,
-    }
-}
-
-/// Ready once a sender of events has panicked. One that ends has nothing to do any more: nobody can record.
-async fn panicked(senders: &mut JoinSet<()>) -> JoinError {
-    loop {
-        match senders.join_next().await {
-            Some(Err(panic)) => return panic,
-            Some(Ok(())) => {}
-            None => std::future::pending().await,
-        }
-    }
-}
-
-async fn stopped(mut stop: watch::Receiver<bool>) {
-    // An error means that the sender is gone, and with it the process.
-    let _ = stop.wait_for(|it| *it).await;
-}
-
-fn ended_early(ended: Result<&'static str, JoinError>) -> Failure {
-    match ended {
-        Ok(name) => anyhow!("{name} ended by itself; that is a bug in aerostat").into(),
-        Err(panic) => anyhow!(panic).context("a task panicked; that is a bug in aerostat").into(),
     }
 }

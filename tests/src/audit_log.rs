@@ -1,6 +1,6 @@
 //! Who asked what of the API server, from its audit log.
 //!
-//! Bodies are there for aerostat's requests only.
+//! Bodies are there for aerostat's requests, for Leases, and where kube-controller-manager gives nodes pod networks.
 
 use std::fs;
 use std::path::PathBuf;

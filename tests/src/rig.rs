@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controllers::{
-    Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_lifecycle, persistent_volume_labels,
-    route, service,
+    Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_ipam, node_lifecycle,
+    persistent_volume_labels, route, service,
 };
 use kube::Client;
 use prometheus::Registry;
@@ -37,6 +37,10 @@ pub enum Controller {
     Route(route::Options),
     /// The persistentvolume-label-controller.
     PersistentVolumeLabel,
+    /// The node-ipam-controller.
+    NodeIpam(node_ipam::Options),
+    /// The node-ipam-controller that takes networks from the cloud.
+    NodeIpamFromCloud(node_ipam::CloudOptions),
 }
 
 impl From<route::Options> for Controller {
@@ -63,6 +67,12 @@ impl From<service::Options> for Controller {
     }
 }
 
+impl From<node_ipam::Options> for Controller {
+    fn from(options: node_ipam::Options) -> Controller {
+        Controller::NodeIpam(options)
+    }
+}
+
 impl Controller {
     /// The only place that knows how a controller is made.
     fn start(&self, context: &Context, cloud: &cloud_provider::Cloud) -> Task {
@@ -72,6 +82,8 @@ impl Controller {
             Controller::Service(options) => service::new(context, cloud, options),
             Controller::Route(options) => route::new(context, cloud, options),
             Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
+            Controller::NodeIpam(options) => node_ipam::new(context, options).ok(),
+            Controller::NodeIpamFromCloud(options) => node_ipam::new_from_cloud(context, cloud, options),
         };
         task.expect("the cloud has what the controller needs")
     }
@@ -85,7 +97,7 @@ pub struct Rig {
     pub nodes: Nodes,
     /// What Services ask for, and what a person has approved.
     pub requested: RequestedChanges,
-    running: JoinSet<()>,
+    running: JoinSet<Result<(), String>>,
     /// The watch of nodes, which never ends, and the sender of events, which ends when all recorders are dropped.
     beside: JoinSet<()>,
     stop: watch::Sender<bool>,
@@ -152,6 +164,17 @@ impl Rig {
         Stopping { running: self.running, _beside: self.beside }
     }
 
+    /// Waits until a controller finds that it cannot work in this cluster, and says why.
+    ///
+    /// # Panics
+    ///
+    /// Panics if none does in time, or if one panics or ends otherwise.
+    pub async fn fails(&mut self) -> String {
+        let ended = tokio::time::timeout(wait::DEADLINE, self.running.join_next()).await;
+        let ended = ended.expect("in time").expect("there is a controller").expect("no panic");
+        ended.expect_err("it cannot work")
+    }
+
     /// Waits until the controllers know a node.
     pub async fn knows(&self, node: &str) {
         let store = self.nodes.store();
@@ -162,7 +185,7 @@ impl Rig {
 
 /// Controllers that were asked to end.
 pub struct Stopping {
-    running: JoinSet<()>,
+    running: JoinSet<Result<(), String>>,
     _beside: JoinSet<()>,
 }
 
@@ -180,7 +203,7 @@ impl Stopping {
     pub async fn ended(mut self) {
         let ended = async {
             while let Some(ended) = self.running.join_next().await {
-                ended.expect("no panic");
+                ended.expect("no panic").expect("it can work in this cluster");
             }
         };
         tokio::time::timeout(wait::DEADLINE, ended).await.expect("in time");

@@ -80,15 +80,24 @@ impl Context {
     }
 }
 
-/// A controller. It runs while it is polled, and is ready when it has ended because its [`Context`] was told to.
+/// A controller. It runs while it is polled, and is ready when it has ended because its [`Context`] was told to, or, with
+/// a sentence, because it cannot do its work in this cluster.
 #[must_use = "it runs only while it is polled"]
 pub struct Task {
     liveness: Liveness,
-    run: BoxFuture<'static, ()>,
+    run: BoxFuture<'static, Result<(), String>>,
 }
 
 impl Task {
     pub(crate) fn new(liveness: Liveness, run: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self::fallible(liveness, async {
+            run.await;
+            Ok(())
+        })
+    }
+
+    /// One that may find out that it cannot do its work.
+    pub(crate) fn fallible(liveness: Liveness, run: impl Future<Output = Result<(), String>> + Send + 'static) -> Self {
         Self { liveness, run: Box::pin(run) }
     }
 
@@ -100,9 +109,9 @@ impl Task {
 }
 
 impl Future for Task {
-    type Output = ();
+    type Output = Result<(), String>;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Result<(), String>> {
         self.run.as_mut().poll(context)
     }
 }

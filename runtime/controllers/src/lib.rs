@@ -28,6 +28,7 @@ mod liveness;
 mod metrics;
 pub mod node;
 mod node_fields;
+pub mod node_ipam;
 pub mod node_lifecycle;
 mod nodes;
 mod object;

@@ -8,6 +8,7 @@ use prometheus::{
 };
 
 use self::inventory::InventoryMetrics;
+use crate::node_ipam::metrics::CidrMetrics;
 
 /// What the controllers measure.
 #[derive(Clone)]
@@ -42,6 +43,8 @@ pub struct Metrics {
     /// Routes that were not deleted or moved because too many would be.
     pub(crate) routes_withheld: IntCounter,
     withheld: IntCounterVec,
+    /// What is taken of cluster CIDRs.
+    pub(crate) cidrs: CidrMetrics,
 }
 
 /// What one work queue measures.
@@ -139,6 +142,7 @@ impl Metrics {
                 ),
                 &["reason"],
             )?,
+            cidrs: CidrMetrics::register(registry)?,
         };
         registry.register(Box::new(metrics.depth.clone()))?;
         registry.register(Box::new(metrics.adds.clone()))?;

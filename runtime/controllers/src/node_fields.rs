@@ -9,6 +9,8 @@ pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uniniti
 pub(crate) const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
 /// The annotation with the node IP that a kubelet was given.
 pub(crate) const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
+/// The annotation of a node that has no pod networks yet, by which a write of an earlier process is refused.
+pub(crate) const POD_CIDR_MARK: &str = "aerostat.dev/pod-cidrs-by";
 
 /// The two labels for one fact: the old name, which leads once it is there, and the present one.
 pub(crate) struct LabelPair {
@@ -41,6 +43,11 @@ pub(crate) fn taints(node: &Node) -> &[Taint] {
 /// The node IP that the kubelet was given.
 pub(crate) fn provided_node_ip(node: &Node) -> Option<&str> {
     node.metadata.annotations.as_ref()?.get(PROVIDED_NODE_IP).map(String::as_str)
+}
+
+/// The mark of who gives out pod networks.
+pub(crate) fn pod_cidr_mark(node: &Node) -> Option<&str> {
+    node.metadata.annotations.as_ref()?.get(POD_CIDR_MARK).map(String::as_str)
 }
 
 /// What the node's status says of its addresses. Kinds that Kubernetes does not know are left out.

@@ -16,14 +16,15 @@ use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::node_fields::{NETWORK_UNAVAILABLE, PROVIDED_NODE_IP};
+use crate::node_fields::{NETWORK_UNAVAILABLE, POD_CIDR_MARK, PROVIDED_NODE_IP};
 use crate::node_lifecycle::plan::APPROVED;
 
 /// Where client-side apply keeps a copy of what was applied.
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The annotations of a node that are read: a kubelet's word on its address, and a person's that the node may go.
-const NODE_ANNOTATIONS: [&str; 2] = [PROVIDED_NODE_IP, APPROVED];
+/// The annotations of a node that are read: a kubelet's word on its address, a person's that the node may go, and the mark
+/// of who gives out pod networks.
+const NODE_ANNOTATIONS: [&str; 3] = [PROVIDED_NODE_IP, APPROVED, POD_CIDR_MARK];
 /// The conditions of a node that are read.
 const CONDITIONS: [&str; 2] = ["Ready", NETWORK_UNAVAILABLE];
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 use super::feature_gates::FeatureGateFlags;
+use super::leader_migration::{ELECTION, LeaderMigrationFlags};
+use super::node_ipam::NodeIpamFlags;
 use super::routes::RouteFlags;
 use super::webhooks::WebhookFlags;
 use super::{known, load_balancers, values};
@@ -45,7 +47,6 @@ const CLOUD: &str = "Cloud";
 const API: &str = "Kubernetes API";
 const CONTROLLERS: &str = "Controllers";
 const DELETIONS: &str = "Deleting nodes whose machines are gone";
-const ELECTION: &str = "Leader election";
 const SERVING: &str = "Health and metrics";
 const LOG: &str = "Log";
 
@@ -104,7 +105,8 @@ pub(super) struct CommandLine {
     /// The cluster's name, for clouds that mark what belongs to it
     #[arg(long, help_heading = CLOUD, value_name = "NAME", default_value = "kubernetes")]
     pub(super) cluster_name: String,
-    /// The networks of all pods, with commas, one of each family: told to the provider
+    /// The networks of all pods, with commas, one of each family: told to the provider, and what --allocate-node-cidrs gives
+    /// nodes parts of
     #[arg(long, help_heading = CLOUD, value_name = "CIDR", default_value = "", hide_default_value = true)]
     pub(super) cluster_cidr: String,
 
@@ -196,6 +198,11 @@ pub(super) struct CommandLine {
     /// The Lease's namespace
     #[arg(long, help_heading = ELECTION, value_name = "NAME", default_value = "kube-system")]
     pub(super) leader_elect_resource_namespace: String,
+    #[command(flatten)]
+    pub(super) leader_migration: LeaderMigrationFlags,
+
+    #[command(flatten)]
+    pub(super) node_ipam: NodeIpamFlags,
 
     /// Where /healthz and /metrics listen
     #[arg(long, help_heading = SERVING, value_name = "IP", default_value = "0.0.0.0", value_parser = values::address)]

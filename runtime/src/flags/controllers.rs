@@ -9,6 +9,8 @@ pub enum Controller {
     CloudNodeLifecycle,
     /// Load balancers of Services.
     Service,
+    /// Pod networks of nodes.
+    NodeIpam,
     /// Routes between pod networks.
     Route,
     /// Labels of PersistentVolumes.
@@ -17,8 +19,14 @@ pub enum Controller {
 
 impl Controller {
     /// All that `--controllers` knows, also those that this release does not have.
-    pub const ALL: [Self; 5] =
-        [Self::CloudNode, Self::CloudNodeLifecycle, Self::Service, Self::Route, Self::PersistentVolumeLabel];
+    pub const ALL: [Self; 6] = [
+        Self::CloudNode,
+        Self::CloudNodeLifecycle,
+        Self::Service,
+        Self::NodeIpam,
+        Self::Route,
+        Self::PersistentVolumeLabel,
+    ];
 
     /// The canonical name: in `--controllers`, in `/healthz` and in the log.
     #[must_use]
@@ -27,6 +35,7 @@ impl Controller {
             Self::CloudNode => "cloud-node-controller",
             Self::CloudNodeLifecycle => "cloud-node-lifecycle-controller",
             Self::Service => "service-lb-controller",
+            Self::NodeIpam => "node-ipam-controller",
             Self::Route => "node-route-controller",
             Self::PersistentVolumeLabel => "persistentvolume-label-controller",
         }
@@ -39,12 +48,14 @@ impl Controller {
             Self::CloudNode => "cloud-node",
             Self::CloudNodeLifecycle => "cloud-node-lifecycle",
             Self::Service => "service",
+            Self::NodeIpam => "nodeipam",
             Self::Route => "route",
             Self::PersistentVolumeLabel => "pvlabel",
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    /// The controller with this name or alias.
+    pub(super) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name || it.alias() == name)
     }
 }
@@ -132,8 +143,8 @@ mod tests {
 
     #[test]
     fn the_first_mention_decides() {
-        check("*", &["cloud-node", "cloud-node-lifecycle", "service", "route", "pvlabel"]);
-        check("*,-route", &["cloud-node", "cloud-node-lifecycle", "service", "pvlabel"]);
+        check("*", &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route", "pvlabel"]);
+        check("*,-route", &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "pvlabel"]);
         check("cloud-node", &["cloud-node"]);
         check("-route,route", &[]);
         check("route,-route", &["route"]);

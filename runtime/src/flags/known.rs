@@ -43,7 +43,6 @@ use Kind::{Bool, Duration, List, Text};
 
 const CLIENT_CERTIFICATES: &str =
     "callers of /metrics are known by bearer tokens, not by client certificates or proxy headers";
-const IPAM: &str = "only node IPAM reads it";
 const LOG_STREAMS: &str = "the log is one unbuffered stream";
 const NO_HTTP2: &str = "the server speaks HTTP/1.1";
 const OWN_IDENTITY: &str = "callers are reviewed with the identity of --kubeconfig";
@@ -53,7 +52,6 @@ const TLS_CHOICE: &str = "the server offers what rustls holds for safe, in TLS 1
 
 #[rustfmt::skip]
 const KNOWN: &[Known] = &[
-    known("allocate-node-cidrs", Bool, "false", Missing("there is no node IPAM controller; kube-controller-manager has one")),
     known("allow-untagged-cloud", Bool, "false", Moot("a provider says itself which cluster id it needs, as a setting")),
     known("authentication-kubeconfig", Text, "", Moot(OWN_IDENTITY)),
     known("authentication-skip-lookup", Bool, "false", Moot("no certificate authority is looked up")),
@@ -64,26 +62,20 @@ const KNOWN: &[Known] = &[
     known("authorization-webhook-cache-authorized-ttl", Duration, "10s", Missing(REVIEW_CACHE)),
     known("authorization-webhook-cache-unauthorized-ttl", Duration, "10s", Missing(REVIEW_CACHE)),
     known("cert-dir", Text, "", Missing("a certificate is given with --tls-cert-file, or made in memory")),
-    known("cidr-allocator-type", Text, "RangeAllocator", Moot(IPAM)),
     known("client-ca-file", Text, "", Missing(CLIENT_CERTIFICATES)),
     known("cloud-node-lifecycle-monitor-nodes-workers", Text, "1", Moot("the nodes that are asked about are asked about side by side")),
     known("contention-profiling", Bool, "false", Missing("there is no profiling")),
     known("controller-start-interval", Duration, "0s", Missing("controllers start at once")),
     known("disable-http2-serving", Bool, "false", Moot(NO_HTTP2)),
-    known("enable-leader-migration", Bool, "false", Missing("leader migration is not there")),
     known("external-cloud-volume-plugin", Text, "", Moot("no cloud-controller-manager reads it")),
     known("http2-max-streams-per-connection", Text, "0", Moot(NO_HTTP2)),
     known("kube-api-content-type", Text, "application/vnd.kubernetes.protobuf", MootOnly("application/json", "requests are JSON")),
-    known("leader-migration-config", Text, "", Moot("it is read only with --enable-leader-migration")),
     known("log-flush-frequency", Duration, "5s", Moot("every line is written at once")),
     known("log-json-info-buffer-size", Text, "0", Moot(LOG_STREAMS)),
     known("log-json-split-stream", Bool, "false", Missing(LOG_STREAMS)),
     known("log-text-info-buffer-size", Text, "0", Moot(LOG_STREAMS)),
     known("log-text-split-stream", Bool, "false", Missing(LOG_STREAMS)),
     known("min-resync-period", Duration, "12h0m0s", Moot("nodes are not delivered again unless they change; addresses follow --node-status-update-frequency")),
-    known("node-cidr-mask-size", Text, "0", Moot(IPAM)),
-    known("node-cidr-mask-size-ipv4", Text, "0", Moot(IPAM)),
-    known("node-cidr-mask-size-ipv6", Text, "0", Moot(IPAM)),
     known("node-sync-period", Duration, "0s", Moot("no cloud-controller-manager reads it")),
     known("permit-address-sharing", Bool, "false", Missing(SOCKET_OPTIONS)),
     known("permit-port-sharing", Bool, "false", Missing(SOCKET_OPTIONS)),
@@ -94,7 +86,6 @@ const KNOWN: &[Known] = &[
     known("requestheader-group-headers", List, "[x-remote-group]", Moot(CLIENT_CERTIFICATES)),
     known("requestheader-uid-headers", List, "[]", Moot(CLIENT_CERTIFICATES)),
     known("requestheader-username-headers", List, "[x-remote-user]", Moot(CLIENT_CERTIFICATES)),
-    known("service-cluster-ip-range", Text, "", Moot(IPAM)),
     known("tls-cipher-suites", List, "[]", Missing(TLS_CHOICE)),
     known("tls-curve-preferences", List, "[]", Missing(TLS_CHOICE)),
     known("tls-min-version", Text, "", MootOnly("VersionTLS12", TLS_CHOICE)),

@@ -138,9 +138,7 @@ fn an_unknown_flag_is_refused_with_the_nearest_one() {
 #[test]
 fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
     for flag in [
-        "--allocate-node-cidrs",
         "--use-service-account-credentials=true",
-        "--enable-leader-migration",
         "--permit-port-sharing",
         "--client-ca-file=/ca.crt",
         "--webhook-tls-sni-cert-key=a,b",
@@ -156,7 +154,6 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
         "--allow-untagged-cloud",
         "--use-service-account-credentials=false",
         "--authentication-kubeconfig=/etc/kubeconfig",
-        "--allocate-node-cidrs=false",
         "--min-resync-period=12h",
         "--cloud-node-lifecycle-monitor-nodes-workers=5",
         "--authorization-always-allow-paths=/healthz,/readyz,/livez",

@@ -149,6 +149,11 @@ impl Election {
     }
 }
 
+/// Whether nobody holds the Lease: its holder has given it back.
+pub(super) fn is_free(lease: &Lease) -> bool {
+    lease.spec.as_ref().and_then(|it| it.holder_identity.as_deref()).unwrap_or_default().is_empty()
+}
+
 /// Whether a person has approved on the Lease that more is written to the cloud than its limits allow.
 pub(super) fn approves_writes(lease: &Lease) -> bool {
     let annotations = lease.metadata.annotations.as_ref();
@@ -334,6 +339,7 @@ mod tests {
         world.lease = a.release(world.now());
         let spec = world.spec();
         assert_eq!((spec.holder_identity.as_deref(), spec.lease_duration_seconds), (Some(""), Some(1)));
+        assert!(world.lease.as_ref().is_some_and(is_free));
         assert!(world.attempt(&mut b));
         assert_eq!(world.spec().lease_transitions, Some(1));
     }

@@ -4,7 +4,7 @@ use ::controllers::{Context, Task, node, node_lifecycle, persistent_volume_label
 use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
 
-use crate::flags::{Controller, Settings};
+use crate::flags::{Controller, NodeIpam, Owner, Settings};
 
 /// Why a controller does not run, in a sentence without its name.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -23,7 +23,17 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
     if controller == Controller::Route && !settings.routes.enabled {
         return Some(Skipped::Wanted("is disabled by --configure-cloud-routes".to_owned()));
     }
+    if settings.owner(controller) == Owner::Another {
+        return Some(Skipped::Wanted("is left to another manager by --leader-migration-config".to_owned()));
+    }
+    let from_cloud = match (controller, &settings.node_ipam) {
+        (Controller::NodeIpam, None) => {
+            return Some(Skipped::Wanted("is skipped: it needs --allocate-node-cidrs".to_owned()));
+        }
+        (_, it) => matches!(it, Some(NodeIpam::Cloud { .. })),
+    };
     let (interface, is_exported) = match controller {
+        Controller::NodeIpam => ("instances", !from_cloud || cloud.instances.is_some()),
         Controller::CloudNode | Controller::CloudNodeLifecycle => ("instances", cloud.instances.is_some()),
         Controller::Service => ("load-balancers", cloud.load_balancers.is_some()),
         Controller::Route => ("routes", cloud.routes.is_some()),
@@ -64,6 +74,8 @@ pub(super) fn new(
         Controller::CloudNodeLifecycle => node_lifecycle::new(context, cloud, settings.into()),
         Controller::Service => service::new(context, cloud, settings.into()),
         Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
+        // It is made by its own rules, beside the Leases that it needs.
+        Controller::NodeIpam => None,
         Controller::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::flags::{Controller, Settings};
+use crate::flags::{Controller, NodeIpam, Settings};
 
 /// The order of verbs in a rule.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
@@ -26,6 +26,12 @@ const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"
 const SERVICE: [Row; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
 
 const ROUTE: [Row; 1] = [("", "nodes/status", &["patch"])];
+
+const NODE_IPAM: [Row; 1] = [("", "nodes", &["get", "patch"])];
+
+/// The cloud allocator says on a node that its network is there.
+const CLOUD_ALLOCATOR: [Row; 1] = [("", "nodes/status", &["patch"])];
+
 const PERSISTENT_VOLUME_LABEL: [Row; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
 /// Who asks for `/metrics`, and may they?
@@ -66,10 +72,14 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
         Controller::CloudNode => CLOUD_NODE.as_slice(),
         Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
         Controller::Service => &SERVICE,
+        Controller::NodeIpam => &NODE_IPAM,
         Controller::Route => &ROUTE,
         Controller::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
     });
     ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));
+    if controllers.contains(&Controller::NodeIpam) && matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. })) {
+        CLOUD_ALLOCATOR.iter().for_each(|row| add(&mut work, None, None, *row));
+    }
     add(&mut work, None, Some("kube-system"), ("", "namespaces", &["get"]));
     let (default, kubernetes) = (Some("default"), Some("kubernetes"));
     add(&mut work, default, kubernetes, ("", "services", &["get"]));
@@ -78,6 +88,10 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
         // No rule can name an object that is not there yet.
         add(&mut work, namespace, None, ("coordination.k8s.io", "leases", &["create"]));
         add(&mut work, namespace, name, ("coordination.k8s.io", "leases", &["get", "update", "patch"]));
+        if let Some(migration) = &settings.leader_migration {
+            let name = Some(migration.leader_name.as_str());
+            add(&mut work, namespace, name, ("coordination.k8s.io", "leases", &["get", "update"]));
+        }
     }
     let mut metrics = Vec::new();
     if settings.serving.is_some() {
@@ -182,6 +196,28 @@ mod tests {
                 "{apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [other], verbs: [get, update, patch]}",
             ]
         );
+    }
+
+    #[test]
+    fn the_second_lease_is_the_one_that_the_migration_names() {
+        let leases = rules(&settings(&["--enable-leader-migration"]), &[]).work;
+        let leases: Vec<_> = leases.into_iter().filter(|it| it.resource == "leases").collect();
+        assert_eq!(
+            texts(&leases)[2],
+            "{apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [cloud-provider-extraction-migration], \
+             verbs: [get, update]}"
+        );
+    }
+
+    #[test]
+    fn node_ipam_needs_no_more_than_the_nodes() {
+        let range = settings(&["--allocate-node-cidrs", "--cluster-cidr=10.0.0.0/16"]);
+        let of = |settings: &Settings| texts(&rules(settings, &[Controller::NodeIpam]).work);
+        assert_eq!(of(&range)[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch]}");
+        let status = "{apiGroups: [\"\"], resources: [nodes/status], verbs: [patch]}".to_owned();
+        assert!(!of(&range).contains(&status));
+        let cloud = settings(&["--allocate-node-cidrs", "--cidr-allocator-type=CloudAllocator"]);
+        assert!(of(&cloud).contains(&status));
     }
 
     #[test]

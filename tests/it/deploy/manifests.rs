@@ -8,7 +8,15 @@ use crate::setup::{Folder, manifests};
 async fn every_manifest_is_accepted_by_the_api_server() {
     let cluster = cluster().await;
     let folder = Folder::new();
-    assert_eq!(manifests(), ["config.yaml", "deployment.yaml", "poddisruptionbudget.yaml", "rbac.yaml", "secret.yaml"]);
+    let all = [
+        "config.yaml",
+        "deployment.yaml",
+        "leader-migration.yaml",
+        "poddisruptionbudget.yaml",
+        "rbac.yaml",
+        "secret.yaml",
+    ];
+    assert_eq!(manifests(), all);
     // Each by itself, and the folder as a whole.
     for name in manifests().into_iter().chain([String::new()]) {
         let script = format!("kubectl apply --server-side --dry-run=server -f deploy/{name}");

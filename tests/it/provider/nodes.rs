@@ -65,7 +65,7 @@ impl House {
     }
 }
 
-async fn forever(task: impl Future<Output = ()>) -> Infallible {
+async fn forever<T>(task: impl Future<Output = T>) -> Infallible {
     task.await;
     std::future::pending().await
 }

@@ -33,15 +33,22 @@ const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 ///
 /// Fails if the file cannot be parsed or the API server refuses an object.
 pub async fn apply_rbac(admin: &Client) -> Result<()> {
-    let mut objects = Vec::new();
     for (name, manifests) in [
         ("rbac.yaml", include_str!("../../../deploy/rbac.yaml")),
         ("persistent-volumes/rbac.yaml", include_str!("../../../deploy/persistent-volumes/rbac.yaml")),
     ] {
-        let parsed: Vec<DynamicObject> =
-            serde_saphyr::from_multiple(manifests).with_context(|| format!("cannot parse deploy/{name}"))?;
-        objects.extend(parsed);
+        apply(admin, manifests).await.with_context(|| format!("deploy/{name}"))?;
     }
+    Ok(())
+}
+
+/// Applies manifests, as an operator would.
+///
+/// # Errors
+///
+/// Fails if they cannot be parsed or the API server refuses an object.
+pub async fn apply(admin: &Client, manifests: &str) -> Result<()> {
+    let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(manifests).context("cannot parse the manifests")?;
     for object in objects {
         let types = object.types.clone().unwrap_or_default();
         let kind = kind(&types)?;

@@ -75,10 +75,30 @@ impl ControlPlane {
         *lock(&control_plane.etcd) = Some(Process::start(control_plane.etcd_command()?)?);
         control_plane.start_api_server().await?;
         if control_plane.options.controller_manager {
-            let process = Process::start(control_plane.controller_manager_command()?)?;
-            *lock(&control_plane.controller_manager) = Some(process);
+            control_plane.start_controller_manager(&["--leader-elect=false".to_owned()])?;
         }
         Ok(control_plane)
+    }
+
+    /// Starts kube-controller-manager with further flags, which have to say whether it seeks a Lease.
+    ///
+    /// # Errors
+    ///
+    /// Fails if its binary is missing.
+    pub fn start_controller_manager(&self, flags: &[String]) -> Result<()> {
+        let process = Process::start(self.controller_manager_command(flags)?)?;
+        *lock(&self.controller_manager) = Some(process);
+        Ok(())
+    }
+
+    /// Kills kube-controller-manager: what it holds, it holds on to.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it does not end.
+    pub async fn kill_controller_manager(&self) -> Result<()> {
+        with(&self.controller_manager, Process::kill)?;
+        stop(&self.controller_manager).await
     }
 
     /// Ends all servers and waits until they have ended.

@@ -64,7 +64,7 @@ impl ControlPlane {
         })
     }
 
-    pub(super) fn controller_manager_command(&self) -> Result<Server<'_>> {
+    pub(super) fn controller_manager_command(&self, flags: &[String]) -> Result<Server<'_>> {
         let file = |name: &str| self.folder.join(name).display().to_string();
         let mut arguments = vec![
             format!("--kubeconfig={}", file("controller-manager.kubeconfig")),
@@ -72,11 +72,11 @@ impl ControlPlane {
             format!("--root-ca-file={}", file("ca.crt")),
             "--use-service-account-credentials".to_owned(),
             "--cloud-provider=external".to_owned(),
-            "--leader-elect=false".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),
             format!("--secure-port={}", self.ports.controller_manager),
             format!("--cert-dir={}", file("certificates")),
         ];
+        arguments.extend_from_slice(flags);
         if let Some(cidr) = &self.options.cluster_cidr {
             arguments.push("--allocate-node-cidrs".to_owned());
             arguments.push(format!("--cluster-cidr={cidr}"));

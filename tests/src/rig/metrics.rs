@@ -38,6 +38,14 @@ impl Rig {
         self.of_queue("node", name)
     }
 
+    /// How often the keys of the only work queue were put back for later.
+    #[must_use]
+    pub fn tries(&self) -> f64 {
+        let families = self.registry.gather();
+        let family = families.iter().find(|it| it.name() == "workqueue_retries_total");
+        family.map_or(0.0, |it| it.get_metric()[0].get_counter().get_value())
+    }
+
     /// Waits until so many Services wait for a worker.
     pub async fn waiting(&self, services: usize) {
         let what = format!("{services} Services that wait for a worker");

@@ -21,6 +21,8 @@ pub struct Machine {
     pub addresses: Vec<(String, String)>,
     /// Further node labels.
     pub labels: Vec<(String, String)>,
+    /// Pod networks that the cloud has given it, as in `10.244.1.0/24`.
+    pub pod_cidrs: Vec<String>,
     /// How long each answer takes.
     pub delay: Duration,
     /// What is answered instead. A list leaves such a machine out.

@@ -85,6 +85,7 @@ fn fields(node: &str, machine: &Machine) -> Value {
         "region": machine.region,
         "addresses": addresses,
         "labels": machine.labels,
+        "podCIDRs": machine.pod_cidrs,
     })
 }
 

@@ -109,7 +109,7 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
     };
     let controller = new(&context, &cloud, Options::default()).unwrap();
     tokio::select! {
-        () = controller => unreachable!("nobody ends it"),
+        _ = controller => unreachable!("nobody ends it"),
         () = addresses => unreachable!("it does not end"),
         counted = counted => counted,
     }

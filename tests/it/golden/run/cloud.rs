@@ -28,6 +28,7 @@ pub(super) fn machine(node: &CloudNode) -> script::Machine {
         region: node.region.clone(),
         addresses: node.addresses.iter().map(|it| (it.kind.clone(), it.address.clone())).collect(),
         labels: node.labels.clone().into_iter().collect(),
+        pod_cidrs: Vec::new(),
         delay: node.delay,
         failure,
     }

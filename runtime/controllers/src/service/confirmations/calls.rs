@@ -90,8 +90,8 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
     let node_controller = nodes_controller::new(&context, &cloud, options).unwrap();
     let lifecycle = node_lifecycle::new(&context, &cloud, node_lifecycle::Options::default()).unwrap();
     tokio::select! {
-        () = node_controller => unreachable!("nobody ends it"),
-        () = lifecycle => unreachable!("nobody ends it"),
+        _ = node_controller => unreachable!("nobody ends it"),
+        _ = lifecycle => unreachable!("nobody ends it"),
         never = confirmations.run(|_| (), |_| ()) => match never {},
         () = tokio::time::sleep(Duration::from_secs(120)) => {}
     }

@@ -1,0 +1,225 @@
+//! The cloud allocator: each node gets the network that the cloud has given to its machine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Error as CloudError, Instance};
+use k8s_openapi::api::core::v1::Node;
+use kube::{Client, ResourceExt};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tracing::warn;
+
+use crate::error::{BackOff, Pause, SHOWN, chain};
+use crate::events::{EventKind, Recorder, reference};
+use crate::inventory::Inventory;
+use crate::node_fields::provider_id;
+use crate::node_ipam::from_cloud::{self, Family, Lack, is_right, lack};
+use crate::node_ipam::requests::{self, MayWrite, TRIES};
+use crate::nodes::Nodes;
+use crate::object;
+use crate::queue::pump::WorkQueue;
+use crate::worker::{Next, Reconcile};
+
+/// Upstream's first pause. Its longest is 15 s, with a question to the cloud each time, until it gives up.
+const BACK_OFF: BackOff = BackOff { first: Duration::from_millis(250), longest: Duration::from_secs(300) };
+/// How long the first of many nodes waits for the others, so that one list answers for all.
+const GATHER: Duration = Duration::from_millis(100);
+/// So many are asked about one by one without waiting.
+const FEW: usize = 2;
+
+/// The cloud allocator.
+pub(super) struct CloudAllocator {
+    pub(super) client: Client,
+    pub(super) nodes: Nodes,
+    pub(super) inventory: Arc<Inventory>,
+    pub(super) recorder: Recorder,
+    pub(super) may_write: MayWrite,
+    pub(super) families: Vec<Family>,
+    pub(super) waiting: Arc<Waiting>,
+}
+
+/// Nodes that lack something, by their names, and since when.
+#[derive(Default)]
+pub(super) struct Waiting(Mutex<HashMap<String, Instant>>);
+
+/// Why a node has not got its networks.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// There are none for it.
+    #[error(transparent)]
+    Plan(#[from] from_cloud::Error),
+    /// The cloud did not say.
+    #[error("failed to get the machine of node {node}")]
+    Cloud {
+        /// The node's name.
+        node: String,
+        /// Why.
+        source: CloudError,
+    },
+    /// The API server did not take them.
+    #[error("failed to update node {node} with its pod networks")]
+    Write {
+        /// The node's name.
+        node: String,
+        /// Why.
+        source: object::Error,
+    },
+    /// Another process may write by now.
+    #[error("the Lease is not held: node {0} gets no pod networks from this process")]
+    NotLeading(String),
+}
+
+impl Waiting {
+    /// The watch shows a change.
+    pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
+        let Some(node) = after else {
+            self.0.lock().retain(|name, _| before.is_none_or(|it| it.name_any() != *name));
+            return;
+        };
+        let name = node.name_any();
+        if is_right(node) {
+            self.0.lock().remove(&name);
+            return;
+        }
+        let is_other = before.is_none_or(|it| it.metadata.uid != node.metadata.uid);
+        let is_new = {
+            let mut waiting = self.0.lock();
+            if is_other {
+                waiting.remove(&name);
+            }
+            let is_new = !waiting.contains_key(&name);
+            waiting.entry(name.clone()).or_insert_with(Instant::now);
+            is_new
+        };
+        if is_new || before.is_some_and(|it| provider_id(it) != provider_id(node)) {
+            queue.add(&name);
+        } else {
+            queue.add_unless_paused(&name);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    fn since(&self, name: &str) -> Instant {
+        self.0.lock().get(name).copied().unwrap_or_else(Instant::now)
+    }
+}
+
+impl CloudAllocator {
+    async fn reconcile(&self, name: &str) -> Result<(), Error> {
+        let Some(node) = self.pending(name) else { return Ok(()) };
+        if provider_id(&node).is_none() {
+            return Err(from_cloud::Error::NoProviderId(name.to_owned()).into());
+        }
+        let came = self.waiting.since(name);
+        if self.waiting.len() > FEW {
+            tokio::time::sleep_until(came + GATHER).await;
+        }
+        let (instance, is_listed) = self.machine(&node, came).await?;
+        let mut wanted = lack(&node, &instance, &self.families);
+        if is_listed && matches!(wanted, Err(from_cloud::Error::None(_))) {
+            // It may have got them since the list.
+            wanted = lack(&node, &self.asked(&node).await?, &self.families);
+        }
+        if let Err(from_cloud::Error::None(_)) = &wanted {
+            self.record(&node, "CIDRNotAvailable");
+        }
+        let wanted = wanted?;
+        if wanted != Lack::Nothing && !(self.may_write)() {
+            return Err(Error::NotLeading(name.to_owned()));
+        }
+        let failed = |source| Error::Write { node: name.to_owned(), source };
+        if let Lack::Networks(cidrs) = &wanted {
+            let mut written = requests::write(&self.client, &node, cidrs).await;
+            for _ in 1..TRIES {
+                if written.is_ok() {
+                    break;
+                }
+                written = requests::write(&self.client, &node, cidrs).await;
+            }
+            if written.is_err() {
+                self.record(&node, "CIDRAssignmentFailed");
+            }
+            written.map_err(failed)?;
+        }
+        if matches!(wanted, Lack::Networks(_) | Lack::Condition) {
+            requests::set_available(&self.client, &node).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// The node, if it is one of this cloud's and lacks something.
+    fn pending(&self, name: &str) -> Option<Arc<Node>> {
+        let node = self.nodes.get(name)?;
+        let is_pending = !is_right(&node) && node.metadata.deletion_timestamp.is_none();
+        (is_pending && self.inventory.covers(&node)).then_some(node)
+    }
+
+    /// The machine behind a node, and whether a list showed it: one list for all that wait, if they are many.
+    async fn machine(&self, node: &Node, came: Instant) -> Result<(Instance, bool), Error> {
+        let failed = |source| Error::Cloud { node: node.name_any(), source };
+        let list = match self.inventory.newest().filter(|it| it.began >= came) {
+            Some(list) => Some(list),
+            None if self.waiting.len() >= self.inventory.many() => {
+                Some(self.inventory.since(came).await.map_err(failed)?)
+            }
+            None => None,
+        };
+        match list.map(|it| self.inventory.listed(node, &it)).transpose().map_err(failed)?.flatten() {
+            Some(instance) => Ok((instance, true)),
+            None => Ok((self.asked(node).await?, false)),
+        }
+    }
+
+    async fn asked(&self, node: &Node) -> Result<Instance, Error> {
+        let failed = |source| Error::Cloud { node: node.name_any(), source };
+        let instance = self.inventory.asked(node, None).await.map_err(failed)?;
+        instance.ok_or_else(|| failed(CloudError::Unavailable("the cloud knows no such machine".to_owned())))
+    }
+
+    fn record(&self, node: &Node, reason: &str) {
+        let message = format!("Node {} status is now: {reason}", node.name_any());
+        self.recorder.record(reference(node), EventKind::Normal, reason, &message);
+    }
+}
+
+impl Reconcile for CloudAllocator {
+    type Error = Error;
+
+    async fn sync(&self, name: &str) -> Result<Next, Error> {
+        self.reconcile(name).await.map(|()| Next::Done)
+    }
+
+    fn show(&self, name: &str, error: &Error) {
+        let next = match error {
+            Error::Plan(from_cloud::Error::NoProviderId(_)) => {
+                "tried again once the node has one, and with growing pauses"
+            }
+            Error::Plan(from_cloud::Error::None(_)) => {
+                "give the machine a pod network in the cloud; tried again with growing pauses"
+            }
+            Error::Plan(from_cloud::Error::Other { .. }) => "delete the node and let its kubelet register again",
+            Error::Cloud { .. } | Error::Write { .. } => "tried again with growing pauses",
+            Error::NotLeading(_) => "the process that holds it does",
+        };
+        warn!(next, "error syncing '{name}': {}, requeuing", chain(error));
+    }
+
+    fn pause(&self, error: &Error, failures: u32) -> Pause {
+        match error {
+            Error::Cloud { source, .. } => BACK_OFF.pause(failures, source),
+            Error::Plan(from_cloud::Error::NoProviderId(_) | from_cloud::Error::None(_)) | Error::Write { .. } => {
+                Pause::AtLeast(BACK_OFF.after(failures))
+            }
+            Error::Plan(from_cloud::Error::Other { .. }) | Error::NotLeading(_) => Pause::AtLeast(SHOWN),
+        }
+    }
+
+    fn back_off(&self) -> BackOff {
+        BACK_OFF
+    }
+}

@@ -1,0 +1,158 @@
+//! Which networks a node gets where the cloud has given one to its machine. No client, no clock, no log.
+
+use cloud_provider::Instance;
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use kube::ResourceExt;
+
+use crate::node_fields::{NETWORK_UNAVAILABLE, taints};
+use crate::node_ipam::cidr_set::is_v6;
+use crate::node_ipam::plan::{has_networks, networks, parse};
+
+/// The taint that goes with the condition [`NETWORK_UNAVAILABLE`].
+const TAINT: &str = "node.kubernetes.io/network-unavailable";
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// What a node lacks.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Lack {
+    /// These networks, and the condition.
+    Networks(Vec<IpNet>),
+    /// The condition alone.
+    Condition,
+    /// Nothing.
+    Nothing,
+}
+
+/// Why a node cannot get the networks of its machine.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub(crate) enum Error {
+    /// Nobody has said yet which machine is behind it.
+    #[error("node {0} doesn't have providerID")]
+    NoProviderId(String),
+    /// The cloud has none for it.
+    #[error("failed to allocate cidr: the cloud has no pod network for the machine of node {0}")]
+    None(String),
+    /// The node has others, and they cannot be changed.
+    #[error("node {node} has the pod networks {own}, and the cloud has given its machine {clouds}")]
+    Other {
+        /// The node's name.
+        node: String,
+        /// What it has.
+        own: String,
+        /// What it should have.
+        clouds: String,
+    },
+}
+
+/// Whether a node lacks nothing: then the cloud is not asked.
+pub(crate) fn is_right(node: &Node) -> bool {
+    has_networks(node) && is_available(node) && !taints(node).iter().any(|it| it.key == TAINT)
+}
+
+/// What a node lacks of the networks of its machine: one of each family, in this order; without any family, of IPv4.
+pub(crate) fn lack(node: &Node, instance: &Instance, families: &[Family]) -> Result<Lack, Error> {
+    let families = if families.is_empty() { &[Family::V4] } else { families };
+    let clouds: Vec<IpNet> = instance.pod_cidrs.iter().filter_map(|it| parse(it)).collect();
+    let of = |family: &Family| clouds.iter().find(|it| is_v6(it) == (*family == Family::V6)).copied();
+    let wanted: Vec<_> = families.iter().filter_map(of).collect();
+    if wanted.is_empty() {
+        return Err(Error::None(node.name_any()));
+    }
+    if !has_networks(node) {
+        return Ok(Lack::Networks(wanted));
+    }
+    if !networks(node).map(parse).eq(wanted.iter().copied().map(Some)) {
+        let clouds = wanted.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let own = networks(node).collect::<Vec<_>>().join(", ");
+        return Err(Error::Other { node: node.name_any(), own, clouds });
+    }
+    Ok(if is_available(node) { Lack::Nothing } else { Lack::Condition })
+}
+
+/// The condition of a node as it is.
+pub(crate) fn condition(node: &Node) -> Option<&NodeCondition> {
+    node.status.as_ref()?.conditions.as_ref()?.iter().find(|it| it.type_ == NETWORK_UNAVAILABLE)
+}
+
+fn is_available(node: &Node) -> bool {
+    condition(node).is_some_and(|it| it.status == "False")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(cidrs: &[&str], conditions: Value) -> Node {
+        let spec = if cidrs.is_empty() { json!({}) } else { json!({ "podCIDRs": cidrs }) };
+        let status = json!({ "conditions": conditions });
+        serde_json::from_value(json!({ "metadata": { "name": "a" }, "spec": spec, "status": status })).unwrap()
+    }
+
+    fn available() -> Value {
+        json!([{ "type": NETWORK_UNAVAILABLE, "status": "False" }])
+    }
+
+    fn machine(cidrs: &[&str]) -> Instance {
+        Instance { pod_cidrs: cidrs.iter().map(|it| (*it).to_owned()).collect(), ..Instance::default() }
+    }
+
+    fn nets(texts: &[&str]) -> Vec<IpNet> {
+        texts.iter().map(|it| it.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn case_218_networks_come_in_the_order_of_the_service_families() {
+        let (bare, both) = (node(&[], json!([])), machine(&["10.0.1.0/24", "fd00:1::/64", "10.0.2.0/24"]));
+        for (families, expected) in [
+            (vec![], vec!["10.0.1.0/24"]),
+            (vec![Family::V4], vec!["10.0.1.0/24"]),
+            (vec![Family::V6], vec!["fd00:1::/64"]),
+            (vec![Family::V4, Family::V6], vec!["10.0.1.0/24", "fd00:1::/64"]),
+            (vec![Family::V6, Family::V4], vec!["fd00:1::/64", "10.0.1.0/24"]),
+        ] {
+            assert_eq!(lack(&bare, &both, &families), Ok(Lack::Networks(nets(&expected))), "{families:?}");
+        }
+    }
+
+    #[test]
+    fn case_218_without_ranges_there_is_an_error() {
+        let bare = node(&[], json!([]));
+        assert_eq!(lack(&bare, &machine(&[]), &[]), Err(Error::None("a".to_owned())));
+        assert_eq!(lack(&bare, &machine(&["fd00::/64"]), &[Family::V4]), Err(Error::None("a".to_owned())));
+    }
+
+    #[test]
+    fn case_218_what_is_right_lacks_nothing() {
+        let cloud = machine(&["10.0.1.0/24"]);
+        let right = node(&["10.0.1.0/24"], available());
+        assert!(is_right(&right));
+        assert_eq!(lack(&right, &cloud, &[]), Ok(Lack::Nothing));
+        let unsaid = node(&["10.0.1.0/24"], json!([{ "type": NETWORK_UNAVAILABLE, "status": "True" }]));
+        assert!(!is_right(&unsaid) && !is_right(&node(&[], available())));
+        assert_eq!(lack(&unsaid, &cloud, &[]), Ok(Lack::Condition));
+        let mut tainted = right.clone();
+        tainted.spec.as_mut().unwrap().taints =
+            serde_json::from_value(json!([{ "key": TAINT, "effect": "NoSchedule" }])).unwrap();
+        assert!(!is_right(&tainted));
+    }
+
+    #[test]
+    fn networks_that_a_node_has_are_never_changed() {
+        let error = lack(&node(&["10.0.9.0/24"], available()), &machine(&["10.0.1.0/24"]), &[]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "node a has the pod networks 10.0.9.0/24, and the cloud has given its machine 10.0.1.0/24"
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! What becomes of a node's pod networks: given out, written, and given back. No client, no clock, no log.
+
+use ipnet::IpNet;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+
+use crate::node_ipam::allocations::{Allocations, State};
+use crate::node_ipam::cidr_set::{Exhausted, OutOfRange};
+
+/// What is to be done about a node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Decision {
+    /// Nothing.
+    Nothing,
+    /// It gets these networks, one of each cluster CIDR.
+    Write(Vec<IpNet>),
+    /// It is not known whether a write of these networks happened: the node is read, from the API server itself.
+    Read(Vec<IpNet>),
+}
+
+/// How a write ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Written {
+    /// It happened.
+    Yes,
+    /// It did not happen, and never will.
+    No,
+    /// It happened, or may yet happen, or not: its answer is lost.
+    Perhaps,
+}
+
+/// Why a node's networks cannot be dealt with.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub(crate) enum Error {
+    /// Its Node has what is no network.
+    #[error("failed to parse node {node}, CIDR {cidr:?}")]
+    Unreadable {
+        /// The node's name.
+        node: String,
+        /// What it has.
+        cidr: String,
+    },
+    /// Its Node has more networks than there are cluster CIDRs.
+    #[error(
+        "node:{node} has an allocated cidr: {cidr} at index:{index} that does not exist in cluster cidrs configuration"
+    )]
+    Index {
+        /// The node's name.
+        node: String,
+        /// The first that is too many.
+        cidr: IpNet,
+        /// Its place, from 0 on.
+        index: usize,
+    },
+    /// Its Node has a network of another cluster.
+    #[error("failed to mark cidr[{}] at idx [{index}] as occupied for node: {node}: {source}", .source.cidr)]
+    OutOfRange {
+        /// The node's name.
+        node: String,
+        /// Its place, from 0 on.
+        index: usize,
+        /// Why.
+        source: OutOfRange,
+    },
+    /// There is none left for it.
+    #[error("failed to allocate cidr from cluster cidr at idx:{index}: {source}")]
+    Exhausted {
+        /// Which cluster CIDR, from 0 on.
+        index: usize,
+        /// Why.
+        source: Exhausted,
+    },
+}
+
+/// What is to be done about a node as the watch knows it. What it has is taken from now on.
+pub(crate) fn decide(node: &Node, allocations: &mut Allocations) -> Result<Decision, Error> {
+    let uid = uid(node);
+    if has_networks(node) {
+        store(node, allocations)?;
+        return Ok(Decision::Nothing);
+    }
+    let is_leaving = node.metadata.deletion_timestamp.is_some();
+    match allocations.of(uid).map(|it| (it.state, it.cidrs.clone())) {
+        // The watch will show it.
+        Some((State::Stored, _)) => Ok(Decision::Nothing),
+        Some((State::Doubtful, cidrs)) => Ok(Decision::Read(cidrs)),
+        Some((State::Reserved, _)) if is_leaving => {
+            allocations.release(uid);
+            Ok(Decision::Nothing)
+        }
+        Some((State::Reserved, cidrs)) => Ok(Decision::Write(cidrs)),
+        None if is_leaving => Ok(Decision::Nothing),
+        None => match allocations.reserve(uid, &node.name_any()) {
+            Ok(cidrs) => Ok(Decision::Write(cidrs)),
+            Err((index, source)) => Err(Error::Exhausted { index, source }),
+        },
+    }
+}
+
+/// What is known after a write. `No` gives the blocks back, unless an earlier write of them may have happened.
+///
+/// Returns whether the node has to be read.
+pub(crate) fn settle(allocations: &mut Allocations, uid: &str, written: Written) -> bool {
+    match written {
+        Written::Yes => allocations.set(uid, State::Stored),
+        Written::Perhaps => {
+            allocations.set(uid, State::Doubtful);
+            return true;
+        }
+        Written::No if allocations.of(uid).is_some_and(|it| it.state == State::Doubtful) => return true,
+        Written::No => allocations.release(uid),
+    }
+    false
+}
+
+/// What is to be done now that the API server itself has shown the node with this name, or that there is none. What it
+/// shows is settled for good: pod networks are written once, and a node that is gone is written no more.
+pub(crate) fn reread(allocations: &mut Allocations, uid: &str, live: Option<&Node>) -> Result<Decision, Error> {
+    let Some(node) = live.filter(|it| self::uid(it) == uid) else {
+        allocations.release(uid);
+        return Ok(Decision::Nothing);
+    };
+    if has_networks(node) {
+        store(node, allocations)?;
+        return Ok(Decision::Nothing);
+    }
+    // The same blocks again, so that it does not matter which of the writes happens.
+    Ok(allocations.of(uid).map_or(Decision::Nothing, |it| Decision::Write(it.cidrs.clone())))
+}
+
+/// Takes what a node has. Returns another node that has it too: no two should.
+pub(crate) fn store(node: &Node, allocations: &mut Allocations) -> Result<Option<String>, Error> {
+    let (mut cidrs, mut error) = (Vec::new(), None);
+    for cidr in networks(node) {
+        match parse(cidr) {
+            Some(cidr) => cidrs.push(cidr),
+            None => {
+                error = Some(Error::Unreadable { node: node.name_any(), cidr: cidr.to_owned() });
+                break;
+            }
+        }
+    }
+    let stored = allocations.store(uid(node), &node.name_any(), &cidrs);
+    if let Some(error) = error {
+        return Err(error);
+    }
+    if let Some((index, source)) = stored.outside {
+        return Err(Error::OutOfRange { node: node.name_any(), index, source });
+    }
+    match cidrs.into_iter().enumerate().find(|(index, _)| !allocations.has(*index)) {
+        Some((index, cidr)) => Err(Error::Index { node: node.name_any(), cidr, index }),
+        None => Ok(stored.shared),
+    }
+}
+
+/// Whether a node has pod networks.
+pub(crate) fn has_networks(node: &Node) -> bool {
+    networks(node).next().is_some()
+}
+
+/// What a node has, as it is written there.
+pub(crate) fn networks(node: &Node) -> impl Iterator<Item = &str> {
+    let spec = node.spec.as_ref();
+    let all = spec.and_then(|it| it.pod_cidrs.as_deref()).unwrap_or_default();
+    let only = spec.and_then(|it| it.pod_cidr.as_deref()).filter(|it| all.is_empty() && !it.is_empty());
+    all.iter().map(String::as_str).chain(only)
+}
+
+/// A network, without bits behind its prefix.
+pub(crate) fn parse(text: &str) -> Option<IpNet> {
+    text.parse::<IpNet>().ok().map(|it| it.trunc())
+}
+
+/// What tells a node from another one of its name.
+pub(crate) fn uid(node: &Node) -> &str {
+    node.metadata.uid.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Before the first network is given out: what all nodes have is known, and no write of an earlier process happens any
+//! more.
+
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+use tracing::{info, warn};
+
+use crate::error::chain;
+use crate::node_fields::pod_cidr_mark;
+use crate::node_ipam::plan::{self, has_networks, uid};
+use crate::node_ipam::range::RangeAllocator;
+use crate::node_ipam::requests::{self, WORKERS};
+use crate::object::{self, answer};
+use crate::trimmed::Trimmed;
+use crate::worker::random;
+
+/// How many nodes one answer holds.
+const PAGE: u32 = 500;
+/// The first pause between two attempts, and the longest: the first doubles.
+const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Why networks cannot be given out at all.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// A node has what it cannot have in this cluster.
+    #[error(transparent)]
+    Node(#[from] plan::Error),
+}
+
+impl RangeAllocator {
+    /// Takes what all nodes have, and marks those that have nothing, unless the process before this one ended its work: a
+    /// write of its, which may be held up on its way, is refused from then on.
+    ///
+    /// The nodes are listed and not taken from the watch, which may lag behind what another owner has given out.
+    pub(super) async fn start(&self) -> Result<(), Error> {
+        let nodes = again("list the nodes", || self.list()).await;
+        let mut bare = Vec::new();
+        for node in nodes {
+            if has_networks(&node) {
+                self.blocks.store(&node)?;
+            } else if self.marks {
+                bare.push(node);
+            }
+        }
+        let mark = format!("{:08x}", (random() * f64::from(u32::MAX)) as u32);
+        if !bare.is_empty() {
+            info!(
+                "{} nodes have no pod networks yet; they are marked, so that no earlier write happens late",
+                bare.len()
+            );
+        }
+        let marked = stream::iter(bare).map(|node| self.mark(node, &mark)).buffer_unordered(WORKERS);
+        marked.fold(Ok(()), async |all, one| all.and(one)).await
+    }
+
+    /// Marks a node. It is not needed once it has networks, or is gone.
+    async fn mark(&self, node: Node, mark: &str) -> Result<(), Error> {
+        let (name, uid) = (node.name_any(), uid(&node).to_owned());
+        let mut known = Some(node);
+        loop {
+            let what = format!("read node {name}");
+            let node = match known.take() {
+                Some(node) => node,
+                None => match again(&what, || requests::read(&self.client, &name)).await {
+                    Some(node) if plan::uid(&node) == uid => node,
+                    _ => return Ok(()),
+                },
+            };
+            if has_networks(&node) {
+                return Ok(self.blocks.store(&node)?);
+            }
+            if pod_cidr_mark(&node) == Some(mark) {
+                return Ok(());
+            }
+            if !(self.may_write)() {
+                tokio::time::sleep(LONGEST_PAUSE).await;
+                continue;
+            }
+            match requests::mark(&self.client, &node, mark).await {
+                Ok(_) => return Ok(()),
+                Err(error) if requests::is_outdated(&error) => {}
+                Err(error) => {
+                    warn!(node = name, "the node cannot be marked: {}; trying again", chain(&error));
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// All nodes, as they are now.
+    async fn list(&self) -> Result<Vec<Node>, object::Error> {
+        let api: Api<Trimmed<Node>> = Api::all(self.client.clone());
+        let (mut nodes, mut parameters) = (Vec::new(), ListParams::default().limit(PAGE));
+        loop {
+            let page = answer(api.list(&parameters)).await?;
+            nodes.extend(page.items.into_iter().map(|Trimmed(node)| node));
+            match page.metadata.continue_.filter(|it| !it.is_empty()) {
+                Some(next) => parameters = parameters.continue_token(&next),
+                None => return Ok(nodes),
+            }
+        }
+    }
+
+    /// Gives back what nodes have that were listed and are gone, where the watch had shown their end before.
+    pub(super) async fn forget_gone(&self) {
+        let listed: Vec<_> =
+            self.blocks.with(|it| it.all().map(|(uid, node)| (uid.to_owned(), node.to_owned())).collect());
+        for (uid, name) in listed {
+            if self.nodes.get(&name).is_some_and(|it| plan::uid(&it) == uid) {
+                continue;
+            }
+            let what = format!("read node {name}");
+            let live = again(&what, || requests::read(&self.client, &name)).await;
+            if live.is_none_or(|it| plan::uid(&it) != uid) {
+                self.blocks.with(|allocations| allocations.release(&uid));
+            }
+        }
+    }
+}
+
+/// Asks until there is an answer.
+async fn again<T, F: Future<Output = Result<T, object::Error>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
+    let mut pause = PAUSE;
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(error) => warn!("cannot {what}: {}; nothing is given out until then; trying again", chain(&error)),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}

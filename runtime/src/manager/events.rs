@@ -1,0 +1,36 @@
+//! What is reported with events on the Lease. Without leader election the log has to do.
+
+use ::controllers::{EventKind, Recorder};
+use egress::Report;
+use k8s_openapi::api::core::v1::ObjectReference;
+use tokio::sync::{mpsc, watch};
+
+/// Reports a quarantine, as long as it is polled.
+pub(super) async fn quarantine(
+    mut quarantine: watch::Receiver<Option<String>>,
+    provider: String,
+    recorder: Recorder,
+    about: ObjectReference,
+) {
+    // An error means that the provider is gone, and with it the process.
+    while quarantine.changed().await.is_ok() {
+        let because = quarantine.borrow_and_update().clone();
+        if let Some(because) = because {
+            let message = format!("provider {provider} is {because}");
+            recorder.record(about.clone(), EventKind::Warning, "ProviderQuarantined", &message);
+        }
+    }
+}
+
+/// Reports what people should know of the gate: writes that are withheld, and endpoints that the provider has stopped.
+pub(super) async fn reports(mut reports: mpsc::UnboundedReceiver<Report>, recorder: Recorder, about: ObjectReference) {
+    while let Some(report) = reports.recv().await {
+        let (reason, message) = match report {
+            Report::WritesWithheld(message) => ("CloudWritesWithheld", message),
+            Report::EndpointPaused(message) => ("EndpointPaused", message),
+        };
+        recorder.record(about.clone(), EventKind::Warning, reason, &message);
+    }
+    // Without endpoints there is nothing to report.
+    std::future::pending::<()>().await;
+}

@@ -1,0 +1,33 @@
+//! The node-ipam-controller, by the flags.
+
+use std::sync::Arc;
+
+use ::controllers::node_ipam::Family;
+use ::controllers::{Context, Task, node_ipam};
+use cloud_provider::Cloud;
+use ipnet::IpNet;
+use tracing::warn;
+
+use crate::flags::{NodeIpam, Settings};
+use crate::leader::{Leader, Leadership};
+
+/// The controller, if it is asked for. It writes only while all these Leases are held, of which the last is the one that
+/// another owner would hold.
+pub(super) fn task(settings: &Settings, leaders: &[&Leader], context: &Context, cloud: &Cloud) -> Option<Task> {
+    let follows_clean_end = leaders.last().is_some_and(|it| it.was_free());
+    let leaderships: Vec<_> = leaders.iter().map(|it| it.leadership()).collect();
+    let may_write = Arc::new(move || leaderships.iter().all(Leadership::may_write));
+    match settings.node_ipam.clone()? {
+        NodeIpam::Range { clusters, services } => {
+            let options = node_ipam::Options { clusters, services, follows_clean_end, may_write };
+            let task = node_ipam::new(context, options);
+            // The flags were checked.
+            task.inspect_err(|refused| warn!("{refused}")).ok()
+        }
+        NodeIpam::Cloud { services } => {
+            let family = |it: &IpNet| if matches!(it, IpNet::V4(_)) { Family::V4 } else { Family::V6 };
+            let families = services.iter().map(family).collect();
+            node_ipam::new_from_cloud(context, cloud, node_ipam::CloudOptions { families, may_write })
+        }
+    }
+}
