@@ -269,6 +269,7 @@ mod tests {
         assert_eq!(recommended.owner(Controller::CloudNode), Owner::Main);
     }
 
+    /// Cases: bad-migration
     #[test]
     fn bad_input_a_migration_file_with_an_unknown_controller() {
         let error = refused(&file(&format!("{NAMES}{}", item("nope-controller", "*"))));

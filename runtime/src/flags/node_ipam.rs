@@ -265,21 +265,25 @@ mod tests {
         );
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_an_unparsable_cluster_cidr() {
         assert!(refused(&["--cluster-cidr=10.0.0.0"]).starts_with("--cluster-cidr \"10.0.0.0\" is no network"));
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_three_cluster_cidrs() {
         assert!(refused(&["--cluster-cidr=10.0.0.0/16,fd00::/56,10.1.0.0/16"]).contains("one of each at most"));
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_two_cluster_cidrs_of_one_family() {
         assert!(refused(&["--cluster-cidr=10.0.0.0/16,10.1.0.0/16"]).contains("one of each at most"));
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_a_node_mask_shorter_than_the_clusters() {
         let sentence = refused(&["--cluster-cidr=10.0.0.0/26"]);
@@ -289,6 +293,7 @@ mod tests {
         );
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_a_node_mask_that_is_too_long() {
         let sentence = refused(&["--cluster-cidr=fd00::/48", "--node-cidr-mask-size=65"]);
@@ -297,12 +302,14 @@ mod tests {
         assert!(refused(&[V4, "--node-cidr-mask-size-ipv4=-1"]).contains("is no prefix length"));
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_a_service_range_over_the_whole_cluster() {
         let sentence = refused(&[V4, "--service-cluster-ip-range=10.0.0.0/8"]);
         assert!(sentence.contains("leaves nothing of --cluster-cidr 10.0.0.0/16 for nodes"), "{sentence}");
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_two_service_ranges_of_one_family() {
         assert_eq!(
@@ -311,6 +318,7 @@ mod tests {
         );
     }
 
+    /// Cases: bad-networks
     #[test]
     fn bad_input_an_unparsable_service_range_is_a_warning() {
         let warnings = parse(&[V4, "--service-cluster-ip-range=nonsense"]).unwrap().warnings;

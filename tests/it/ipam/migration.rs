@@ -190,6 +190,7 @@ async fn refused(change: impl FnOnce(&str) -> String) -> String {
     setup.flags(&["--enable-leader-migration", &flag]).refused().await
 }
 
+/// Cases: bad-migration
 #[tokio::test]
 async fn bad_input_a_migration_file_that_is_missing() {
     let cluster = cluster().await;
@@ -198,17 +199,20 @@ async fn bad_input_a_migration_file_that_is_missing() {
     says(&setup.refused().await, &["--leader-migration-config /not/there.yaml: cannot be read"]);
 }
 
+/// Cases: bad-migration
 #[tokio::test]
 async fn bad_input_a_migration_file_that_is_garbled() {
     says(&refused(|_| "{ [".to_owned()).await, &["--leader-migration-config", "leader-migration.yaml"]);
 }
 
+/// Cases: bad-migration
 #[tokio::test]
 async fn bad_input_a_migration_file_that_names_an_unknown_controller() {
     let message = refused(|it| it.replace("node-ipam-controller", "nope-controller")).await;
     says(&message, &["\"nope-controller\"", "known are", "node-ipam-controller"]);
 }
 
+/// Cases: bad-migration
 #[tokio::test]
 async fn bad_input_a_migration_under_the_main_lease() {
     let message = refused(|it| it.replace(LEASE, "cloud-controller-manager")).await;

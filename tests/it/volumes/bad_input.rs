@@ -14,6 +14,7 @@ async fn is_open(port: u16) -> bool {
     tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok()
 }
 
+/// Cases: bad-webhook
 #[tokio::test]
 async fn bad_input_webhook_without_a_certificate() {
     let cluster = cluster().await;
@@ -25,6 +26,7 @@ async fn bad_input_webhook_without_a_certificate() {
     );
 }
 
+/// Cases: bad-webhook
 #[tokio::test]
 async fn bad_input_webhook_certificate_that_is_missing() {
     let cluster = cluster().await;
@@ -45,6 +47,7 @@ async fn bad_input_webhook_certificate_that_is_missing() {
     says(&message, &["--webhook-cert-dir", "cloud-controller-manager-webhook.crt", "give a PEM file"]);
 }
 
+/// Cases: bad-webhook
 #[tokio::test]
 async fn bad_input_webhook_key_of_another_certificate() {
     let cluster = cluster().await;
@@ -59,6 +62,7 @@ async fn bad_input_webhook_key_of_another_certificate() {
     says(&message, &["--webhook-tls-cert-file and --webhook-tls-private-key-file do not belong together"]);
 }
 
+/// Cases: bad-webhook
 #[tokio::test]
 async fn bad_input_webhook_port_that_is_taken() {
     let cluster = cluster().await;
@@ -100,6 +104,7 @@ async fn case_248_nothing_listens_without_gate_or_webhook() {
     }
 }
 
+/// Cases: bad-webhook
 #[tokio::test]
 async fn bad_input_webhook_of_a_provider_without_volumes() {
     let cluster = cluster().await;

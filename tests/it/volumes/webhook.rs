@@ -34,7 +34,7 @@ async fn refused(cluster: &Cluster, name: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn case_222_to_226_volumes_are_labelled_at_creation() {
+async fn case_222_224_to_226_volumes_are_labelled_at_creation() {
     let cluster = cluster().await;
     let script = Script::start().await;
     let mut place = Place::zone("r1", "z2");
