@@ -9,6 +9,7 @@ mod feature_gates;
 mod known;
 mod load_balancers;
 mod routes;
+mod modules;
 mod values;
 mod webhooks;
 
@@ -48,6 +49,8 @@ pub struct Settings {
     pub cloud_config: PathBuf,
     /// `--cloud-provider`: the name that the provider must have.
     pub cloud_provider: Option<String>,
+    /// `--module-cache`.
+    pub module_cache: Option<PathBuf>,
     /// `--cluster-name`.
     pub cluster_name: String,
     /// `--cluster-cidr`, without bits behind the prefixes.
@@ -335,6 +338,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
         webhooks,
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
+        module_cache: given(&flags.modules.module_cache),
         cloud_provider: flags.cloud_provider,
         cluster_cidrs: cluster_cidrs(&flags.cluster_cidr, errors),
         cluster_name: flags.cluster_name,

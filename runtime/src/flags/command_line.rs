@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 use super::feature_gates::FeatureGateFlags;
 use super::routes::RouteFlags;
+use super::modules::ModuleFlags;
 use super::webhooks::WebhookFlags;
 use super::{known, load_balancers, values};
 
@@ -41,7 +42,7 @@ Flags are upstream's: - and _ are the same in names, lists are separated by comm
 /// The command that flags without a command stand for.
 pub(super) const RUN: &str = "run";
 
-const CLOUD: &str = "Cloud";
+pub(super) const CLOUD: &str = "Cloud";
 const API: &str = "Kubernetes API";
 const CONTROLLERS: &str = "Controllers";
 const DELETIONS: &str = "Deleting nodes whose machines are gone";
@@ -107,6 +108,8 @@ pub(super) struct CommandLine {
     /// The networks of all pods, with commas, one of each family: told to the provider
     #[arg(long, help_heading = CLOUD, value_name = "CIDR", default_value = "", hide_default_value = true)]
     pub(super) cluster_cidr: String,
+    #[command(flatten)]
+    pub(super) modules: ModuleFlags,
 
     /// The kubeconfig of aerostat's identity. Without it and --master: the Pod's ServiceAccount
     #[arg(long, help_heading = API, value_name = "FILE", default_value = "", hide_default_value = true,

@@ -1,0 +1,1 @@
+//! Signatures that tests make themselves, in both forms.
