@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
@@ -14,6 +14,8 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
 use parking_lot::Mutex;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 
 use crate::address::Networks;
@@ -24,6 +26,7 @@ use crate::endpoint::{Addresses, EndpointLimits};
 use crate::error::GateError;
 use crate::outside::Outside;
 use crate::resolve::{self, Resolve};
+use crate::validity;
 use crate::wire::dial::{DialError, Dialer};
 use crate::wire::{Chain, HEAD_BYTES, HEADERS, USER_AGENT_VALUE, check_head};
 
@@ -111,6 +114,10 @@ impl Fetch {
         let fetch = Self { settings: Arc::new(settings), outside };
         for origin in &fetch.settings.written {
             fetch.dialer(origin)?;
+        }
+        if let Some(file) = &fetch.settings.ca_file {
+            let whose = fetch.settings.name.clone();
+            check_validity(file).map_err(|source| GateError::CaFile { whose, file: file.clone(), source })?;
         }
         Ok(fetch)
     }
@@ -222,6 +229,17 @@ impl Fetch {
     fn sentence(&self, origin: &Origin, what: std::fmt::Arguments<'_>) -> String {
         format!("{} ({origin}) {what}", self.settings.name)
     }
+}
+
+/// Refuses a file whose authorities have all expired: certificates are checked against their keys alone.
+fn check_validity(file: &std::path::Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let now = SystemTime::now();
+    let mut is_valid = false;
+    for certificate in CertificateDer::pem_file_iter(file)? {
+        // What cannot be read here is judged by whoever reads all of it.
+        is_valid |= validity::end(&certificate?).is_none_or(|end| now <= end);
+    }
+    if is_valid { Ok(()) } else { Err("its certificate has expired".into()) }
 }
 
 fn on_wire(request: &FetchRequest) -> Result<Request<Full<Bytes>>, &'static str> {

@@ -37,6 +37,7 @@ mod resolve;
 mod response;
 mod sender;
 mod settings;
+mod validity;
 mod wire;
 mod writes;
 
