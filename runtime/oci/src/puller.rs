@@ -13,7 +13,7 @@ use crate::key::Key;
 use crate::login;
 use crate::manifest::{self, Blob};
 use crate::settings::{Outside, Settings, SignedBy};
-use crate::signature::{Found, Signed};
+use crate::signature::{Signed, SignedOnce};
 
 mod signatures;
 
@@ -110,13 +110,6 @@ impl Puller {
         let needed: Vec<_> = [digest].into_iter().chain(self.settings.previous).collect();
         cache.prune(&needed).await;
     }
-}
-
-/// A signature that counts.
-struct SignedOnce {
-    signer: String,
-    found: Found,
-    blob: Vec<u8>,
 }
 
 /// One pull: the registry is asked only for what the folder has not.

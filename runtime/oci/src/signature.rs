@@ -2,26 +2,13 @@
 
 mod bundle;
 mod payload;
+mod signed;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use sha256::Digest;
-
-use crate::key::Key;
 
 pub(crate) use self::bundle::{ARTIFACT as BUNDLE, LIMIT as BUNDLE_LIMIT, is_first};
 pub(crate) use self::payload::{ANNOTATION, LIMIT as PAYLOAD_LIMIT, PAYLOAD};
-
-/// What a signature has to be of.
-pub(crate) struct Signed<'a> {
-    /// The configured digest.
-    pub(crate) manifest: Digest,
-    /// The name under which it was signed: `host[:port]/repository`.
-    pub(crate) name: &'a str,
-    /// Any of these.
-    pub(crate) keys: &'a [Key],
-}
+pub(crate) use self::signed::Signed;
 
 /// Where a signature lies. What it says is not trusted.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -63,12 +50,10 @@ impl Found {
     }
 }
 
-/// The key that has signed these bytes. This comes before anything in them is read.
-fn signer<'a>(bytes: &[u8], signature: &str, signed: &Signed<'a>) -> Result<&'a Key, String> {
-    let signature = STANDARD.decode(signature).map_err(|_| "has a signature that is not base64".to_owned())?;
-    let key = signed.keys.iter().find(|it| it.has_signed(bytes, &signature));
-    key.ok_or_else(|| "is not by a key of provider.module.signedBy.keys".to_owned())
+/// A signature that counts.
+pub(crate) struct SignedOnce {
+    /// As [`Found::verify`] says it.
+    pub(crate) signer: String,
+    pub(crate) found: Found,
+    pub(crate) blob: Vec<u8>,
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

@@ -42,7 +42,7 @@ Flags are upstream's: - and _ are the same in names, lists are separated by comm
 /// The command that flags without a command stand for.
 pub(super) const RUN: &str = "run";
 
-pub(super) const CLOUD: &str = "Cloud";
+const CLOUD: &str = "Cloud";
 const API: &str = "Kubernetes API";
 const CONTROLLERS: &str = "Controllers";
 const DELETIONS: &str = "Deleting nodes whose machines are gone";

@@ -11,7 +11,7 @@ use super::values;
 pub(super) struct ModuleFlags {
     /// A folder that keeps what was pulled from a registry (32 MiB at most), so that aerostat starts while the registry is
     /// down. Nothing in it is trusted. Without it nothing is kept
-    #[arg(long, help_heading = super::command_line::CLOUD, value_name = "DIR", default_value = "", hide_default_value = true,
+    #[arg(long, help_heading = "Cloud", value_name = "DIR", default_value = "", hide_default_value = true,
           value_parser = values::path())]
     pub(super) module_cache: PathBuf,
 }

@@ -3,9 +3,7 @@
 use crate::client::Client;
 use crate::error::{PullError, foreign};
 use crate::manifest::{self, Descriptor, Manifest};
-use crate::signature::{ANNOTATION, BUNDLE, BUNDLE_LIMIT, Found, PAYLOAD, PAYLOAD_LIMIT, Signed, is_first};
-
-use super::SignedOnce;
+use crate::signature::{ANNOTATION, BUNDLE, BUNDLE_LIMIT, Found, PAYLOAD, PAYLOAD_LIMIT, Signed, SignedOnce, is_first};
 
 /// How many referrers, and how many signatures under the tag, are looked at.
 const REFERRERS: usize = 16;
@@ -93,7 +91,7 @@ impl Search {
         if layer.media_type != BUNDLE {
             return Ok(None);
         }
-        if !found.subject.is_some_and(|it| it.digest == format!("sha256:{}", signed.manifest)) {
+        if found.subject.is_none_or(|it| it.digest != format!("sha256:{}", signed.manifest)) {
             return Ok(Some(Err("refers to another manifest".to_owned())));
         }
         self.verify(client, layer, BUNDLE_LIMIT, Found::Bundle(layer.digest.clone()), signed).await.map(Some)

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Signed, signer};
+use super::signed::{Signed, signer};
 use crate::error::foreign;
 use crate::key::Key;
 use crate::manifest::Descriptor;

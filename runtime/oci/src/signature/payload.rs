@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Signed, signer};
+use super::signed::{Signed, signer};
 use crate::error::foreign;
 use crate::key::Key;
 

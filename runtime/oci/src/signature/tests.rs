@@ -1,1 +1,0 @@
-//! Signatures that tests make themselves, in both forms.
