@@ -7,10 +7,7 @@ mod signer;
 mod token_service;
 
 pub use self::answers::Answers;
-pub use self::artifact::Artifact;
+pub use self::artifact::{Artifact, REPOSITORY};
 pub use self::real::{Access, RealRegistry};
 pub use self::signer::Signer;
 pub use self::token_service::TokenService;
-
-/// The repository of most tests.
-pub const REPOSITORY: &str = "acme/provider";

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::REPOSITORY;
-use super::artifact::{Artifact, hex_of};
+use super::artifact::{Artifact, REPOSITORY, hex_of};
 use crate::capture::{Capture, Step};
 
 /// What is answered, by the path after the repository: `manifests/…`, `blobs/…`, `referrers/…`. Everything else is not there.

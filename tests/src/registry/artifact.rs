@@ -3,6 +3,9 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+/// The repository of most tests.
+pub const REPOSITORY: &str = "acme/provider";
+
 /// A manifest and its two blobs.
 #[derive(Clone, Debug)]
 pub struct Artifact {

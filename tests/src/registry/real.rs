@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::json;
 
+use super::artifact::{Artifact, REPOSITORY, hex_of};
 use super::token_service::{ISSUER, SERVICE, TokenService};
-use super::{Artifact, REPOSITORY};
 use crate::operator::Folder;
 use crate::wait;
 
@@ -118,7 +118,7 @@ impl RealRegistry {
     /// Stores a manifest and its blobs, under its digest, or under a tag.
     pub async fn push(&self, artifact: &Artifact, tag: Option<&str>) {
         for blob in artifact.blobs() {
-            let digest = super::artifact::hex_of(&blob);
+            let digest = hex_of(&blob);
             let begun = self.send(self.client.post(self.url(&format!("{REPOSITORY}/blobs/uploads/")))).await;
             let location = begun.headers()["location"].to_str().expect("a location is text").to_owned();
             let location =

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, SigningKey as _};
 use serde_json::{Value, json};
 
-use super::REPOSITORY;
+use super::artifact::REPOSITORY;
 use crate::capture::{Capture, Step};
 
 /// Who issues tokens, and for whom.

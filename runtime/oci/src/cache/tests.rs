@@ -86,7 +86,7 @@ async fn adv_63_no_flipped_byte_is_read() {
 }
 
 #[tokio::test]
-async fn what_was_used_longest_ago_goes_first_and_nothing_that_is_needed() {
+async fn what_was_used_longest_ago_goes_first() {
     let (folder, cache) = Folder::open().await;
     let bytes = |it: u8| vec![it; 1_000];
     let digests: Vec<_> = (0..5).map(|it| Digest::of(&bytes(it))).collect();
