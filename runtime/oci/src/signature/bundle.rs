@@ -93,11 +93,11 @@ pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a Key, 
         return Err(format!("is a signature of something else, {}", foreign(&envelope.payload_type)));
     }
     let statement: Statement = serde_json::from_slice(&payload).map_err(|error| format!("is no statement: {error}"))?;
-    if statement.kind != STATEMENT {
-        return Err(format!("is a statement of another version, {}", foreign(&statement.kind)));
-    }
     if statement.predicate_type != SIGN {
         return Err(format!("only attests {}, which is no approval", foreign(&statement.predicate_type)));
+    }
+    if statement.kind != STATEMENT {
+        return Err(format!("is a statement of another version, {}", foreign(&statement.kind)));
     }
     let [Subject { digest: SubjectDigest { sha256 } }] = statement.subject.as_slice() else {
         return Err(format!("is about {} things", statement.subject.len()));
