@@ -8,8 +8,8 @@ mod controllers;
 mod feature_gates;
 mod known;
 mod load_balancers;
-mod routes;
 mod modules;
+mod routes;
 mod values;
 mod webhooks;
 

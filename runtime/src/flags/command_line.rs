@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 use super::feature_gates::FeatureGateFlags;
-use super::routes::RouteFlags;
 use super::modules::ModuleFlags;
+use super::routes::RouteFlags;
 use super::webhooks::WebhookFlags;
 use super::{known, load_balancers, values};
 
