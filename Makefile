@@ -17,7 +17,7 @@ demo: control-plane ## Show the main job: nodes, a load balancer, a dead machine
 	@exec target/debug/demo
 
 .PHONY: test
-test: control-plane ## Run all tests, against a real control plane.
+test: control-plane registries ## Run all tests, against a real control plane and real registries.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -59,6 +59,10 @@ $(DENY):
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
 	@tests/cluster/build.sh
+
+.PHONY: registries
+registries: preflight ## Build the registries that tests pull modules from into target/ (a minute, once).
+	@tests/registry/build.sh
 
 .PHONY: baseline
 baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).

@@ -1,6 +1,7 @@
 //! `--cloud-config`: which provider, its settings, and what it may reach. Unknown keys are errors.
 
 mod file;
+mod module;
 mod text;
 
 use std::path::Path;
@@ -9,16 +10,17 @@ use egress::{
     Addresses, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, WriteLimits,
 };
 use ipnet::IpNet;
-use sandbox::{CallLimits, CompileLimits, ProviderSettings, Source};
+use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
 use self::file::File;
+pub(crate) use self::module::ModuleSource;
 use self::text::{Bytes, Text};
 
 /// What the operator wrote, in the sandbox's words.
 #[derive(Debug)]
 pub(crate) struct CloudConfig {
     /// Where the provider is.
-    pub(crate) source: Source,
+    pub(crate) source: ModuleSource,
     /// What the provider may cost to compile.
     pub(crate) compile: CompileLimits,
     /// The provider's settings, and what a call may use.
@@ -79,7 +81,7 @@ impl TryFrom<File> for CloudConfig {
         let limits = limits.unwrap_or_default();
         let default = CallLimits::default();
         Ok(Self {
-            source: source(module)?,
+            source: module::source(module)?,
             compile: compile(limits.compile.unwrap_or_default()),
             provider: ProviderSettings {
                 settings: settings.into_iter().collect(),
@@ -105,24 +107,6 @@ impl TryFrom<File> for CloudConfig {
 
 fn networks(networks: Vec<file::Network>) -> Vec<IpNet> {
     networks.into_iter().map(|it| it.0).collect()
-}
-
-fn source(module: file::Module) -> Result<Source, String> {
-    match module {
-        file::Module { config_map: Some(file::ConfigMap { namespace, name, key, sha256 }), file: None } => {
-            let namespace = namespace.unwrap_or_else(|| "kube-system".to_owned());
-            Ok(Source::ConfigMap { namespace, name, key, sha256: sha256.0 })
-        }
-        file::Module { config_map: None, file: Some(file::ModuleFile { path, sha256 }) } => {
-            Ok(Source::File { path, sha256: sha256.0 })
-        }
-        file::Module { config_map: Some(_), file: Some(_) } => {
-            Err("provider.module names both a configMap and a file; write one of them".to_owned())
-        }
-        file::Module { config_map: None, file: None } => Err("provider.module names nothing to load; write \
-            configMap: { name: …, key: …, sha256: … } or file: { path: …, sha256: … }"
-            .to_owned()),
-    }
 }
 
 fn compile(limits: file::CompileLimits) -> CompileLimits {

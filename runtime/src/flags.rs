@@ -10,6 +10,7 @@ mod known;
 mod leader_election;
 mod leader_migration;
 mod load_balancers;
+mod modules;
 mod node_ipam;
 mod routes;
 mod values;
@@ -54,6 +55,8 @@ pub struct Settings {
     pub cloud_config: PathBuf,
     /// `--cloud-provider`: the name that the provider must have.
     pub cloud_provider: Option<String>,
+    /// `--module-cache`.
+    pub module_cache: Option<PathBuf>,
     /// `--cluster-name`.
     pub cluster_name: String,
     /// `--cluster-cidr`, without bits behind the prefixes.
@@ -342,6 +345,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
         webhooks,
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
+        module_cache: given(&flags.modules.module_cache),
         cloud_provider: flags.cloud_provider,
         cluster_cidrs,
         cluster_name: flags.cluster_name,

@@ -152,6 +152,7 @@ impl Process {
         let (answers, answered) = watch::channel(false);
         let outside = cloud::Outside {
             config_maps: ClusterConfigMaps { client: unlimited.clone(), answered },
+            api_server: api_server.url().clone(),
             route: overrides.route,
             names: overrides.names,
             compiler: overrides.compiler,

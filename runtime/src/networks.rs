@@ -138,8 +138,8 @@ fn needs(right: &str, error: &kube::Error) -> String {
     format!("{}; aerostat's identity needs the right to {right}", controllers::chain(error))
 }
 
-/// On loopback other things live too, so there it is one port.
-async fn resolve(url: &Uri) -> Result<Vec<ApiServer>, String> {
+/// Where the API server is. On loopback other things live too, so there it is one port.
+pub(crate) async fn resolve(url: &Uri) -> Result<Vec<ApiServer>, String> {
     let host = url.host().unwrap_or_default();
     let port = url.port_u16().unwrap_or(if url.scheme_str() == Some("http") { 80 } else { 443 });
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

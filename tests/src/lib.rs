@@ -19,6 +19,7 @@ pub mod lagging;
 pub mod operator;
 pub mod proxy;
 pub mod random;
+pub mod registry;
 pub mod rig;
 pub mod script;
 pub mod simulator;

@@ -9,17 +9,18 @@ use ipnet::IpNet;
 
 pub use self::networks::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 use self::ranges::{embedded, never};
-use crate::endpoint::{Addresses, Endpoint};
+use crate::destination::Destination;
+use crate::endpoint::Addresses;
 
 const API_SERVER: &str = "the API server";
 
-/// Decides whether `address` may be dialled for `endpoint`.
+/// Decides whether `address` may be dialled for `destination`.
 ///
 /// The error continues a sentence that ends in the address: "…, which is loopback; no config can allow it".
-pub(crate) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networks) -> Result<(), String> {
+pub(crate) fn permit(address: SocketAddr, destination: &Destination, networks: &Networks) -> Result<(), String> {
     let ip = address.ip();
     let never = |ip| networks.is_api_server(ip, address.port()).then_some(API_SERVER).or_else(|| never(ip));
-    let is_literal = endpoint.base_url.origin().is_literal(ip);
+    let is_literal = destination.is_written && destination.origin.is_literal(ip);
     match never(ip) {
         // A literal is what the operator wrote; the API server is the one thing on loopback that it cannot mean.
         Some(kind) if kind != API_SERVER && ip.is_loopback() && is_literal => {
@@ -36,13 +37,13 @@ pub(crate) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networ
     }
     // No network is narrower than an address that the operator wrote out.
     let literal = is_literal.then(|| IpNet::from(ip).prefix_len());
-    let kind = match &endpoint.addresses {
+    let kind = match &destination.addresses {
         Addresses::Networks(named) => {
             let Some(length) = longest(named, ip).map(|it| literal.unwrap_or(it)) else {
-                return Err(closed_until_named("outside of what `addresses` names", endpoint));
+                return Err(closed_until_named("outside of what `addresses` names", destination));
             };
             if let Some(kind) = networks.narrower(ip, length) {
-                return Err(closed_until_named_alone(&kind, ip, endpoint));
+                return Err(closed_until_named_alone(&kind, ip, destination));
             }
             // An embedded address is reached as well, so it is judged as if it had been written down alone.
             let inner = embedded.iter().find_map(|inner| {
@@ -64,7 +65,7 @@ pub(crate) fn permit(address: SocketAddr, endpoint: &Endpoint, networks: &Networ
             Some(kind) => kind,
         },
     };
-    Err(closed_until_named(&kind, endpoint))
+    Err(closed_until_named(&kind, destination))
 }
 
 /// Refuses an address literal that no config can open, before anything is known of the cluster.
@@ -80,17 +81,16 @@ fn refused(kind: &str) -> String {
     format!("which is {kind}; no config can allow it")
 }
 
-fn closed_until_named(kind: &str, endpoint: &Endpoint) -> String {
-    format!("which is {kind}; the operator would have to name its network in `addresses` of endpoint {}", endpoint.name)
+fn closed_until_named(kind: &str, Destination { name, .. }: &Destination) -> String {
+    format!("which is {kind}; the operator would have to name its network in `addresses` of {name}")
 }
 
 /// Of an address in a network that `addresses` names, which is too wide to mean what is there.
-fn closed_until_named_alone(kind: &str, ip: IpAddr, endpoint: &Endpoint) -> String {
+fn closed_until_named_alone(kind: &str, ip: IpAddr, destination: &Destination) -> String {
     format!(
-        "which is {kind}; the operator would have to name {} in `addresses` of endpoint {}, beside the wider network \
-         that is there",
+        "which is {kind}; the operator would have to name {} in `addresses` of {}, beside the wider network that is there",
         IpNet::from(ip),
-        endpoint.name
+        destination.name
     )
 }
 
@@ -148,7 +148,7 @@ mod tests {
             endpoint.addresses = Addresses::Networks(addresses.iter().map(|it| it.parse().unwrap()).collect());
         }
         let port = endpoint.base_url.origin().port();
-        permit(SocketAddr::new(ip.parse().unwrap(), port), &endpoint, &networks())
+        permit(SocketAddr::new(ip.parse().unwrap(), port), &Destination::from(&endpoint), &networks())
     }
 
     /// Every address of the hard list, with what its refusal says.

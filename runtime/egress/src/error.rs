@@ -69,10 +69,10 @@ pub enum GateError {
         file: PathBuf,
     },
     /// Certificate authorities that cannot be read.
-    #[error("endpoint {endpoint}: cannot read certificate authorities from {file}; correct `tls.caFile`")]
+    #[error("{whose}: cannot read certificate authorities from {file}; correct `tls.caFile`")]
     CaFile {
-        /// The endpoint's name.
-        endpoint: String,
+        /// What asks for them, as in `endpoint api`.
+        whose: String,
         /// The PEM file.
         file: PathBuf,
         /// Why not.
@@ -80,12 +80,12 @@ pub enum GateError {
     },
     /// The system has no certificate authorities.
     #[error(
-        "endpoint {endpoint}: the system has no usable certificate authorities ({because}); install them, or name a \
+        "{whose}: the system has no usable certificate authorities ({because}); install them, or name a \
          file in `tls.caFile`"
     )]
     Roots {
-        /// The endpoint's name.
-        endpoint: String,
+        /// What asks for them, as in `endpoint api`.
+        whose: String,
         /// Why not.
         because: String,
     },

@@ -17,9 +17,11 @@ mod budget;
 mod canonical;
 mod check;
 mod credentials;
+mod destination;
 mod effect;
 mod endpoint;
 mod error;
+mod fetch;
 mod gate;
 mod list_reads;
 mod location;
@@ -35,6 +37,7 @@ mod resolve;
 mod response;
 mod sender;
 mod settings;
+mod validity;
 mod wire;
 mod writes;
 
@@ -53,6 +56,7 @@ pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings
 pub use crate::effect::Effect;
 pub use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Requirement, Rule};
 pub use crate::error::GateError;
+pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::gate::{Gate, GateCall};
 pub use crate::list_reads::ListReads;
 pub use crate::metrics::Metrics;

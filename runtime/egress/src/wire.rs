@@ -3,7 +3,7 @@
 //! There is no proxy, no redirect, no cookie, no decompression and no second attempt in here, and no way to a
 //! connection except [`dial::Dialer`].
 
-mod dial;
+pub(crate) mod dial;
 mod frames;
 mod tls;
 mod usage;
@@ -31,6 +31,7 @@ use self::dial::{DialError, Dialer};
 use self::usage::Tracked;
 use crate::budget::Budget;
 use crate::credentials::{Authenticated, Secrets};
+use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::{Answer, Failure};
@@ -38,9 +39,9 @@ use crate::outside::Outside;
 use crate::policy::Denied;
 
 /// The most headers of an answer.
-const HEADERS: usize = 100;
+pub(crate) const HEADERS: usize = 100;
 /// The largest head of an answer.
-const HEAD_BYTES: usize = 64 << 10;
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// What a server may send over HTTP/2 before it was read: for one answer, and for all on a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 2 << 20;
@@ -54,7 +55,10 @@ const RESETS: usize = 16;
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 /// The largest answer that is searched for secrets between two other tasks: that takes less than a millisecond.
 const SEARCHED_HERE: usize = 64 << 10;
-const USER_AGENT_VALUE: HeaderValue = HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
+/// What is spoken over TLS, the best first.
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+pub(crate) const USER_AGENT_VALUE: HeaderValue =
+    HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
 
 /// The way to one endpoint.
 pub(crate) struct Wire {
@@ -80,7 +84,7 @@ pub(crate) struct Exchange {
 impl Wire {
     pub(crate) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, GateError> {
         let authority = endpoint.base_url.origin().authority();
-        let dialer = Dialer::new(endpoint.clone(), outside, budget)?;
+        let dialer = Dialer::new(Destination::from(&*endpoint), outside, budget, &PROTOCOLS)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
         Ok(Self { endpoint, authority, dialer, pool })
     }
@@ -289,7 +293,7 @@ async fn search(body: Vec<u8>, secrets: Secrets) -> (Vec<u8>, bool) {
     tokio::task::spawn_blocking(search).await.expect("the search does not panic")
 }
 
-fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {
+pub(crate) fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {
     if headers.len() > HEADERS {
         return Err("answered with more than 100 headers");
     }
@@ -303,7 +307,7 @@ fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {
 }
 
 /// An error with its causes, on one line.
-struct Chain<'a>(&'a (dyn Error + 'static));
+pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl std::fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -34,8 +34,8 @@ use crate::convert::texts::Texts;
 use crate::engine::Sandbox;
 use crate::meter::Meter;
 use crate::metrics::Metrics;
-use crate::source::Digest;
 use crate::untrusted::printable;
+use sha256::Digest;
 
 /// What the guest may hand to the host in one piece: an answer, a request, a log line.
 const HOSTCALL_BYTES: usize = 8 << 20;

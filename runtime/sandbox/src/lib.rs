@@ -29,4 +29,5 @@ pub use crate::engine::Sandbox;
 pub use crate::error::LoadError;
 pub use crate::metrics::Metrics;
 pub use crate::provider::{Provider, ProviderSettings};
-pub use crate::source::{ConfigMaps, Digest, InvalidDigest, Module, Source, SourceError};
+pub use crate::source::{ConfigMaps, Module, Source, SourceError};
+pub use sha256::{Digest, InvalidDigest};

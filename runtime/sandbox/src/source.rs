@@ -1,7 +1,6 @@
 //! Where a provider's bytes come from. Whoever configures Aerostat names their digest; nothing else is ever compiled.
 
 mod config_map;
-mod digest;
 mod error;
 mod file;
 
@@ -9,8 +8,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sha256::Digest;
+
 pub use self::config_map::ConfigMaps;
-pub use self::digest::{Digest, InvalidDigest};
 pub use self::error::SourceError;
 
 /// Where a module is, and what it must be.
@@ -51,12 +51,7 @@ impl Source {
                 (bytes, sha256)
             }
         };
-        let found = Digest::of(&bytes);
-        if found == *sha256 {
-            Ok(Module { name: self.to_string().into(), bytes, digest: found })
-        } else {
-            Err(SourceError::Digest { module: self.to_string(), wanted: *sha256, found })
-        }
+        Module::new(&self.to_string(), bytes, *sha256)
     }
 }
 
@@ -80,6 +75,20 @@ pub struct Module {
 }
 
 impl Module {
+    /// The module that messages call `name`, if its bytes are the wanted ones.
+    ///
+    /// # Errors
+    ///
+    /// If they have another digest.
+    pub fn new(name: &str, bytes: Vec<u8>, wanted: Digest) -> Result<Self, SourceError> {
+        let found = Digest::of(&bytes);
+        if found == wanted {
+            Ok(Self { name: name.into(), bytes, digest: found })
+        } else {
+            Err(SourceError::Digest { module: name.to_owned(), wanted, found })
+        }
+    }
+
     /// How messages call it: "module file /providers/acme.wasm".
     #[must_use]
     pub fn name(&self) -> &str {

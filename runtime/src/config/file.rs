@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, Requirement};
 use ipnet::IpNet;
+use oci::{Image, TokenService};
 use sandbox::Digest;
 use serde::Deserialize;
 
@@ -61,6 +62,37 @@ pub(super) struct Provider {
 pub(super) struct Module {
     pub(super) config_map: Option<ConfigMap>,
     pub(super) file: Option<ModuleFile>,
+    pub(super) oci: Option<Oci>,
+    pub(super) signed_by: Option<SignedBy>,
+}
+
+/// A module in a registry.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Oci {
+    pub(super) image: Text<Image>,
+    /// Of the manifest.
+    pub(super) digest: Text<Digest>,
+    pub(super) login: Option<Login>,
+    #[serde(default)]
+    pub(super) token_services: Vec<Text<TokenService>>,
+    pub(super) addresses: Option<AddressList>,
+    pub(super) tls: Option<Tls>,
+    pub(super) previous: Option<Text<Digest>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Login {
+    pub(super) file: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignedBy {
+    pub(super) keys: Vec<PathBuf>,
+    #[serde(rename = "as")]
+    pub(super) name: Option<String>,
 }
 
 #[derive(Deserialize)]

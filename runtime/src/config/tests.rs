@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use egress::{Addresses, Effect, Method, OperationPattern, OperationPlace, Requirement};
 
+use sandbox::Source;
+
 use super::*;
 
 const SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -63,7 +65,9 @@ fn check_refused(from: &str, to: &str, parts: &[&str]) {
 #[test]
 fn the_example_is_read() {
     let config = CloudConfig::parse(&example()).unwrap();
-    let Source::ConfigMap { namespace, name, key, sha256 } = config.source else { panic!("not a ConfigMap") };
+    let ModuleSource::Local(Source::ConfigMap { namespace, name, key, sha256 }) = config.source else {
+        panic!("not a ConfigMap")
+    };
     assert_eq!(
         (namespace.as_str(), name.as_str(), key.as_str()),
         ("kube-system", "digitalocean-provider", "provider.wasm")
@@ -112,7 +116,7 @@ fn little_is_required() {
     );
     let config = CloudConfig::parse(&text).unwrap();
     assert_eq!(config.compile, CompileLimits::default());
-    assert!(matches!(config.source, Source::File { path, .. } if path.as_os_str() == "/p.wasm"));
+    assert!(matches!(config.source, ModuleSource::Local(Source::File { path, .. }) if path.as_os_str() == "/p.wasm"));
     assert_eq!(config.provider.limits.memory, 64 << 20);
     assert_eq!(config.provider.limits.deletes_per_ensure, 10);
     assert_eq!(config.provider.limits.deletes_per_delete, 20);
@@ -226,4 +230,83 @@ fn what_is_not_yaml_or_not_there_is_named() {
     assert!(CloudConfig::parse("").is_err());
     let error = CloudConfig::read(Path::new("/nowhere/cloud.yaml")).unwrap_err().to_string();
     assert!(error.starts_with("cannot read --cloud-config /nowhere/cloud.yaml; look"), "{error}");
+}
+
+/// The example with its module in a registry.
+fn in_registry(change: &str) -> String {
+    let line = format!("    configMap: {{ name: digitalocean-provider, key: provider.wasm, sha256: {SHA256} }}");
+    example().replacen(&line, change, 1)
+}
+
+fn registry(text: &str) -> Result<oci::Settings, String> {
+    CloudConfig::parse(&in_registry(text)).map(|it| match it.source {
+        ModuleSource::Registry(settings) => *settings,
+        ModuleSource::Local(source) => panic!("{source}"),
+    })
+}
+
+#[test]
+fn a_module_in_a_registry_is_read() {
+    let digest = format!("sha256:{SHA256}");
+    let previous = "7".repeat(64);
+    let settings = registry(&format!(
+        "    oci:
+      image: registry.example.com:5000/acme/provider:1.2.0
+      digest: {digest}
+      login: {{ file: /etc/aerostat/registry/.dockerconfigjson }}
+      tokenServices: [auth.example.com, '10.0.0.7:8443']
+      addresses: [10.0.0.0/8]
+      tls: {{ caFile: /etc/aerostat/registry-ca.pem }}
+      previous: sha256:{previous}
+    signedBy: {{ keys: [/etc/aerostat/acme.pub], as: upstream.example.com/acme/provider }}"
+    ))
+    .unwrap();
+    assert_eq!(settings.image.to_string(), "registry.example.com:5000/acme/provider:1.2.0");
+    assert_eq!((settings.digest.to_string(), settings.previous.unwrap().to_string()), (SHA256.to_owned(), previous));
+    assert_eq!(settings.login, Some(PathBuf::from("/etc/aerostat/registry/.dockerconfigjson")));
+    assert_eq!(settings.token_services.len(), 2);
+    assert_eq!(settings.addresses, Addresses::Networks(vec!["10.0.0.0/8".parse().unwrap()]));
+    assert_eq!(settings.ca_file, Some(PathBuf::from("/etc/aerostat/registry-ca.pem")));
+    let signed_by = settings.signed_by.unwrap();
+    assert_eq!(signed_by.keys, [PathBuf::from("/etc/aerostat/acme.pub")]);
+    assert_eq!(signed_by.name.as_deref(), Some("upstream.example.com/acme/provider"));
+
+    let little = registry(&format!("    oci: {{ image: registry.example.com/a, digest: {digest} }}")).unwrap();
+    assert_eq!((little.addresses, little.login, little.signed_by), (Addresses::Public, None, None));
+}
+
+#[test]
+fn what_contradicts_itself_about_a_registry_is_refused() {
+    let image = "image: registry.example.com/acme/provider";
+    for (text, parts) in [
+        (format!("    oci: {{ {image} }}"), &["digest", "line"][..]),
+        (format!("    oci: {{ {image}, digest: latest }}"), &["is not a SHA-256"]),
+        (format!("    oci: {{ image: acme/provider, digest: {SHA256} }}"), &["does not begin with the host"]),
+        (format!("    oci: {{ {image}, digest: {SHA256}, tag: 1 }}"), &["tag", "digest"]),
+        (
+            format!("    oci: {{ {image}, digest: {SHA256}, tokenServices: ['https://a.example.com'] }}"),
+            &["write it alone"],
+        ),
+        (format!("    oci: {{ {image}, digest: {SHA256} }}\n    signedBy: {{ keys: [] }}"), &["keys is empty"]),
+        (
+            format!("    oci: {{ {image}, digest: {SHA256} }}\n    file: {{ path: /p, sha256: {SHA256} }}"),
+            &["oci and something else"],
+        ),
+        (
+            format!("    file: {{ path: /p, sha256: {SHA256} }}\n    signedBy: {{ keys: [/acme.pub] }}"),
+            &["signedBy is only for oci"],
+        ),
+    ] {
+        let error = registry(&text).expect_err(&text);
+        for part in parts {
+            assert!(error.contains(part), "{part:?} is not in the error for {text}:\n{error}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_previous_equal_to_digest() {
+    let text = format!("    oci: {{ image: a.example.com/a, digest: {SHA256}, previous: 'sha256:{SHA256}' }}");
+    let error = registry(&text).unwrap_err();
+    assert!(error.contains("previous is the same as digest; write the version before it"), "{error}");
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use controllers::LONGEST_WINDOW;
 use egress::{Addresses, BaseUrl, Effect, Method, OperationPattern, PathPattern, Requirement};
 use ipnet::IpNet;
+use oci::{Image, TokenService};
 use sandbox::Digest;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -97,6 +98,18 @@ impl FromText for Rate {
 impl FromText for Digest {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text).map_err(|error| error.to_string())
+    }
+}
+
+impl FromText for Image {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for TokenService {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
     }
 }
 

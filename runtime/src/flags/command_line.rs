@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 use super::feature_gates::FeatureGateFlags;
 use super::leader_migration::{ELECTION, LeaderMigrationFlags};
+use super::modules::ModuleFlags;
 use super::node_ipam::NodeIpamFlags;
 use super::routes::RouteFlags;
 use super::webhooks::WebhookFlags;
@@ -109,6 +110,8 @@ pub(super) struct CommandLine {
     /// nodes parts of
     #[arg(long, help_heading = CLOUD, value_name = "CIDR", default_value = "", hide_default_value = true)]
     pub(super) cluster_cidr: String,
+    #[command(flatten)]
+    pub(super) modules: ModuleFlags,
 
     /// The kubeconfig of aerostat's identity. Without it and --master: the Pod's ServiceAccount
     #[arg(long, help_heading = API, value_name = "FILE", default_value = "", hide_default_value = true,

@@ -1,6 +1,7 @@
 //! From the file to a provider that has said what it is.
 
 mod memory;
+mod module;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, bail};
 use cloud_provider::{Cloud, Description};
 use egress::{Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Reports, Resolve};
+use http::Uri;
 use sandbox::{Metrics, Provider, ProviderSettings, Sandbox};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -25,6 +27,8 @@ use crate::manager::claims;
 pub(super) struct Outside {
     /// Reads the module, if it is in a ConfigMap.
     pub(super) config_maps: ClusterConfigMaps,
+    /// Where the API server is.
+    pub(super) api_server: Uri,
     /// See [`crate::Overrides`].
     pub(super) route: fn(SocketAddr) -> SocketAddr,
     /// See [`crate::Overrides`].
@@ -82,7 +86,7 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         reports: outside.reports,
         route: outside.route,
     };
-    let gate = match outside.names {
+    let gate = match outside.names.clone() {
         Some(names) => Gate::with_resolver(gate, outside.egress_metrics, names),
         None => Gate::new(gate, outside.egress_metrics),
     }
@@ -94,7 +98,15 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         None => Sandbox::new(memory)?,
     };
     let sandbox = sandbox.with_compile_limits(compile);
-    let module = source.fetch(&outside.config_maps).await?;
+    let means = module::Means {
+        config_maps: &outside.config_maps,
+        cache: settings.module_cache.as_deref(),
+        api_server: &outside.api_server,
+        cluster_networks: &cluster_networks,
+        route: outside.route,
+        names: outside.names,
+    };
+    let module = module::fetch(source, means).await?;
     let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
     let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;
     let description = provider.description();

@@ -24,17 +24,17 @@ use super::usage::{Dialed, Usage};
 use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
-use crate::endpoint::Endpoint;
+use crate::destination::Destination;
 use crate::error::GateError;
 use crate::outside::Outside;
 
 /// The most addresses of a name that are looked at.
 const ADDRESSES: usize = 16;
 
-/// Connects to one endpoint, and to nothing else: the URI of a request has no say in it.
+/// Connects to one destination, and to nothing else: the URI of a request has no say in it.
 #[derive(Clone)]
-pub(super) struct Dialer {
-    endpoint: Arc<Endpoint>,
+pub(crate) struct Dialer {
+    destination: Arc<Destination>,
     outside: Outside,
     budget: Arc<Budget>,
     /// Absent for `http://`, which is for loopback literals only.
@@ -43,7 +43,7 @@ pub(super) struct Dialer {
 
 /// Why there is no connection, or nothing may begin on the one that there is.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(super) enum DialError {
+pub(crate) enum DialError {
     /// No address may be dialled.
     #[error("{0}")]
     Denied(String),
@@ -56,16 +56,22 @@ pub(super) enum DialError {
 }
 
 impl Dialer {
-    pub(super) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, GateError> {
-        let origin = endpoint.base_url.origin();
+    /// `protocols` are what the client speaks over TLS, the best first.
+    pub(crate) fn new(
+        destination: Destination,
+        outside: Outside,
+        budget: Arc<Budget>,
+        protocols: &[&[u8]],
+    ) -> Result<Self, GateError> {
+        let origin = &destination.origin;
         let tls = match origin.scheme() {
             Scheme::Http => None,
-            Scheme::Https => Some((tls::connector(&endpoint)?, origin.host().server_name())),
+            Scheme::Https => Some((tls::connector(&destination, protocols)?, origin.host().server_name())),
         };
-        Ok(Self { endpoint, outside, budget, tls })
+        Ok(Self { destination: Arc::new(destination), outside, budget, tls })
     }
 
-    async fn connect(self) -> Result<Stream, DialError> {
+    pub(crate) async fn connect(self) -> Result<Stream, DialError> {
         let addresses = self.permitted(self.resolve().await?)?;
         let mut failures = Vec::new();
         for address in addresses {
@@ -79,12 +85,11 @@ impl Dialer {
     }
 
     async fn resolve(&self) -> Result<Vec<IpAddr>, DialError> {
-        let origin = self.endpoint.base_url.origin();
-        let name = match origin.host() {
+        let name = match self.destination.origin.host() {
             Host::Address(address) => return Ok(vec![*address]),
             Host::Name(name) => name,
         };
-        let limit = self.endpoint.limits.resolve;
+        let limit = self.destination.resolve;
         match timeout(limit, self.outside.resolver.resolve(name)).await {
             Ok(Ok(addresses)) if addresses.is_empty() => Err(self.unreachable("has a name without addresses")),
             Ok(Ok(addresses)) => Ok(addresses),
@@ -97,25 +102,25 @@ impl Dialer {
     fn permitted(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<SocketAddr>, DialError> {
         addresses.truncate(ADDRESSES);
         let networks = self.outside.networks.lock().clone();
-        let origin = self.endpoint.base_url.origin();
+        let Destination { name, origin, .. } = &*self.destination;
         let mut refusals = Vec::new();
         addresses.retain(|ip| {
-            let judged = address::permit(SocketAddr::new(*ip, origin.port()), &self.endpoint, &networks);
+            let judged = address::permit(SocketAddr::new(*ip, origin.port()), &self.destination, &networks);
             judged.map_err(|because| refusals.push(format!("{ip}, {because}"))).is_ok()
         });
         if addresses.is_empty() {
             let refused = refusals.first().map_or("no address", String::as_str);
-            return Err(DialError::Denied(format!("endpoint {} ({origin}) is at {refused}", self.endpoint.name)));
+            return Err(DialError::Denied(format!("{name} ({origin}) is at {refused}")));
         }
         if !refusals.is_empty() {
-            tracing::warn!(endpoint = self.endpoint.name, "addresses are left out: {}", refusals.join("; "));
+            tracing::warn!("addresses of {name} are left out: {}", refusals.join("; "));
         }
         Ok(addresses.into_iter().map(|ip| SocketAddr::new(ip, origin.port())).collect())
     }
 
     /// Connects to an address that was checked.
     async fn dial(&self, address: SocketAddr) -> io::Result<Stream> {
-        let limits = &self.endpoint.limits;
+        let limits = &*self.destination;
         let late = |what: &str, limit| io::Error::new(io::ErrorKind::TimedOut, format!("no {what} within {limit:?}"));
         let tcp = timeout(limits.connect, TcpStream::connect((self.outside.route)(address)))
             .await
@@ -136,8 +141,8 @@ impl Dialer {
     }
 
     fn unreachable(&self, what: impl fmt::Display) -> DialError {
-        let Endpoint { name, base_url, .. } = &*self.endpoint;
-        DialError::Unreachable(format!("endpoint {name} ({}) {what}", base_url.origin()))
+        let Destination { name, origin, .. } = &*self.destination;
+        DialError::Unreachable(format!("{name} ({origin}) {what}"))
     }
 }
 
@@ -156,7 +161,7 @@ impl tower::Service<http::Uri> for Dialer {
 }
 
 /// A connection to a checked address.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     io: TokioIo<Box<dyn Bytes>>,
     dialed: Dialed,
     /// Of HTTP/1: asked before a request begins, which may have waited for this connection since before a pause.
@@ -171,6 +176,13 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 impl Stream {
     fn new(io: impl Bytes + 'static, dialed: Dialed, budget: Option<Arc<Budget>>) -> Self {
         Self { io: TokioIo::new(Box::new(io)), dialed, budget, is_at_rest: true }
+    }
+}
+
+impl Stream {
+    /// The checked address at its other end.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.dialed.address
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whom an endpoint's certificate may come from.
+//! Whom a server's certificate may come from.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,18 +8,17 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio_rustls::TlsConnector;
 
-use crate::endpoint::Endpoint;
+use crate::destination::Destination;
 use crate::error::GateError;
 
-/// TLS 1.2 or 1.3, towards certificates of the endpoint's own authorities or of the system's.
-pub(super) fn connector(endpoint: &Endpoint) -> Result<TlsConnector, GateError> {
-    let roots = match &endpoint.ca_file {
-        Some(file) => roots_of(file).map_err(|source| GateError::CaFile {
-            endpoint: endpoint.name.clone(),
-            file: file.clone(),
-            source,
-        })?,
-        None => system_roots().map_err(|because| GateError::Roots { endpoint: endpoint.name.clone(), because })?,
+/// TLS 1.2 or 1.3, towards certificates of the destination's own authorities or of the system's, for these protocols.
+pub(super) fn connector(destination: &Destination, protocols: &[&[u8]]) -> Result<TlsConnector, GateError> {
+    let whose = || destination.name.clone();
+    let roots = match &destination.ca_file {
+        Some(file) => {
+            roots_of(file).map_err(|source| GateError::CaFile { whose: whose(), file: file.clone(), source })?
+        }
+        None => system_roots().map_err(|because| GateError::Roots { whose: whose(), because })?,
     };
     // Named, because a process may have several providers compiled in and then has no default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -28,7 +27,7 @@ pub(super) fn connector(endpoint: &Endpoint) -> Result<TlsConnector, GateError> 
         .expect("ring offers what TLS 1.2 and 1.3 need")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = protocols.iter().map(|it| it.to_vec()).collect();
     Ok(TlsConnector::from(Arc::new(config)))
 }
 

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use tracing::Level;
 
 use super::last_lines::LastLines;
-use crate::source::Digest;
 use crate::untrusted::printable;
+use sha256::Digest;
 
 const LINES_PER_CALL: u32 = 256;
 const LINES_PER_SECOND: f64 = 50.0;

@@ -1,4 +1,4 @@
-use super::digest::Digest;
+use sha256::Digest;
 
 /// Why there is no module. Each text names the module, the cause and the next step.
 #[derive(Debug, thiserror::Error)]

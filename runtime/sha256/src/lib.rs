@@ -1,9 +1,13 @@
+//! A SHA-256: what a configuration names, and what bytes have.
+
+#![forbid(unsafe_code)]
+
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -19,11 +23,14 @@ impl Digest {
         Ok(Self(digest))
     }
 
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    /// Of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
 
+/// 64 hexadecimal digits in lower case.
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))

@@ -1,0 +1,43 @@
+//! Where a connection leads: an endpoint of a provider, or what the host itself reads.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::base_url::Origin;
+use crate::endpoint::{Addresses, Endpoint};
+
+/// Where a connection leads, and what the operator says of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination {
+    /// How messages call it, and where the operator writes about it: `endpoint api`.
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    /// The operator wrote the origin, so that an address literal in it is meant.
+    pub(crate) is_written: bool,
+    /// Which addresses its host may have.
+    pub(crate) addresses: Addresses,
+    /// A PEM file with the only certificate authorities to trust; without it, the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// For resolving the name.
+    pub(crate) resolve: Duration,
+    /// For the TCP connection to one address.
+    pub(crate) connect: Duration,
+    /// For the TLS handshake.
+    pub(crate) tls: Duration,
+}
+
+impl From<&Endpoint> for Destination {
+    fn from(endpoint: &Endpoint) -> Self {
+        let limits = &endpoint.limits;
+        Self {
+            name: format!("endpoint {}", endpoint.name),
+            origin: endpoint.base_url.origin(),
+            is_written: true,
+            addresses: endpoint.addresses.clone(),
+            ca_file: endpoint.ca_file.clone(),
+            resolve: limits.resolve,
+            connect: limits.connect,
+            tls: limits.tls,
+        }
+    }
+}

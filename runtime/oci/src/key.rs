@@ -1,0 +1,138 @@
+//! Public keys of those who sign: the key decides the algorithm.
+
+use std::path::Path;
+
+use ring::signature::{
+    ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
+    VerificationAlgorithm,
+};
+use rustls_pki_types::pem::{PemObject as _, SectionKind};
+use tokio::io::AsyncReadExt as _;
+
+/// The largest file.
+const LIMIT: u64 = 64 << 10;
+
+/// What comes before the point of a key on P-256, and on P-384.
+const P256: [u8; 26] =
+    *b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
+const P384: [u8; 23] = *b"\x30\x76\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x22\x03\x62\x00";
+/// The algorithm of an RSA key, and of one on Ed25519.
+const RSA: [u8; 15] = *b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
+const ED25519: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
+
+/// A public key.
+pub(crate) struct Key {
+    /// The file's name, for messages.
+    pub(crate) name: String,
+    algorithm: &'static dyn VerificationAlgorithm,
+    bytes: Vec<u8>,
+}
+
+impl Key {
+    /// Reads a PEM file with one public key.
+    ///
+    /// # Errors
+    ///
+    /// A clause that says what the file is instead, and what to do.
+    pub(crate) async fn read(path: &Path) -> Result<Self, String> {
+        let name = path.display().to_string();
+        let text = text_of(path).await.map_err(|error| format!("{error}; look at what is mounted there"))?;
+        let (algorithm, bytes) = of(&text)?;
+        Ok(Self { name, algorithm, bytes })
+    }
+
+    /// Whether the owner of this key has signed the message.
+    pub(crate) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(self.algorithm, &self.bytes).verify(message, signature).is_ok()
+    }
+}
+
+async fn text_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    // Opening a pipe would wait for a writer.
+    if !tokio::fs::metadata(path).await?.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    tokio::fs::File::open(path).await?.take(LIMIT).read_to_end(&mut bytes).await?;
+    Ok(bytes)
+}
+
+type Parsed = (&'static dyn VerificationAlgorithm, Vec<u8>);
+
+fn of(pem: &[u8]) -> Result<Parsed, String> {
+    let make = "write the public key, as cosign public-key prints it";
+    let sections: Result<Vec<(SectionKind, Vec<u8>)>, _> = <(SectionKind, Vec<u8>)>::pem_slice_iter(pem).collect();
+    let sections = sections.map_err(|_| format!("is no PEM file; {make}"))?;
+    let is_private = String::from_utf8_lossy(pem).contains("PRIVATE KEY-----");
+    match sections.as_slice() {
+        [(SectionKind::PublicKey, der)] if !is_private => of_der(der),
+        _ if is_private => {
+            Err(format!("holds a private key, which nobody needs here; {make}, and keep the private one away"))
+        }
+        [(SectionKind::Certificate, _), ..] => {
+            Err("is a certificate, and a public key is wanted: openssl x509 -pubkey -noout takes it out".to_owned())
+        }
+        [] => Err(format!("holds no key; {make}")),
+        _ => Err(format!("holds something else than one public key; {make}, each in a file of its own")),
+    }
+}
+
+fn of_der(der: &[u8]) -> Result<Parsed, String> {
+    if let Some(point) = der.strip_prefix(&P256) {
+        return if is_point(point, 32) { Ok((&ECDSA_P256_SHA256_ASN1, point.to_vec())) } else { Err(damaged()) };
+    }
+    if let Some(point) = der.strip_prefix(&P384) {
+        return if is_point(point, 48) { Ok((&ECDSA_P384_SHA384_ASN1, point.to_vec())) } else { Err(damaged()) };
+    }
+    if der.starts_with(&ED25519) {
+        return Err(
+            "is a key on Ed25519, with which cosign signs in a form that cannot be verified here; use a key on P-256, \
+                    which cosign generate-key-pair makes"
+                .to_owned(),
+        );
+    }
+    let inner = sequence(der).and_then(|it| it.strip_prefix(&RSA)).and_then(bit_string);
+    let modulus = inner.and_then(sequence).and_then(integer);
+    match (inner, modulus.map(<[u8]>::len)) {
+        (Some(key), Some(256..=1024)) => Ok((&RSA_PKCS1_2048_8192_SHA256, key.to_vec())),
+        (Some(_), Some(bytes)) => Err(format!("is an RSA key of {} bits; from 2048 to 8192 can be used", bytes * 8)),
+        _ => Err("is a key of an unknown kind; keys on P-256, on P-384 and of RSA can be used".to_owned()),
+    }
+}
+
+fn damaged() -> String {
+    "is a damaged key; write it again".to_owned()
+}
+
+fn is_point(point: &[u8], coordinate: usize) -> bool {
+    point.len() == 1 + 2 * coordinate && point[0] == 4
+}
+
+/// The content of the one element that `der` is, if it has this tag.
+fn content(der: &[u8], tag: u8, is_all: bool) -> Option<&[u8]> {
+    let (&[found, first], rest) = der.split_first_chunk()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(first), rest),
+        0x81 => (usize::from(*rest.first()?), &rest[1..]),
+        0x82 => {
+            let (&[high, low], rest) = rest.split_first_chunk()?;
+            (usize::from(high) << 8 | usize::from(low), rest)
+        }
+        _ => return None,
+    };
+    (found == tag && (if is_all { rest.len() == length } else { rest.len() >= length })).then(|| &rest[..length])
+}
+
+fn sequence(der: &[u8]) -> Option<&[u8]> {
+    content(der, 0x30, true)
+}
+
+fn bit_string(der: &[u8]) -> Option<&[u8]> {
+    content(der, 0x03, true)?.strip_prefix(&[0])
+}
+
+/// The first element as a number without its sign.
+fn integer(der: &[u8]) -> Option<&[u8]> {
+    let bytes = content(der, 0x02, false)?;
+    Some(bytes.strip_prefix(&[0]).unwrap_or(bytes))
+}

@@ -1,0 +1,34 @@
+//! Pulls a module from a registry: by the digest of its manifest, signed by a key of the operator's, from a folder if it is
+//! there.
+//!
+//! ```text
+//! Settings ─► Puller::pull ─┬─ cache ────────────────┐
+//!                           └─ client ─► egress::Fetch ─┤ login, token, redirects of blobs
+//!                                                       ▼
+//!                     ■ manifest ─► one layer ─► ■ signature ─► Artifact { bytes }
+//! ```
+//!
+//! The digest decides what is loaded, and a key who has made it. Registries, redirects, caches and tags are not believed:
+//! every byte that comes is hashed, and every answer has a limit. `■` is a pure function.
+
+#![forbid(unsafe_code)]
+
+mod cache;
+mod challenge;
+mod client;
+mod error;
+mod image;
+mod key;
+mod login;
+mod manifest;
+mod puller;
+mod secret;
+mod settings;
+mod signature;
+mod token;
+
+pub use crate::cache::Cache;
+pub use crate::error::PullError;
+pub use crate::image::{Image, TokenService};
+pub use crate::puller::{Artifact, Puller};
+pub use crate::settings::{Outside, Settings, SignedBy};

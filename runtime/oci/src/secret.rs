@@ -1,0 +1,15 @@
+//! A secret out of JSON, which leaves no copy of itself behind.
+
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+/// A secret out of JSON.
+#[derive(Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Secret(pub(crate) Zeroizing<String>);
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}

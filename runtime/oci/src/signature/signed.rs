@@ -1,0 +1,24 @@
+//! What has to be signed, and by whom.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha256::Digest;
+
+use crate::key::Key;
+
+/// What a signature has to be of.
+pub(crate) struct Signed<'a> {
+    /// The configured digest.
+    pub(crate) manifest: Digest,
+    /// The name under which it was signed: `host[:port]/repository`.
+    pub(crate) name: &'a str,
+    /// Any of these.
+    pub(crate) keys: &'a [Key],
+}
+
+/// The key that has signed these bytes. This comes before anything in them is read.
+pub(super) fn signer<'a>(bytes: &[u8], signature: &str, signed: &Signed<'a>) -> Result<&'a Key, String> {
+    let signature = STANDARD.decode(signature).map_err(|_| "has a signature that is not base64".to_owned())?;
+    let key = signed.keys.iter().find(|it| it.has_signed(bytes, &signature));
+    key.ok_or_else(|| "is not by a key of provider.module.signedBy.keys".to_owned())
+}

@@ -1,0 +1,17 @@
+//! Flags about modules.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values;
+
+/// Flags about modules.
+#[derive(Args, Debug)]
+pub(super) struct ModuleFlags {
+    /// A folder that keeps what was pulled from a registry (32 MiB at most), so that aerostat starts while the registry is
+    /// down. Nothing in it is trusted. Without it nothing is kept
+    #[arg(long, help_heading = "Cloud", value_name = "DIR", default_value = "", hide_default_value = true,
+          value_parser = values::path())]
+    pub(super) module_cache: PathBuf,
+}

@@ -1,0 +1,101 @@
+//! The folder that keeps what was pulled, and is not believed.
+
+use std::path::PathBuf;
+
+use tests::capture::Capture;
+use tests::registry::{Answers, Signer};
+
+use crate::setup::{MODULE, Setup, artifact};
+
+/// A registry with a signed module, and what the operator has written.
+async fn signed() -> (Capture, Setup, Signer) {
+    let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let digest = artifact().digest();
+    let registry = Answers::of(&artifact()).referrers(&digest, &[signer.referrer(&digest)]).serve().await;
+    let setup = Setup::at(&registry, &digest).signed_by(&[&signer]).cached();
+    (registry, setup, signer)
+}
+
+fn file(setup: &Setup, name: &str) -> PathBuf {
+    setup.cache.as_ref().unwrap().join(name)
+}
+
+#[tokio::test]
+async fn with_everything_there_the_registry_is_not_asked() {
+    let (registry, mut setup, _) = signed().await;
+    let first = setup.pulled().await;
+    assert!(!first.is_cached);
+    let asked = registry.connections();
+    // Not even the login is read.
+    setup.settings.login = Some(setup.folder.path("gone.json"));
+    let second = setup.pulled().await;
+    assert!(second.is_cached);
+    assert_eq!((&second.bytes[..], second.signer), (MODULE, first.signer));
+    assert_eq!(registry.connections(), asked);
+    drop(registry);
+    setup.pulled().await;
+}
+
+#[tokio::test]
+async fn without_the_folder_a_registry_that_is_down_is_waited_for() {
+    let (registry, setup, _) = signed().await;
+    drop(registry);
+    setup.unavailable(&["cannot be pulled", "cannot be reached", "Connection refused"]).await;
+}
+
+#[tokio::test]
+async fn adv_65_a_tampered_file_is_deleted_and_fetched() {
+    let (registry, setup, _) = signed().await;
+    setup.pulled().await;
+    let names: Vec<_> =
+        std::fs::read_dir(setup.cache.as_ref().unwrap()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 4, "manifest, module, bundle, and which bundle it is: {names:?}");
+    for name in names {
+        let path = file(&setup, name.to_str().unwrap());
+        let right = std::fs::read(&path).unwrap();
+        let mut wrong = right.clone();
+        wrong[right.len() / 2] ^= 1;
+        std::fs::write(&path, &wrong).unwrap();
+        let asked = registry.connections();
+        assert_eq!(setup.pulled().await.bytes, MODULE, "{name:?}");
+        assert!(registry.connections() > asked, "{name:?} was believed");
+        assert_eq!(std::fs::read(&path).unwrap(), right, "{name:?} is mended");
+        assert!(setup.pulled().await.is_cached, "{name:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_away_counts_for_the_folder_too() {
+    let (registry, setup, signer) = signed().await;
+    setup.pulled().await;
+    let other = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let key = setup.folder.path("0.pub");
+    std::fs::write(&key, other.public_key()).unwrap();
+    setup.refused(&["is not by a key of provider.module.signedBy.keys"]).await;
+    drop(registry);
+    setup.unavailable(&["cannot be reached"]).await;
+    std::fs::remove_file(&key).unwrap();
+    setup.refused(&["0.pub of provider.module.signedBy.keys", "No such file"]).await;
+    std::fs::write(&key, signer.public_key()).unwrap();
+    assert!(setup.pulled().await.is_cached);
+}
+
+#[tokio::test]
+async fn what_was_kept_unsigned_is_not_taken_for_signed() {
+    let (registry, mut setup, signer) = signed().await;
+    let signed_by = setup.settings.signed_by.take();
+    assert_eq!(setup.pulled().await.signer, None);
+    setup.settings.signed_by = signed_by;
+    let asked = registry.connections();
+    assert!(setup.pulled().await.signer.is_some());
+    assert!(registry.connections() > asked);
+
+    // A signature that is planted has to be one.
+    let bundle = signer.bundle(&Signer::statement(&"7".repeat(64))).to_string();
+    let digest = sha256::Digest::of(bundle.as_bytes());
+    std::fs::write(file(&setup, &digest.to_string()), bundle).unwrap();
+    let named = format!(r#"[{{"Bundle":"sha256:{digest}"}}]"#);
+    std::fs::write(file(&setup, &format!("{}.signatures", artifact().digest())), named).unwrap();
+    drop(registry);
+    setup.unavailable(&["cannot be reached"]).await;
+}

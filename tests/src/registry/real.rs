@@ -1,0 +1,183 @@
+//! The registries that `tests/registry/build.sh` builds, as child processes that end with the tests.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::json;
+
+use super::artifact::{Artifact, REPOSITORY, hex_of};
+use super::token_service::{ISSUER, SERVICE, TokenService};
+use crate::operator::Folder;
+use crate::wait;
+
+/// Ends the registry when standard input ends, which it does whatever becomes of the tests.
+const GUARD: &str = r#""$@" & child=$!; cat; kill "$child"; wait "$child""#;
+
+/// The user alice with the password `correct-horse`.
+const HTPASSWD: &str = "alice:$2a$04$3hXiuoCuXP3LwLDvv/cATOVv.be4sRId2iWZF18PyZGhIG9LtlCGu\n";
+
+/// Who may read.
+pub enum Access {
+    /// Everybody.
+    Anyone,
+    /// Alice, with the password `correct-horse`.
+    Password,
+    /// Whoever has a token from this service, which is at this URL.
+    Token(Arc<TokenService>, String),
+    /// Everybody, and blobs are at this URL.
+    Elsewhere(String),
+}
+
+/// A registry on loopback, with a certificate for 127.0.0.1.
+pub struct RealRegistry {
+    address: String,
+    folder: Folder,
+    bearer: Option<String>,
+    client: reqwest::Client,
+    guard: Child,
+}
+
+impl RealRegistry {
+    /// The registry of the CNCF, which knows no referrers.
+    pub async fn distribution(access: Access) -> Self {
+        let (folder, address) = (tls_folder(), free_address());
+        let mut config = json!({
+            "version": "0.1",
+            "log": { "level": "error", "accesslog": { "disabled": true } },
+            "storage": { "inmemory": {} },
+            "http": { "addr": address, "secret": "tests", "tls": {
+                "certificate": folder.path("cert.pem"), "key": folder.path("key.pem"),
+            } },
+        });
+        let mut bearer = None;
+        match access {
+            Access::Anyone => {}
+            Access::Password => {
+                let path = folder.write("htpasswd", HTPASSWD);
+                config["auth"] = json!({ "htpasswd": { "realm": "tests", "path": path } });
+            }
+            Access::Token(service, realm) => {
+                let bundle = folder.write("tokens.pem", service.certificate());
+                config["auth"] = json!({ "token": {
+                    "realm": realm, "service": SERVICE, "issuer": ISSUER, "rootcertbundle": bundle,
+                } });
+                bearer = Some(service.token(&["pull", "push"]));
+            }
+            Access::Elsewhere(url) => {
+                config["middleware"] = json!({ "storage": [{ "name": "redirect", "options": { "baseurl": url } }] });
+            }
+        }
+        let config = folder.write("config.yml", config.to_string());
+        let arguments = ["serve".to_owned(), config.display().to_string()];
+        Self::start("distribution", &arguments, folder, address, bearer).await
+    }
+
+    /// The registry of go-containerregistry, with its referrers API and without logins.
+    pub async fn referrers() -> Self {
+        let (folder, address) = (tls_folder(), free_address());
+        let path = |name| folder.path(name).display().to_string();
+        let arguments = [address.clone(), path("cert.pem"), path("key.pem")];
+        Self::start("referrers", &arguments, folder, address, None).await
+    }
+
+    async fn start(name: &str, arguments: &[String], folder: Folder, address: String, bearer: Option<String>) -> Self {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/registries").join(name);
+        assert!(program.is_file(), "there is no {}. Next step: make registries", program.display());
+        let guard = Command::new("sh")
+            .args(["-c", GUARD, "guard"])
+            .arg(program)
+            .args(arguments)
+            .env("OTEL_TRACES_EXPORTER", "none")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh starts");
+        let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().expect("a client");
+        let registry = Self { address, folder, bearer, client, guard };
+        let url = registry.url("");
+        wait::until(&format!("{name} answers"), async || registry.client.get(&url).send().await.ok()).await;
+        registry
+    }
+
+    /// Where it listens: `127.0.0.1:…`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The file with its certificate authority.
+    #[must_use]
+    pub fn ca_file(&self) -> PathBuf {
+        self.folder.path("ca.pem")
+    }
+
+    /// Stores a manifest and its blobs, under its digest, or under a tag.
+    pub async fn push(&self, artifact: &Artifact, tag: Option<&str>) {
+        for blob in artifact.blobs() {
+            let digest = hex_of(&blob);
+            let begun = self.send(self.client.post(self.url(&format!("{REPOSITORY}/blobs/uploads/")))).await;
+            let location = begun.headers()["location"].to_str().expect("a location is text").to_owned();
+            let location =
+                if location.starts_with('/') { format!("https://{}{location}", self.address) } else { location };
+            let separator = if location.contains('?') { '&' } else { '?' };
+            let put = self.client.put(format!("{location}{separator}digest=sha256:{digest}"));
+            self.send(put.header("content-type", "application/octet-stream").body(blob)).await;
+        }
+        self.put_manifest(tag.unwrap_or(&format!("sha256:{}", artifact.digest())), &artifact.manifest).await;
+    }
+
+    /// Stores a manifest alone.
+    pub async fn put_manifest(&self, reference: &str, manifest: &[u8]) {
+        let media_type = serde_json::from_slice::<serde_json::Value>(manifest).expect("a manifest is JSON");
+        let media_type = media_type["mediaType"].as_str().expect("it says what it is").to_owned();
+        let put = self.client.put(self.url(&format!("{REPOSITORY}/manifests/{reference}")));
+        self.send(put.header("content-type", media_type).body(manifest.to_vec())).await;
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> reqwest::Response {
+        let request = match &self.bearer {
+            Some(token) => request.bearer_auth(token),
+            None => request.basic_auth("alice", Some("correct-horse")),
+        };
+        let response = request.send().await.expect("the registry answers");
+        let status = response.status();
+        assert!(status.is_success(), "{status}: {}", response.text().await.unwrap_or_default());
+        response
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("https://{}/v2/{path}", self.address)
+    }
+}
+
+impl Drop for RealRegistry {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        // It ends with its standard input.
+        let _ = self.guard.wait();
+    }
+}
+
+/// A folder with a certificate for 127.0.0.1, its key, and the authority's certificate.
+fn tls_folder() -> Folder {
+    let folder = Folder::new();
+    let ca_key = KeyPair::generate().expect("ring makes keys");
+    let mut ca = CertificateParams::default();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    folder.write("ca.pem", ca.self_signed(&ca_key).expect("a key signs").pem());
+    let issuer = Issuer::from_params(&ca, &ca_key);
+    let key = KeyPair::generate().expect("ring makes keys");
+    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    folder.write("cert.pem", params.signed_by(&key, &issuer).expect("a key signs").pem());
+    folder.write("key.pem", key.serialize_pem());
+    folder
+}
+
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+    listener.local_addr().expect("the listener is bound").to_string()
+}
