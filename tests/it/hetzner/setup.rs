@@ -154,7 +154,7 @@ async fn load(settings: &[(&str, &str)], endpoints: Vec<Endpoint>, credentials: 
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let requests = egress::Metrics::register(&Registry::new()).unwrap();
-    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let settings: Vec<_> = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     // Only what the provider describes is needed.
     let with_robot = |it: &Endpoint| it.name != "robot" || has_robot(&settings);
     let gate = GateSettings {
@@ -174,7 +174,7 @@ async fn load(settings: &[(&str, &str)], endpoints: Vec<Endpoint>, credentials: 
     provider
 }
 
-fn has_robot(settings: &Vec<(String, String)>) -> bool {
+fn has_robot(settings: &[(String, String)]) -> bool {
     settings.iter().any(|(name, value)| name == "robot.enabled" && value == "true")
 }
 

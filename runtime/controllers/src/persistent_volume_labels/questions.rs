@@ -172,15 +172,12 @@ mod tests {
         handles: impl Iterator<Item = String>,
     ) -> Vec<Result<Option<Topology>>> {
         let (questions, run) = Questions::new(cloud.clone());
-        let running = tokio::spawn(run);
-        let ask = |handle: String| {
+        let ask = move |handle: String| {
             let questions = questions.clone();
             async move { questions.ask(Volume { handle, ..Volume::default() }, alone).await.0 }
         };
-        let answers = join_all(handles.map(ask)).await;
-        drop(questions);
-        running.await.unwrap();
-        answers
+        // The run ends with the last who may ask.
+        tokio::join!(join_all(handles.map(ask)), run).0
     }
 
     #[tokio::test(start_paused = true)]

@@ -91,7 +91,10 @@ mod tests {
         }
     }
 
-    fn check(spec: Value, expected: Option<(&str, &str, &[(&str, &str)])>) {
+    /// Source, handle and attributes.
+    type Expected<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
+    fn check(spec: Value, expected: Option<Expected<'_>>) {
         let pv = json!({ "metadata": { "name": "pv-1" }, "spec": spec });
         let found = volume(&serde_json::from_value(pv).unwrap(), &limits()).unwrap();
         let expected = expected.map(|(source, handle, attributes)| Volume {

@@ -33,7 +33,7 @@ fn quick() -> InventoryOptions {
 /// An orphan of this cluster.
 async fn orphan(cluster: &Cluster, memo: &str, uid: &str) -> InventoryItem {
     let namespaces: Api<Namespace> = Api::all(cluster.admin.clone());
-    let cluster_uid = namespaces.get("kube-system").await.unwrap().metadata.uid;
+    let cluster_uid = namespaces.get("kube-system").await.expect("the namespace is there").metadata.uid;
     let owner = MarkedOwner {
         cluster_uid,
         uid: Some(uid.to_owned()),
@@ -46,7 +46,7 @@ async fn orphan(cluster: &Cluster, memo: &str, uid: &str) -> InventoryItem {
 /// A Service that has nothing to do with load balancers: without any, nothing is an orphan.
 async fn bystander(cluster: &Cluster) {
     let mut bystander = service("bystander");
-    bystander.spec.as_mut().unwrap().type_ = Some("ClusterIP".to_owned());
+    bystander.spec.as_mut().expect("it has a spec").type_ = Some("ClusterIP".to_owned());
     create(cluster, &bystander).await;
 }
 
@@ -58,7 +58,8 @@ fn deleted(cloud: &Listing) -> Vec<LoadBalancer> {
 
 /// The events about orphans, with this reason.
 async fn told(cluster: &Cluster, reason: &str) -> Vec<String> {
-    let events = Api::<Event>::all(cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
+    let events =
+        Api::<Event>::all(cluster.admin.clone()).list(&ListParams::default()).await.expect("events are listed").items;
     let about = events.into_iter().filter(|it| it.involved_object.kind.as_deref() == Some("Namespace"));
     about.filter(|it| it.reason.as_deref() == Some(reason)).filter_map(|it| it.message).collect()
 }
