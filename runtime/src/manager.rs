@@ -34,7 +34,7 @@ use crate::cluster;
 use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
 use crate::failure::Failure;
-use crate::flags::{Controller, NodeIpam, Owner, Settings};
+use crate::flags::{Controller, Owner, Settings};
 use crate::leader::{self, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
@@ -320,7 +320,10 @@ impl Process {
 
     /// Which Leases a controller must hold while it writes.
     fn leaders(&self, controller: Controller) -> Vec<&Leader> {
-        let migration = self.migration.as_ref().filter(|_| self.settings.owner(controller) == Owner::Migration);
+        let migration = self
+            .migration
+            .as_ref()
+            .filter(|_| Owner::of(controller, self.settings.leader_migration.as_ref()) == Owner::Migration);
         self.leader.iter().chain(migration).collect()
     }
 
@@ -339,7 +342,7 @@ impl Process {
         for controller in Controller::ALL {
             let name = controller.name();
             // What does not run is said once, and first.
-            let is_of_migration = settings.owner(controller) == Owner::Migration;
+            let is_of_migration = Owner::of(controller, settings.leader_migration.as_ref()) == Owner::Migration;
             if is_of_migration != (owner == Owner::Migration) {
                 continue;
             }
