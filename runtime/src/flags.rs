@@ -246,13 +246,6 @@ impl Settings {
     }
 }
 
-impl Settings {
-    /// Under which Lease a controller runs.
-    pub(crate) fn owner(&self, controller: Controller) -> Owner {
-        self.leader_migration.as_ref().map_or(Owner::Main, |it| it.owner(controller))
-    }
-}
-
 /// `aerostat run` with every flag and its default: what its `--help` and the comparison with upstream's list are made of.
 #[must_use]
 pub fn command() -> clap::Command {

@@ -321,7 +321,10 @@ impl Process {
 
     /// Which Leases a controller must hold while it writes.
     fn leaders(&self, controller: Controller) -> Vec<&Leader> {
-        let migration = self.migration.as_ref().filter(|_| self.settings.owner(controller) == Owner::Migration);
+        let migration = self
+            .migration
+            .as_ref()
+            .filter(|_| Owner::of(controller, self.settings.leader_migration.as_ref()) == Owner::Migration);
         self.leader.iter().chain(migration).collect()
     }
 
@@ -340,7 +343,7 @@ impl Process {
         for controller in Controller::ALL {
             let name = controller.name();
             // What does not run is said once, and first.
-            let is_of_migration = settings.owner(controller) == Owner::Migration;
+            let is_of_migration = Owner::of(controller, settings.leader_migration.as_ref()) == Owner::Migration;
             if is_of_migration != (owner == Owner::Migration) {
                 continue;
             }

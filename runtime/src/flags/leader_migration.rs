@@ -79,6 +79,13 @@ struct Entry {
     component: String,
 }
 
+impl Owner {
+    /// Under which Lease a controller runs where managers change, or do not.
+    pub(crate) fn of(controller: Controller, migration: Option<&LeaderMigration>) -> Self {
+        migration.map_or(Self::Main, |it| it.owner(controller))
+    }
+}
+
 impl LeaderMigration {
     /// Under which Lease a controller runs.
     #[must_use]

@@ -23,7 +23,7 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
     if controller == Controller::Route && !settings.routes.enabled {
         return Some(Skipped::Wanted("is disabled by --configure-cloud-routes".to_owned()));
     }
-    if settings.owner(controller) == Owner::Another {
+    if Owner::of(controller, settings.leader_migration.as_ref()) == Owner::Another {
         return Some(Skipped::Wanted("is left to another manager by --leader-migration-config".to_owned()));
     }
     let from_cloud = match (controller, &settings.node_ipam) {
