@@ -12,8 +12,7 @@ pub(crate) trait Account {
     /// The arguments of the baseline that name the cloud and where it is, but for the token.
     fn arguments(&self) -> Vec<String>;
 
-    /// What aerostat's config says of the provider and its endpoint: `provider` and `endpoint`, which is called `api` and has the
-    /// credential `token`.
+    /// What aerostat's config says of the provider and of its endpoint, which has the credential `token`.
     fn config(&self) -> Config;
 }
 

@@ -41,6 +41,10 @@ pub(crate) enum Flags {
     WorkersAndApi,
     /// Hardly a limit on requests to the API server.
     Api,
+    /// Routes each 30 s: as the vendor of the cloud with routes starts its own.
+    Seconds30,
+    /// Routes whenever nodes change, which the baseline's library leaves to a feature gate.
+    Watch,
 }
 
 /// Aerostat as it is by default, and with 50 workers.
@@ -72,12 +76,14 @@ impl Flags {
             Flags::Workers => " 50w",
             Flags::WorkersAndApi => " 50w+api",
             Flags::Api => " api",
+            Flags::Seconds30 => " 30s",
+            Flags::Watch => " watch",
         }
     }
 
     pub(crate) fn workers(self) -> usize {
         match self {
-            Flags::Default | Flags::Api => 1,
+            Flags::Default | Flags::Api | Flags::Seconds30 | Flags::Watch => 1,
             Flags::Workers | Flags::WorkersAndApi => 50,
         }
     }
@@ -94,6 +100,8 @@ impl Flags {
                 "--kube-api-burst=2000",
             ],
             Flags::Api => &["--kube-api-qps=1000", "--kube-api-burst=2000"],
+            Flags::Seconds30 => &["--route-reconciliation-period=30s"],
+            Flags::Watch => &["--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=true"],
         }
     }
 }

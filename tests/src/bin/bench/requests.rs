@@ -33,9 +33,14 @@ pub(crate) fn sum(kinds: &Kinds) -> f64 {
     kinds.values().sum()
 }
 
+/// How many requests the cloud has answered with this status.
+pub(crate) fn answered(requests: &[Recorded], status: u16) -> f64 {
+    requests.iter().filter(|it| it.status == Some(status)).count() as f64
+}
+
 /// How many requests the cloud has refused because they were too many.
 pub(crate) fn refused(requests: &[Recorded]) -> f64 {
-    requests.iter().filter(|it| it.status == Some(429)).count() as f64
+    answered(requests, 429)
 }
 
 /// Waits until the cloud was asked for nothing for so long.
