@@ -24,7 +24,7 @@ test: control-plane registries ## Run all tests, against a real control plane an
 	@$(CARGO) test --locked --workspace --no-fail-fast
 
 .PHONY: bench
-bench: control-plane baseline ## Measure beside the baseline (75 minutes). ROW=… for one row.
+bench: control-plane baseline ## Measure beside the baselines (2 hours). ROW=… for one row.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bins
 	@exec target/release/bench $(ROW)

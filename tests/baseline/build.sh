@@ -15,7 +15,7 @@ fail() {
 }
 
 source_of_truth() {
-	cat go.mod go.sum ./*.go | cksum | awk '{ print $1 "-" $2 }'
+	find . -name "*.go" -o -name "go.*" | LC_ALL=C sort | xargs cat | cksum | awk '{ print $1 "-" $2 }'
 }
 
 # Ends the build that is running, and takes away its unfinished file.

@@ -32,3 +32,12 @@ pub use self::running::{ControlPlane, Options};
 pub fn kubectl() -> Result<PathBuf> {
     binaries::find("kubectl")
 }
+
+/// The path of kube-controller-manager in the pinned version, for those who start it with flags of their own.
+///
+/// # Errors
+///
+/// Fails if it has not been built.
+pub fn controller_manager() -> Result<PathBuf> {
+    binaries::find("kube-controller-manager")
+}

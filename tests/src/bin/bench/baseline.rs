@@ -1,4 +1,4 @@
-//! The baseline at work: the program of `tests/baseline`, as a child process with an identity of its own.
+//! The baseline at work: the program of `tests/baseline`, or Kubernetes' own manager, as a child process with an identity of its own.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,10 @@ use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tests::clouds::digitalocean::Simulator;
 use tests::control_plane::ControlPlane;
 use tests::wait;
+
+use crate::account::Account;
 
 /// The user that it is for the API server.
 pub(crate) const USER: &str = "system:serviceaccount:kube-system:baseline";
@@ -42,17 +43,27 @@ pub(crate) fn binary() -> Result<PathBuf> {
 
 impl Baseline {
     /// Starts it. Its log goes to the folder of the control plane.
-    pub(crate) async fn start(control_plane: &ControlPlane, cloud: &Simulator, flags: &[&str]) -> Result<Baseline> {
+    pub(crate) async fn start(control_plane: &ControlPlane, cloud: &impl Account, flags: &[&str]) -> Result<Baseline> {
         let token = control_plane.folder().join("token");
-        fs::write(&token, &cloud.token)?;
+        fs::write(&token, cloud.token())?;
+        let mut command = Command::new(binary()?);
+        command.args(cloud.arguments()).arg(format!("--token-file={}", token.display())).args(flags);
+        Baseline::spawn(control_plane, command).await
+    }
+
+    /// Starts kube-controller-manager with the same identity, and without an election.
+    pub(crate) async fn controller_manager(control_plane: &ControlPlane, flags: &[&str]) -> Result<Baseline> {
+        let mut command = Command::new(tests::control_plane::controller_manager()?);
+        command.arg("--leader-elect=false").args(flags);
+        Baseline::spawn(control_plane, command).await
+    }
+
+    /// Starts the program with an identity of its own, without ports, and with its log in the folder of the control plane.
+    async fn spawn(control_plane: &ControlPlane, mut command: Command) -> Result<Baseline> {
         let log = control_plane.folder().join(format!("baseline-{}.log", uuid::Uuid::new_v4()));
-        let child = Command::new(binary()?)
+        let child = command
             .arg(format!("--kubeconfig={}", kubeconfig(control_plane).await?.display()))
-            .arg(format!("--base-url={}", cloud.base_url()))
-            .arg(format!("--ca-file={}", cloud.ca_file().display()))
-            .arg(format!("--token-file={}", token.display()))
             .arg("--secure-port=0")
-            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::Result;
 use tests::clouds::digitalocean::{Behaviour, Droplet, LIMITS, Options, Simulator};
 
-/// How late the simulated cloud is.
-const LATENCY: Duration = Duration::from_millis(50);
+/// How late a simulated cloud is.
+pub(crate) const LATENCY: Duration = Duration::from_millis(50);
 
 /// A simulated DigitalOcean with a droplet for each node. Its answers are not checked: that would be measured too.
 pub(crate) async fn simulator(nodes: usize) -> Result<Simulator> {

@@ -29,16 +29,16 @@ impl Comparison {
 
     /// A figure of each contender; the less, the better. Infinite: it has not come about. Absent: it makes no sense there.
     pub(crate) fn row(&mut self, name: &str, figures: &[Option<f64>], show: fn(f64) -> String, wanted: &str) {
-        let of = |program: Program| {
+        let of = |programs: &'static [Program]| {
             let both = self.contenders.iter().zip(figures);
-            both.filter(move |(contender, _)| contender.program == program).map(|(_, figure)| *figure)
+            both.filter(|(contender, _)| programs.contains(&contender.program)).map(|(_, figure)| *figure)
         };
-        let best = of(Program::Baseline).flatten().reduce(f64::min);
+        let best = of(&[Program::Baseline, Program::ControllerManager]).flatten().reduce(f64::min);
         let ratio = |figure: Option<f64>| match (figure, best) {
             (Some(figure), Some(best)) if best > 0.0 => format!("{:.3}", figure / best),
             _ => String::new(),
         };
-        let cells = cells(figures, show).chain(of(Program::Aerostat).map(ratio)).chain([wanted.to_owned()]);
+        let cells = cells(figures, show).chain(of(&[Program::Aerostat]).map(ratio)).chain([wanted.to_owned()]);
         self.table.row(name, &cells.collect::<Vec<_>>());
     }
 

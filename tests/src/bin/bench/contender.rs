@@ -1,17 +1,15 @@
-//! Who is measured: aerostat, the baseline and the floor, each with a set of flags.
+//! Who is measured: aerostat, the baselines and the floor, each with a set of flags.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
-use kube::Client;
 use serde_json::json;
 use tests::aerostat::Aerostat;
-use tests::clouds::digitalocean::Simulator;
 use tests::control_plane::ControlPlane;
-use tests::guests;
 
+use crate::account::{Account, Config};
 use crate::baseline::{self, Baseline};
-use crate::floor::Floor;
+use crate::floor::{self, Floor};
 use crate::usage::Usage;
 
 /// Requests a second that aerostat may send with 50 workers. By default it is 20.
@@ -28,6 +26,8 @@ pub(crate) struct Contender {
 pub(crate) enum Program {
     Aerostat,
     Baseline,
+    /// The baseline of what Kubernetes' own manager does.
+    ControllerManager,
     /// No controller, only the writes.
     Floor,
 }
@@ -39,6 +39,12 @@ pub(crate) enum Flags {
     Workers,
     /// 50 workers, and hardly a limit on requests to the API server.
     WorkersAndApi,
+    /// Hardly a limit on requests to the API server.
+    Api,
+    /// Routes each 30 s: as the vendor of the cloud with routes starts its own.
+    Seconds30,
+    /// Routes whenever nodes change, which the baseline's library leaves to a feature gate.
+    Watch,
 }
 
 /// Aerostat as it is by default, and with 50 workers.
@@ -69,12 +75,15 @@ impl Flags {
             Flags::Default => "",
             Flags::Workers => " 50w",
             Flags::WorkersAndApi => " 50w+api",
+            Flags::Api => " api",
+            Flags::Seconds30 => " 30s",
+            Flags::Watch => " watch",
         }
     }
 
-    fn workers(self) -> usize {
+    pub(crate) fn workers(self) -> usize {
         match self {
-            Flags::Default => 1,
+            Flags::Default | Flags::Api | Flags::Seconds30 | Flags::Watch => 1,
             Flags::Workers | Flags::WorkersAndApi => 50,
         }
     }
@@ -90,6 +99,9 @@ impl Flags {
                 "--kube-api-qps=1000",
                 "--kube-api-burst=2000",
             ],
+            Flags::Api => &["--kube-api-qps=1000", "--kube-api-burst=2000"],
+            Flags::Seconds30 => &["--route-reconciliation-period=30s"],
+            Flags::Watch => &["--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=true"],
         }
     }
 }
@@ -100,23 +112,33 @@ impl Contender {
         let program = match self.program {
             Program::Aerostat => "aerostat",
             Program::Baseline => "baseline",
+            Program::ControllerManager => "kube-controller-manager",
             Program::Floor => "floor",
         };
         format!("{program}{}", self.flags.suffix())
     }
 
     /// Starts it.
-    pub(crate) async fn start(self, control_plane: &ControlPlane, cloud: &Simulator) -> Result<Running> {
+    pub(crate) async fn start(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<Running> {
+        self.start_with(control_plane, cloud, &[]).await
+    }
+
+    /// Starts it with flags beside its own. The floor knows none.
+    pub(crate) async fn start_with(
+        self,
+        control_plane: &ControlPlane,
+        cloud: &impl Account,
+        flags: &[&str],
+    ) -> Result<Running> {
+        let flags: Vec<_> = self.flags.arguments().iter().chain(flags).copied().collect();
         Ok(match self.program {
-            Program::Aerostat => Running::Aerostat(Aerostat::start(self.aerostat_flags(control_plane, cloud).await?)?),
-            Program::Baseline => {
-                Running::Baseline(Baseline::start(control_plane, cloud, self.flags.arguments()).await?)
+            Program::Aerostat => {
+                let own = self.aerostat_flags(control_plane, cloud).await?;
+                Running::Aerostat(Aerostat::start(own.iter().map(String::as_str).chain(flags))?)
             }
-            Program::Floor => {
-                let kubeconfig = control_plane.aerostat_kubeconfig().await?;
-                let client = Client::try_from(control_plane.config(&kubeconfig).await?)?;
-                Running::Floor(Floor::start(&client, self.flags.workers()))
-            }
+            Program::Baseline => Running::Baseline(Baseline::start(control_plane, cloud, &flags).await?),
+            Program::ControllerManager => Running::Baseline(Baseline::controller_manager(control_plane, &flags).await?),
+            Program::Floor => Running::Floor(Floor::start(&floor::client(control_plane).await?, self.flags.workers())),
         })
     }
 
@@ -124,52 +146,35 @@ impl Contender {
     pub(crate) fn user(self) -> &'static str {
         match self.program {
             Program::Aerostat | Program::Floor => tests::control_plane::AEROSTAT,
-            Program::Baseline => baseline::USER,
+            Program::Baseline | Program::ControllerManager => baseline::USER,
         }
     }
 
     /// The flags with which aerostat serves a control plane and a cloud: everything else is as it is by default.
-    pub(crate) async fn aerostat_flags(self, control_plane: &ControlPlane, cloud: &Simulator) -> Result<Vec<String>> {
+    async fn aerostat_flags(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<[String; 3]> {
         let config = self.write_config(control_plane, cloud)?;
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;
-        let own = [
+        Ok([
             format!("--kubeconfig={}", kubeconfig.display()),
             format!("--cloud-config={}", config.display()),
             "--secure-port=0".to_owned(),
-        ];
-        Ok(own.into_iter().chain(self.flags.arguments().iter().map(|it| (*it).to_owned())).collect())
+        ])
     }
 
-    fn write_config(self, control_plane: &ControlPlane, cloud: &Simulator) -> Result<PathBuf> {
+    fn write_config(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<PathBuf> {
         let token = control_plane.folder().join("token");
-        std::fs::write(&token, &cloud.token)?;
-        let mut config = json!({
+        std::fs::write(&token, cloud.token())?;
+        let Config { provider, mut endpoint } = cloud.config();
+        if self.flags != Flags::Default {
+            endpoint["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
+        }
+        let config = json!({
             "apiVersion": "aerostat.dev/v1alpha1",
             "kind": "CloudConfig",
-            "provider": {
-                "module": { "file": { "path": guests::DIGITALOCEAN, "sha256": guests::sha256(guests::DIGITALOCEAN) } },
-                "writesAnnotations": [
-                    "kubernetes.digitalocean.com/load-balancer-id",
-                    "service.beta.kubernetes.io/do-loadbalancer-type",
-                ],
-            },
-            "endpoints": [{
-                "name": "api",
-                "baseUrl": cloud.base_url(),
-                "credential": "token",
-                "tls": { "caFile": cloud.ca_file() },
-                "allow": [
-                    { "methods": ["GET"], "paths": ["/v2/account", "/v2/droplets", "/v2/droplets/*"] },
-                    { "methods": ["GET", "POST"], "paths": ["/v2/load_balancers"] },
-                    { "methods": ["GET", "PUT", "DELETE"], "paths": ["/v2/load_balancers/*"] },
-                    { "methods": ["POST", "DELETE"], "paths": ["/v2/load_balancers/*/droplets"] },
-                ],
-            }],
+            "provider": provider,
+            "endpoints": [endpoint],
             "credentials": [{ "name": "token", "bearer": { "file": token } }],
         });
-        if self.flags != Flags::Default {
-            config["endpoints"][0]["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
-        }
         // Every JSON document is a YAML document.
         let path = control_plane.folder().join("cloud.yaml");
         std::fs::write(&path, serde_json::to_string_pretty(&config)?)?;

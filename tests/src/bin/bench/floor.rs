@@ -11,6 +11,7 @@ use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use serde_json::json;
+use tests::control_plane::ControlPlane;
 use tests::kubelet;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
@@ -21,6 +22,11 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
+    /// One that does something else.
+    pub(crate) fn of(tasks: JoinSet<Result<()>>) -> Floor {
+        Floor { _tasks: tasks }
+    }
+
     /// Serves nodes with this many workers. Events are sent beside them, one after the other.
     pub(crate) fn start(client: &Client, workers: usize) -> Floor {
         let (found, nodes) = mpsc::unbounded_channel();
@@ -34,6 +40,12 @@ impl Floor {
         tasks.spawn(send(client.clone(), events));
         Floor { _tasks: tasks }
     }
+}
+
+/// A client that the API server takes for aerostat.
+pub(crate) async fn client(control_plane: &ControlPlane) -> Result<Client> {
+    let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+    Ok(Client::try_from(control_plane.config(&kubeconfig).await?)?)
 }
 
 async fn watch(client: Client, found: mpsc::UnboundedSender<Node>) -> Result<()> {

@@ -141,7 +141,7 @@ fn print(nodes: usize, contenders: &[Contender], rounds: &[Round]) -> Result<()>
     };
     let above = contenders.iter().zip(rounds).map(|(contender, round)| match contender.program {
         Program::Aerostat => floor(contender).map(|it| round.time / it),
-        Program::Baseline | Program::Floor => None,
+        Program::Baseline | Program::ControllerManager | Program::Floor => None,
     });
     table.row("time ÷ floor", &above.collect::<Vec<_>>(), hundredths, "1.3 or less");
     let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();

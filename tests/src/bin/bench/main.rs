@@ -3,6 +3,7 @@
 //! All contenders of a row work for the same kind of control plane and the same simulated cloud, which takes 50 ms for an answer. Machines
 //! are noisy; the ratios between columns of one table are what counts.
 
+mod account;
 mod baseline;
 mod calls;
 mod changes;
@@ -10,11 +11,14 @@ mod cloud;
 mod comparison;
 mod contender;
 mod floor;
+mod hetzner;
+mod ipam;
 mod join;
 mod leadership;
 mod objects;
 mod requests;
 mod restart;
+mod routes;
 mod services;
 mod sizes;
 mod start;
@@ -30,7 +34,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// What can be measured: a name for `ROW=…`, and what it is.
-const ROWS: [(&str, &str); 12] = [
+const ROWS: [(&str, &str); 17] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -42,6 +46,11 @@ const ROWS: [(&str, &str); 12] = [
     ("services-20", "20 Services whose load balancers take 30 s"),
     ("services-200", "200 Services whose load balancers take 30 s"),
     ("changes", "20 changes of nodes behind 50 load balancers"),
+    ("routes-100", "100 nodes join at once and get a route each"),
+    ("routes-change", "20 nodes with routes come and go"),
+    ("routes-restart", "what a restart asks for at 90 nodes with routes"),
+    ("routes-idle", "an hour at 90 nodes with routes"),
+    ("ipam-1000", "1,000 nodes get pod networks all at once"),
     ("steady", "an hour at 1,000 nodes, all Ready, and with 5 % NotReady"),
 ];
 
@@ -82,9 +91,14 @@ async fn measure(row: &str) -> Result<()> {
         "join-1000" => join::measure(1000).await,
         "join-1000-limited" => join::measure_limited(1000).await,
         "restart" => restart::measure().await,
-        "services-20" => services::measure(20).await,
-        "services-200" => services::measure(200).await,
+        "services-20" => services::measure(&services::FEW).await,
+        "services-200" => services::measure(&services::MANY).await,
         "changes" => changes::measure().await,
+        "routes-100" => routes::join::measure(100).await,
+        "routes-change" => routes::change::measure().await,
+        "routes-restart" => routes::restart::measure().await,
+        "routes-idle" => routes::idle::measure().await,
+        "ipam-1000" => ipam::measure(1000).await,
         "steady" => steady::measure().await,
         other => bail!("row {other} is listed and not known"),
     }

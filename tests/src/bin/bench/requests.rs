@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use kube::Client;
 use tests::audit_log::AuditLog;
-use tests::clouds::digitalocean::{Recorded, Simulator};
+use tests::simulator::{Cloud, Recorded, Simulator};
 use tests::wait;
 
 use crate::contender::Contender;
@@ -15,7 +15,7 @@ use crate::contender::Contender;
 pub(crate) type Kinds = BTreeMap<String, f64>;
 
 /// Requests to the cloud that arrived from `from` until `until`.
-pub(crate) fn between(cloud: &Simulator, from: SystemTime, until: SystemTime) -> Vec<Recorded> {
+pub(crate) fn between<C: Cloud>(cloud: &Simulator<C>, from: SystemTime, until: SystemTime) -> Vec<Recorded> {
     cloud.requests().into_iter().filter(|it| (from..until).contains(&it.at)).collect()
 }
 
@@ -33,13 +33,18 @@ pub(crate) fn sum(kinds: &Kinds) -> f64 {
     kinds.values().sum()
 }
 
+/// How many requests the cloud has answered with this status.
+pub(crate) fn answered(requests: &[Recorded], status: u16) -> f64 {
+    requests.iter().filter(|it| it.status == Some(status)).count() as f64
+}
+
 /// How many requests the cloud has refused because they were too many.
 pub(crate) fn refused(requests: &[Recorded]) -> f64 {
-    requests.iter().filter(|it| it.status == Some(429)).count() as f64
+    answered(requests, 429)
 }
 
 /// Waits until the cloud was asked for nothing for so long.
-pub(crate) async fn quiet(cloud: &Simulator, pause: Duration, patience: Duration) -> Result<()> {
+pub(crate) async fn quiet<C: Cloud>(cloud: &Simulator<C>, pause: Duration, patience: Duration) -> Result<()> {
     let silent = wait::within(patience, async || {
         let last = cloud.requests().last().map(|it| it.at);
         let silent = last.is_none_or(|it| it.elapsed().is_ok_and(|it| it >= pause));

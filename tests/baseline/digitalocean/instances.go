@@ -1,4 +1,4 @@
-package main
+package digitalocean
 
 import (
 	"context"
@@ -100,12 +100,12 @@ func addresses(droplet *godo.Droplet) ([]v1.NodeAddress, error) {
 	return found, nil
 }
 
-func providerID(droplet int) string { return providerName + "://" + strconv.Itoa(droplet) }
+func providerID(droplet int) string { return Name + "://" + strconv.Itoa(droplet) }
 
 func dropletID(providerID string) (int, error) {
-	number, ok := strings.CutPrefix(providerID, providerName+"://")
+	number, ok := strings.CutPrefix(providerID, Name+"://")
 	if !ok {
-		return 0, fmt.Errorf("provider id %q does not begin with %s://", providerID, providerName)
+		return 0, fmt.Errorf("provider id %q does not begin with %s://", providerID, Name)
 	}
 	id, err := strconv.Atoi(number)
 	if err != nil {

@@ -1,42 +1,24 @@
-package main
+// Package digitalocean is a provider for DigitalOcean, built as the vendor's own is: instances and load balancers.
+package digitalocean
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net/http"
-	"os"
-	"strings"
 
 	"github.com/digitalocean/godo"
-	"github.com/spf13/pflag"
 	"golang.org/x/oauth2"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"aerostat.dev/tests/baseline/account"
 )
 
-// providerName is the scheme of provider ids, and what --cloud-provider says.
-const providerName = "digitalocean"
+// Name is the scheme of provider ids, and what --cloud-provider says.
+const Name = "digitalocean"
 
 // pageSize is how many objects the vendor asks for in one page.
 const pageSize = 50
-
-// account says which cloud is meant, and how it is reached.
-type account struct {
-	baseURL   string
-	caFile    string
-	tokenFile string
-	region    string
-}
-
-func (a *account) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&a.baseURL, "base-url", "https://api.digitalocean.com", "Where the cloud's API is.")
-	flags.StringVar(&a.caFile, "ca-file", "", "The authority that signed its certificate. Empty: those of the system.")
-	flags.StringVar(&a.tokenFile, "token-file", "", "A file with the token.")
-	flags.StringVar(&a.region, "region", "fra1", "Where load balancers are made.")
-}
 
 // cloud is the provider as the library sees it. Instances and load balancers are two views of it.
 type cloud struct {
@@ -46,37 +28,34 @@ type cloud struct {
 	kube kubernetes.Interface
 }
 
-func newCloud(account account) (*cloud, error) {
-	token, err := os.ReadFile(account.tokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("the token cannot be read: %w", err)
-	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if account.caFile != "" {
-		authorities := x509.NewCertPool()
-		certificates, err := os.ReadFile(account.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("the authority cannot be read: %w", err)
-		}
-		if !authorities.AppendCertsFromPEM(certificates) {
-			return nil, errors.New("the authority's file has no certificate")
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}
-	}
-	source := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: strings.TrimSpace(string(token))})
-	plain := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: transport})
-	api, err := godo.New(oauth2.NewClient(plain, source), godo.SetBaseURL(account.baseURL), godo.SetUserAgent("baseline"))
+// New makes the provider for an account.
+func New(account account.Account) (cloudprovider.Interface, error) {
+	token, err := account.Token()
 	if err != nil {
 		return nil, err
 	}
-	return &cloud{api: api, region: account.region}, nil
+	transport, err := account.Transport()
+	if err != nil {
+		return nil, err
+	}
+	source := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: token})
+	plain := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: transport})
+	options := []godo.ClientOpt{godo.SetUserAgent("baseline")}
+	if account.BaseURL != "" {
+		options = append(options, godo.SetBaseURL(account.BaseURL))
+	}
+	api, err := godo.New(oauth2.NewClient(plain, source), options...)
+	if err != nil {
+		return nil, err
+	}
+	return &cloud{api: api, region: account.Region}, nil
 }
 
 func (c *cloud) Initialize(clients cloudprovider.ControllerClientBuilder, _ <-chan struct{}) {
 	c.kube = clients.ClientOrDie("digitalocean-provider")
 }
 
-func (c *cloud) ProviderName() string { return providerName }
+func (c *cloud) ProviderName() string { return Name }
 
 // HasClusterID is true so that no flag is needed that has nothing to do with what is measured.
 func (c *cloud) HasClusterID() bool { return true }
