@@ -304,6 +304,7 @@ fn what_contradicts_itself_about_a_registry_is_refused() {
     }
 }
 
+/// Cases: bad-artifact
 #[test]
 fn bad_input_previous_equal_to_digest() {
     let text = format!("    oci: {{ image: a.example.com/a, digest: {SHA256}, previous: 'sha256:{SHA256}' }}");

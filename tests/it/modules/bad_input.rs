@@ -5,6 +5,7 @@ use tests::registry::{Answers, Signer};
 
 use crate::setup::{Setup, artifact};
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_registry_that_does_not_exist() {
     let registry = Answers::of(&artifact()).serve().await;
@@ -13,6 +14,7 @@ async fn bad_input_registry_that_does_not_exist() {
     setup.unavailable(&["provider.module.oci (https://nowhere.example.com)", "does not resolve: no such name"]).await;
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_login_that_is_missing() {
     let registry = Answers::of(&artifact()).serve().await;
@@ -25,6 +27,7 @@ async fn bad_input_login_that_is_missing() {
     assert_eq!(registry.connections(), 0, "nobody is asked without");
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_login_helper() {
     let registry = Answers::of(&artifact()).serve().await;
@@ -35,6 +38,7 @@ async fn bad_input_login_helper() {
     assert_eq!(registry.connections(), 0);
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_expired_authority() {
     let registry = Answers::of(&artifact()).serve().await;
@@ -48,6 +52,7 @@ async fn bad_input_expired_authority() {
     assert_eq!(registry.connections(), 0);
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_authority_that_is_none() {
     let registry = Answers::of(&artifact()).serve().await;
@@ -59,6 +64,7 @@ async fn bad_input_authority_that_is_none() {
     setup.unavailable(&["provider.module.oci (https://127.0.0.1:", "invalid peer certificate"]).await;
 }
 
+/// Cases: bad-signature
 #[tokio::test]
 async fn bad_input_key_file_that_is_no_public_key() {
     let registry = Answers::of(&artifact()).serve().await;

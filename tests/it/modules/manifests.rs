@@ -104,6 +104,7 @@ async fn adv_59_a_compressed_answer_is_refused() {
     }
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_index_instead_of_a_manifest() {
     let index = json!({
@@ -123,6 +124,7 @@ async fn a_manifest_that_is_an_index_too_is_refused() {
     Setup::at(&registry, &both.digest()).refused(&["a manifest and an index at once"]).await;
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_manifest_with_two_layers() {
     let two = Artifact::edited(MODULE, |it| it["layers"] = json!([it["layers"][0], it["layers"][0]]));
@@ -131,6 +133,7 @@ async fn bad_input_manifest_with_two_layers() {
     assert_eq!(registry.connections(), 1);
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_module_of_5_mib_in_a_registry() {
     let large = Artifact::new(&vec![0; 5 << 20]);
@@ -140,6 +143,7 @@ async fn bad_input_module_of_5_mib_in_a_registry() {
     assert_eq!(registry.connections(), 1, "it is not asked for");
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_digest_of_a_blob_instead_of_a_manifest() {
     let registry = Answers::of(&artifact()).serve().await;

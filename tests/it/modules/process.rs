@@ -69,6 +69,7 @@ async fn a_registry_that_is_down_is_waited_for_without_the_lease() {
     process.stop().await;
 }
 
+/// Cases: bad-module-cache
 #[tokio::test]
 async fn bad_input_module_cache_that_cannot_be_written() {
     let cluster = cluster().await;
@@ -92,6 +93,7 @@ async fn adv_52_machine_code_in_place_of_a_module_is_refused() {
     says(&setup.refused().await, &["module 127.0.0.1:", "not a WebAssembly component", "build it with --target"]);
 }
 
+/// Cases: bad-signature
 #[tokio::test]
 async fn bad_input_unsigned_module() {
     let cluster = cluster().await;

@@ -108,6 +108,7 @@ async fn signatures_in_both_kinds_of_real_registries() {
     assert!(setup.pulled().await.signer.unwrap().ends_with("0.pub (bundle)"));
 }
 
+/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_digest_that_a_real_registry_has_not() {
     let registry = RealRegistry::distribution(Access::Anyone).await;
