@@ -55,6 +55,9 @@ pub(crate) fn realm(realm: &str, settings: &Settings) -> Result<Place, String> {
         return Err(format!("asks for its login to be sent to a URL of {} bytes; {REALM} are the most", realm.len()));
     }
     let odd = |because: &str| format!("asks for its login to be sent to {said:?}, which {because}; nothing was sent");
+    if realm.contains('\\') {
+        return Err(odd("has a backslash: not all readers of URLs end the host there"));
+    }
     let url = Url::parse(realm).map_err(|_| odd("is no URL"))?;
     if url.fragment().is_some() {
         return Err(odd("has a fragment"));
@@ -144,7 +147,7 @@ mod tests {
             ("https://registry.example.com:8443/token", "name registry.example.com:8443"),
             ("https://auth.example.com@evil.example.com/", "has a user"),
             ("https://user:x@auth.example.com/", "has a user"),
-            ("https://auth.example.com\\@evil.example.com/", "has a user"),
+            ("https://auth.example.com\\@evil.example.com/", "has a backslash"),
             ("http://auth.example.com/", "only for loopback literals"),
             ("http://127.0.0.1:7002/steal", "name 127.0.0.1:7002"),
             ("file:///etc/passwd", "no host"),
