@@ -20,6 +20,7 @@ use crate::node_ipam::requests::{self, MayWrite, TRIES};
 use crate::nodes::Nodes;
 use crate::object;
 use crate::queue::pump::WorkQueue;
+use crate::version::is_newer;
 use crate::worker::{Next, Reconcile};
 
 /// Upstream's first pause. Its longest is 15 s, with a question to the cloud each time, until it gives up.
@@ -40,9 +41,14 @@ pub(super) struct CloudAllocator {
     pub(super) waiting: Arc<Waiting>,
 }
 
-/// Nodes that lack something, by their names, and since when.
+/// Nodes that lack something, by their names.
 #[derive(Default)]
-pub(super) struct Waiting(Mutex<HashMap<String, Instant>>);
+pub(super) struct Waiting {
+    /// Since when.
+    since: Mutex<HashMap<String, Instant>>,
+    /// The versions with which they lack nothing any more, until the watch has shown them.
+    written: Mutex<HashMap<String, String>>,
+}
 
 /// Why a node has not got its networks.
 #[derive(Debug, thiserror::Error)]
@@ -75,17 +81,20 @@ impl Waiting {
     /// The watch shows a change.
     pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
         let Some(node) = after else {
-            self.0.lock().retain(|name, _| before.is_none_or(|it| it.name_any() != *name));
+            let stays = |name: &String| before.is_none_or(|it| it.name_any() != *name);
+            self.since.lock().retain(|name, _| stays(name));
+            self.written.lock().retain(|name, _| stays(name));
             return;
         };
         let name = node.name_any();
         if is_right(node) {
-            self.0.lock().remove(&name);
+            self.since.lock().remove(&name);
+            self.written.lock().remove(&name);
             return;
         }
         let is_other = before.is_none_or(|it| it.metadata.uid != node.metadata.uid);
         let is_new = {
-            let mut waiting = self.0.lock();
+            let mut waiting = self.since.lock();
             if is_other {
                 waiting.remove(&name);
             }
@@ -101,11 +110,24 @@ impl Waiting {
     }
 
     fn len(&self) -> usize {
-        self.0.lock().len()
+        self.since.lock().len()
     }
 
     fn since(&self, name: &str) -> Instant {
-        self.0.lock().get(name).copied().unwrap_or_else(Instant::now)
+        self.since.lock().get(name).copied().unwrap_or_else(Instant::now)
+    }
+
+    /// This version of the node lacks nothing: it was just written.
+    fn wrote(&self, name: &str, version: Option<String>) {
+        if let Some(version) = version {
+            self.written.lock().insert(name.to_owned(), version);
+        }
+    }
+
+    /// Whether the node is older than what was written of it: then it is not known yet what it lacks.
+    fn is_old(&self, node: &Node) -> bool {
+        let own = node.metadata.resource_version.as_deref().unwrap_or_default();
+        self.written.lock().get(&node.name_any()).is_some_and(|written| is_newer(written, own))
     }
 }
 
@@ -147,7 +169,8 @@ impl CloudAllocator {
             written.map_err(failed)?;
         }
         if matches!(wanted, Lack::Networks(_) | Lack::Condition) {
-            requests::set_available(&self.client, &node).await.map_err(failed)?;
+            let version = requests::set_available(&self.client, &node).await.map_err(failed)?;
+            self.waiting.wrote(name, version);
         }
         Ok(())
     }
@@ -155,7 +178,7 @@ impl CloudAllocator {
     /// The node, if it is one of this cloud's and lacks something.
     fn pending(&self, name: &str) -> Option<Arc<Node>> {
         let node = self.nodes.get(name)?;
-        let is_pending = !is_right(&node) && node.metadata.deletion_timestamp.is_none();
+        let is_pending = !is_right(&node) && !self.waiting.is_old(&node) && node.metadata.deletion_timestamp.is_none();
         (is_pending && self.inventory.covers(&node)).then_some(node)
     }
 

@@ -44,11 +44,13 @@ pub(super) async fn mark(client: &Client, node: &Node, mark: &str) -> Result<Nod
 }
 
 /// Says on a node that its network is there. A condition that says so already keeps its transition time.
-pub(super) async fn set_available(client: &Client, node: &Node) -> Result<(), object::Error> {
+pub(super) async fn set_available(client: &Client, node: &Node) -> Result<Option<String>, object::Error> {
     let name = node.metadata.name.as_deref().unwrap_or_default();
     let api: Api<Trimmed<Node>> = Api::all(client.clone());
     let patch = Patch::Strategic(availability(node, Timestamp::now()));
-    answer(api.patch_status(name, &PatchParams::default(), &patch)).await.map(drop)
+    answer(api.patch_status(name, &PatchParams::default(), &patch))
+        .await
+        .map(|Trimmed(it)| it.metadata.resource_version)
 }
 
 fn availability(node: &Node, now: Timestamp) -> Value {

@@ -22,9 +22,10 @@ pub(crate) fn is_asked_for() -> bool {
 }
 
 /// Says how to keep it.
-pub(crate) fn offer(screen: &Screen) -> Result<()> {
+pub(crate) fn offer<V: Shown>(screen: &Screen) -> Result<()> {
     screen.heading("To try it yourself")?;
-    screen.row("KEEP=1 make demo    keeps everything running at this point, for kubectl in another terminal")
+    let command = V::COMMAND;
+    screen.row(&format!("KEEP=1 {command}    keeps everything running at this point, for kubectl in another terminal"))
 }
 
 /// Lets the cloud's own provider go on, and shows what happens, for ever.

@@ -82,7 +82,7 @@ async fn demo<V: Shown>() -> Result<()> {
     if keep::is_asked_for() {
         return keep::stay(stage, &control_plane, &admin).await;
     }
-    keep::offer(&stage.screen)?;
+    keep::offer::<V>(&stage.screen)?;
     stage.aerostat.stop().await?;
     control_plane.stop().await
 }

@@ -18,6 +18,8 @@ pub(crate) const BUILDING: Duration = Duration::from_secs(5);
 
 /// A cloud that can be shown.
 pub(crate) trait Shown: Vendor {
+    /// What shows it.
+    const COMMAND: &'static str;
     /// What it calls a machine.
     const MACHINE: &'static str;
     /// How long a load balancer takes there.

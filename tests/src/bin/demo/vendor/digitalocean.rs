@@ -15,6 +15,7 @@ use super::{BUILDING, LATENCY, Shown};
 use crate::cloud::{machine, node};
 
 impl Shown for DigitalOcean {
+    const COMMAND: &'static str = "make demo";
     const MACHINE: &'static str = "droplet";
     const REALLY: &'static str = "at DigitalOcean, it takes a minute or two";
     const ENDPOINT: &'static str = "api";

@@ -18,6 +18,7 @@ use crate::cloud::{machine, node};
 const ACTION: Duration = Duration::from_millis(500);
 
 impl Shown for Hetzner {
+    const COMMAND: &'static str = "make demo CLOUD=hetzner";
     const MACHINE: &'static str = "server";
     const REALLY: &'static str = "at Hetzner, it takes some seconds";
     const ENDPOINT: &'static str = "hcloud";
