@@ -56,6 +56,23 @@ $(DENY):
 	@$(CARGO) install --locked --no-default-features --debug --root $(@D)/.. --target-dir target/tools/build cargo-deny@$(DENY_VERSION)
 	@rm -rf target/tools/build
 
+# Pinned, so that the same sources have the same SBOM.
+CYCLONEDX_VERSION := 0.5.9
+CYCLONEDX := target/tools/cargo-cyclonedx-$(CYCLONEDX_VERSION)/bin/cargo-cyclonedx
+
+.PHONY: release
+release: preflight $(CYCLONEDX) ## Build the program, the modules, SBOMs and checksums into target/release-artifacts/ (15 minutes).
+	@CYCLONEDX=$(CYCLONEDX) deploy/release.sh
+
+.PHONY: publish
+publish: ## Push the modules of `make release`: REGISTRY=registry.example.com/aerostat, LOGIN=FILE, CA=FILE.
+	@deploy/publish.sh $(REGISTRY)
+
+$(CYCLONEDX):
+	@printf '==> Building cargo-cyclonedx into target/tools (2 minutes, once)\n'
+	@$(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-cyclonedx cargo-cyclonedx@$(CYCLONEDX_VERSION)
+	@rm -rf target/tools/build-cyclonedx
+
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
 	@tests/cluster/build.sh

@@ -158,6 +158,14 @@ impl Route {
     }
 }
 
+impl RouteChange {
+    /// The reason with which this same change was [`RouteOutcome::Pending`] the last time: where it names what was begun,
+    /// that can be asked about. `None` after a restart, and after every other answer.
+    pub fn pending(&self) -> Option<&str> {
+        self.extra.iter().find(|(key, _)| key == "pending").map(|(_, reason)| &**reason)
+    }
+}
+
 impl RouteOutcome {
     /// A step was made, or the change waits for its turn: when to come back, and what is being waited for.
     pub fn pending(after: Duration, reason: impl Display) -> Self {

@@ -3,6 +3,7 @@
 mod file;
 mod module;
 mod text;
+mod written;
 
 use std::path::Path;
 
@@ -15,12 +16,15 @@ use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 use self::file::File;
 pub(crate) use self::module::ModuleSource;
 use self::text::{Bytes, Text};
+pub(crate) use self::written::Written;
 
 /// What the operator wrote, in the sandbox's words.
 #[derive(Debug)]
 pub(crate) struct CloudConfig {
     /// Where the provider is.
     pub(crate) source: ModuleSource,
+    /// Everything in the file but where the provider is.
+    pub(crate) written: Written,
     /// What the provider may cost to compile.
     pub(crate) compile: CompileLimits,
     /// The provider's settings, and what a call may use.
@@ -65,7 +69,8 @@ impl CloudConfig {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: File = serde_saphyr::from_str(text).map_err(|error| explain(&error))?;
-        Self::try_from(file)
+        let config = Self::try_from(file)?;
+        Ok(Self { written: Written::parse(text), ..config })
     }
 }
 
@@ -82,6 +87,7 @@ impl TryFrom<File> for CloudConfig {
         let default = CallLimits::default();
         Ok(Self {
             source: module::source(module)?,
+            written: Written::default(),
             compile: compile(limits.compile.unwrap_or_default()),
             provider: ProviderSettings {
                 settings: settings.into_iter().collect(),

@@ -8,6 +8,7 @@ use sandbox::ConfigMaps;
 use tokio::sync::watch;
 
 /// The cluster's ConfigMaps.
+#[derive(Clone)]
 pub(crate) struct ClusterConfigMaps {
     pub(crate) client: Client,
     /// Whether the API server answers by now.

@@ -10,6 +10,7 @@ mod known;
 mod leader_election;
 mod leader_migration;
 mod load_balancers;
+mod module_commands;
 mod modules;
 mod node_ipam;
 mod routes;
@@ -32,6 +33,7 @@ pub use self::controllers::{Controller, Controllers};
 pub use self::leader_election::LeaderElection;
 pub use self::leader_migration::{LeaderMigration, Owner};
 pub(crate) use self::load_balancers::LoadBalancers;
+pub use self::module_commands::{Inspect, ModuleCommand, OptionalKeys, Output, Pull, Push, Registry, Verify};
 pub use self::node_ipam::NodeIpam;
 pub use self::routes::Routes;
 pub use self::webhooks::Webhooks;
@@ -44,6 +46,8 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 pub enum Invocation {
     /// `aerostat run`, or flags without a command.
     Run(Box<Settings>),
+    /// `aerostat module`.
+    Module(Box<ModuleCommand>),
     /// `aerostat compile-provider`, by which aerostat starts itself: its arguments.
     CompileProvider(Vec<String>),
 }
@@ -57,6 +61,8 @@ pub struct Settings {
     pub cloud_provider: Option<String>,
     /// `--module-cache`.
     pub module_cache: Option<PathBuf>,
+    /// How long a module is on trial that has replaced another one, counted while this process leads: `--module-trial`.
+    pub module_trial: Duration,
     /// `--cluster-name`.
     pub cluster_name: String,
     /// `--cluster-cidr`, without bits behind the prefixes.
@@ -196,7 +202,7 @@ pub enum LogFormat {
 /// Why there are no [`Settings`].
 #[derive(Debug, thiserror::Error)]
 pub enum FlagsError {
-    /// `--help` or `--version`: this was asked for, and is no failure.
+    /// `--help`, `--version` or `completions`: this was asked for, and is no failure.
     #[error("{0}")]
     Asked(String),
     /// Sentences for the operator, one a line.
@@ -210,13 +216,17 @@ impl Invocation {
     ///
     /// # Errors
     ///
-    /// [`FlagsError::Asked`] for `--help` and `--version`; [`FlagsError::Invalid`] for a command that does not exist, and
+    /// [`FlagsError::Asked`] for `--help`, `--version` and `completions`; [`FlagsError::Invalid`] for a command that does not exist, and
     /// with one line for every flag that is unknown, not supported or out of range.
     pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
-        let matches = command_line::program().try_get_matches_from(arguments(args)).map_err(|it| refused(&it))?;
+        let arguments = arguments(args);
+        let matches = command_line::program().try_get_matches_from(&arguments);
+        let matches = matches.map_err(|it| refused(&it, arguments.get(1).and_then(|it| it.to_str())))?;
         let program = Program::from_arg_matches(&matches).map_err(|error| FlagsError::Invalid(error.to_string()))?;
         let flags = match program.command {
             Command::CompileProvider { arguments } => return Ok(Self::CompileProvider(arguments)),
+            Command::Module { command } => return Ok(Self::Module(command)),
+            Command::Completions { shell } => return Err(FlagsError::Asked(command_line::completions(shell))),
             Command::Run(flags) => flags,
         };
         let mut errors = Vec::new();
@@ -241,7 +251,9 @@ impl Settings {
     pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
         match Invocation::parse(args)? {
             Invocation::Run(settings) => Ok(*settings),
-            Invocation::CompileProvider(_) => Err(FlagsError::Invalid("compile-provider has no settings".to_owned())),
+            Invocation::Module(_) | Invocation::CompileProvider(_) => {
+                Err(FlagsError::Invalid("this command has no settings of controllers".to_owned()))
+            }
         }
     }
 }
@@ -254,17 +266,24 @@ pub fn command() -> clap::Command {
 }
 
 /// What clap answers to a command line that it does not take.
-fn refused(error: &clap::Error) -> FlagsError {
+fn refused(error: &clap::Error, command: Option<&str>) -> FlagsError {
     let text = error.render().to_string();
     match error.kind() {
+        // A command of which all that is missing is its own command explains itself.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => FlagsError::Invalid(text.trim_end().to_owned()),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => FlagsError::Asked(format!("{}\n", text.trim_end())),
         ErrorKind::InvalidSubcommand => {
             let program = command_line::program();
+            let (name, program) = match command.and_then(|it| program.find_subcommand(it)) {
+                Some(within) => (format!("aerostat {}", within.get_name()), within),
+                None => ("aerostat".to_owned(), &program),
+            };
             let known = program.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
-            let known = known.chain(["help"]).collect::<Vec<_>>().join(", ");
+            let help = (!program.is_disable_help_subcommand_set()).then_some("help");
+            let known = known.chain(help).collect::<Vec<_>>().join(", ");
             let word = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
             FlagsError::Invalid(format!(
-                "aerostat has no command \"{word}\"; its commands are: {known}. See aerostat --help"
+                "{name} has no command \"{word}\"; its commands are: {known}. See {name} --help"
             ))
         }
         _ => FlagsError::Invalid(text.trim_start_matches("error: ").trim_end().to_owned()),
@@ -339,6 +358,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
         log: Log { verbosity: flags.verbosity, format },
         cloud_config: flags.cloud_config,
         module_cache: given(&flags.modules.module_cache),
+        module_trial: flags.modules.module_trial,
         cloud_provider: flags.cloud_provider,
         cluster_cidrs,
         cluster_name: flags.cluster_name,

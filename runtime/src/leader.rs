@@ -4,6 +4,7 @@
 //! deadline, a process that is asked to end gives the Lease back, and others read it more often.
 
 mod election;
+mod refused;
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -18,11 +19,14 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use parking_lot::{Mutex, MutexGuard};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 use uuid::Uuid;
 
+pub(crate) use self::election::REFUSED;
 use self::election::{Election, Next, Now};
+pub(crate) use self::refused::{RefusedModule, refuse_module, refused_module};
 use crate::flags::LeaderElection;
 
 /// The metric families of leader election.
@@ -43,6 +47,8 @@ pub(crate) struct Leader {
     was_free: bool,
     /// Where it is noted that a person has approved more writes.
     requested: RequestedChanges,
+    /// What the Lease says of modules.
+    refused: watch::Sender<RefusedModule>,
     status: IntGauge,
     slow_path: IntCounter,
 }
@@ -116,6 +122,7 @@ impl Leader {
             recorder,
             was_free: false,
             requested,
+            refused: watch::Sender::default(),
             status,
             slow_path: metrics.slow_path.with_label_values(&[&settings.name]),
             settings,
@@ -125,6 +132,11 @@ impl Leader {
     /// What others may know of this candidate.
     pub(crate) fn leadership(&self) -> Leadership {
         self.leadership.clone()
+    }
+
+    /// What the Lease says of modules, whoever holds it, and whenever that changes.
+    pub(crate) fn refused(&self) -> watch::Receiver<RefusedModule> {
+        self.refused.subscribe()
     }
 
     /// Whether nobody held the Lease when this process got it: it was given back, or there was none.
@@ -233,6 +245,9 @@ impl Leader {
         }
         let found = self.request("read", self.leases.get_opt(&self.settings.name)).await?;
         let begin = now();
+        if let Some(found) = &found {
+            self.read(found);
+        }
         let was_free = found.as_ref().is_none_or(election::is_free);
         let lease = match self.election.next(found, begin) {
             Next::Wait => return Ok(Attempt::AnotherHolds),
@@ -249,7 +264,18 @@ impl Leader {
         Ok(self.leads(lease, begin))
     }
 
+    /// Takes note of what the Lease says of modules.
+    fn read(&self, lease: &Lease) {
+        let refused = RefusedModule::Read { digest: election::refused_module(lease), uid: lease.uid() };
+        self.refused.send_if_modified(|it| {
+            let is_new = *it != refused;
+            *it = refused;
+            is_new
+        });
+    }
+
     fn leads(&mut self, lease: Lease, begin: Now) -> Attempt {
+        self.read(&lease);
         // The write has taken the annotation away, and nobody else's can have: it counts once.
         let is_approval = self.election.lease().is_some_and(election::approves_writes);
         self.election.wrote(lease, begin);

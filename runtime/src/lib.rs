@@ -11,12 +11,14 @@
 //!                              ├ webhooks                what is said about objects while they are created
 //!                              ├ telemetry               log, /healthz, /readyz, /metrics
 //!                              └ controllers             nodes, and load balancers of Services
+//! ModuleCommand ─► commands       looks at modules, fetches and pushes them: no cluster
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod api_server;
 mod cluster;
+mod commands;
 mod config;
 mod config_maps;
 mod core_dump;
@@ -33,15 +35,18 @@ mod telemetry;
 mod webhooks;
 
 use std::io::{stderr, stdin, stdout};
+use std::path::PathBuf;
 
+pub use crate::commands::Answer;
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    Api, Controller, Controllers, FlagsError, InCluster, Invocation, LeaderElection, LeaderMigration, Log, LogFormat,
-    Node, NodeIpam, NodeLifecycle, Owner, RateLimit, Routes, Service, Serving, Settings, Webhooks, command,
+    Api, Controller, Controllers, FlagsError, InCluster, Inspect, Invocation, LeaderElection, LeaderMigration, Log,
+    LogFormat, ModuleCommand, Node, NodeIpam, NodeLifecycle, OptionalKeys, Output, Owner, Pull, Push, RateLimit,
+    Registry, Routes, Service, Serving, Settings, Verify, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};
-pub use crate::telemetry::start_log;
+pub use crate::telemetry::{start_log, start_warnings};
 
 /// What a program does first that holds secrets: it leaves no core dump, and lets no other process read its memory.
 ///
@@ -61,6 +66,16 @@ pub fn forbid_core_dumps() -> Result<(), String> {
 /// If it cannot start, loses its Lease, or if a part of it ends that should not.
 pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
     manager::run(settings, overrides, shutdown).await
+}
+
+/// Does what `aerostat module` was asked for. `compiler` is the program that compiles modules, which has to do what
+/// [`compile`] says; without it this process does.
+///
+/// # Errors
+///
+/// If it cannot be done: a sentence with the cause and the next step.
+pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result<Answer, Failure> {
+    commands::run(command, compiler.as_deref()).await.map_err(Failure::from)
 }
 
 /// What a program does that is started as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with

@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
-use aerostat::{FlagsError, Invocation, Overrides, Settings};
+use aerostat::{Answer, FlagsError, Invocation, ModuleCommand, Overrides, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::error;
 
@@ -18,13 +18,13 @@ fn main() -> ExitCode {
     }
     let failure = match Invocation::parse(std::env::args_os()) {
         Ok(Invocation::Run(settings)) => return run(*settings),
+        Ok(Invocation::Module(command)) => return module(*command),
         Ok(Invocation::CompileProvider(arguments)) => match aerostat::compile(arguments) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(sentence) => sentence,
         },
         Err(FlagsError::Asked(text)) => {
-            // A reader that has seen enough closes the pipe; that is no error.
-            let _ = stdout().write_all(text.as_bytes());
+            print(&text);
             return ExitCode::SUCCESS;
         }
         Err(FlagsError::Invalid(sentences)) => sentences,
@@ -46,6 +46,33 @@ async fn run(settings: Settings) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+#[tokio::main]
+async fn module(command: ModuleCommand) -> ExitCode {
+    rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
+    aerostat::start_warnings();
+    match aerostat::module(command, Some(MYSELF.into())).await {
+        Ok(Answer::Good(text)) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Ok(Answer::Bad { text, complaint }) => {
+            print(&text);
+            eprint!("{complaint}");
+            ExitCode::FAILURE
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints what was asked for.
+fn print(text: &str) {
+    // A reader that has seen enough closes the pipe; that is no error.
+    let _ = stdout().write_all(text.as_bytes());
 }
 
 /// SIGTERM from Kubernetes, SIGINT from a terminal.

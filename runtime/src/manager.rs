@@ -1,13 +1,16 @@
 //! What runs: one line per task. Whatever ends, ends the process with its reason.
 
 mod candidates;
-mod claims;
+pub(crate) mod claims;
 mod cloud;
 mod controllers;
 mod ended;
 mod events;
+mod fit;
+mod module;
 mod node_ipam;
 mod options;
+mod swap;
 mod webhooks;
 
 use std::pin::pin;
@@ -24,10 +27,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
-use self::candidates::candidates;
+use self::candidates::{candidates, refused_module};
 use self::cloud::Loaded;
 use self::controllers::Skipped;
 use self::ended::{controller_ended, ended_early, hold, panicked, stopped};
+use self::swap::{OnLease, Swap};
 use self::webhooks::Webhooks;
 use crate::api_server::{self, ApiServer};
 use crate::cluster;
@@ -39,7 +43,7 @@ use crate::leader::{self, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
 use crate::permissions::{Permissions, rules};
-use crate::telemetry::{self, Answers, Health, Reviewer, Server};
+use crate::telemetry::{self, Answers, Health, ProviderPage, Reviewer, Server};
 
 /// How long what is in flight may take once the process is asked to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -62,7 +66,10 @@ struct Process {
     /// `None` where none is served.
     webhooks: Option<Webhooks>,
     /// The cloud's account, once something was to be asked of it.
-    account: Option<Account>,
+    account: watch::Sender<Option<Account>>,
+    swaps: swap::Metrics,
+    /// What is shown of the provider.
+    page: watch::Sender<Option<ProviderPage>>,
     /// `None` without leader migration.
     migration: Option<Leader>,
     /// What Services ask for.
@@ -112,6 +119,7 @@ impl Process {
         let elections = leader::Metrics::register(&registry)?;
         let egress_metrics = egress::Metrics::register(&registry)?;
         let sandbox_metrics = sandbox::Metrics::register(&registry)?;
+        let swaps = swap::Metrics::register(&registry)?;
         let webhook_metrics = crate::webhooks::Metrics::register(&registry)?;
         let health = Arc::new(Health::register(&slis)?);
 
@@ -136,9 +144,10 @@ impl Process {
             health.add("leaderElection", move || !is_stuck());
         }
         let mut tasks = JoinSet::new();
+        let (page, provider) = watch::channel(None);
         if let Some(serving) = &settings.serving {
             let reviewer = Reviewer::new(unlimited.clone());
-            let answers = Answers { health: health.clone(), metrics: registry, slis, reviewer };
+            let answers = Answers { health: health.clone(), metrics: registry, slis, provider, reviewer };
             let server = Server::bind(serving, answers).await?;
             tasks.spawn(async move { match server.run().await {} });
         }
@@ -151,7 +160,7 @@ impl Process {
         let (tell, reports) = mpsc::unbounded_channel();
         let (answers, answered) = watch::channel(false);
         let outside = cloud::Outside {
-            config_maps: ClusterConfigMaps { client: unlimited.clone(), answered },
+            config_maps: ClusterConfigMaps { client: unlimited.clone(), answered: answered.clone() },
             api_server: api_server.url().clone(),
             route: overrides.route,
             names: overrides.names,
@@ -170,7 +179,8 @@ impl Process {
             let _ = answers.send(true);
             Ok(())
         };
-        let load = async { anyhow::Ok(cloud::load(&settings, config, outside).await) };
+        let refused = refused_module(&settings, &unlimited, answered);
+        let load = async { anyhow::Ok(cloud::load(&settings, config, outside, refused).await) };
         // Where both fail, the API server is reported, as ever.
         let ((), loaded) = tokio::try_join!(reached, load)?;
         let loaded = loaded?;
@@ -193,7 +203,9 @@ impl Process {
             metrics,
             leader,
             webhooks,
-            account: None,
+            account: watch::Sender::new(None),
+            swaps,
+            page,
             migration,
             requested,
             reports,
@@ -206,6 +218,7 @@ impl Process {
 
     /// Leads and works. Returns only if something ends that should not.
     async fn work(&mut self) -> Failure {
+        self.replace_modules();
         let leader = self.leader.as_ref().map(|it| (it.recorder(), it.lease()));
         let tell = |message: &str| {
             if let Some((recorder, lease)) = &leader {
@@ -293,10 +306,39 @@ impl Process {
     }
 
     /// The cloud's account, which is remembered on the Lease.
-    fn account(&mut self) -> Account {
+    fn account(&self) -> Account {
+        if let Some(account) = &*self.account.borrow() {
+            return account.clone();
+        }
         let lease = self.leader.as_ref().map(|it| (self.client.clone(), it.lease(), it.recorder()));
-        let identity = &self.loaded.cloud.identity;
-        self.account.get_or_insert_with(|| Account::new(identity.clone(), lease)).clone()
+        let account = Account::new(self.loaded.cloud.identity.clone(), lease);
+        self.account.send_replace(Some(account.clone()));
+        account
+    }
+
+    /// Replaces the module of the provider when the config names another one: in the background, from now on.
+    fn replace_modules(&mut self) {
+        let on_lease =
+            self.leader.as_ref().zip(self.settings.leader_election.clone()).map(|(leader, election)| OnLease {
+                client: self.client.clone(),
+                election,
+                leadership: leader.leadership(),
+                refused: leader.refused(),
+                recorder: leader.recorder(),
+                lease: leader.lease(),
+            });
+        let (provider, start) = (self.loaded.provider.clone(), self.loaded.start.clone());
+        let (account, metrics, page) = (self.account.subscribe(), self.swaps.clone(), self.page.clone());
+        let swap = Swap::new(&self.settings, provider, start, account, on_lease, metrics, page);
+        let stopped = stopped(self.stop.subscribe());
+        // Among the controllers, as what reports on the Lease.
+        self.controllers.spawn(async move {
+            tokio::select! {
+                () = stopped => {}
+                () = swap.run() => {}
+            }
+            Ok("the replacement of modules")
+        });
     }
 
     /// Reports with events on the Lease, if there is one.
@@ -304,7 +346,7 @@ impl Process {
         let Some((recorder, about)) = self.leader.as_ref().and_then(|it| Some((it.recorder(), it.about()?))) else {
             return;
         };
-        let (quarantine, provider) = (self.loaded.quarantine.clone(), self.loaded.cloud.description.name.clone());
+        let (quarantine, provider) = (self.loaded.quarantine.clone(), self.loaded.provider.description().name.clone());
         let (_, none) = mpsc::unbounded_channel();
         let reports = std::mem::replace(&mut self.reports, none);
         let stopped = stopped(self.stop.subscribe());

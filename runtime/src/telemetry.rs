@@ -10,8 +10,8 @@ use prometheus::{GaugeVec, IntGaugeVec, Opts, Registry};
 
 pub(crate) use self::authz::Reviewer;
 pub(crate) use self::health::Health;
-pub use self::log::start as start_log;
-pub(crate) use self::server::{Answers, Server};
+pub use self::log::{start as start_log, start_warnings};
+pub(crate) use self::server::{Answers, ProviderPage, Server};
 
 use crate::flags::Controller;
 

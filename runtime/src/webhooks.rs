@@ -3,6 +3,7 @@
 //! Whoever reaches the port learns where volumes of the cloud are whose handles he knows. So there is a limit to bodies, to
 //! connections, and to what the cloud is asked.
 
+mod failures;
 mod review;
 
 use std::convert::Infallible;
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info};
 
+use self::failures::Failures;
 use self::review::{Question, Verdict};
 use crate::duration;
 use crate::flags::{self, RateLimit};
@@ -56,6 +58,7 @@ struct Webhooks {
     /// `None` until the cluster is known, without which the cloud is asked nothing.
     admission: watch::Receiver<Option<Arc<Admission>>>,
     questions: Mutex<TokenBucket>,
+    failures: Mutex<Failures>,
     metrics: Metrics,
 }
 
@@ -110,7 +113,8 @@ impl Server {
             flag: "--webhook-secure-port",
             what: "the webhook cloud-pvl-admission",
         };
-        let webhooks = Webhooks { admission, questions: Mutex::new(QUESTIONS.bucket()), metrics };
+        let (questions, failures) = (Mutex::new(QUESTIONS.bucket()), Mutex::default());
+        let webhooks = Webhooks { admission, questions, failures, metrics };
         https::Server::bind(listen, webhooks).await.map(Self)
     }
 
@@ -157,47 +161,63 @@ impl Webhooks {
         let question = Question::parse(&body).map_err(|text| Problem::new(StatusCode::BAD_REQUEST, text))?;
         let (uid, verdict) = match question {
             Question::Other { uid } => (uid, Verdict::default()),
-            Question::Create { uid, pv } => (uid, self.judge(&pv, place, until).await?),
+            Question::Create { uid, user, pv } => (uid, self.judge(&pv, &user, place, until).await?),
         };
         Ok(answer(StatusCode::OK, JSON, verdict.answer(&uid).to_string()))
     }
 
-    async fn judge(&self, pv: &PersistentVolume, place: &Place, until: Instant) -> Result<Verdict, Problem> {
+    async fn judge(
+        &self,
+        pv: &PersistentVolume,
+        user: &str,
+        place: &Place,
+        until: Instant,
+    ) -> Result<Verdict, Problem> {
         let admission = self.admission.borrow().clone();
         let Some(admission) = admission else {
             let text = "aerostat has only just started, and does not know its cluster yet; try again";
             return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, text));
         };
         let name = pv.metadata.name.as_deref().unwrap_or_default();
-        if admission.asks_the_cloud(pv) {
-            let now = Instant::now();
-            let wait = self.questions.lock().reserve_within(until.saturating_duration_since(now), now);
-            match wait {
+        let asks = admission.asks_the_cloud(pv);
+        if asks {
+            match self.reserve(user, until) {
                 Ok(wait) => {
                     sleep(wait).await;
                     place.reach(Stage::Admitted);
                 }
-                Err(after) => {
-                    let text = format!(
-                        "error querying volume {name}: the cloud is asked about too many volumes; try again in {after:?}"
-                    );
+                Err(why) => {
+                    let text = format!("error querying volume {name}: {why}");
                     return Ok(Verdict::refused(StatusCode::TOO_MANY_REQUESTS.as_u16(), text));
                 }
             }
         }
-        Ok(match timeout_at(until, admission.admit(pv)).await {
+        let refusal = match timeout_at(until, admission.admit(pv)).await {
             Ok(Ok(Admitted { patch, warnings })) => {
                 if !patch.is_empty() {
                     info!(volume = name, "the volume is labelled while it is created");
                 }
-                Verdict { patch, warnings, refusal: None }
+                return Ok(Verdict { patch, warnings, refusal: None });
             }
-            Ok(Err(refused)) => Verdict::refused(StatusCode::FORBIDDEN.as_u16(), refused.to_string()),
-            Err(_) => {
-                let text = format!("error querying volume {name}: the cloud did not answer in time; try again");
-                Verdict::refused(StatusCode::FORBIDDEN.as_u16(), text)
-            }
-        })
+            Ok(Err(refused)) => refused.to_string(),
+            Err(_) => format!("error querying volume {name}: the cloud did not answer in time; try again"),
+        };
+        if asks {
+            self.failures.lock().refused(user, Instant::now());
+        }
+        Ok(Verdict::refused(StatusCode::FORBIDDEN.as_u16(), refusal))
+    }
+
+    /// How long a question of a user waits before the cloud is asked, or why it is not asked.
+    fn reserve(&self, user: &str, until: Instant) -> Result<Duration, String> {
+        let now = Instant::now();
+        self.failures
+            .lock()
+            .admit(user, now)
+            .map_err(|after| format!("too many of your volumes were refused; try again in {after:?}"))?;
+        let patience = until.saturating_duration_since(now);
+        let wait = self.questions.lock().reserve_within(patience, now);
+        wait.map_err(|after| format!("the cloud is asked about too many volumes; try again in {after:?}"))
     }
 }
 

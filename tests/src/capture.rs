@@ -68,6 +68,8 @@ pub enum Step {
     Send(Vec<u8>),
     /// Sends these bytes one by one, with a pause before each.
     Drip(Vec<u8>, Duration),
+    /// Sends these bytes again and again until the client has gone.
+    Flood(Vec<u8>),
     /// Waits until the test says so.
     Wait(Arc<Notify>),
     /// Neither sends nor reads until the client has gone.
@@ -207,6 +209,9 @@ async fn converse(
                         stream.flush().await?;
                     }
                 }
+                Step::Flood(bytes) => loop {
+                    stream.write_all(&bytes).await?;
+                },
                 Step::Wait(word) => word.notified().await,
                 Step::Hang => std::future::pending().await,
                 Step::Close => return stream.shutdown().await,

@@ -1,4 +1,4 @@
-//! Components that are small, and cost a compiler more than any machine has.
+//! What is small, and costs whoever compiles or unpacks it more than any machine has.
 
 use wasm_encoder::{
     BlockType, CodeSection, Component, Function, FunctionSection, Instruction, Module, ModuleSection,
@@ -84,6 +84,20 @@ pub fn functions(count: usize) -> Vec<u8> {
         function
     };
     component((0..count).map(|_| empty()))
+}
+
+/// So many zeros as Zstandard packs them (RFC 8878): blocks that repeat one byte, of 4 bytes for each 128 KiB.
+#[must_use]
+pub fn zstd_of_zeros(bytes: usize) -> Vec<u8> {
+    const BLOCK: usize = 128 << 10;
+    // The magic number, no options, and a window of 1 MiB.
+    let mut packed = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
+    let blocks = bytes.div_ceil(BLOCK);
+    for nth in 1..=blocks {
+        let [low, middle, high, ..] = (BLOCK << 3 | 1 << 1 | usize::from(nth == blocks)).to_le_bytes();
+        packed.extend([low, middle, high, 0]);
+    }
+    packed
 }
 
 /// A component with one module, which has these functions.

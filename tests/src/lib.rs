@@ -24,4 +24,5 @@ pub mod rig;
 pub mod script;
 pub mod simulator;
 pub mod vendor;
+pub mod versioned;
 pub mod wait;

@@ -127,6 +127,12 @@ impl Setup {
         own.into_iter().chain(self.flags.clone()).collect()
     }
 
+    /// Changes the cloud configuration under a binary that runs.
+    pub fn rewrite(&mut self, change: impl FnOnce(&mut Value)) {
+        change(&mut self.config);
+        let _written = self.arguments();
+    }
+
     /// Starts the binary.
     pub fn start(&self) -> Process {
         Process { aerostat: Aerostat::start(&self.arguments()[1..]).unwrap(), port: self.port }

@@ -1,8 +1,8 @@
-//! A TCP proxy before the API server: a test cuts its connections, or lets them fall silent.
+//! A TCP proxy before the API server: a test cuts its connections, lets them fall silent, or parts requests from answers.
 
 use std::net::SocketAddr;
 
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, copy_bidirectional, sink};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,6 +20,8 @@ enum Order {
     Pass,
     Cut,
     Silence,
+    LoseAnswers,
+    HoldRequests,
 }
 
 impl Proxy {
@@ -52,6 +54,22 @@ impl Proxy {
     pub fn silence(&self) {
         self.orders.send_replace(Order::Silence);
     }
+
+    /// On the connections that are open now requests arrive, and no answer comes back, until they are cut. New ones pass.
+    pub fn lose_answers(&self) {
+        self.orders.send_replace(Order::LoseAnswers);
+    }
+
+    /// Keeps back what clients send on the connections that are open now, until [`release`](Self::release), also if the
+    /// client has gone by then. New ones pass.
+    pub fn hold_requests(&self) {
+        self.orders.send_replace(Order::HoldRequests);
+    }
+
+    /// Sends what was held.
+    pub fn release(&self) {
+        self.orders.send_replace(Order::Pass);
+    }
 }
 
 async fn serve(listener: TcpListener, port: u16, orders: watch::Sender<Order>) {
@@ -69,15 +87,51 @@ async fn pass(mut client: TcpStream, port: u16, mut orders: watch::Receiver<Orde
         _ = copy_bidirectional(&mut client, &mut server) => return,
         _ = orders.changed() => *orders.borrow_and_update(),
     };
-    if order == Order::Silence {
-        std::future::pending::<()>().await;
+    match order {
+        Order::Pass | Order::Cut => {}
+        Order::Silence => std::future::pending().await,
+        Order::LoseAnswers => {
+            let ((mut requests, _), (mut answers, mut to_server)) = (client.split(), server.split());
+            let mut nowhere = sink();
+            tokio::select! {
+                _ = copy(&mut requests, &mut to_server) => {}
+                _ = copy(&mut answers, &mut nowhere) => {}
+                _ = orders.changed() => {}
+            }
+        }
+        Order::HoldRequests => {
+            let held = hold(&mut client, &mut server, &mut orders).await;
+            if *orders.borrow() == Order::Pass && server.write_all(&held).await.is_ok() {
+                // Whoever closes the connection breaks off what was asked on it.
+                let _ = copy(&mut server, &mut sink()).await;
+            }
+        }
     }
+}
+
+/// Keeps what the client sends until the next order. What the server still says passes.
+async fn hold(client: &mut TcpStream, server: &mut TcpStream, orders: &mut watch::Receiver<Order>) -> Vec<u8> {
+    let mut held = Vec::new();
+    let ((mut requests, mut to_client), (mut answers, _)) = (client.split(), server.split());
+    let receive = async {
+        while requests.read_buf(&mut held).await.is_ok_and(|it| it > 0) {}
+        std::future::pending::<()>().await;
+    };
+    let answer = async {
+        let _ = copy(&mut answers, &mut to_client).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = receive => {}
+        () = answer => {}
+        // Without a proxy nobody releases anything.
+        _ = orders.changed() => {}
+    }
+    held
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
     use super::*;
     use crate::wait;
 
@@ -101,6 +155,51 @@ mod tests {
     async fn answers(stream: &mut TcpStream) -> std::io::Result<u8> {
         stream.write_all(b"x").await?;
         stream.read_u8().await
+    }
+
+    /// A server that counts the bytes that it gets, and sends each back.
+    async fn counting() -> (u16, watch::Receiver<usize>, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (count, counted) = watch::channel(0);
+        let mut server = JoinSet::new();
+        server.spawn(async move {
+            let mut stream = listener.accept().await.unwrap().0;
+            while let Ok(byte) = stream.read_u8().await {
+                count.send_modify(|it| *it += 1);
+                let _ = stream.write_all(&[byte]).await;
+            }
+        });
+        (port, counted, server)
+    }
+
+    #[tokio::test]
+    async fn a_request_arrives_whose_answer_is_lost() {
+        let (port, mut counted, _server) = counting().await;
+        let proxy = Proxy::before(port).await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(answers(&mut stream).await.unwrap(), b'x');
+        proxy.lose_answers();
+        let answer = tokio::time::timeout(std::time::Duration::from_millis(100), answers(&mut stream)).await;
+        assert!(answer.is_err(), "{answer:?}");
+        counted.wait_for(|it| *it == 2).await.unwrap();
+        proxy.cut();
+        assert!(stream.read_u8().await.is_err(), "it is never told");
+    }
+
+    #[tokio::test]
+    async fn a_held_request_arrives_when_its_client_has_gone() {
+        let (port, mut counted, _server) = counting().await;
+        let proxy = Proxy::before(port).await;
+        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
+        assert_eq!(answers(&mut stream).await.unwrap(), b'x');
+        proxy.hold_requests();
+        let answer = tokio::time::timeout(std::time::Duration::from_millis(100), answers(&mut stream)).await;
+        assert!(answer.is_err(), "{answer:?}");
+        drop(stream);
+        assert_eq!(*counted.borrow(), 1);
+        proxy.release();
+        counted.wait_for(|it| *it == 2).await.unwrap();
     }
 
     #[tokio::test]

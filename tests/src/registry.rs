@@ -7,7 +7,7 @@ mod signer;
 mod token_service;
 
 pub use self::answers::Answers;
-pub use self::artifact::{Artifact, REPOSITORY};
+pub use self::artifact::{Artifact, REPOSITORY, provider_module};
 pub use self::real::{Access, RealRegistry};
 pub use self::signer::Signer;
 pub use self::token_service::TokenService;

@@ -3,7 +3,37 @@
 mod description;
 pub mod digitalocean;
 pub mod hetzner;
+pub mod loading;
+mod manifest;
+mod provider;
+mod service;
 
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor};
 pub use self::digitalocean::DigitalOcean;
 pub use self::hetzner::Hetzner;
+pub use self::provider::{Differences, ProviderRig, joining, node};
+pub use self::service::{NAME, Service, UID, port, warning};
+
+/// Makes a test of each of these bodies for each cloud, in a module with the cloud's name. A body is generic over a [`Vendor`].
+#[macro_export]
+macro_rules! for_each_cloud {
+    ($($body:ident,)+) => {
+        mod digitalocean {
+            $(
+                #[tokio::test]
+                async fn $body() {
+                    super::$body::<$crate::vendor::DigitalOcean>().await;
+                }
+            )+
+        }
+
+        mod hetzner {
+            $(
+                #[tokio::test]
+                async fn $body() {
+                    super::$body::<$crate::vendor::Hetzner>().await;
+                }
+            )+
+        }
+    };
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::json;
 
 use super::*;
 use crate::testing::{self, Failure, Host, Outcome};
@@ -282,6 +283,27 @@ fn an_endpoint_pauses_while_its_reserve_is_used_up() {
     assert_eq!(throttled("17"), ["api 3000 ms: 17 requests of the quota are left"]);
     assert_eq!(throttled("20"), [""; 0]);
     assert_eq!(throttled("many"), [""; 0]);
+}
+
+#[test]
+fn one_object_of_a_list_is_found() {
+    const PAGES: NumberedPages<'_> = NumberedPages { largest: 2, next: &["links", "next"] };
+    let host = Host::new().answers(|request| match request.query[0].1.as_str() {
+        "1" => {
+            testing::answer(200, r#"{ "links": { "next": 2 }, "a": [{ "b": [{ "id": 3 }], "id": 1 }, { "c": 3 }] }"#)
+        }
+        _ => testing::answer(200, r#"{ "a": [{ "id": 2 }, { "b": { "c": [4] }, "id": 3 }, { "id": 3 }] }"#),
+    });
+    let find = |id: u8| host.run(|| PAGES.find(&get("api", ["a"]), "a", "id", &json!(id)));
+    assert_eq!(find(3), Ok(Some(json!({ "b": { "c": [4] }, "id": 3 }))));
+    assert_eq!(find(1), Ok(Some(json!({ "b": [{ "id": 3 }], "id": 1 }))));
+    assert_eq!(find(7), Ok(None));
+    assert_eq!(host.requests().len(), 2 + 1 + 2);
+    for body in ["{}", r#"{ "a": {} }"#, r#"{ "a": [1] }"#, "[]"] {
+        let host = Host::new().answers(move |_| testing::answer(200, body));
+        let found = host.run(|| PAGES.find(&get("api", ["a"]), "a", "id", &json!(1)));
+        assert!(matches!(found, Err(Error::Unavailable(_))), "{body}");
+    }
 }
 
 #[test]

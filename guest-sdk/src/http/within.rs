@@ -1,11 +1,12 @@
-//! Answers that hold an object in a field: `{ "server": { … } }`.
+//! Answers that hold an object or a list in a field: `{ "server": { … } }`.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::{Map, Value};
 
 /// The value of the field `name` of the JSON object in `body`.
 pub(super) fn read<T: DeserializeOwned>(name: &str, body: &[u8]) -> serde_json::Result<T> {
@@ -18,25 +19,37 @@ pub(super) fn read_both<T: DeserializeOwned>(
     second: Option<&str>,
     body: &[u8],
 ) -> serde_json::Result<(T, Value)> {
-    Field { name, second, of: PhantomData }.deserialize(&mut serde_json::Deserializer::from_slice(body))
+    Field { name, second, seed: PhantomData::<T> }.deserialize(&mut serde_json::Deserializer::from_slice(body))
 }
 
-struct Field<'a, T> {
+/// As [`read_both`], of a list only the first object in which the field `field` has this value. Nothing is kept of the others,
+/// which saves most of the time that a long list takes.
+pub(super) fn find(
+    name: &str,
+    second: Option<&str>,
+    (field, value): (&str, &Value),
+    body: &[u8],
+) -> serde_json::Result<(Option<Value>, Value)> {
+    let seed = First(With { field, value });
+    Field { name, second, seed }.deserialize(&mut serde_json::Deserializer::from_slice(body))
+}
+
+struct Field<'a, S> {
     name: &'a str,
     second: Option<&'a str>,
-    of: PhantomData<T>,
+    seed: S,
 }
 
-impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Field<'_, T> {
-    type Value = (T, Value);
+impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for Field<'_, S> {
+    type Value = (S::Value, Value);
 
     fn deserialize<D: Deserializer<'de>>(self, object: D) -> Result<Self::Value, D::Error> {
         object.deserialize_map(self)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Field<'_, T> {
-    type Value = (T, Value);
+impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Field<'_, S> {
+    type Value = (S::Value, Value);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an object with the field `{}`", self.name)
@@ -46,7 +59,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Field<'_, T> {
         let (mut found, mut second) = (None, Value::Null);
         while let Some(name) = fields.next_key::<String>()? {
             if name == self.name {
-                found = Some(fields.next_value()?);
+                found = Some(fields.next_value_seed(self.seed)?);
             } else if self.second == Some(&*name) {
                 second = fields.next_value()?;
             } else {
@@ -55,5 +68,71 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Field<'_, T> {
         }
         let missing = || A::Error::custom(format_args!("missing field `{}`", self.name));
         Ok((found.ok_or_else(missing)?, second))
+    }
+}
+
+/// The first object with a value, of a list.
+#[derive(Clone, Copy)]
+struct First<'a>(With<'a>);
+
+/// An object, if its field has this value.
+#[derive(Clone, Copy)]
+struct With<'a> {
+    field: &'a str,
+    value: &'a Value,
+}
+
+impl<'de> DeserializeSeed<'de> for First<'_> {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, list: D) -> Result<Self::Value, D::Error> {
+        list.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for First<'_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while let Some(found) = items.next_element_seed(self.0)? {
+            if found.is_some() {
+                while items.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for With<'_> {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, object: D) -> Result<Self::Value, D::Error> {
+        object.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for With<'_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            let value = fields.next_value()?;
+            if name == self.field && value != *self.value {
+                while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                return Ok(None);
+            }
+            object.insert(name, value);
+        }
+        Ok(object.contains_key(self.field).then_some(Value::Object(object)))
     }
 }

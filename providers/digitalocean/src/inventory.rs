@@ -3,8 +3,7 @@
 //! The name is the Service's UID without its last digit, so that it says neither for which Service nor for which cluster it
 //! was given; and the cloud takes tags at a creation and never shows them. So what is listed is proven by its name alone.
 
-mod revision;
-
+use aerostat_sdk::json::revision;
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
     Position, Proof, Result,
@@ -44,7 +43,7 @@ fn is_mark(name: &str) -> bool {
 }
 
 fn item(listed: &Listed, shown: Value) -> serde_json::Result<InventoryItem> {
-    let revision = revision::of(&shown);
+    let revision = revision(&own(&shown));
     let live = LoadBalancer::read(shown)?;
     let mut item = InventoryItem::new(live.title(), MarkedOwner::default(), Proof::ByName);
     item.memo = Some(listed.id.clone());
@@ -58,6 +57,17 @@ fn item(listed: &Listed, shown: Value) -> serde_json::Result<InventoryItem> {
     item.revision = Some(revision).filter(|_| !has_certificates);
     item.ingress = [&live.ip, &live.ipv6].into_iter().filter(|it| !it.is_empty()).map(Ingress::ip).collect();
     Ok(item)
+}
+
+/// What is the load balancer's alone of what a list shows of it: which sizes its region has is not.
+///
+/// The API shows no health and no traffic; everything that it shows is what somebody has set, or where it is reached.
+fn own(shown: &Value) -> Value {
+    let mut own = shown.clone();
+    if let Some(region) = own.get_mut("region") {
+        *region = region["slug"].take();
+    }
+    own
 }
 
 #[cfg(test)]

@@ -12,11 +12,14 @@ mod write;
 
 pub(crate) use self::annotations::TABLE;
 
+use std::time::Duration;
+
+use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::form::Form as _;
 use aerostat_sdk::http::Attempt;
-use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result, log};
+use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result, events, log};
 
 use self::annotations::{NAME, TYPE, USE_PRIVATE_IP};
 use self::desired::{Desired, Known};
@@ -45,7 +48,11 @@ impl LoadBalancers for Hetzner {
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        backend::delete(&Call { service: unwanted, settings: Settings::read()?, deletes: true })
+        let call = Call { service: unwanted, settings: Settings::read()?, deletes: true };
+        match backend::delete(&call)? {
+            Deletion::Done if unwanted.memo.is_none() => call.delete_named(),
+            deletion => Ok(deletion),
+        }
     }
 }
 
@@ -174,7 +181,7 @@ impl Backend for Call<'_> {
         if ownership::refuse_others(live, self.service).is_err() {
             return Ok(Change::Done(()));
         }
-        let Ok(use_private_ip) = aerostat_sdk::annotations::Annotations::of(self.service).read(&USE_PRIVATE_IP) else {
+        let Ok(use_private_ip) = Annotations::of(self.service).read(&USE_PRIVATE_IP) else {
             return Ok(Change::Done(()));
         };
         let use_private_ip = use_private_ip.unwrap_or(self.settings.use_private_ip);
@@ -212,6 +219,30 @@ impl Call<'_> {
     /// The id of the cluster's network.
     fn network(&self) -> Result<Option<u64>> {
         self.settings.network.as_ref().map(networks::id).transpose()
+    }
+
+    /// Nothing is remembered, and nothing has the Service's mark: it may have been taken away from the one that has the name which
+    /// the Service asks for. What is not proven to be the Service's stays, with a warning.
+    fn delete_named(&self) -> Result<Deletion> {
+        let name = Annotations::of(self.service).text(NAME.name).unwrap_or(&self.service.name);
+        let Some(live) = api::named(name)? else { return Ok(Deletion::Done) };
+        // What has a mark is another's, or was listed.
+        if ownership::owner(&live.labels, &self.service.owner.uid)? != Owner::Nobody {
+            return Ok(Deletion::Done);
+        }
+        // What the operator lets a Service take is not yet its own.
+        if ownership::proof(&live, self.service, false)?.is_ok() {
+            let status = self.service.status().memo(live.id.to_string());
+            let because = format_args!("{} is this Service's, and deleted next", live.title());
+            return Ok(Deletion::pending(status, Duration::ZERO, because));
+        }
+        let message = format!(
+            "{}, which has the name that this Service asks for, is not deleted: it has no mark, and cannot be proven to be this \
+             Service's. If it is, delete it in the cloud: until then it costs money",
+            live.title()
+        );
+        events::warning(None, "LoadBalancerNotDeleted", &message);
+        Ok(Deletion::Done)
     }
 
     /// What the Service asks for. Certificates are looked for, and a managed one is created.

@@ -1,19 +1,22 @@
 //! Routes of the cluster's network: each leads to the address that a server has in it.
 //!
-//! The network carries out one change at a time: what comes after one that still runs is pending.
+//! The network carries out one change at a time. So one is sent, and all others are pending; the next call reads the network
+//! once, which shows whether it is done, and sends the next. Only if it is not, its action is asked about: the reason with
+//! which the change was pending names it.
 
 mod net;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use aerostat_sdk::{
     Change, Error, IpFamily, Node, PodNetwork, Position, Result, Route, RouteChange, RouteDescription, RouteOutcome,
-    RouteOwnership, RoutePage, RouteState, Routes, cluster, events,
+    RouteOwnership, RoutePage, RouteState, RouteTarget, Routes, cluster, events,
 };
 
 use self::net::Net;
-use crate::api::actions::{self, Status};
+use crate::api::actions::{self, Action, Status};
 use crate::api::networks::{self, Network, Route as Live};
 use crate::api::servers;
 use crate::machine::Machine;
@@ -21,10 +24,16 @@ use crate::provider::Hetzner;
 use crate::server::PRIVATE;
 use crate::settings::{Machines, NETWORK, ROBOT};
 
-/// Changes of one call: each is a request, and one that asks what became of it.
-const BATCH: u32 = 10;
-/// How long a change of a network takes.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Changes of one call: a network takes about as many routes.
+const BATCH: u32 = 100;
+/// Writes of one call, if the network is so quick. A call may make 100 requests.
+const WRITES: u32 = 40;
+/// How soon a change of a network may have ended.
+const PAUSE: Duration = Duration::from_millis(200);
+/// What the reason of a change begins with whose action runs: its id comes next.
+const RUNS: &str = "action ";
+const ADD: &str = "add_route";
+const DELETE: &str = "delete_route";
 
 impl Routes for Hetzner {
     fn describe() -> Result<RouteDescription> {
@@ -153,99 +162,156 @@ fn ipv4_only(destination: &str) -> Error {
 /// The changes of one call.
 #[derive(Default)]
 struct Pass {
-    network: Option<Result<Network>>,
+    network: Option<Result<Rc<Network>>>,
     /// Why nothing more can be written in this call.
     busy: Option<String>,
     /// What the cloud said when there was no room.
     full: Option<Error>,
+    writes: u32,
 }
 
 impl Pass {
     fn apply(&mut self, change: &RouteChange) -> Result<RouteOutcome> {
         let net = Net::parse(&change.destination).ok_or_else(|| ipv4_only(&change.destination))?;
         let network = self.network()?;
-        let live = network.routes.iter().find(|it| Net::parse(&it.destination) == Some(net)).cloned();
-        let before = change.before.as_ref().and_then(|it| it.next_hop.as_deref());
-        match (live, &change.after) {
-            (None, None) => Ok(RouteOutcome::Done),
-            (Some(live), Some(after)) if live.gateway == after.next_hop => Ok(RouteOutcome::Done),
-            (Some(live), after) if before == Some(&*live.gateway) => match (self.delete(&network, &live)?, after) {
-                (RouteOutcome::Done, Some(after)) => {
-                    self.add(&network, &change.destination, &after.next_hop, &after.node)
-                }
-                (outcome, _) => Ok(outcome),
-            },
-            (Some(live), _) => Err(Error::invalid(format_args!(
-                "the route to {} leads to {} by now, and is not touched: it was to be one that leads to {}",
-                live.destination,
-                live.gateway,
-                before.unwrap_or("nothing")
-            ))),
-            (None, Some(after)) => self.add(&network, &change.destination, &after.next_hop, &after.node),
+        let live = network.routes.iter().find(|it| Net::parse(&it.destination) == Some(net));
+        let is_desired = match (live, &change.after) {
+            (None, None) => true,
+            (Some(live), Some(after)) => live.gateway == after.next_hop,
+            _ => false,
+        };
+        if is_desired {
+            return Ok(RouteOutcome::Done);
+        }
+        match self.begun(&network, change)? {
+            // The network may have been read before it ended.
+            Some(Ended::Added) if change.after.is_some() => Ok(RouteOutcome::Done),
+            Some(Ended::Deleted) => self.add(&network, change),
+            Some(Ended::Added) | None => self.change(&network, live, change),
         }
     }
 
     /// The network as it is, read once in a call.
-    fn network(&mut self) -> Result<Network> {
-        let read = || networks::get(&setting()?);
+    fn network(&mut self) -> Result<Rc<Network>> {
+        let read = || networks::get(&setting()?).map(Rc::new);
         self.network.get_or_insert_with(read).clone()
     }
 
-    fn add(&mut self, network: &Network, destination: &str, gateway: &str, node: &Node) -> Result<RouteOutcome> {
+    /// What has come of the action that an earlier call began for a change that is not as desired; `None` if that is not
+    /// known, or it has not ended.
+    fn begun(&mut self, network: &Network, change: &RouteChange) -> Result<Option<Ended>> {
+        let Some(id) = change.pending().and_then(action_of).filter(|_| self.busy.is_none()) else { return Ok(None) };
+        let Some(action) = actions::all(&[id])?.into_iter().next() else { return Ok(None) };
+        match (action.status, &*action.command) {
+            (Status::Running, _) => {
+                self.busy = Some(one_at_a_time(network));
+                Ok(None)
+            }
+            (Status::Error, _) => Err(failed(change, &action)),
+            (Status::Success, DELETE) => Ok(Some(Ended::Deleted)),
+            (Status::Success, _) => Ok(Some(Ended::Added)),
+        }
+    }
+
+    /// Makes a change, or its first half, where the network has something else.
+    fn change(&mut self, network: &Network, live: Option<&Live>, change: &RouteChange) -> Result<RouteOutcome> {
+        let Some(live) = live else { return self.add(network, change) };
+        let before = change.before.as_ref().and_then(|it| it.next_hop.as_deref());
+        if before != Some(&*live.gateway) {
+            return Err(Error::invalid(format_args!(
+                "the route to {} leads to {} by now, and is not touched: it was to be one that leads to {}",
+                live.destination,
+                live.gateway,
+                before.unwrap_or("nothing")
+            )));
+        }
+        match self.write(DELETE, network, live, change).map_err(networks::Refused::into_error)? {
+            RouteOutcome::Done => self.add(network, change),
+            pending => Ok(pending),
+        }
+    }
+
+    /// Adds the route of a change where none is; without one, that is all.
+    fn add(&mut self, network: &Network, change: &RouteChange) -> Result<RouteOutcome> {
+        let Some(RouteTarget { next_hop, node }) = &change.after else { return Ok(RouteOutcome::Done) };
         if let Some(full) = &self.full {
             return Err(full.clone());
         }
-        let pod_cidrs = pod_cidrs()?;
-        let is_outside = |net: Net| !pod_cidrs.is_empty() && !pod_cidrs.iter().any(|it| it.contains(&net));
-        if self.busy.is_none() && Net::parse(destination).is_some_and(is_outside) {
+        let (pod_cidrs, net) = (pod_cidrs()?, Net::parse(&change.destination));
+        let is_inside = net.is_none_or(|net| pod_cidrs.is_empty() || pod_cidrs.iter().any(|it| it.contains(&net)));
+        if self.busy.is_none() && !is_inside {
+            let destination = &change.destination;
             let message =
                 format!("pod network {destination} of node {} is outside --cluster-cidr: correct the flag", node.name);
             events::warning(Some(&node.name), "ClusterCIDRMisconfigured", &message);
         }
-        let added = self.write(
-            "add_route",
-            network,
-            &Live { destination: destination.to_owned(), gateway: gateway.to_owned() },
-        );
+        let route = Live { destination: change.destination.clone(), gateway: next_hop.clone() };
+        let added = self.write(ADD, network, &route, change);
         if let Err(networks::Refused::Full(error)) = &added {
             self.full = Some(error.clone());
         }
         added.map_err(networks::Refused::into_error)
     }
 
-    fn delete(&mut self, network: &Network, route: &Live) -> Result<RouteOutcome> {
-        self.write("delete_route", network, route).map_err(networks::Refused::into_error)
-    }
-
-    /// Sends one change, unless an earlier one still runs, and asks once what became of it.
-    fn write(&mut self, action: &str, network: &Network, route: &Live) -> Result<RouteOutcome, networks::Refused> {
+    /// Sends one write, unless another one still runs. What becomes of it is seen the next time.
+    fn write(
+        &mut self,
+        command: &str,
+        network: &Network,
+        route: &Live,
+        change: &RouteChange,
+    ) -> Result<RouteOutcome, networks::Refused> {
+        if self.busy.is_none() && self.writes == WRITES {
+            self.busy = Some(format!("{WRITES} requests of one call have changed network {}", network.id));
+        }
         if let Some(why) = &self.busy {
-            return Ok(RouteOutcome::pending(PAUSE, why));
+            // The text of the change that has begun what runs is its own.
+            let own = change.pending().filter(|it| action_of(it).is_some());
+            return Ok(RouteOutcome::pending(PAUSE, own.unwrap_or(why)));
         }
-        let begun = match networks::act(network.id, action, route)? {
+        self.writes += 1;
+        let action = match networks::act(network.id, command, route)? {
             Change::Done(action) => action,
-            Change::Busy(why) => return Ok(self.wait(why)),
-        };
-        let ended = match begun.status {
-            Status::Running => actions::all(&[begun.id])?.into_iter().next().unwrap_or(begun),
-            Status::Success | Status::Error => begun,
-        };
-        match ended.status {
-            Status::Success => Ok(RouteOutcome::Done),
-            Status::Error => {
-                Err(Error::unavailable(format_args!("route to {}: {}", route.destination, ended.failure())).into())
+            Change::Busy(why) => {
+                let why = format!("network {} is being changed: {why}", network.id);
+                self.busy = Some(why.clone());
+                return Ok(RouteOutcome::pending(PAUSE, why));
             }
+        };
+        match action.status {
+            Status::Success => Ok(RouteOutcome::Done),
+            Status::Error => Err(failed(change, &action).into()),
             Status::Running => {
-                Ok(self.wait(format!("the cloud carries out {} of network {}", ended.command, network.id)))
+                self.busy = Some(one_at_a_time(network));
+                Ok(RouteOutcome::pending(PAUSE, action_runs(&action)))
             }
         }
     }
+}
 
-    fn wait(&mut self, why: String) -> RouteOutcome {
-        let outcome = RouteOutcome::pending(PAUSE, &why);
-        self.busy = Some(why);
-        outcome
-    }
+/// What an action has done.
+enum Ended {
+    Added,
+    Deleted,
+}
+
+/// Why a change waits that has begun nothing.
+fn one_at_a_time(network: &Network) -> String {
+    format!("network {} carries out one change at a time", network.id)
+}
+
+/// Says that an action runs, so that [`action_of`] finds it.
+fn action_runs(action: &Action) -> String {
+    format!("{RUNS}{} ({}) has not ended", action.id, action.command)
+}
+
+/// The id of the action that runs, by what [`action_runs`] said.
+fn action_of(reason: &str) -> Option<u64> {
+    reason.strip_prefix(RUNS)?.split(' ').next()?.parse().ok()
+}
+
+fn failed(change: &RouteChange, action: &Action) -> Error {
+    Error::unavailable(format_args!("route to {}: {}", change.destination, action.failure()))
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ pub const APPROVAL: &str = "aerostat.dev/cloud-writes-approved";
 pub struct Demand {
     /// Services that wait for their first load balancer now.
     pub waiting: u32,
-    /// Services that were seen for the first time in the window.
+    /// Services, and pod networks of nodes, that were seen for the first time in the window.
     pub new: u32,
-    /// Changes in the window: of what a Service asks for, of the names of its nodes, and deletions.
+    /// Changes in the window: of what a Service asks for, of the names of its nodes, and deletions; and pod networks whose
+    /// nodes are gone.
     pub changes: u32,
     /// Whether a person has approved, in the window, that more is written than this allows.
     pub is_approved: bool,

@@ -20,7 +20,7 @@ pub enum EventKind {
     Warning,
 }
 
-/// An answer, and what the provider said beside it.
+/// An answer, what the provider said beside it, and whether it has changed something.
 ///
 /// Events count whatever the answer is: also when it is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -30,11 +30,13 @@ pub struct Reply<T> {
     /// Events on the objects that the call was about, at most 64 of one call of the provider, and at most
     /// [`EventList::MOST`] where an answer took several calls.
     pub events: Vec<Event>,
+    /// Whether a write to the cloud may have left the host: then what was read of it before may not be so any more.
+    pub wrote: bool,
 }
 
 impl<T> From<T> for Reply<T> {
     fn from(answer: T) -> Self {
-        Self { answer, events: Vec::new() }
+        Self { answer, events: Vec::new(), wrote: false }
     }
 }
 

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::Result;
 
@@ -16,15 +17,20 @@ pub trait Identity: Send + Sync {
     /// provider id names another is left alone. See [`Place`](crate::Place).
     async fn identity(&self) -> Result<Option<String>>;
 
-    /// The version of the credentials: another number from the moment that one has changed, so that the account has to be
-    /// asked about again. Closed where none can change.
+    /// The version of credentials and provider: another number from the moment that one has changed, so that the account
+    /// has to be asked about again. Closed where none can change.
     fn versions(&self) -> watch::Receiver<u64> {
         watch::channel(0).1
     }
 
-    /// Says that the account behind this version of the credentials is the right one. Once one was approved, writes
+    /// Says that the account behind this version is the right one. Once one was approved, writes
     /// leave only under an approved version.
     fn approve(&self, version: u64) {
         let _ = version;
+    }
+
+    /// Since when this version of the provider serves; `None` if it has served from the start.
+    fn replaced(&self) -> Option<Instant> {
+        None
     }
 }

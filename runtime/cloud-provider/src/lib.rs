@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod current_description;
 mod demand;
 mod description;
 mod error;
@@ -20,6 +21,7 @@ mod routes;
 mod text;
 
 pub use crate::cluster::Cluster;
+pub use crate::current_description::CurrentDescription;
 pub use crate::demand::{APPROVAL, Demand};
 pub use crate::description::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
 pub use crate::error::{Error, Result};
@@ -49,7 +51,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Cloud {
     /// What the provider says of itself.
-    pub description: Arc<Description>,
+    pub description: CurrentDescription,
     /// The account behind the credential: every provider names it, or says that it cannot.
     pub identity: Arc<dyn Identity>,
     /// Which machine stands behind a node.
@@ -65,11 +67,11 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// A cloud that can do nothing yet.
+    /// A cloud that can do nothing yet, and describes itself so for good.
     #[must_use]
     pub fn new(description: Arc<Description>, identity: Arc<dyn Identity>) -> Self {
         Self {
-            description,
+            description: description.into(),
             identity,
             instances: None,
             load_balancers: None,

@@ -5,8 +5,8 @@ use crate::{Ingress, Reply, Result};
 /// All load balancers that carry this cluster's marks: a few requests, where one `ensure` for each would be many.
 #[async_trait]
 pub trait LoadBalancerInventory: Send + Sync {
-    /// What the list is like, as the provider described it at load.
-    fn description(&self) -> &InventoryDescription;
+    /// What the list is like now, as the provider that serves described it at load.
+    fn description(&self) -> InventoryDescription;
 
     /// Whether calls are made at all now. It is asked before anything is concluded from what the cloud does not have.
     ///
@@ -61,6 +61,23 @@ pub struct InventoryItem {
     pub ingress: Vec<Ingress>,
     /// When it was made, in seconds since 1970; `None` if the cloud does not tell.
     pub created: Option<u64>,
+}
+
+impl InventoryItem {
+    /// Something at rest, of which the list tells no more than this.
+    #[must_use]
+    pub fn new(cloud_object: impl Into<String>, owner: MarkedOwner, proof: Proof) -> Self {
+        Self {
+            owner,
+            proof,
+            cloud_object: cloud_object.into(),
+            memo: None,
+            state: InventoryState::Ready,
+            revision: None,
+            ingress: Vec::new(),
+            created: None,
+        }
+    }
 }
 
 /// For whom something was made, as far as its mark of ownership tells.

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::{Reply, Result};
@@ -5,8 +7,8 @@ use crate::{Reply, Result};
 /// Where the volume behind a PersistentVolume is, for its labels and its node affinity.
 #[async_trait]
 pub trait PersistentVolumes: Send + Sync {
-    /// About which volumes it can be asked, as the provider described it at load.
-    fn description(&self) -> &TopologyDescription;
+    /// About which volumes it can be asked now, as the provider that serves described it at load.
+    fn description(&self) -> Arc<TopologyDescription>;
 
     /// One answer for each volume, in the same order. Reads only. No more than [`TopologyDescription::batch_size`] are
     /// read in one call of the provider.

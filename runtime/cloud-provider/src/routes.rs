@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -7,8 +8,8 @@ use crate::{IpFamily, Node, Reply, Result};
 /// Routes for pod networks: to which machine the cloud's network sends the packets for a pod network.
 #[async_trait]
 pub trait Routes: Send + Sync {
-    /// What the cloud's routes are like, as the provider described them at load.
-    fn description(&self) -> &RouteDescription;
+    /// What the cloud's routes are like now, as the provider that serves described them at load.
+    fn description(&self) -> Arc<RouteDescription>;
 
     /// Whether calls are made at all now. It is asked before anything is concluded from what the cloud does not have.
     ///
@@ -122,6 +123,8 @@ pub struct RouteChange {
     pub before: Option<Route>,
     /// What shall be there; `None` if nothing shall.
     pub after: Option<RouteTarget>,
+    /// The reason with which this same change was [`RouteOutcome::Pending`] the last time, in the provider's own words.
+    pub pending: Option<String>,
 }
 
 /// To what a route shall lead.
@@ -140,7 +143,7 @@ pub enum RouteOutcome {
     Done,
     /// A step was made, or this change has to wait for its turn. No failure: the same change again after this pause.
     Pending {
-        /// Between half a second and five minutes.
+        /// Between a tenth of a second and five minutes.
         after: Duration,
         /// What is being waited for, for a person: one line.
         reason: String,

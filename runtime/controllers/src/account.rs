@@ -138,6 +138,42 @@ impl Account {
         verdict
     }
 
+    /// The version of credentials and provider for which the account counts: another number whenever one has changed.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.guard.as_ref().map_or(0, |it| it.version())
+    }
+
+    /// Whether the account that another version of the provider names is the cluster's, which has been checked before.
+    ///
+    /// # Errors
+    ///
+    /// A sentence without its full stop, if it is another one.
+    pub async fn compare(&self, found: Option<&str>) -> std::result::Result<(), String> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        let known = guard.known.lock().await;
+        match judge(known.remembered.as_deref(), found) {
+            Judgement::Same | Judgement::First => Ok(()),
+            Judgement::Other => Err(format!(
+                "it says that the credential belongs to {}, and this cluster belongs to the cloud account {:?}",
+                found.map_or("no cloud account".to_owned(), |it| format!("the cloud account {it:?}")),
+                known.remembered.as_deref().unwrap_or_default(),
+            )),
+        }
+    }
+
+    /// Lets `swap` put another version of the provider in place, while nobody asks about the account. It answers the
+    /// version for which the account counts as checked; with `None` the account is asked about again.
+    pub async fn while_nobody_asks<T>(&self, swap: impl FnOnce() -> (T, Option<u64>)) -> T {
+        let Some(guard) = &self.guard else { return swap().0 };
+        let mut known = guard.known.lock().await;
+        let (swapped, version) = swap();
+        if let Some(version) = version {
+            known.last = Some(Asked { at: Instant::now(), version, verdict: Ok(()) });
+        }
+        swapped
+    }
+
     /// The cluster's account, once it has been asked about.
     pub(crate) fn known_account(&self) -> Option<Arc<str>> {
         let known_account = self.guard.as_ref()?.known_account.read();
@@ -146,7 +182,7 @@ impl Account {
 }
 
 impl Guard {
-    /// The version of the credentials.
+    /// The version of credentials and provider.
     fn version(&self) -> u64 {
         *self.versions.borrow()
     }

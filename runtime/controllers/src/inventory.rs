@@ -12,13 +12,16 @@ mod joining;
 pub(crate) mod list;
 mod list_cache;
 mod page_size;
+mod sentences;
 mod spellings;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Description, Error, EventList, Identity, Instance, Instances, Place, Reply, Result};
+use cloud_provider::{
+    Cloud, CurrentDescription, Error, EventList, Identity, Instance, Instances, Place, Reply, Result,
+};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use parking_lot::{Mutex, MutexGuard};
@@ -40,6 +43,7 @@ use self::instance_list::{InstanceList, Match};
 use self::list::{CALL, ListResult, late, list_all};
 use self::list_cache::ListCache;
 use self::page_size::PageSize;
+use self::sentences::{called, unproven};
 
 /// The source of the cloud-node-controller's events, and of the inventory's.
 pub(crate) const COMPONENT: &str = "cloud-node-controller";
@@ -48,7 +52,7 @@ const MANY: usize = 8;
 
 /// What the cloud knows of the cluster's machines, shared by all who ask.
 pub(crate) struct Inventory {
-    description: Arc<Description>,
+    description: CurrentDescription,
     instances: Arc<dyn Instances>,
     identity: Arc<dyn Identity>,
     account: Account,
@@ -67,6 +71,8 @@ pub(crate) struct Inventory {
     warned: Mutex<ProviderEvents>,
     /// Events about machines that are no nodes of this cluster.
     unrelated: Mutex<UnrelatedEvents>,
+    /// How many lists were read.
+    lists: watch::Sender<u64>,
 }
 
 /// A list, and whether it was read just now.
@@ -88,12 +94,13 @@ impl Inventory {
             recorder,
             list_cache: tokio::sync::Mutex::default(),
             ahead: Ahead::default(),
-            page_size: PageSize::new(cloud.description.list_page_size),
+            page_size: PageSize::default(),
             canonical_ids: CanonicalIds::default(),
             doubtful: Mutex::default(),
             events: Mutex::default(),
             warned: Mutex::default(),
             unrelated: Mutex::default(),
+            lists: watch::Sender::default(),
         })
     }
 
@@ -121,7 +128,17 @@ impl Inventory {
     /// Whether a node can be one of this cloud's: it has no provider id, or one of its own that names no other account or
     /// region.
     pub(crate) fn covers(&self, node: &Node) -> bool {
-        provider_id(node).is_none_or(|it| self.description.owns(it) && self.contradiction(it).is_none())
+        provider_id(node).is_none_or(|it| self.description.now().owns(it) && self.contradiction(it).is_none())
+    }
+
+    /// The most machines of one page.
+    fn whole_page(&self) -> u32 {
+        self.description.now().list_page_size
+    }
+
+    /// Since when this version of the provider serves; `None` if it has served from the start.
+    pub(crate) fn replaced(&self) -> Option<Instant> {
+        self.identity.replaced()
     }
 
     fn contradiction(&self, provider_id: &str) -> Option<String> {
@@ -157,10 +174,15 @@ impl Inventory {
         self.list_cache.try_lock().ok()?.newest()
     }
 
+    /// How many lists were read until now. Whoever reads the same of the cloud right after one asks for less.
+    pub(crate) fn lists(&self) -> watch::Receiver<u64> {
+        self.lists.subscribe()
+    }
+
     /// How many calls a list is likely to take: as many as the last one, which may have read machines of other clusters
     /// too.
     pub(crate) fn pages(&self) -> usize {
-        self.page_size.pages(self.nodes.store().len(), Instant::now())
+        self.page_size.pages(self.nodes.store().len(), self.whole_page(), Instant::now())
     }
 
     /// From so many nodes on, one list is better than asking about each.
@@ -301,7 +323,7 @@ impl Inventory {
         asked: Instant,
         is_its: bool,
     ) -> Result<Instance> {
-        if let Some(refusal) = refusal(&self.description, machine, &instance, is_its) {
+        if let Some(refusal) = refusal(&self.description.now(), machine, &instance, is_its) {
             let why = format!("the provider's answer is refused: it {refusal}");
             if let Some(provider_id) = &machine.provider_id {
                 self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
@@ -391,10 +413,10 @@ impl Inventory {
             return Err(error);
         }
         moment.await;
-        let limit = self.page_size.at(Instant::now());
+        let limit = self.page_size.at(self.whole_page(), Instant::now());
         let ListResult { list, events, limit } = list_all(self.instances.as_ref(), limit).await;
         let pages = list.as_ref().ok().filter(|it| it.is_complete()).map(|it| it.pages);
-        self.page_size.ended(limit, list.is_ok(), pages, Instant::now());
+        self.page_size.ended(limit, self.whole_page(), list.is_ok(), pages, Instant::now());
         if events.dropped() > 0 {
             warn!(
                 dropped = events.dropped(),
@@ -409,6 +431,7 @@ impl Inventory {
         };
         let list = cache.end(list, Instant::now())?;
         debug!(incomplete = list.gap(None), "all machines were read");
+        self.lists.send_modify(|it| *it += 1);
         Ok(Listed { list, is_new: true })
     }
 
@@ -458,24 +481,6 @@ fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
         labels: labels.collect(),
         extra: Vec::new(),
     })
-}
-
-/// Why nodes with one provider id are left alone, as a sentence about one of them.
-fn unproven(provider_id: &str, others: &[&str]) -> String {
-    let (nodes, have) = if others.len() == 1 { ("node", "has") } else { ("nodes", "have") };
-    format!(
-        "it has the provider id {provider_id}, and so {have} {nodes} {}, perhaps in another spelling; neither the name nor the addresses that the cloud \
-         tells of that instance prove whose it is",
-        others.join(", "),
-    )
-}
-
-/// What a message calls a machine.
-fn called(instance: &Instance) -> String {
-    match &instance.provider_id {
-        Some(provider_id) => format!("{:?} ({provider_id})", instance.name),
-        None => format!("{:?}", instance.name),
-    }
 }
 
 #[cfg(test)]

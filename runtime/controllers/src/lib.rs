@@ -41,6 +41,7 @@ pub mod route;
 pub mod service;
 mod trimmed;
 mod version;
+mod warm_up;
 mod watch;
 mod watched;
 mod worker;

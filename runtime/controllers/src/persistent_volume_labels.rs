@@ -121,7 +121,7 @@ impl Controller {
     fn apply(&self, event: Event<PersistentVolume>, writer: &mut Writer<PersistentVolume>) {
         for change in self.volumes.apply(event, writer) {
             let Some(after) = change.after else { continue };
-            if plan::is_worth_a_look(change.before.as_deref(), &after, self.limits()) {
+            if plan::is_worth_a_look(change.before.as_deref(), &after, &self.limits()) {
                 self.queue.add(&after.name_any());
             }
         }
@@ -133,12 +133,13 @@ impl Controller {
         let mut versions = self.versions.clone();
         loop {
             changed(&mut versions).await;
-            let waiting = self.volumes.all().into_iter().filter(|it| plan::is_worth_a_look(None, it, self.limits()));
+            let limits = self.limits();
+            let waiting = self.volumes.all().into_iter().filter(|it| plan::is_worth_a_look(None, it, &limits));
             waiting.for_each(|it| self.queue.add(&it.name_any()));
         }
     }
 
-    fn limits(&self) -> &TopologyDescription {
+    fn limits(&self) -> Arc<TopologyDescription> {
         self.cloud.description()
     }
 

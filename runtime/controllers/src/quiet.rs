@@ -1,5 +1,5 @@
-//! Changes that come together become one pass: a moment after the last of them, and not long after the first. No clock:
-//! times are arguments.
+//! Changes that come together become one pass: a moment after the last of them, and not long after the first. Only one
+//! that comes after a long rest makes a pass at once. No clock: times are arguments.
 
 use std::time::Duration;
 
@@ -10,22 +10,31 @@ const QUIET: Duration = Duration::from_secs(1);
 /// How long the first change waits at most.
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// After so long without work the first change does not wait for others.
+const REST: Duration = Duration::from_secs(10);
+
 /// Changes that wait for a pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quiet {
     first: Instant,
     last: Instant,
+    is_urgent: bool,
 }
 
 impl Quiet {
-    /// A change now, after those that wait already.
-    pub(crate) fn noted(before: Option<Self>, now: Instant) -> Self {
-        Self { first: before.map_or(now, |it| it.first), last: now }
+    /// A change now, after those that wait already. `worked` is when a pass last had something to do.
+    pub(crate) fn noted(before: Option<Self>, worked: Option<Instant>, now: Instant) -> Self {
+        let rested = || worked.is_none_or(|it| now.saturating_duration_since(it) >= REST);
+        Self {
+            first: before.map_or(now, |it| it.first),
+            last: now,
+            is_urgent: before.map_or_else(rested, |it| it.is_urgent),
+        }
     }
 
     /// When a pass begins, unless more changes.
     pub(crate) fn due(&self) -> Instant {
-        (self.last + QUIET).min(self.first + LONGEST)
+        if self.is_urgent { self.first } else { (self.last + QUIET).min(self.first + LONGEST) }
     }
 }
 
@@ -37,11 +46,24 @@ mod tests {
     fn a_pass_waits_for_quiet_and_not_for_long() {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        let mut quiet = Quiet::noted(None, start);
+        let worked = Some(start);
+        let mut quiet = Quiet::noted(None, worked, start);
         assert_eq!(quiet.due(), at(1000));
         for milliseconds in (500..10_000).step_by(500) {
-            quiet = Quiet::noted(Some(quiet), at(milliseconds));
+            quiet = Quiet::noted(Some(quiet), worked, at(milliseconds));
             assert_eq!(quiet.due(), at((milliseconds + 1000).min(5000)));
         }
+    }
+
+    #[test]
+    fn case_197_after_a_rest_the_first_change_waits_for_nothing() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let due = |worked, now| Quiet::noted(None, worked, now).due();
+        assert_eq!(due(None, at(0)), at(0), "nothing was ever done");
+        assert_eq!(due(Some(start), at(9_999)), at(10_999));
+        assert_eq!(due(Some(start), at(10_000)), at(10_000));
+        let first = Quiet::noted(None, Some(start), at(30_000));
+        assert_eq!(Quiet::noted(Some(first), Some(start), at(30_001)).due(), at(30_000), "nor because of others");
     }
 }

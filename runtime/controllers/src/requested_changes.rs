@@ -57,13 +57,13 @@ impl RequestedChanges {
         self.approvals.subscribe()
     }
 
-    /// A Service was seen for the first time.
+    /// A Service, or a pod network of a node, was seen for the first time.
     pub(crate) fn add_new(&self, now: Instant) {
         self.counts().new.add(1, now);
     }
 
     /// A Service asks for something else than before, is deleted, or so many nodes have come to it or left it: clouds take
-    /// those one by one.
+    /// those one by one. Or so many pod networks have lost their node.
     pub(crate) fn add_changes(&self, changes: u32, now: Instant) {
         self.counts().changes.add(changes, now);
     }

@@ -25,7 +25,7 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cloud, Routes};
+use cloud_provider::{Cloud, Identity, Routes};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::api::Api;
@@ -40,6 +40,7 @@ use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::requested_changes::RequestedChanges;
 use crate::trimmed::Trimmed;
+use crate::warm_up;
 use crate::worker::{contained, random};
 
 use self::changes::Changes;
@@ -50,8 +51,11 @@ pub use crate::budget::Budget;
 
 /// The source of this controller's events.
 const COMPONENT: &str = "route_controller";
-/// How often all routes are listed, unless that is said; a tenth more or less, so that clusters do not ask together.
+/// How often all routes are listed, unless that is said; up to a tenth more or less, so that clusters do not ask together.
 const PERIOD: Duration = Duration::from_secs(600);
+/// How much sooner than it is due a list comes if all machines were listed just now: to tell which routes lead nowhere,
+/// providers read the machines too, and the gate answers what was asked a moment ago.
+const EARLY: Duration = Duration::from_secs(100);
 /// How long it rests after a pass that panicked.
 const AFTER_PANIC: Duration = Duration::from_secs(5);
 
@@ -93,8 +97,12 @@ struct Controller {
     metrics: Metrics,
     reports: Reports,
     options: Options,
+    /// How many lists of machines were read; `None` if the cloud has no machines.
+    machine_lists: Option<Receiver<u64>>,
     /// When it began to work.
     began: Instant,
+    /// It knows since when this version of the provider serves.
+    identity: Arc<dyn Identity>,
     /// Whether the controller is to end: then no further call is made.
     ending: Receiver<bool>,
 }
@@ -117,7 +125,9 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         metrics: context.metrics.clone(),
         reports: Reports::new(context.events.recorder(COMPONENT), options.lease.clone(), context.metrics.clone()),
         options,
+        machine_lists: context.inventory(cloud).map(|it| it.lists()),
         began: Instant::now(),
+        identity: cloud.identity.clone(),
         ending,
     };
     let (liveness, versions) = (Liveness::default(), cloud.identity.versions());
@@ -138,6 +148,7 @@ async fn run(
     }
     controller.began = Instant::now();
     let mut approvals = controller.requested.approvals();
+    let mut machine_lists = controller.machine_lists.clone();
     let mut state = State::new(controller.began);
     let pulse = liveness.pulse(controller.options.period.unwrap_or(PERIOD));
     loop {
@@ -161,9 +172,10 @@ async fn run(
         tokio::select! {
             () = &mut shutdown => return,
             () = controller.changes.settled() => {}
-            () = tokio::time::sleep_until(state.next(controller.began + controller.options.warm_up)) => {}
+            () = tokio::time::sleep_until(state.next(controller.warm_until())) => {}
             () = changed(&mut versions) => state.credential_changed(Instant::now()),
             () = changed(&mut approvals) => {}
+            () = read(&mut machine_lists) => state.machines_listed(controller.early(), Instant::now()),
         }
     }
 }
@@ -175,9 +187,27 @@ async fn changed(values: &mut Receiver<u64>) {
     }
 }
 
+/// Ready when all machines were listed once more.
+async fn read(lists: &mut Option<Receiver<u64>>) {
+    match lists {
+        Some(lists) => changed(lists).await,
+        None => std::future::pending().await,
+    }
+}
+
 impl Controller {
+    /// How much sooner than it is due a list may come: not at all, if an operator has said when.
+    fn early(&self) -> Duration {
+        if self.options.period.is_none() { EARLY } else { Duration::ZERO }
+    }
+
+    /// Until when nothing is deleted.
+    fn warm_until(&self) -> Instant {
+        warm_up::ends(self.began, self.identity.replaced(), self.options.warm_up)
+    }
+
     /// When all routes are listed again after a list that began then.
     fn next_list(&self, began: Instant) -> Instant {
-        began + self.options.period.unwrap_or_else(|| PERIOD.mul_f64(0.9 + random() / 5.0))
+        began + self.options.period.unwrap_or_else(|| PERIOD.mul_f64(1.05 + random() / 20.0))
     }
 }

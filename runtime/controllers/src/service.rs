@@ -135,14 +135,14 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let cloud = context.account.guard(cloud.clone());
     let load_balancers = cloud.load_balancers.clone()?;
     let (nodes, metrics) = (context.nodes.clone(), context.metrics.clone());
-    let syncs = side_by_side(options.syncs, &cloud.description);
+    let syncs = side_by_side(options.syncs, &cloud.description.now());
     let (services, writer) = Services::new();
     let confirmations = Confirmations::new(context.inventory(&cloud), nodes.clone());
     let confirms = confirmations.are_possible();
     let changes = Changes::new(nodes.clone(), cloud.description.clone(), confirms, metrics.queue(NODES));
     let counted = Counted {
         requested: context.requested.clone(),
-        provider_writes: cloud.description.writes_annotations.clone().into(),
+        provider: cloud.description.clone(),
         node_changes: changes.node_changes(),
     };
     let controller = Controller {
@@ -330,9 +330,10 @@ impl Controller {
 
     /// Records on a Service which of its annotations nobody knows, once for each set of them.
     fn record_unknown_annotations(&self, state: &mut ServiceState, service: &Service) {
-        let unknown = unknown::annotations(service, &self.cluster.description);
+        let description = self.cluster.description.now();
+        let unknown = unknown::annotations(service, &description);
         if state.are_new(&unknown) {
-            let message = unknown::message(&unknown, &self.cluster.description);
+            let message = unknown::message(&unknown, &description);
             self.recorder.record(reference(service), EventKind::Warning, "UnknownAnnotation", &message);
         }
     }
@@ -374,8 +375,8 @@ impl Controller {
 
     /// Those of the nodes that take traffic which a load balancer selects: all of them, unless it has a selector.
     fn selected(&self, desired: Option<&LoadBalancer>, backends: &Arc<Backends>) -> Result<Arc<Backends>, Invalid> {
-        let description = &self.cluster.description;
-        let selectors = desired.map(|it| Selectors::of(it, description)).transpose().map_err(Invalid::new)?;
+        let description = self.cluster.description.now();
+        let selectors = desired.map(|it| Selectors::of(it, &description)).transpose().map_err(Invalid::new)?;
         Ok(match selectors.flatten() {
             Some(selectors) => Arc::new(backends.selected(&selectors)),
             None => backends.clone(),

@@ -13,6 +13,7 @@ mod secret;
 mod token_client;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -39,7 +40,9 @@ const PERIOD: Duration = Duration::from_secs(10);
 pub struct Credentials {
     all: Arc<[Arc<dyn Credential>]>,
     approval: Arc<Mutex<Option<u64>>>,
-    /// Counts the changes of all of them.
+    /// How often the provider was replaced.
+    replacements: Arc<AtomicU64>,
+    /// Counts the changes of all of them, and the replacements.
     changes: Arc<watch::Sender<u64>>,
 }
 
@@ -58,7 +61,7 @@ impl Credentials {
             }
             all.push(Arc::new(FileCredential::load(name, kind, limits, changes.clone())?));
         }
-        Ok(Self { all: all.into(), approval: Arc::default(), changes })
+        Ok(Self { all: all.into(), approval: Arc::default(), replacements: Arc::default(), changes })
     }
 
     /// Credentials of any kind.
@@ -110,9 +113,26 @@ impl Credentials {
         self.of_request(permitted).map_or(0, |it| it.generation())
     }
 
-    /// Another number whenever one of them has changed.
+    /// Another number whenever one of them has changed, or the provider was replaced.
     pub(crate) fn version(&self) -> u64 {
-        self.all.iter().map(|it| it.generation()).sum()
+        self.all.iter().map(|it| it.generation()).sum::<u64>() + self.replacements.load(Ordering::Relaxed)
+    }
+
+    /// The provider is replaced by another version of it, which has seen the right account under the version `seen`.
+    ///
+    /// If that is still the present one, the next version counts as approved, and is answered: a call that is under way
+    /// goes on to write. Otherwise, as after a change of a credential, the account has to be checked.
+    pub(crate) fn replace_provider(&self, seen: Option<u64>) -> Option<u64> {
+        let mut approval = self.approval();
+        let version = self.version();
+        let approved = seen.filter(|it| *it == version).map(|it| it + 1);
+        self.replacements.fetch_add(1, Ordering::Relaxed);
+        if approved.is_some() {
+            *approval = approved;
+        }
+        drop(approval);
+        self.changes.send_modify(|it| *it += 1);
+        approved
     }
 
     /// The same number, once it has changed. Nobody has sent the new secret before.
@@ -129,10 +149,12 @@ impl Credentials {
     ///
     /// The error is a sentence without its full stop.
     pub(crate) fn check_approval(&self) -> Result<(), String> {
-        let approved = *self.approval();
-        match approved {
+        let approval = self.approval();
+        match *approval {
             Some(approved) if approved != self.version() => {
-                Err("a credential has changed, and nothing is written before its account has been checked".to_owned())
+                Err("a credential or the provider's version has changed, and nothing is written before the account has been \
+                     checked"
+                    .to_owned())
             }
             Some(_) | None => Ok(()),
         }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
 use parking_lot::Mutex;
@@ -26,6 +26,7 @@ use crate::endpoint::{Addresses, EndpointLimits};
 use crate::error::GateError;
 use crate::outside::Outside;
 use crate::resolve::{self, Resolve};
+use crate::transfer::{Counted, Transfer};
 use crate::validity;
 use crate::wire::dial::{DialError, Dialer};
 use crate::wire::{Chain, HEAD_BYTES, HEADERS, USER_AGENT_VALUE, check_head};
@@ -60,7 +61,7 @@ pub struct Fetch {
 
 /// A request of the host itself.
 pub struct FetchRequest {
-    /// GET, or POST of a form.
+    /// What is asked for.
     pub method: http::Method,
     /// Where to.
     pub origin: Origin,
@@ -68,10 +69,12 @@ pub struct FetchRequest {
     pub target: String,
     /// Beside those that every request has.
     pub headers: HeaderMap,
-    /// A form to be sent; empty for GET.
-    pub form: String,
+    /// What is sent, of the type that `headers` say; often nothing.
+    pub body: Bytes,
     /// The most bytes of a successful answer.
     pub limit: usize,
+    /// Counts what is sent and read.
+    pub transfer: Transfer,
 }
 
 /// An answer.
@@ -207,6 +210,7 @@ impl Fetch {
                 return Err(too_large());
             }
             bytes.extend_from_slice(&data);
+            request.transfer.add(data.len());
         }
         answer(bytes)
     }
@@ -242,7 +246,7 @@ fn check_validity(file: &std::path::Path) -> Result<(), Box<dyn std::error::Erro
     if is_valid { Ok(()) } else { Err("its certificate has expired".into()) }
 }
 
-fn on_wire(request: &FetchRequest) -> Result<Request<Full<Bytes>>, &'static str> {
+fn on_wire(request: &FetchRequest) -> Result<Request<Counted>, &'static str> {
     let target: PathAndQuery = request.target.parse().map_err(|_| "is to be asked for what is no path")?;
     let authority = request.origin.authority();
     let host = HeaderValue::from_str(authority.as_str()).map_err(|_| "has a host that is no header")?;
@@ -250,10 +254,7 @@ fn on_wire(request: &FetchRequest) -> Result<Request<Full<Bytes>>, &'static str>
     headers.insert(HOST, host);
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(USER_AGENT, USER_AGENT_VALUE);
-    if !request.form.is_empty() {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    }
-    let mut built = Request::new(Full::new(Bytes::from(request.form.clone())));
+    let mut built = Request::new(Counted::new(request.body.clone(), request.transfer.clone()));
     *built.method_mut() = request.method.clone();
     *built.uri_mut() = target.into();
     *built.headers_mut() = headers;

@@ -66,15 +66,23 @@ impl Gate {
         self.sender.endpoints.iter().map(|it| &**it)
     }
 
-    /// The version of the credentials: another number whenever one has changed.
+    /// The version of credentials and provider: another number whenever a credential has changed or the provider was
+    /// replaced.
     #[must_use]
     pub fn versions(&self) -> watch::Receiver<u64> {
         self.sender.credentials.versions()
     }
 
-    /// Lets writes leave under this version of the credentials, and no other.
+    /// Lets writes leave under this version, and no other.
     pub fn approve(&self, version: u64) {
         self.sender.credentials.approve(version);
+    }
+
+    /// The provider is replaced by another version of it, which has seen the right account under the version `seen` of
+    /// credentials and provider; `None` if it has not asked. Answers the version that counts as approved from now on,
+    /// unless the account has to be checked again.
+    pub fn replace_provider(&self, seen: Option<u64>) -> Option<u64> {
+        self.sender.credentials.replace_provider(seen)
     }
 
     #[cfg(test)]
@@ -91,7 +99,7 @@ impl Gate {
     /// Opens the gate for one call of a provider, which may do with it what `mode` says.
     #[must_use]
     pub fn open(&self, call: CallId, mode: Mode) -> GateCall {
-        GateCall { gate: self.clone(), call, mode, list: None, requests: 0, deletes: 0 }
+        GateCall { gate: self.clone(), call, mode, list: None, waits: false, requests: 0, deletes: 0, wrote: false }
     }
 }
 
@@ -101,8 +109,10 @@ pub struct GateCall {
     call: CallId,
     mode: Mode,
     list: Option<ListReads>,
+    waits: bool,
     requests: u32,
     deletes: u32,
+    wrote: bool,
 }
 
 impl GateCall {
@@ -110,6 +120,14 @@ impl GateCall {
     #[must_use]
     pub fn within(mut self, list: ListReads) -> Self {
         self.list = Some(list);
+        self
+    }
+
+    /// Makes the call one that waits for what an earlier call has begun: its reads are answered by nothing that was answered
+    /// before, or else nothing would seem to change for as long as answers serve.
+    #[must_use]
+    pub fn waiting(mut self) -> Self {
+        self.waits = true;
         self
     }
 
@@ -135,18 +153,30 @@ impl GateCall {
         if permitted.effect() == Effect::Delete {
             self.deletes = self.deletes.saturating_add(1);
         }
+        let wrote = self.wrote;
         if permitted.effect().writes() {
             // What was read before says nothing about after.
             self.list = self.list.take().filter(|it| !it.is_sealed());
+            // Said before it leaves: the call may end while it waits for the answer.
+            self.wrote = true;
         }
         entry.permitted(&permitted);
-        let (outcome, is_joined) = sender.answer(permitted, self.list.as_ref()).await;
+        let (outcome, is_joined) = sender.answer(permitted, self.list.as_ref(), self.waits).await;
+        if !outcome.has_left() {
+            self.wrote = wrote;
+        }
         entry.outcome(&outcome, is_joined);
         // A large answer is not kept for others, and so not copied: a call holds one.
         match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
             Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
             Err(failure) => Err(entry.failed(&failure)),
         }
+    }
+
+    /// Whether a write has left, or may have: only what certainly did not leave does not count.
+    #[must_use]
+    pub fn wrote(&self) -> bool {
+        self.wrote
     }
 
     /// Sends nothing more to an endpoint for a while, an hour at most: the cloud throttles without `retry-after`, or its

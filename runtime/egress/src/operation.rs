@@ -275,6 +275,31 @@ mod tests {
         }
     }
 
+    /// All patterns of up to three characters against all operations of up to four.
+    #[test]
+    fn what_a_covered_pattern_matches_the_wider_one_matches() {
+        let texts = |characters: &str, most: usize| {
+            let mut all = vec![String::new()];
+            let mut newest = all.clone();
+            for _ in 0..most {
+                newest =
+                    newest.iter().flat_map(|it| characters.chars().map(move |next| format!("{it}{next}"))).collect();
+                all.extend(newest.clone());
+            }
+            all.split_off(1)
+        };
+        let patterns = texts("aB*", 3);
+        let patterns: Vec<_> = patterns.iter().map(|it| OperationPattern::parse(it).unwrap()).collect();
+        let operations = texts("Abc", 4);
+        let mut covered = 0;
+        for (wide, narrow) in patterns.iter().flat_map(|wide| patterns.iter().map(move |narrow| (wide, narrow))) {
+            let holds = operations.iter().all(|it| wide.matches(it) || !narrow.matches(it));
+            assert!(holds || !wide.covers(narrow), "{wide} covers {narrow}");
+            covered += u32::from(wide.covers(narrow));
+        }
+        assert!(covered > 200, "only {covered} pairs cover");
+    }
+
     #[test]
     fn adv_113_fixed_parameters_stand_there_exactly_once() {
         let check = |pairs: &[(&str, &str)]| {

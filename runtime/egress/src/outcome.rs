@@ -37,6 +37,14 @@ pub(crate) enum Failure {
 }
 
 impl Outcome {
+    /// Whether the request may have reached the cloud.
+    pub(crate) fn has_left(&self) -> bool {
+        match &self.answer {
+            Ok(_) | Err(Failure::Interrupted(_)) => true,
+            Err(Failure::Denied(_) | Failure::Paused(_) | Failure::Unreachable(_)) => false,
+        }
+    }
+
     /// The size of an answer that may serve further equal reads: a success. A refusal or a fault may be over; and a 404 is
     /// what deletions rest on, so that each one is asked for.
     pub(crate) fn reusable_bytes(&self) -> Option<usize> {

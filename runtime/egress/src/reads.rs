@@ -113,6 +113,14 @@ impl Reads {
         (answer, is_joined)
     }
 
+    /// From now on no answer to this read serves that came before: somebody waits for it to change.
+    pub(crate) fn forget_answer(&self, key: &Key) {
+        let mut known = self.known();
+        if matches!(known.reads.get(key), Some(Read::Answered { .. })) {
+            known.reads.remove(key);
+        }
+    }
+
     /// To be held while something is written: nothing from before or meanwhile serves any longer.
     pub(crate) fn write(&self) -> Write<'_> {
         self.forget();
@@ -264,6 +272,24 @@ mod tests {
             ("b".to_owned(), false),
             "and it is over for who comes later"
         );
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_change_asks_again_or_joins() {
+        let reads = Reads::new(Duration::from_secs(60));
+        let (answer, send) = request();
+        answer.send(outcome("running")).unwrap();
+        assert_eq!(body(reads.answer(key(), send).await).0, "running");
+        reads.forget_answer(&key());
+        let (answer, send) = request();
+        let mut first = Box::pin(reads.answer(key(), send));
+        assert!(poll!(&mut first).is_pending(), "what came before does not serve");
+        reads.forget_answer(&key());
+        let mut second = Box::pin(reads.answer(key(), none));
+        assert!(poll!(&mut second).is_pending(), "what is in flight does");
+        answer.send(outcome("success")).unwrap();
+        assert_eq!(body(second.await), ("success".to_owned(), true));
+        assert_eq!(body(first.await), ("success".to_owned(), false));
     }
 
     #[tokio::test]

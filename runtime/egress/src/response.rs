@@ -26,12 +26,23 @@ const STRIPPED: [&str; 13] = [
     "www-authenticate",
 ];
 
-/// The pause that an answer asks for: 429 or 503 with `retry-after`, between a second and an hour.
+/// Where a cloud says when its limit on requests ends. draft-ietf-httpapi-ratelimit-headers-06 names the first; the second is
+/// what most APIs have called it before.
+const RESETS: [&str; 2] = ["ratelimit-reset", "x-ratelimit-reset"];
+/// A smaller number in such a header is seconds from now, as in the draft; others are seconds since 1970, as at DigitalOcean
+/// and at Hetzner. It was 2001 then.
+const UNIX_TIMES: u64 = 1_000_000_000;
+/// What such a header says is further away is not in seconds.
+const LONGEST_RESET: Duration = Duration::from_secs(24 * 3600);
+
+/// The pause that an answer asks for, between a second and an hour: 429 or 503 with `retry-after`, and 429 without it that
+/// says when the limit ends. Where there are both, `retry-after` counts, as the draft has it.
 pub(crate) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-        return None;
-    }
-    let asked = retry_after(headers, now)?;
+    let asked = match status {
+        StatusCode::TOO_MANY_REQUESTS => retry_after(headers, now).or_else(|| reset(headers, now)),
+        StatusCode::SERVICE_UNAVAILABLE => retry_after(headers, now),
+        _ => None,
+    }?;
     if asked > *PAUSE.end() {
         tracing::warn!(asked_s = asked.as_secs(), "the cloud asks for a pause of more than an hour; it gets an hour");
     }
@@ -71,6 +82,18 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default())
 }
 
+/// How long the cloud's limit on requests lasts, if one header says so in a way that can be meant.
+fn reset(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = RESETS.iter().find_map(|it| headers.get(*it))?.to_str().ok()?.trim();
+    let seconds = text.bytes().all(|it| it.is_ascii_digit()).then(|| text.parse().ok()).flatten()?;
+    let end = Duration::from_secs(seconds);
+    let left = match seconds {
+        0..UNIX_TIMES => end,
+        UNIX_TIMES.. => end.saturating_sub(now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
+    };
+    Some(left).filter(|it| *it <= LONGEST_RESET)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +131,38 @@ mod tests {
             assert_eq!(pause(StatusCode::OK, &headers, now()), None, "{text}");
         }
         assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), now()), None);
+    }
+
+    #[test]
+    fn adv_29_a_refusal_may_say_when_the_limit_ends() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        for (text, expected) in [
+            ("1700000037", Some(37)),
+            ("1699999999", Some(1)),
+            ("1700003601", Some(3600)),
+            ("1700086400", Some(3600)),
+            ("1700086401", None),
+            ("1700000037000", None),
+            ("37", Some(37)),
+            ("0", Some(1)),
+            ("86400", Some(3600)),
+            ("86401", None),
+            ("99999999999999999999999999", None),
+            ("-30", None),
+            ("30.5", None),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", None),
+            ("", None),
+        ] {
+            for name in RESETS {
+                let headers = headers(&[(name, text)]);
+                let expected = expected.map(Duration::from_secs);
+                assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &headers, now), expected, "{name}: {text}");
+                assert_eq!(pause(StatusCode::SERVICE_UNAVAILABLE, &headers, now), None, "{name}: {text}");
+                assert_eq!(pause(StatusCode::OK, &headers, now), None, "each answer has such a header");
+            }
+        }
+        let both = headers(&[("ratelimit-reset", "37"), ("retry-after", "7")]);
+        assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &both, now), Some(Duration::from_secs(7)));
     }
 
     #[test]

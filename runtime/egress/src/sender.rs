@@ -110,10 +110,12 @@ impl Sender {
     }
 
     /// The answer to a request: an equal read's, where there is one. A page of a list finds what earlier pages have read.
+    /// A call that `waits` for something to change is served by nothing that was answered before.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         permitted: Permitted,
         list: Option<&ListReads>,
+        waits: bool,
     ) -> (Arc<Outcome>, bool) {
         let index = self
             .endpoints
@@ -131,6 +133,9 @@ impl Sender {
         let key = Key::new(&permitted, self.credentials.generation(&permitted));
         if let Some(known) = list.and_then(|it| it.find(index, &key)) {
             return (known, true);
+        }
+        if waits {
+            reads.forget_answer(&key);
         }
         let inner = self.clone();
         let send = |left| async move { Arc::new(inner.send(&inner.states[index], permitted, &left).await) }.boxed();

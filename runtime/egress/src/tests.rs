@@ -103,6 +103,29 @@ async fn deletes_are_counted_for_each_call() {
 }
 
 #[tokio::test]
+async fn a_call_says_whether_a_write_may_have_left() {
+    let server = Server::start("500 Internal Server Error").await;
+    let gate = gate(&server, || true, None);
+    let write = Mode::Write { deletes: 0 };
+    let mut call = open(&gate, write);
+    assert!(call.send(request(Method::Get, &["v2"])).await.is_ok());
+    assert_denied(call.send(request(Method::Delete, &["v2", "load_balancers", "1"])).await, "E-EGRESS-BUDGET");
+    assert!(!call.wrote(), "a read, and a write that was denied");
+    assert!(call.send(post()).await.is_ok());
+    assert!(call.send(request(Method::Get, &["v2"])).await.is_ok());
+    assert!(call.wrote(), "what the cloud says it failed at may have been done");
+
+    let mut given_up = open(&gate, write);
+    assert!(futures::poll!(std::pin::pin!(given_up.send(post()))).is_pending());
+    assert!(given_up.wrote(), "nobody knows how far it came");
+
+    let mut paused = open(&gate, write);
+    paused.throttle("api", std::time::Duration::from_secs(60), "the quota is nearly used up");
+    assert!(matches!(paused.send(post()).await, Err(SendError::RetryAfter(_))));
+    assert!(!paused.wrote(), "it was held back");
+}
+
+#[tokio::test]
 async fn a_write_is_never_sent_again_after_a_401() {
     let server = Server::start("401 Unauthorized").await;
     let file = std::env::temp_dir().join(format!("aerostat-token-{}", std::process::id()));
@@ -139,6 +162,29 @@ async fn after_a_new_credential_writes_wait_until_it_is_approved() {
     gate.approve(*gate.versions().borrow());
     assert!(call.send(post()).await.is_ok());
     assert_eq!(server.requests().iter().filter(|it| it.starts_with("POST")).count(), 2);
+}
+
+#[tokio::test]
+async fn a_replaced_provider_writes_on_if_it_has_seen_the_account() {
+    let server = Server::start("200 OK").await;
+    let gate = gate(&server, || true, None);
+    let version = || *gate.versions().borrow();
+    gate.approve(version());
+    let mut call = open(&gate, Mode::Write { deletes: 0 });
+    let seen = version();
+    assert_eq!(gate.replace_provider(Some(seen)), Some(seen + 1));
+    assert_eq!(version(), seen + 1, "the account is asked about again");
+    assert!(call.send(post()).await.is_ok(), "a call that is under way goes on");
+
+    assert_eq!(gate.replace_provider(Some(seen)), None, "what it has seen is no longer so");
+    match call.send(post()).await {
+        Err(SendError::Unreachable(text)) => assert!(text.contains("account"), "{text}"),
+        other => panic!("nothing may be written yet, but {other:?}"),
+    }
+    gate.approve(version());
+    assert!(call.send(post()).await.is_ok());
+    assert_eq!(gate.replace_provider(None), None, "nobody has asked it");
+    assert!(call.send(post()).await.is_err());
 }
 
 /// How many of thirty DELETEs leave, each in a call of its own.

@@ -17,7 +17,7 @@ use crate::reports::{Report, Reports};
 
 /// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
 const DELETIONS_PER_CHANGE: u32 = 2;
-/// So many other writes for each change or new Service: to build, to describe, and one that is repeated.
+/// So many other writes for each change, and for each Service or pod network that is new: to build, to describe, and one that is repeated.
 const CREATIONS_PER_CHANGE: u32 = 3;
 
 /// What Kubernetes asked for in a window of this length that ends now.
@@ -114,10 +114,13 @@ impl Writes {
     fn denial(&self, kind: Kind, used: usize, limit: u32, demand: Demand) -> String {
         let Demand { waiting, new, changes, .. } = demand;
         let (what, asked) = match kind {
-            Kind::Deletion => ("deletions", format!("{changes} changes of Services")),
+            Kind::Deletion => ("deletions", format!("{changes} changes of Services and of pod networks")),
             Kind::Creation => (
                 "creations and changes",
-                format!("{changes} changes of Services, {new} new ones and {waiting} that wait for a load balancer"),
+                format!(
+                    "{changes} changes of Services and of pod networks, {new} new ones and {waiting} Services that wait \
+                     for a load balancer"
+                ),
             ),
         };
         let window = self.limits.window;
@@ -273,9 +276,15 @@ mod tests {
     fn adv_104_a_denial_says_how_many_and_what_frees_it() {
         let (_, reported) = sent(Kind::Deletion, Demand { changes: 3, ..Demand::default() });
         let reported = reported.expect("it is reported");
-        for part in ["credential token: 20 deletions", "last 600s", "3 changes of Services", APPROVAL, "on the Lease"] {
+        let asked = "3 changes of Services and of pod networks";
+        for part in ["credential token: 20 deletions", "last 600s", asked, APPROVAL, "on the Lease"] {
             assert!(reported.contains(part), "{reported}");
         }
+        let (_, reported) = sent(Kind::Creation, Demand { waiting: 2, new: 5, changes: 3, is_approved: false });
+        let reported = reported.expect("it is reported");
+        let asked =
+            "3 changes of Services and of pod networks, 5 new ones and 2 Services that wait for a load balancer";
+        assert!(reported.contains(asked), "{reported}");
     }
 
     #[test]

@@ -1,27 +1,29 @@
 //! Asks a registry: with the login if it wants one, and for blobs also where it sends us. Every answer has a limit.
 
-use egress::{Fetch, FetchAnswer, FetchRequest, FetchSettings};
-use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
+use bytes::Bytes;
+use egress::{Fetch, FetchAnswer, FetchRequest, FetchSettings, Origin, Transfer};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use http::{Method, StatusCode};
 use sha256::Digest;
 use url::Url;
 
 use crate::challenge::{self, Challenge};
 use crate::error::{PullError, foreign};
-use crate::login::Login;
+use crate::login::{self, Login};
 use crate::manifest::{self, Blob};
-use crate::settings::{Outside, Settings};
-use crate::token::{self, Place};
+use crate::remote::Remote;
+use crate::settings::Outside;
+use crate::token::{self, Place, Scope};
 
 /// How often a registry may send us elsewhere for one blob.
 const REDIRECTS: usize = 3;
+/// The most bytes of an answer that need not be read.
+const SHORT: usize = 64 << 10;
 
-/// Where the operator writes about registries.
-const NAME: &str = "provider.module.oci";
-
-/// A registry, for one pull.
-pub(crate) struct Client<'a> {
-    settings: &'a Settings,
+/// A registry, for one pull or one push.
+pub(crate) struct Client {
+    remote: Remote,
+    scope: Scope,
     fetch: Fetch,
     login: Login,
     /// What the registry itself is shown.
@@ -29,50 +31,82 @@ pub(crate) struct Client<'a> {
     has_logged_in: bool,
 }
 
-impl<'a> Client<'a> {
-    pub(crate) fn new(settings: &'a Settings, outside: &Outside, login: Login) -> Result<Self, PullError> {
-        let named = settings.token_services.iter().map(|it| it.0.clone());
+/// A request to the registry itself.
+#[derive(Clone)]
+pub(crate) struct Ask {
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// The most bytes of a successful answer.
+    pub(crate) limit: usize,
+    pub(crate) transfer: Transfer,
+}
+
+impl Client {
+    /// Reads the login, and asks nobody yet.
+    pub(crate) async fn new(remote: Remote, outside: &Outside, scope: Scope) -> Result<Self, PullError> {
+        let login = login::read(&remote).await?;
+        let named = remote.token_services.iter().map(|it| it.0.clone());
         let fetch = Fetch::new(FetchSettings {
-            name: NAME.to_owned(),
-            written: [settings.image.origin().clone()].into_iter().chain(named).collect(),
-            addresses: settings.addresses.clone(),
-            ca_file: settings.ca_file.clone(),
+            name: remote.written.registry().to_owned(),
+            written: [remote.image.origin().clone()].into_iter().chain(named).collect(),
+            addresses: remote.addresses.clone(),
+            ca_file: remote.ca_file.clone(),
             networks: outside.networks.clone(),
             resolver: outside.resolver.clone(),
             route: outside.route,
             limits: outside.limits.clone(),
         })
-        .map_err(|error| PullError::Refused(chain(&error)))?;
-        let authorization = match &login {
-            Login::RegistryToken(token) => Some(secret(&format!("Bearer {}", **token))?),
-            Login::Anonymous | Login::Basic(_) | Login::IdentityToken(_) => None,
-        };
-        Ok(Self { settings, fetch, login, authorization, has_logged_in: false })
+        .map_err(|error| PullError::Refused(remote.written.sentence(chain(&error))))?;
+        let mut client = Self { remote, scope, fetch, login, authorization: None, has_logged_in: false };
+        if let Login::RegistryToken(token) = &client.login {
+            client.authorization = Some(client.secret(&format!("Bearer {}", **token))?);
+        }
+        Ok(client)
+    }
+
+    pub(crate) fn remote(&self) -> &Remote {
+        &self.remote
     }
 
     /// The bytes of a manifest with this digest; `None` if the registry has none.
     pub(crate) async fn manifest(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, PullError> {
         let what = format!("manifest sha256:{digest}");
         let path = format!("manifests/sha256:{digest}");
-        let Some(bytes) = self.get(&path, manifest::ACCEPTED, manifest::LIMIT, false).await? else { return Ok(None) };
+        let Some(bytes) = self.get(&path, manifest::ACCEPTED, manifest::LIMIT).await? else { return Ok(None) };
         self.check_digest(&what, &bytes, digest)?;
         Ok(Some(bytes))
     }
 
+    /// As [`Client::manifest`], of what the operator has named.
+    pub(crate) async fn pinned(&mut self, digest: Digest) -> Result<Vec<u8>, PullError> {
+        let found = self.manifest(digest).await?;
+        found.ok_or_else(|| {
+            self.refused(&format!(
+                "has no such manifest in {}; {} has to be the manifest's, as registries print it, and not that of the \
+                 module in it",
+                self.remote.image.repository(),
+                self.remote.written.digest()
+            ))
+        })
+    }
+
     /// The bytes of whatever manifest has this tag now; `None` if none has.
     pub(crate) async fn tagged(&mut self, tag: &str) -> Result<Option<Vec<u8>>, PullError> {
-        self.get(&format!("manifests/{tag}"), manifest::ACCEPTED, manifest::LIMIT, false).await
+        self.get(&format!("manifests/{tag}"), manifest::ACCEPTED, manifest::LIMIT).await
     }
 
     /// The index of what refers to a manifest; `None` if the registry knows no such question.
     pub(crate) async fn referrers(&mut self, digest: Digest) -> Result<Option<Vec<u8>>, PullError> {
-        self.get(&format!("referrers/sha256:{digest}"), manifest::ACCEPTED, manifest::LIMIT, false).await
+        self.get(&format!("referrers/sha256:{digest}"), manifest::ACCEPTED, manifest::LIMIT).await
     }
 
     /// A blob, of which no more is read than it may have.
-    pub(crate) async fn blob(&mut self, blob: Blob) -> Result<Vec<u8>, PullError> {
+    pub(crate) async fn blob(&mut self, blob: Blob, transfer: &Transfer) -> Result<Vec<u8>, PullError> {
         let what = format!("blob sha256:{}", blob.digest);
-        let bytes = self.get(&format!("blobs/sha256:{}", blob.digest), "*/*", blob.size, true).await?;
+        let bytes = self.follow(blob, transfer).await?;
         let bytes = bytes.ok_or_else(|| self.refused(&format!("has no {what}, which its manifest names")))?;
         if bytes.len() != blob.size {
             let because = format!("sent {} bytes as {what}, which has {}", bytes.len(), blob.size);
@@ -94,46 +128,41 @@ impl<'a> Client<'a> {
     }
 
     /// GET below the repository; `None` for 404.
-    async fn get(
-        &mut self,
-        path: &str,
-        accept: &'static str,
-        limit: usize,
-        follows: bool,
-    ) -> Result<Option<Vec<u8>>, PullError> {
-        let own = self.settings.image.origin().clone();
-        let mut place =
-            Place { origin: own.clone(), target: format!("/v2/{}/{path}", self.settings.image.repository()) };
+    async fn get(&mut self, path: &str, accept: &'static str, limit: usize) -> Result<Option<Vec<u8>>, PullError> {
+        let answer = self.own(Ask { limit, ..self.question(Method::GET, path, accept) }).await?;
+        match answer.status {
+            StatusCode::OK => Ok(Some(answer.body)),
+            StatusCode::NOT_FOUND => Ok(None),
+            status if status.is_redirection() => {
+                Err(self.refused(&format!("answers {status} for {path}; only for blobs may it send us elsewhere")))
+            }
+            status => Err(self.failed(status, &format!("answers {status} for {path}"))),
+        }
+    }
+
+    /// GET of a blob, at the registry or where it sends us; `None` for 404 of the registry.
+    async fn follow(&mut self, blob: Blob, transfer: &Transfer) -> Result<Option<Vec<u8>>, PullError> {
+        let path = format!("blobs/sha256:{}", blob.digest);
+        let ask = Ask { limit: blob.size, transfer: transfer.clone(), ..self.question(Method::GET, &path, "*/*") };
+        let own = self.remote.image.origin().clone();
+        let mut place = Place { origin: own.clone(), target: ask.target.clone() };
         let mut redirects = 0;
         loop {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            let ask = Ask { target: place.target.clone(), ..ask.clone() };
             // Nobody but the registry is shown what is meant for it.
-            if let Some(authorization) = self.authorization.as_ref().filter(|_| place.origin == own) {
-                headers.insert(AUTHORIZATION, authorization.clone());
-            }
-            let answer = self.ask(&place, headers, limit).await?;
+            let answer = match place.origin == own {
+                true => self.own(ask).await?,
+                false => self.send(place.origin.clone(), ask).await?,
+            };
             match answer.status {
                 StatusCode::OK => return Ok(Some(answer.body)),
                 StatusCode::NOT_FOUND if place.origin == own => return Ok(None),
-                StatusCode::UNAUTHORIZED if place.origin == own && !self.has_logged_in => {
-                    self.has_logged_in = true;
-                    self.log_in(&answer.headers).await?;
-                }
-                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if place.origin == own => {
-                    return Err(self.not_allowed(answer.status));
-                }
-                status if status.is_redirection() && follows && redirects < REDIRECTS => {
+                status if status.is_redirection() && redirects < REDIRECTS => {
                     redirects += 1;
                     place = self.elsewhere(&place, &answer.headers)?;
                 }
-                status if status.is_redirection() && follows => {
-                    return Err(self.refused(&format!("sends us elsewhere more than {REDIRECTS} times for one blob")));
-                }
                 status if status.is_redirection() => {
-                    return Err(
-                        self.refused(&format!("answers {status} for {path}; only for blobs may it send us elsewhere"))
-                    );
+                    return Err(self.refused(&format!("sends us elsewhere more than {REDIRECTS} times for one blob")));
                 }
                 status => {
                     let from = if place.origin == own { String::new() } else { format!(" from {}", place.origin) };
@@ -143,10 +172,44 @@ impl<'a> Client<'a> {
         }
     }
 
-    async fn ask(&self, place: &Place, headers: HeaderMap, limit: usize) -> Result<FetchAnswer, PullError> {
-        let (origin, target) = (place.origin.clone(), place.target.clone());
-        let request = FetchRequest { method: Method::GET, origin, target, headers, form: String::new(), limit };
-        Ok(self.fetch.send(request).await?)
+    /// A question below the repository, without a body. No more than 64 KiB are awaited.
+    pub(crate) fn question(&self, method: Method, path: &str, accept: &'static str) -> Ask {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        Ask {
+            method,
+            target: format!("/v2/{}/{path}", self.remote.image.repository()),
+            headers,
+            body: Bytes::new(),
+            limit: SHORT,
+            transfer: Transfer::default(),
+        }
+    }
+
+    /// Asks the registry itself, and logs in if it wants that. Every status but those of a missing login is an answer.
+    pub(crate) async fn own(&mut self, ask: Ask) -> Result<FetchAnswer, PullError> {
+        loop {
+            let mut ask = ask.clone();
+            if let Some(authorization) = &self.authorization {
+                ask.headers.insert(AUTHORIZATION, authorization.clone());
+            }
+            let answer = self.send(self.remote.image.origin().clone(), ask).await?;
+            match answer.status {
+                StatusCode::UNAUTHORIZED if !self.has_logged_in => {
+                    self.has_logged_in = true;
+                    self.log_in(&answer.headers).await?;
+                }
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(self.not_allowed(answer.status)),
+                _ => return Ok(answer),
+            }
+        }
+    }
+
+    async fn send(&self, origin: Origin, ask: Ask) -> Result<FetchAnswer, PullError> {
+        let Ask { method, target, headers, body, limit, transfer } = ask;
+        let request = FetchRequest { method, origin, target, headers, body, limit, transfer };
+        let answer = self.fetch.send(request).await;
+        answer.map_err(|error| PullError::unanswered(error, self.remote.written))
     }
 
     /// Where a redirect leads: to https, whose address the dialer judges.
@@ -157,7 +220,7 @@ impl<'a> Client<'a> {
         let base = Url::parse(&format!("{}{}", from.origin, from.target)).map_err(|_| refused("is no URL"))?;
         let url = base.join(location).map_err(|_| refused("is no URL"))?;
         let place = token::place(&url).map_err(|because| refused(&because))?;
-        if url.scheme() != "https" && place.origin != *self.settings.image.origin() {
+        if url.scheme() != "https" && place.origin != *self.remote.image.origin() {
             return Err(refused("is not https"));
         }
         Ok(place)
@@ -169,34 +232,35 @@ impl<'a> Client<'a> {
         let (realm, service) = match challenge {
             Challenge::Basic => {
                 let Login::Basic(pair) = &self.login else { return Err(self.not_allowed(StatusCode::UNAUTHORIZED)) };
-                self.authorization = Some(secret(&format!("Basic {}", **pair))?);
+                self.authorization = Some(self.secret(&format!("Basic {}", **pair))?);
                 return Ok(());
             }
             Challenge::Bearer { realm, service } => (realm, service),
         };
-        let place = token::realm(&realm, self.settings).map_err(|because| self.refused(&because))?;
-        let service = service.as_deref();
-        let mut request = FetchRequest {
+        let (image, service) = (&self.remote.image, service.as_deref());
+        let place = token::realm(&realm, &self.remote).map_err(|because| self.refused(&because))?;
+        let mut ask = Ask {
             method: Method::GET,
-            origin: place.origin.clone(),
-            target: token::query(&place, self.settings, service),
+            target: token::query(&place, image, self.scope, service),
             headers: HeaderMap::new(),
-            form: String::new(),
+            body: Bytes::new(),
             limit: token::LIMIT,
+            transfer: Transfer::default(),
         };
         match &self.login {
             Login::Anonymous => {}
             Login::Basic(pair) => {
-                request.headers.insert(AUTHORIZATION, secret(&format!("Basic {}", **pair))?);
+                ask.headers.insert(AUTHORIZATION, self.secret(&format!("Basic {}", **pair))?);
             }
             Login::IdentityToken(refresh) => {
-                request.method = Method::POST;
-                request.form = token::form(self.settings, service, refresh).to_string();
-                request.target.clone_from(&place.target);
+                ask.method = Method::POST;
+                ask.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+                ask.body = Bytes::from(token::form(image, self.scope, service, refresh).to_string());
+                ask.target.clone_from(&place.target);
             }
             Login::RegistryToken(_) => return Err(self.not_allowed(StatusCode::UNAUTHORIZED)),
         }
-        let answer = self.fetch.send(request).await?;
+        let answer = self.send(place.origin.clone(), ask).await?;
         match answer.status {
             StatusCode::OK => {}
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::BAD_REQUEST => {
@@ -207,25 +271,26 @@ impl<'a> Client<'a> {
         let token = token::read(&answer.body).ok_or_else(|| {
             self.refused(&format!("has a token service, {}, that answers without a token", place.origin))
         })?;
-        self.authorization = Some(secret(&format!("Bearer {}", *token))?);
+        self.authorization = Some(self.secret(&format!("Bearer {}", *token))?);
         Ok(())
     }
 
     fn not_allowed(&self, status: StatusCode) -> PullError {
-        let repository = self.settings.image.repository();
-        let next = match (&self.login, &self.settings.login) {
-            (Login::Anonymous, _) => {
-                "it wants a login: name a file with one in provider.module.oci.login, as kubectl create secret docker-registry \
-                 makes it"
-                    .to_owned()
-            }
-            (_, Some(file)) => format!("correct the login in {}, or what it may read", file.display()),
+        let Remote { image, login, written, .. } = &self.remote;
+        let (verb, repository) = (self.scope.verb(), image.repository());
+        let next = match (&self.login, login) {
+            (Login::Anonymous, _) => format!(
+                "it wants a login: name a file with one in {}, as kubectl create secret docker-registry makes it",
+                written.login()
+            ),
+            (_, Some(file)) => format!("correct the login in {}, or what it may {verb}", file.display()),
             (_, None) => "correct the login".to_owned(),
         };
-        self.refused(&format!("does not let us read {repository} ({status}); {next}"))
+        self.refused(&format!("does not let us {verb} {repository} ({status}); {next}"))
     }
 
-    fn failed(&self, status: StatusCode, because: &str) -> PullError {
+    /// For a status that is no answer to what was asked.
+    pub(crate) fn failed(&self, status: StatusCode, because: &str) -> PullError {
         let is_passing =
             status.is_server_error() || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
         match is_passing {
@@ -239,19 +304,18 @@ impl<'a> Client<'a> {
     }
 
     fn sentence(&self, because: &str) -> String {
-        format!("registry {} {because}", self.settings.image.registry())
+        format!("registry {} {because}", self.remote.image.registry())
     }
-}
 
-/// A header that is not shown.
-fn secret(text: &str) -> Result<HeaderValue, PullError> {
-    let value = HeaderValue::from_str(text).map_err(|_| {
-        PullError::Refused("provider.module.oci.login holds what no header can carry; correct it".to_owned())
-    });
-    value.map(|mut it| {
-        it.set_sensitive(true);
-        it
-    })
+    /// A header that is not shown.
+    fn secret(&self, text: &str) -> Result<HeaderValue, PullError> {
+        let mut value = HeaderValue::from_str(text).map_err(|_| {
+            let login = self.remote.written.login();
+            PullError::Refused(format!("{login} holds what no header can carry; correct it"))
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
 }
 
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {

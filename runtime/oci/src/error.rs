@@ -1,12 +1,14 @@
-//! Why there is no module.
+//! Why there is no module, or why it was not pushed.
 
 use cloud_provider::printable;
 use egress::FetchError;
 
+use crate::remote::WrittenIn;
+
 /// The longest text of a registry within a sentence.
 const FOREIGN: usize = 256;
 
-/// Why there is no module: a sentence with the cause and the next step.
+/// Why there is no module, or why it was not pushed: a sentence with the cause and the next step.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PullError {
     /// Waiting does not help: somebody has to change something.
@@ -17,11 +19,14 @@ pub enum PullError {
     Unavailable(String),
 }
 
-impl From<FetchError> for PullError {
-    fn from(error: FetchError) -> Self {
+impl PullError {
+    /// Why nobody answered.
+    pub(crate) fn unanswered(error: FetchError, written: WrittenIn) -> Self {
         match error {
-            FetchError::Denied(because) => Self::Refused(because),
-            FetchError::Unreachable(because) | FetchError::Broken(because) => Self::Unavailable(because),
+            FetchError::Denied(because) => Self::Refused(written.sentence(because)),
+            FetchError::Unreachable(because) | FetchError::Broken(because) => {
+                Self::Unavailable(written.sentence(because))
+            }
         }
     }
 }

@@ -74,6 +74,10 @@ impl Image {
         &self.repository
     }
 
+    pub(crate) fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
     /// `host[:port]/repository`: what the tag form of a signature names.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.registry, self.repository)

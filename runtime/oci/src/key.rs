@@ -1,6 +1,6 @@
 //! Public keys of those who sign: the key decides the algorithm.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
@@ -8,6 +8,9 @@ use ring::signature::{
 };
 use rustls_pki_types::pem::{PemObject as _, SectionKind};
 use tokio::io::AsyncReadExt as _;
+
+use crate::error::PullError;
+use crate::remote::WrittenIn;
 
 /// The largest file.
 const LIMIT: u64 = 64 << 10;
@@ -34,9 +37,10 @@ impl Key {
     /// # Errors
     ///
     /// A clause that says what the file is instead, and what to do.
-    pub(crate) async fn read(path: &Path) -> Result<Self, String> {
+    async fn read(path: &Path, written: WrittenIn) -> Result<Self, String> {
         let name = path.display().to_string();
-        let text = text_of(path).await.map_err(|error| format!("{error}; look at what is mounted there"))?;
+        let text =
+            text_of(path).await.map_err(|error| format!("cannot be read: {error}; {}", written.missing_file()))?;
         let (algorithm, bytes) = of(&text)?;
         Ok(Self { name, algorithm, bytes })
     }
@@ -44,6 +48,25 @@ impl Key {
     /// Whether the owner of this key has signed the message.
     pub(crate) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         UnparsedPublicKey::new(self.algorithm, &self.bytes).verify(message, signature).is_ok()
+    }
+}
+
+/// Public keys, of which any one is enough.
+pub struct Keys(pub(crate) Vec<Key>);
+
+impl Keys {
+    /// Reads a PEM file for each key.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says which file is no public key, what it is instead, and what to do.
+    pub async fn read(paths: &[PathBuf], written: WrittenIn) -> Result<Self, PullError> {
+        let mut keys = Vec::new();
+        for path in paths {
+            let refused = |because| PullError::Refused(format!("{} {because}", written.key(path)));
+            keys.push(Key::read(path, written).await.map_err(refused)?);
+        }
+        Ok(Self(keys))
     }
 }
 

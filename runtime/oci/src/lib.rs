@@ -1,4 +1,4 @@
-//! Pulls a module from a registry: by the digest of its manifest, signed by a key of the operator's, from a folder if it is
+//! Pulls a module from a registry, and pushes one: by the digest of its manifest, signed by a key of the operator's, from a folder if it is
 //! there.
 //!
 //! ```text
@@ -7,6 +7,8 @@
 //!                                                       ▼
 //!                     ■ manifest ─► one layer ─► ■ signature ─► Artifact { bytes }
 //! ```
+//!
+//! People who have no settings yet ask a `Repository`: what it holds, who has signed it; and they push to it.
 //!
 //! The digest decides what is loaded, and a key who has made it. Registries, redirects, caches and tags are not believed:
 //! every byte that comes is hashed, and every answer has a limit. `■` is a pure function.
@@ -22,13 +24,25 @@ mod key;
 mod login;
 mod manifest;
 mod puller;
+mod pushed;
+mod reference;
+mod remote;
+mod repository;
 mod secret;
 mod settings;
 mod signature;
+mod signatures;
 mod token;
+mod upload;
 
 pub use crate::cache::Cache;
 pub use crate::error::PullError;
 pub use crate::image::{Image, TokenService};
+pub use crate::key::Keys;
 pub use crate::puller::{Artifact, Puller};
+pub use crate::pushed::Interfaces;
+pub use crate::reference::Reference;
+pub use crate::remote::{Remote, WrittenIn};
+pub use crate::repository::{Release, Repository, Signature};
 pub use crate::settings::{Outside, Settings, SignedBy};
+pub use crate::signature::Claim;

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::error::PullError;
 use crate::image::{Image, authority};
+use crate::remote::Remote;
 use crate::secret::Secret;
 
 /// The largest file.
@@ -48,12 +49,11 @@ struct Entry {
     registrytoken: Option<Secret>,
 }
 
-/// Reads the login for an image. A file without one for its registry is an error: nobody is asked without.
-pub(crate) async fn read(path: Option<&Path>, image: &Image) -> Result<Login, PullError> {
-    let Some(path) = path else { return Ok(Login::Anonymous) };
-    let refused =
-        |because: &str| PullError::Refused(format!("provider.module.oci.login {}: {because}", path.display()));
-    let text = text_of(path).await.map_err(|error| refused(&format!("{error}; look at what is mounted there")))?;
+/// Reads the login for a repository. A file without one for its registry is an error: nobody is asked without.
+pub(crate) async fn read(remote: &Remote) -> Result<Login, PullError> {
+    let Remote { image, login: Some(path), written, .. } = remote else { return Ok(Login::Anonymous) };
+    let refused = |because: &str| PullError::Refused(format!("{} {}: {because}", written.login(), path.display()));
+    let text = text_of(path).await.map_err(|error| refused(&format!("{error}; {}", written.missing_file())))?;
     of(&text, image).map_err(|because| refused(&because))
 }
 

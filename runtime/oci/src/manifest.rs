@@ -10,7 +10,8 @@ pub(crate) const LIMIT: usize = 1 << 20;
 /// The largest module, in bytes: as of a file.
 pub(crate) const MODULE: usize = 4 << 20;
 
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+/// The type of a manifest.
+pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const DOCKER: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
@@ -20,8 +21,8 @@ pub(crate) const ACCEPTED: &str = "application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// A layer that is a module as it stands.
-const WASM: [&str; 3] = [
+/// A layer that is a module as it stands; the first is what is pushed.
+pub(crate) const WASM: [&str; 3] = [
     "application/wasm",
     "application/vnd.wasm.content.layer.v1+wasm",
     "application/vnd.module.wasm.content.layer.v1+wasm",
@@ -81,12 +82,21 @@ pub(crate) fn digest(text: &str) -> Result<Digest, String> {
         .ok_or_else(|| format!("has the digest {:?}, which is no sha256", foreign(text)))
 }
 
-/// The one layer of the module's manifest.
+/// The module that a manifest names.
+///
+/// # Errors
+///
+/// As [`layer`].
+pub(crate) fn module(bytes: &[u8]) -> Result<Blob, String> {
+    layer(bytes).map(|it| it.0)
+}
+
+/// The one layer of the module's manifest, and its type.
 ///
 /// # Errors
 ///
 /// A clause that says what is wrong with the manifest, and what to do.
-pub(crate) fn module(bytes: &[u8]) -> Result<Blob, String> {
+pub(crate) fn layer(bytes: &[u8]) -> Result<(Blob, &'static str), String> {
     let manifest: Manifest = serde_json::from_slice(bytes).map_err(|error| format!("is no manifest: {error}"))?;
     let names_layers = manifest.layers.is_some() || manifest.config.is_some();
     let is_index = matches!(manifest.media_type.as_deref(), Some(INDEX | DOCKER_LIST));
@@ -109,13 +119,14 @@ pub(crate) fn module(bytes: &[u8]) -> Result<Blob, String> {
             layers.len()
         ));
     };
-    if !WASM.contains(&layer.media_type.as_str()) {
+    let Some(media_type) = WASM.into_iter().find(|it| *it == layer.media_type) else {
         return Err(format!("has a layer of the type {}, and a module has {}", foreign(&layer.media_type), WASM[0]));
-    }
-    layer.blob(MODULE).map_err(|because| match layer.size > MODULE as u64 {
+    };
+    let blob = layer.blob(MODULE).map_err(|because| match layer.size > MODULE as u64 {
         true => format!("has a module that {because}; build it with opt-level \"s\", lto and strip"),
         false => format!("has a module that {because}"),
-    })
+    });
+    Ok((blob?, media_type))
 }
 
 #[cfg(test)]

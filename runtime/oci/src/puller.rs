@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use egress::Transfer;
 use sha256::Digest;
 use tokio::time::timeout;
 use tracing::warn;
@@ -9,13 +10,13 @@ use tracing::warn;
 use crate::cache::Cache;
 use crate::client::Client;
 use crate::error::PullError;
-use crate::key::Key;
-use crate::login;
+use crate::key::Keys;
 use crate::manifest::{self, Blob};
+use crate::remote::WrittenIn;
 use crate::settings::{Outside, Settings, SignedBy};
 use crate::signature::{Signed, SignedOnce};
-
-mod signatures;
+use crate::signatures;
+use crate::token::Scope;
 
 /// Pulls one module.
 pub struct Puller {
@@ -69,7 +70,8 @@ impl Puller {
 
     async fn pull_all(&self) -> Result<Artifact, PullError> {
         // Taking a key away counts from the next load on, whatever lies in the folder.
-        let keys = self.keys().await?;
+        let paths = self.settings.signed_by.as_ref().map_or(&[][..], |it| &it.keys);
+        let keys = Keys::read(paths, WrittenIn::CloudConfig).await?;
         let mut pull = Pull { puller: self, client: None };
         let (manifest, blob) = pull.manifest().await?;
         let signed = match &self.settings.signed_by {
@@ -77,7 +79,8 @@ impl Puller {
             Some(SignedBy { name, .. }) => {
                 let own = self.settings.image.name();
                 let name = name.as_deref().unwrap_or(&own);
-                Some(pull.signer(&Signed { manifest: self.settings.digest, name, keys: &keys }).await?)
+                let (manifest, written) = (self.settings.digest, WrittenIn::CloudConfig);
+                Some(pull.signer(&Signed { manifest, name, keys: &keys.0, written }).await?)
             }
         };
         let bytes = pull.blob(blob).await?;
@@ -86,17 +89,6 @@ impl Puller {
             self.keep(cache, &manifest, blob, &bytes, signed.as_ref()).await;
         }
         Ok(Artifact { bytes, sha256: blob.digest, signer: signed.map(|it| it.signer), is_cached })
-    }
-
-    async fn keys(&self) -> Result<Vec<Key>, PullError> {
-        let mut keys = Vec::new();
-        for path in self.settings.signed_by.iter().flat_map(|it| &it.keys) {
-            let refused = |because| {
-                PullError::Refused(format!("the key {} of provider.module.signedBy.keys {because}", path.display()))
-            };
-            keys.push(Key::read(path).await.map_err(refused)?);
-        }
-        Ok(keys)
     }
 
     async fn keep(&self, cache: &Cache, manifest: &[u8], blob: Blob, bytes: &[u8], signed: Option<&SignedOnce>) {
@@ -115,15 +107,14 @@ impl Puller {
 /// One pull: the registry is asked only for what the folder has not.
 struct Pull<'a> {
     puller: &'a Puller,
-    client: Option<Client<'a>>,
+    client: Option<Client>,
 }
 
-impl<'a> Pull<'a> {
-    async fn client(&mut self) -> Result<&mut Client<'a>, PullError> {
+impl Pull<'_> {
+    async fn client(&mut self) -> Result<&mut Client, PullError> {
         if self.client.is_none() {
             let Puller { settings, outside, .. } = self.puller;
-            let login = login::read(settings.login.as_deref(), &settings.image).await?;
-            self.client = Some(Client::new(settings, outside, login)?);
+            self.client = Some(Client::new(settings.remote(), outside, Scope::Pull).await?);
         }
         Ok(self.client.as_mut().expect("it was made just now"))
     }
@@ -133,17 +124,10 @@ impl<'a> Pull<'a> {
     }
 
     async fn manifest(&mut self) -> Result<(Vec<u8>, Blob), PullError> {
-        let Settings { digest, image, .. } = &self.puller.settings;
-        let bytes = match self.cached(*digest, manifest::LIMIT).await {
+        let digest = self.puller.settings.digest;
+        let bytes = match self.cached(digest, manifest::LIMIT).await {
             Some(bytes) => bytes,
-            None => self.client().await?.manifest(*digest).await?.ok_or_else(|| {
-                PullError::Refused(format!(
-                    "registry {} has no such manifest in {}; provider.module.oci.digest has to be the manifest's, as \
-                     registries print it, and not that of the module in it",
-                    image.registry(),
-                    image.repository()
-                ))
-            })?,
+            None => self.client().await?.pinned(digest).await?,
         };
         let blob = manifest::module(&bytes).map_err(|because| PullError::Refused(format!("it {because}")))?;
         Ok((bytes, blob))
@@ -153,7 +137,7 @@ impl<'a> Pull<'a> {
         match self.cached(blob.digest, blob.size).await {
             // A file with this digest and another length is not what the manifest names.
             Some(bytes) if bytes.len() == blob.size => Ok(bytes),
-            _ => self.client().await?.blob(blob).await,
+            _ => self.client().await?.blob(blob, &Transfer::default()).await,
         }
     }
 

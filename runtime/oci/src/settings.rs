@@ -9,6 +9,7 @@ use egress::{Addresses, EndpointLimits, Networks, Resolve};
 use sha256::Digest;
 
 use crate::image::{Image, TokenService};
+use crate::remote::{Remote, WrittenIn};
 
 /// What the operator says of a module in a registry: `provider.module.oci`, and `signedBy` beside it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -41,6 +42,18 @@ pub struct SignedBy {
 }
 
 impl Settings {
+    /// Where the module is, and how that may be reached.
+    pub(crate) fn remote(&self) -> Remote {
+        Remote {
+            image: self.image.clone(),
+            login: self.login.clone(),
+            token_services: self.token_services.clone(),
+            addresses: self.addresses.clone(),
+            ca_file: self.ca_file.clone(),
+            written: WrittenIn::CloudConfig,
+        }
+    }
+
     /// Refuses what contradicts itself.
     ///
     /// # Errors

@@ -4,6 +4,8 @@ mod bundle;
 mod payload;
 mod signed;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::bundle::{ARTIFACT as BUNDLE, LIMIT as BUNDLE_LIMIT, is_first};
@@ -35,6 +37,18 @@ impl Found {
         }
     }
 
+    /// What the blob says of itself.
+    ///
+    /// # Errors
+    ///
+    /// A clause that says why it says nothing.
+    pub(crate) fn claim(&self, blob: &[u8]) -> Result<Claim, String> {
+        match self {
+            Self::Bundle(_) => bundle::key_id(blob).map(Claim::Bundle),
+            Self::Payload(..) => payload::reference(blob).map(Claim::Tag),
+        }
+    }
+
     /// Whose signature the blob is: a word for messages, as in `acme.pub (bundle)`.
     ///
     /// # Errors
@@ -46,6 +60,25 @@ impl Found {
             Self::Payload(_, signature) => {
                 payload::verify(blob, signature, signed).map(|key| format!("{} (tag)", key.name))
             }
+        }
+    }
+}
+
+/// What a signature says of itself. Anybody can write it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Claim {
+    /// A bundle: which key it is of, as cosign names keys; it may be empty.
+    Bundle(String),
+    /// A signature under a tag: where it was signed.
+    Tag(String),
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bundle(key) if key.is_empty() => f.write_str("bundle"),
+            Self::Bundle(key) => write!(f, "bundle, key {key}"),
+            Self::Tag(name) => write!(f, "tag signature as {name}"),
         }
     }
 }

@@ -7,9 +7,9 @@ use url::form_urlencoded::Serializer;
 use zeroize::Zeroizing;
 
 use crate::error::foreign;
-use crate::image::TokenService;
+use crate::image::{Image, TokenService};
+use crate::remote::Remote;
 use crate::secret::Secret;
-use crate::settings::Settings;
 
 /// The largest answer of a token service, in bytes.
 pub(crate) const LIMIT: usize = 64 << 10;
@@ -48,8 +48,8 @@ pub(crate) fn place(url: &Url) -> Result<Place, String> {
 /// # Errors
 ///
 /// A clause that says what to do.
-pub(crate) fn realm(realm: &str, settings: &Settings) -> Result<Place, String> {
-    let own = settings.image.origin();
+pub(crate) fn realm(realm: &str, remote: &Remote) -> Result<Place, String> {
+    let own = remote.image.origin();
     let said = foreign(realm);
     if realm.len() > REALM {
         return Err(format!("asks for its login to be sent to a URL of {} bytes; {REALM} are the most", realm.len()));
@@ -63,36 +63,62 @@ pub(crate) fn realm(realm: &str, settings: &Settings) -> Result<Place, String> {
         return Err(odd("has a fragment"));
     }
     let place = place(&url).map_err(|because| odd(&because))?;
-    let is_named = settings.token_services.iter().any(|TokenService(named)| *named == place.origin);
+    let is_named = remote.token_services.iter().any(|TokenService(named)| *named == place.origin);
     if place.origin == *own || is_named {
         return Ok(place);
     }
     let shown = place.origin.to_string();
     let host = shown.split_once("://").map_or(shown.as_str(), |(_, it)| it);
     Err(format!(
-        "asks for its login to be sent to {shown}: if that is its token service, name {host} in \
-         provider.module.oci.tokenServices; nothing was sent"
+        "asks for its login to be sent to {shown}: if that is its token service, name {host} in {}; nothing was sent",
+        remote.written.token_services()
     ))
 }
 
-/// What is asked for: to pull from the image's repository, whatever the registry asks us to ask for.
-fn pairs(settings: &Settings, service: Option<&str>) -> Vec<(&'static str, String)> {
-    let scope = format!("repository:{}:pull", settings.image.repository());
+/// What somebody does in a repository.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Scope {
+    Pull,
+    /// To look at what is there, too.
+    Push,
+}
+
+impl Scope {
+    /// In a question for a token.
+    fn actions(self) -> &'static str {
+        match self {
+            Self::Pull => "pull",
+            Self::Push => "pull,push",
+        }
+    }
+
+    /// For people: what a registry does not let us do.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Self::Pull => "read",
+            Self::Push => "write",
+        }
+    }
+}
+
+/// What is asked for: the scope in the image's repository, whatever the registry asks us to ask for.
+fn pairs(image: &Image, scope: Scope, service: Option<&str>) -> Vec<(&'static str, String)> {
+    let scope = format!("repository:{}:{}", image.repository(), scope.actions());
     service.map(|it| ("service", it.to_owned())).into_iter().chain([("scope", scope)]).collect()
 }
 
 /// The target of a GET for a token.
-pub(crate) fn query(place: &Place, settings: &Settings, service: Option<&str>) -> String {
-    let query = Serializer::new(String::new()).extend_pairs(pairs(settings, service)).finish();
+pub(crate) fn query(place: &Place, image: &Image, scope: Scope, service: Option<&str>) -> String {
+    let query = Serializer::new(String::new()).extend_pairs(pairs(image, scope, service)).finish();
     let separator = if place.target.contains('?') { '&' } else { '?' };
     format!("{}{separator}{query}", place.target)
 }
 
 /// The form of a POST for a token, with a refresh token.
-pub(crate) fn form(settings: &Settings, service: Option<&str>, refresh: &str) -> Zeroizing<String> {
+pub(crate) fn form(image: &Image, scope: Scope, service: Option<&str>, refresh: &str) -> Zeroizing<String> {
     let mut form = Serializer::new(String::new());
     form.append_pair("grant_type", "refresh_token").append_pair("client_id", CLIENT);
-    form.extend_pairs(pairs(settings, service)).append_pair("refresh_token", refresh);
+    form.extend_pairs(pairs(image, scope, service)).append_pair("refresh_token", refresh);
     Zeroizing::new(form.finish())
 }
 
@@ -112,21 +138,18 @@ pub(crate) fn read(body: &[u8]) -> Option<Zeroizing<String>> {
 #[cfg(test)]
 mod tests {
     use egress::Addresses;
-    use sha256::Digest;
 
     use super::*;
-    use crate::image::Image;
+    use crate::remote::WrittenIn;
 
-    fn settings() -> Settings {
-        Settings {
+    fn remote() -> Remote {
+        Remote {
             image: Image::parse("registry.example.com/acme/provider").unwrap(),
-            digest: Digest::of(b""),
-            previous: None,
             login: None,
             token_services: vec![TokenService::parse("auth.example.com").unwrap()],
             addresses: Addresses::Public,
             ca_file: None,
-            signed_by: None,
+            written: WrittenIn::CloudConfig,
         }
     }
 
@@ -137,7 +160,7 @@ mod tests {
             ("https://auth.example.com:443/a?b=c", "/a?b=c"),
             ("https://AUTH.example.com", "/"),
         ] {
-            assert_eq!(realm(url, &settings()).unwrap().target, target, "{url}");
+            assert_eq!(realm(url, &remote()).unwrap().target, target, "{url}");
         }
         for (url, part) in [
             ("http://169.254.169.254/", "only for loopback literals"),
@@ -154,21 +177,24 @@ mod tests {
             ("/token", "is no URL"),
             ("https://auth.example.com/#a", "fragment"),
         ] {
-            let error = realm(url, &settings()).expect_err(url);
+            let error = realm(url, &remote()).expect_err(url);
             assert!(error.contains(part), "{url}: {error}");
         }
+        let flags = Remote { written: WrittenIn::CommandLine, ..remote() };
+        let error = realm("https://evil.example.com/token", &flags).unwrap_err();
+        assert!(error.contains("name evil.example.com in --token-service; nothing was sent"), "{error}");
         let giant = format!("https://auth.example.com/{}", "a".repeat(3000));
-        assert!(realm(&giant, &settings()).unwrap_err().contains("2048 are the most"));
+        assert!(realm(&giant, &remote()).unwrap_err().contains("2048 are the most"));
     }
 
     #[test]
     fn our_own_scope_is_asked_for() {
-        let place = realm("https://auth.example.com/token?scope=repository:other:push", &settings()).unwrap();
-        let target = query(&place, &settings(), Some("the registry"));
+        let place = realm("https://auth.example.com/token?scope=repository:other:push", &remote()).unwrap();
+        let target = query(&place, &remote().image, Scope::Pull, Some("the registry"));
         let ours = "&service=the+registry&scope=repository%3Aacme%2Fprovider%3Apull";
         assert_eq!(target, format!("/token?scope=repository:other:push{ours}"));
-        let form = form(&settings(), None, "a&b");
-        let rest = "scope=repository%3Aacme%2Fprovider%3Apull&refresh_token=a%26b";
+        let form = form(&remote().image, Scope::Push, None, "a&b");
+        let rest = "scope=repository%3Aacme%2Fprovider%3Apull%2Cpush&refresh_token=a%26b";
         assert_eq!(*form, format!("grant_type=refresh_token&client_id=aerostat&{rest}"));
     }
 

@@ -26,8 +26,8 @@ use wasmtime_wasi::I32Exit;
 use self::limiter::{Exceeded, Limiter};
 pub(crate) use self::linker::linker;
 use self::log::{Log, Quota};
-pub(crate) use self::places::Capability;
-use self::places::{Place, Places};
+use self::places::Place;
+pub(crate) use self::places::{Capability, Places, Share};
 pub(crate) use self::state::State;
 pub(crate) use self::wasi::is_inert;
 use crate::convert::texts::Texts;
@@ -146,6 +146,11 @@ impl Function {
         matches!(self, Self::Ensure | Self::Delete)
     }
 
+    /// Whether it comes back within a moment, to see what has become of something.
+    fn waits(self) -> bool {
+        matches!(self, Self::Apply { .. })
+    }
+
     /// What the gate lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
@@ -182,14 +187,17 @@ pub(crate) struct Calls {
     sandbox: Sandbox,
     /// The provider's name; until it is described, the module's.
     pub(crate) provider: Arc<str>,
-    digest: Digest,
+    pub(crate) digest: Digest,
     settings: Arc<[(String, String)]>,
     /// Known after the provider is described, and before it is asked anything else.
-    pub(crate) cluster: OnceLock<Arc<Cluster>>,
+    cluster: Arc<OnceLock<Arc<Cluster>>>,
     limits: CallLimits,
     pub(crate) gate: Gate,
     metrics: Metrics,
-    pub(crate) places: Places,
+    /// Those of all versions of the provider.
+    places: Arc<Places>,
+    /// What a call takes that writes load balancers.
+    pub(crate) share: Share,
     quota: Arc<Quota>,
 }
 
@@ -200,19 +208,19 @@ impl Calls {
         provider: Arc<str>,
         digest: Digest,
         settings: Arc<[(String, String)]>,
+        cluster: Arc<OnceLock<Arc<Cluster>>>,
         limits: CallLimits,
-        capabilities: &[Capability],
+        places: Arc<Places>,
         gate: Gate,
         metrics: Metrics,
     ) -> Self {
-        let places = Places::new(limits.concurrency, capabilities);
-        let (cluster, quota) = (OnceLock::new(), Arc::default());
-        Self { sandbox, provider, digest, settings, cluster, limits, gate, metrics, places, quota }
+        let (share, quota) = (Share::default(), Arc::default());
+        Self { sandbox, provider, digest, settings, cluster, limits, gate, metrics, places, share, quota }
     }
 
     /// Waits until one more call of this function may run.
     pub(crate) async fn permit(&self, function: Function) -> Permit<'_> {
-        Permit(self.places.take(function.capability(), function.is_limited()).await)
+        Permit(self.places.take(function.capability(), function.is_limited().then_some(self.share)).await)
     }
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `list` is what the
@@ -235,6 +243,7 @@ impl Calls {
             Some(list) => gate.within(list),
             None => gate,
         };
+        let gate = if function.waits() { gate.waiting() } else { gate };
         let state = State::new(
             wasi::context(&log),
             gate,
@@ -277,7 +286,8 @@ impl Calls {
             memory = state.memory(),
             "provider call ended"
         );
-        Reply { answer, events: state.into_events() }
+        let wrote = state.wrote();
+        Reply { answer, events: state.into_events(), wrote }
     }
 
     /// The text for a person about a crash: "get was stopped …".

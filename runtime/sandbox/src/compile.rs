@@ -21,15 +21,8 @@ use crate::source::Module;
 
 /// Compiles a module, after a look at what it is.
 pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Component, LoadError> {
+    check_kind(&module)?;
     let name = module.name().to_owned();
-    let not = |what| LoadError::NotAComponent { module: name.clone(), what };
-    match module.bytes() {
-        // The magic number, then the version and the layer: 0 is a core module, 1 a component.
-        [0, b'a', b's', b'm', _, _, 1, 0, ..] => {}
-        [0, b'a', b's', b'm', ..] => return Err(not("a core WebAssembly module")),
-        [] => return Err(not("empty")),
-        _ => return Err(not("no WebAssembly")),
-    }
     let (engine, limits) = (sandbox.engine().clone(), *sandbox.compile_limits());
     let compiled = match sandbox.compiler() {
         Some(program) => {
@@ -39,6 +32,18 @@ pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Compone
         None => inside(engine, limits, module).await,
     };
     compiled.map_err(|source| LoadError::Compile { module: name, source })
+}
+
+/// Refuses whatever does not begin as a component does.
+pub(crate) fn check_kind(module: &Module) -> Result<(), LoadError> {
+    let what = match module.bytes() {
+        // The magic number, then the version and the layer: 0 is a core module, 1 a component.
+        [0, b'a', b's', b'm', _, _, 1, 0, ..] => return Ok(()),
+        [0, b'a', b's', b'm', ..] => "a core WebAssembly module",
+        [] => "empty",
+        _ => "no WebAssembly",
+    };
+    Err(LoadError::NotAComponent { module: module.name().to_owned(), what })
 }
 
 /// Compiles in this process, which no limit of the kernel protects.

@@ -57,6 +57,17 @@ pub enum LoadError {
         /// What does not fit.
         source: wasmtime::Error,
     },
+    /// It lacks what the version has that was loaded first.
+    #[error(
+        "{module} does not export aerostat:cloud/{capability}, with which controllers run; take a version that does, or \
+         restart to run without them"
+    )]
+    Capability {
+        /// Which module.
+        module: String,
+        /// The interface that is missing.
+        capability: String,
+    },
     /// `describe` did not answer, or refused.
     #[error("{module} does not start: {because}")]
     Describe {

@@ -1,7 +1,9 @@
-//! A provider, loaded and checked.
+//! A provider, loaded and checked, and replaced by other versions of it while it is called.
 
 mod batch;
+mod candidate;
 mod describe;
+mod facade;
 mod guard;
 mod identity;
 mod instances;
@@ -16,27 +18,29 @@ mod probe;
 mod quarantine;
 mod routes;
 mod settings;
+mod versions;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{
-    Cloud, Cluster, Description, Identity, Instances, LoadBalancerInventory, LoadBalancers, PersistentVolumes, Result,
-    Routes,
-};
+use cloud_provider::{Cloud, Cluster, Description};
 use egress::Gate;
+use sha256::Digest;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
-use self::loaded::Loaded;
+pub use self::candidate::{Candidate, ProbeError, Swapped};
+use self::load::Shared;
 pub use self::settings::ProviderSettings;
+use self::versions::{Version, Versions};
 use crate::engine::Sandbox;
 use crate::error::LoadError;
 use crate::metrics::Metrics;
 use crate::source::Module;
 
-/// A provider that can be called. Cloning shares it.
+/// A provider that can be called, in the version of it that serves. Cloning shares it.
 #[derive(Clone)]
-pub struct Provider(Arc<Loaded>);
+pub struct Provider(Arc<Versions>);
 
 impl Provider {
     /// Compiles `module`, checks what it imports and exports before any of it runs, asks it to describe itself, and
@@ -52,48 +56,90 @@ impl Provider {
         gate: Gate,
         metrics: Metrics,
     ) -> Result<Self, LoadError> {
-        load::load(sandbox, module, settings, gate, metrics).await.map(|it| Self(Arc::new(it)))
+        let shared = Shared::new(sandbox.clone(), settings, gate, metrics);
+        let version = Version::new(load::load(&shared, module).await?);
+        Ok(Self(Arc::new(Versions::new(shared, version))))
     }
 
-    /// What the provider can do, read off its exports.
+    /// As [`Provider::load`], without a look at `settings` and the gate's endpoints: to see what a module says of itself
+    /// before anything is configured for it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be compiled, imports what is not offered, or does not describe itself.
+    pub async fn inspect(
+        sandbox: &Sandbox,
+        module: Module,
+        settings: ProviderSettings,
+        gate: Gate,
+        metrics: Metrics,
+    ) -> Result<Self, LoadError> {
+        let shared = Shared::new(sandbox.clone(), settings, gate, metrics);
+        let version = Version::new(load::examine(&shared, module).await?);
+        Ok(Self(Arc::new(Versions::new(shared, version))))
+    }
+
+    /// Loads another version of this provider beside the one that serves: the same checks, with the same settings, gate
+    /// and places of calls.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load), and if it lacks a capability with which controllers were started.
+    pub async fn load_candidate(&self, module: Module) -> Result<Candidate, LoadError> {
+        let name = module.name().to_owned();
+        let loaded = load::load(&self.0.shared, module).await?;
+        let has = loaded.capabilities();
+        if let Some(capability) = self.0.capabilities.iter().find(|it| !has.contains(it)) {
+            let capability = (*capability).to_owned();
+            return Err(LoadError::Capability { module: name, capability });
+        }
+        Ok(Candidate(Arc::new(Version::new(loaded))))
+    }
+
+    /// Lets another version serve the calls that begin from now on. Calls that are under way end with the version with which
+    /// they began, and so do lists.
+    ///
+    /// `seen` is the version of credentials and provider under which `candidate` has named the right account; `None` if it
+    /// was not asked.
+    #[must_use]
+    pub fn swap(&self, candidate: &Candidate, seen: Option<u64>) -> Swapped {
+        // First: what the candidate writes must not count as approved before.
+        let approved = self.0.shared.gate.replace_provider(seen);
+        let former = Candidate(self.0.replace(candidate.0.clone(), Instant::now()));
+        Swapped { former, approved }
+    }
+
+    /// What the provider can do, read off the exports of the version that was loaded first.
     #[must_use]
     pub fn cloud(&self) -> Cloud {
-        let Loaded { description, provider, instances, load_balancers, inventory, routes, volumes, .. } = &*self.0;
-        let loaded = || self.0.clone();
-        let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: loaded() });
-        Cloud {
-            instances: instances.clone().map(|pre| -> Arc<dyn Instances> {
-                Arc::new(instances::Guest { pre, loaded: loaded(), lists: Arc::default() })
-            }),
-            load_balancers: load_balancers
-                .clone()
-                .map(|pre| -> Arc<dyn LoadBalancers> { Arc::new(load_balancers::Guest { pre, loaded: loaded() }) }),
-            routes: routes.clone().map(|(pre, description)| -> Arc<dyn Routes> {
-                Arc::new(routes::Guest { pre, description, loaded: loaded(), lists: Arc::default() })
-            }),
-            load_balancer_inventory: inventory.clone().map(|(pre, description)| -> Arc<dyn LoadBalancerInventory> {
-                Arc::new(load_balancer_inventory::Guest { pre, description, loaded: loaded(), lists: Arc::default() })
-            }),
-            persistent_volumes: volumes.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
-                Arc::new(persistent_volumes::Guest { pre, description, loaded: loaded() })
-            }),
-            ..Cloud::new(description.clone(), identity)
-        }
+        facade::cloud(&self.0)
+    }
+
+    /// The interfaces that the version exports that serves, beside `provider`.
+    #[must_use]
+    pub fn capabilities(&self) -> Vec<&'static str> {
+        self.0.serving().loaded.capabilities()
     }
 
     /// Says which cluster the provider works for: before it is asked anything about it, and once. What is said later has no
     /// effect.
     pub fn set_cluster(&self, cluster: Cluster) {
-        let _ = self.0.calls.cluster.set(Arc::new(cluster));
+        let _ = self.0.shared.cluster.set(Arc::new(cluster));
     }
 
-    /// What the provider says of itself.
+    /// What the version that serves says of itself.
     #[must_use]
-    pub fn description(&self) -> &Description {
-        &self.0.description
+    pub fn description(&self) -> Arc<Description> {
+        self.0.serving().loaded.description.clone()
     }
 
-    /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
+    /// The SHA-256 of the bytes of the version that serves.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.0.serving().loaded.calls.digest
+    }
+
+    /// Why the version that serves is in quarantine, and whenever that changes; `None` while it answers.
     ///
     /// A provider is left alone for a while, that doubles from 30 s to 10 min, once five calls about no object crashed in
     /// a row; or once it crashed over five objects, nothing returned in between, and a probe crashed too. Then it is
@@ -102,12 +148,12 @@ impl Provider {
     /// An object over which the provider crashes is set aside by itself, for as long: others are served.
     #[must_use]
     pub fn quarantine(&self) -> watch::Receiver<Option<String>> {
-        self.0.guard.because()
+        self.0.shared.serving_quarantine.because()
     }
 
-    /// How long the compilation took.
+    /// How long the compilation of the version took that serves.
     #[must_use]
     pub fn compile_time(&self) -> Duration {
-        self.0.compile_time
+        self.0.serving().loaded.compile_time
     }
 }

@@ -1,17 +1,34 @@
 //! `provider.module`: where the module comes from.
 
 use egress::Addresses;
-use sandbox::Source;
+use sandbox::{Digest, Source};
 
 use super::file;
 
 /// Where the module comes from.
-#[derive(Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum ModuleSource {
     /// A file, or a ConfigMap.
     Local(Source),
     /// A registry.
     Registry(Box<oci::Settings>),
+}
+
+impl ModuleSource {
+    /// The digest that the operator has written: of the manifest in a registry, of the bytes elsewhere.
+    pub(crate) fn digest(&self) -> Digest {
+        match self {
+            Self::Local(Source::File { sha256, .. } | Source::ConfigMap { sha256, .. }) => *sha256,
+            Self::Registry(settings) => settings.digest,
+        }
+    }
+
+    /// Where a rollback may go after a restart: the same with the digest `previous`, if there is one.
+    pub(crate) fn previous(&self) -> Option<Self> {
+        let Self::Registry(settings) = self else { return None };
+        let digest = settings.previous?;
+        Some(Self::Registry(Box::new(oci::Settings { digest, previous: None, ..(**settings).clone() })))
+    }
 }
 
 const FORMS: &str =

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 use super::feature_gates::FeatureGateFlags;
 use super::leader_migration::{ELECTION, LeaderMigrationFlags};
+use super::module_commands::ModuleCommand;
 use super::modules::ModuleFlags;
 use super::node_ipam::NodeIpamFlags;
 use super::routes::RouteFlags;
@@ -41,6 +43,15 @@ In a Pod leave --kubeconfig out: the Pod's ServiceAccount is used.
 Flags are upstream's: - and _ are the same in names, lists are separated by commas, durations are written 1h30m, 15s or
 500ms. Further flags of upstream's cloud-controller-manager are known and answered one by one.";
 
+const MODULE_HELP: &str = "Example:
+  aerostat module inspect registry.example.com/acme/provider:1.2.0
+
+aerostat module inspect --help, and so on, explain each command.";
+
+const COMPLETIONS_HELP: &str = "Examples:
+  source <(aerostat completions bash)
+  aerostat completions fish > ~/.config/fish/completions/aerostat.fish";
+
 /// The command that flags without a command stand for.
 pub(super) const RUN: &str = "run";
 
@@ -71,10 +82,22 @@ pub(super) struct Program {
     pub(super) command: Command,
 }
 
-/// What the program can do. Further commands, as for modules, providers and policies, are further variants.
+/// What the program can do. Further commands, as for providers and policies, are further variants.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Run(Box<CommandLine>),
+    /// Look at modules of providers in registries and files, fetch them, and push them
+    #[command(after_help = MODULE_HELP)]
+    Module {
+        #[command(subcommand)]
+        command: Box<ModuleCommand>,
+    },
+    /// Print a script that completes command lines of aerostat in a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Compile a provider: aerostat starts itself like this
     #[command(name = sandbox::COMPILE_COMMAND, hide = true)]
     CompileProvider {
@@ -244,5 +267,16 @@ pub(super) struct CommandLine {
 
 /// The program with all flags of `run`: the supported ones, and those that are only known.
 pub(super) fn program() -> clap::Command {
-    Program::command().mut_subcommand(RUN, |it| it.args(known::args()))
+    Program::command().mut_subcommands(|it| if it.get_name() == RUN { it.args(known::args()) } else { it })
+}
+
+/// The script that completes command lines in a shell. Commands and flags that no help shows are not completed.
+pub(super) fn completions(shell: Shell) -> String {
+    let program = Program::command();
+    let visible = program.get_subcommands().filter(|it| !it.is_hide_set());
+    let named = clap::Command::new("aerostat").version(env!("CARGO_PKG_VERSION")).disable_version_flag(true);
+    let mut program = named.args(program.get_arguments()).subcommands(visible);
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut program, "aerostat", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }

@@ -1,6 +1,7 @@
 //! Flags about modules.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -14,4 +15,7 @@ pub(super) struct ModuleFlags {
     #[arg(long, help_heading = "Cloud", value_name = "DIR", default_value = "", hide_default_value = true,
           value_parser = values::path())]
     pub(super) module_cache: PathBuf,
+    /// How long another module than before is on trial. For tests
+    #[arg(long, hide = true, value_name = "DURATION", default_value = "10m", value_parser = values::duration)]
+    pub(super) module_trial: Duration,
 }

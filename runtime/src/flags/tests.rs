@@ -114,7 +114,9 @@ fn unknown_commands_are_refused_with_the_known_ones() {
         let Err(FlagsError::Invalid(sentence)) = Settings::parse(["aerostat", word, "--cloud-config=/c.yaml"]) else {
             panic!("{word} was taken")
         };
-        let expected = format!("aerostat has no command \"{word}\"; its commands are: run, help. See aerostat --help");
+        let expected = format!(
+            "aerostat has no command \"{word}\"; its commands are: run, module, completions, help. See aerostat --help"
+        );
         assert_eq!(sentence, expected);
     }
 }
@@ -251,4 +253,58 @@ fn a_certificate_comes_with_its_key() {
 fn the_file_is_required() {
     let Err(FlagsError::Invalid(sentence)) = Settings::parse(["aerostat", "run"]) else { panic!("accepted") };
     assert!(sentence.starts_with("--cloud-config cannot be empty"), "{sentence}");
+}
+
+fn invalid(arguments: &[&str]) -> String {
+    match Invocation::parse(["aerostat"].iter().chain(arguments)) {
+        Err(FlagsError::Invalid(text)) => text,
+        other => panic!("{arguments:?}: {other:?}"),
+    }
+}
+
+fn asked(arguments: &[&str]) -> String {
+    match Invocation::parse(["aerostat"].iter().chain(arguments)) {
+        Err(FlagsError::Asked(text)) => text,
+        other => panic!("{arguments:?}: {other:?}"),
+    }
+}
+
+#[test]
+fn commands_about_modules_are_read() {
+    let arguments =
+        "module pull registry.example.com/a:1 -o a.wasm --key k.pub --key=l.pub --address 10.0.0.0/8,fd00::/8";
+    let arguments: Vec<_> = ["aerostat"].into_iter().chain(arguments.split(' ')).collect();
+    let Ok(Invocation::Module(command)) = Invocation::parse(&arguments) else { panic!("{arguments:?}") };
+    let ModuleCommand::Pull(Pull { place, out, keys, registry, output, .. }) = *command else { panic!("{command:?}") };
+    assert_eq!((place.as_str(), out), ("registry.example.com/a:1", PathBuf::from("a.wasm")));
+    assert_eq!((keys.keys.len(), registry.addresses.len(), output), (2, 2, Output::Text));
+}
+
+#[test]
+fn commands_about_modules_explain_themselves() {
+    for command in ["inspect", "verify", "pull", "push"] {
+        let help = asked(&["module", command, "--help"]);
+        assert!(help.contains(&format!("\n  aerostat module {command} ")), "{help}");
+    }
+    let text = invalid(&["module", "inspekt"]);
+    let known = "its commands are: inspect, verify, pull, push. See aerostat module --help";
+    assert!(text.starts_with("aerostat module has no command \"inspekt\"; ") && text.ends_with(known), "{text}");
+    assert!(invalid(&["modules"]).contains("its commands are: run, module, completions, help"));
+    assert!(invalid(&["module"]).contains("Usage: aerostat module <COMMAND>"));
+    assert!(invalid(&["module", "verify", "registry.example.com/a:1"]).contains("--key <FILE>"));
+    assert!(invalid(&["module", "inspect", "a.wasm", "--signed-as=b"]).contains("--key <FILE>"));
+}
+
+#[test]
+fn completions_are_of_what_help_shows() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = asked(&["completions", shell]);
+        for word in ["inspect", "cloud-config", "signed-as", "completions"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        for word in ["compile-provider", "authentication-kubeconfig"] {
+            assert!(!script.contains(word), "{shell}: {word}");
+        }
+    }
+    assert!(invalid(&["completions", "cmd"]).contains("[possible values: bash, elvish, fish, powershell, zsh]"));
 }

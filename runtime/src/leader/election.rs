@@ -6,6 +6,10 @@ use cloud_provider::APPROVAL;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use sandbox::Digest;
+
+/// The annotation of the Lease that holds the digest of a module that was rolled back: no replica runs it.
+pub(crate) const REFUSED: &str = "aerostat.dev/module-refused";
 
 /// One candidate's view of the Lease.
 pub(super) struct Election {
@@ -158,6 +162,11 @@ pub(super) fn is_free(lease: &Lease) -> bool {
 pub(super) fn approves_writes(lease: &Lease) -> bool {
     let annotations = lease.metadata.annotations.as_ref();
     annotations.and_then(|it| it.get(APPROVAL)).is_some_and(|it| it == "true")
+}
+
+/// The module that was rolled back in this cluster, as its annotation says.
+pub(super) fn refused_module(lease: &Lease) -> Option<Digest> {
+    Digest::parse(lease.metadata.annotations.as_ref()?.get(REFUSED)?).ok()
 }
 
 impl Observed {

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use cloud_provider::{Annotation, Description, printable};
 use egress::{Endpoint, OperationPlace};
 
-pub(super) use self::prefixes::check as check_prefixes;
+pub(crate) use self::prefixes::check as check_prefixes;
 use self::requests::{Allowed, asked, has_header, is_operation, operation_yaml, rules};
-pub(super) use self::requests::{Missing, missing};
+pub(crate) use self::requests::{Missing, missing};
+pub(super) use self::requests::{allowed, grown, needed};
 
 /// Lines of the table: a description may hold more than anybody reads.
 const ROWS: usize = 400;

@@ -1,27 +1,28 @@
 //! From the file to a provider that has said what it is.
 
 mod memory;
-mod module;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Error, Result, bail};
-use cloud_provider::{Cloud, Description};
+use anyhow::{Context, Error, Result};
+use cloud_provider::Cloud;
 use egress::{Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Reports, Resolve};
 use http::Uri;
-use sandbox::{Metrics, Provider, ProviderSettings, Sandbox};
+use sandbox::{Digest, Metrics, Provider, ProviderSettings, Sandbox};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use self::memory::{Calls, mebibytes};
-use crate::config::{CloudConfig, ClusterNetworks};
+use crate::config::{CloudConfig, ClusterNetworks, ModuleSource, Written};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::Settings;
-use crate::manager::claims;
+use crate::leader;
+use crate::manager::fit::Fit;
+use crate::manager::module::{self, Fetched, Means};
 
 /// What a provider is put into.
 pub(super) struct Outside {
@@ -55,12 +56,37 @@ pub(super) struct Loaded {
     pub(super) cluster_networks: ClusterNetworks,
     /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
     pub(super) quarantine: watch::Receiver<Option<String>>,
+    pub(super) start: Start,
 }
 
-/// Loads the provider, and says at length what was loaded and what it may do.
-pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outside) -> Result<Loaded> {
+/// What the provider was started from, for those who replace its module.
+#[derive(Clone)]
+pub(super) struct Start {
+    /// The module that the config names.
+    pub(super) source: ModuleSource,
+    /// The rest of the config.
+    pub(super) written: Written,
+    /// The digest of the module that was loaded: the one that the config names, or `oci.previous`.
+    pub(super) digest: Digest,
+    /// How messages call that module.
+    pub(super) name: String,
+    /// Who has signed it; `None` if nobody has to.
+    pub(super) signer: Option<String>,
+    pub(super) fit: Fit,
+    pub(super) means: Means,
+}
+
+/// Loads the provider, and says at length what was loaded and what it may do. `refused` reads off the Lease which module was
+/// rolled back in this cluster.
+pub(super) async fn load(
+    settings: &Settings,
+    config: CloudConfig,
+    outside: Outside,
+    refused: impl Future<Output = Option<Digest>>,
+) -> Result<Loaded> {
     let CloudConfig {
         source,
+        written,
         compile,
         provider: mut provider_settings,
         provider_id_prefixes,
@@ -98,21 +124,29 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         None => Sandbox::new(memory)?,
     };
     let sandbox = sandbox.with_compile_limits(compile);
-    let means = module::Means {
-        config_maps: &outside.config_maps,
-        cache: settings.module_cache.as_deref(),
-        api_server: &outside.api_server,
-        cluster_networks: &cluster_networks,
+    let means = Means {
+        config_maps: outside.config_maps,
+        cache: settings.module_cache.clone(),
+        api_server: outside.api_server,
+        cluster_networks: cluster_networks.clone(),
         route: outside.route,
         names: outside.names,
     };
-    let module = module::fetch(source, means).await?;
+    let chosen = choose(&source, refused).await;
+    let Fetched { module, digest: configured, signer } = module::fetch(&chosen, &means).await?;
     let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
     let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;
     let description = provider.description();
-    check_name(settings.cloud_provider.as_deref(), description, &name)?;
-    claims::check_prefixes(description, &provider_id_prefixes).with_context(file)?;
-    check_annotations(&writes_annotations, description).with_context(file)?;
+    let fit = Fit {
+        name: settings.cloud_provider.clone(),
+        file: file(),
+        provider_id_prefixes,
+        settings: given,
+        node_labels,
+        writes_annotations,
+        gate: gate.clone(),
+    };
+    fit.check(&description, &name)?;
 
     info!(
         "provider {} {} from {name}: {} KiB, sha256 {digest}, compiled in {}, ready in {}",
@@ -122,55 +156,30 @@ pub(super) async fn load(settings: &Settings, config: CloudConfig, outside: Outs
         milliseconds(provider.compile_time()),
         milliseconds(begin.elapsed()),
     );
-    let allowed = claims::Config {
-        prefixes: &provider_id_prefixes,
-        endpoints: &gate.endpoints().collect::<Vec<_>>(),
-        settings: &given,
-        node_labels: &node_labels,
-        writes_annotations: &writes_annotations,
-    };
-    say_claims(&claims::table(description, &allowed));
-    for claims::Missing { endpoint, key, yaml } in claims::missing(description, allowed.endpoints) {
-        warn!(
-            "endpoint {endpoint} does not allow what the provider asks for; add this to its {key} in --cloud-config: {yaml}"
-        );
-    }
+    fit.say(&description);
     for Endpoint { name, base_url, .. } in gate.endpoints().filter(|it| it.base_url.origin().is_loopback()) {
         warn!(
             "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
         );
     }
     let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
-    Ok(Loaded { provider, cloud, gate, credentials, cluster_networks, quarantine })
+    let start = Start { source, written, digest: configured, name, signer, fit, means };
+    Ok(Loaded { provider, cloud, gate, credentials, cluster_networks, quarantine, start })
 }
 
-/// `--cloud-provider`, if it is given, is what the operator expects to run.
-fn check_name(expected: Option<&str>, description: &Description, module: &str) -> Result<()> {
-    match expected {
-        Some(expected) if expected != description.name => bail!(
-            "--cloud-provider is {expected}, and the {module} is the provider {}; correct the flag, leave it out, or \
-             load another module",
-            description.name
-        ),
-        Some(_) | None => Ok(()),
+/// The module to load: not what was rolled back in this cluster, if the config names another one for that.
+async fn choose(source: &ModuleSource, refused: impl Future<Output = Option<Digest>>) -> ModuleSource {
+    let Some(previous) = source.previous() else { return source.clone() };
+    if refused.await != Some(source.digest()) {
+        return source.clone();
     }
-}
-
-/// Only annotations that the provider says it writes can be allowed.
-fn check_annotations(allowed: &[String], description: &Description) -> Result<()> {
-    let written = &description.writes_annotations;
-    match allowed.iter().find(|it| !written.contains(it)) {
-        Some(key) if written.is_empty() => bail!(
-            "provider.writesAnnotations names {key}, and the provider {} writes no annotations; remove it",
-            description.name
-        ),
-        Some(key) => bail!(
-            "provider.writesAnnotations names {key}, which the provider {} does not write; it writes {}",
-            description.name,
-            written.join(", ")
-        ),
-        None => Ok(()),
-    }
+    warn!(
+        "module sha256:{} was rolled back in this cluster, as the annotation {} of the Lease says: \
+         provider.module.oci.previous is loaded instead. Configure another digest, or remove the annotation",
+        source.digest(),
+        leader::REFUSED
+    );
+    previous
 }
 
 /// Guests and answers of the cloud are what can fill the memory.
@@ -192,48 +201,6 @@ fn say_memory(wanted: Calls, fitting: Calls) {
     );
 }
 
-/// One record for each line of the table; a warning where somebody should look.
-fn say_claims(rows: &[claims::Row]) {
-    for (line, is_odd) in claims::lines(rows) {
-        match is_odd {
-            true => warn!("{line}"),
-            false => info!("{line}"),
-        }
-    }
-}
-
 fn milliseconds(duration: Duration) -> String {
     format!("{} ms", duration.as_millis())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn description() -> Description {
-        Description {
-            name: "acme".to_owned(),
-            writes_annotations: vec!["acme.example/id".to_owned()],
-            ..Description::default()
-        }
-    }
-
-    #[test]
-    fn another_name_than_expected_is_refused_with_both() {
-        assert!(check_name(None, &description(), "module file /p.wasm").is_ok());
-        assert!(check_name(Some("acme"), &description(), "module file /p.wasm").is_ok());
-        let error = check_name(Some("external"), &description(), "module file /p.wasm").unwrap_err().to_string();
-        for part in ["--cloud-provider is external", "module file /p.wasm", "provider acme", "correct the flag"] {
-            assert!(error.contains(part), "{error}");
-        }
-    }
-
-    #[test]
-    fn only_described_annotations_can_be_allowed() {
-        assert!(check_annotations(&["acme.example/id".to_owned()], &description()).is_ok());
-        let error = check_annotations(&["other/key".to_owned()], &description()).unwrap_err().to_string();
-        assert!(error.contains("other/key") && error.contains("it writes acme.example/id"), "{error}");
-        let silent = Description { writes_annotations: Vec::new(), ..description() };
-        assert!(check_annotations(&["other/key".to_owned()], &silent).unwrap_err().to_string().contains("remove it"));
-    }
 }

@@ -40,7 +40,7 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
         Controller::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
     };
     if !is_exported {
-        let provider = &cloud.description.name;
+        let provider = &cloud.description.now().name;
         let because = format!("is skipped: the provider {provider} does not export aerostat:cloud/{interface}");
         // Most clouds have none, and nobody has asked for them.
         let is_asked_for = controller != Controller::Route || settings.controllers.names(controller);
@@ -103,8 +103,8 @@ mod tests {
 
     #[async_trait]
     impl Routes for Routed {
-        fn description(&self) -> &RouteDescription {
-            &self.0
+        fn description(&self) -> Arc<RouteDescription> {
+            Arc::new(self.0.clone())
         }
 
         async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {

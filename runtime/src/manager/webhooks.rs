@@ -31,7 +31,7 @@ impl Webhooks {
     ) -> Result<Option<Self>> {
         let Some(flags) = &settings.webhooks else { return Ok(None) };
         if cloud.persistent_volumes.is_none() {
-            let provider = &cloud.description.name;
+            let provider = &cloud.description.now().name;
             warn!(
                 "the webhook cloud-pvl-admission is not served: the provider {provider} does not export \
                  aerostat:cloud/persistent-volumes"

@@ -1,4 +1,4 @@
-//! Who may read the metrics: bearer tokens by TokenReview, rights by SubjectAccessReview.
+//! Who may read the metrics and what is shown of the provider: bearer tokens by TokenReview, rights by SubjectAccessReview.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -34,7 +34,7 @@ const UNKNOWN_CALLERS: RateLimit = RateLimit { per_second: 5.0, burst: 100 };
 
 /// What scrapers ask for. All other pairs of a verb and a path are the caller's invention.
 const VERBS: [&str; 2] = ["get", "head"];
-const PATHS: [&str; 2] = ["/metrics", "/metrics/slis"];
+const PATHS: [&str; 3] = ["/metrics", "/metrics/slis", "/provider"];
 
 /// Asks the API server who callers are and what they may do, and remembers its answers for ten seconds.
 ///

@@ -10,7 +10,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt, registry};
+use tracing_subscriber::{Layer, Registry, fmt, registry};
 
 use self::lines::{Lines, Syntax};
 use crate::flags::{Log, LogFormat};
@@ -26,8 +26,19 @@ pub fn start(settings: Log) {
         }
         LogFormat::Json => fmt::layer().with_writer(lines(Syntax::Json)).json().flatten_event(true).boxed(),
     };
+    begin(layer.with_filter(filter(settings.verbosity)));
+}
+
+/// Writes warnings alone, for people who wait for something else. A process does this once; later calls change nothing.
+pub fn start_warnings() {
+    let lines = || Lines::new(stderr(), Syntax::Text);
+    let layer = fmt::layer().with_writer(lines).with_ansi(false).without_time().with_target(false);
+    begin(layer.with_filter(Targets::new().with_default(LevelFilter::WARN)));
+}
+
+fn begin(layer: impl Layer<Registry> + Send + Sync) {
     // An error means that a log is being written already.
-    if registry().with(layer.with_filter(filter(settings.verbosity))).try_init().is_ok() {
+    if registry().with(layer).try_init().is_ok() {
         panic::set_hook(Box::new(|panic| {
             let place = panic.location().map(ToString::to_string);
             // What was to be cut or read may be somebody else's text, and is in the message.

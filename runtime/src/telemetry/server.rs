@@ -1,4 +1,5 @@
-//! The server on `--secure-port`: `/healthz` and `/readyz` for everyone, `/metrics` for those who may read it.
+//! The server on `--secure-port`: `/healthz` and `/readyz` for everyone, `/metrics` and `/provider` for those who may read
+//! them.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 use prometheus::{Registry, TextEncoder};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::watch;
 use tracing::warn;
 
 use super::authz::{ReviewError, Reviewer, User};
@@ -22,6 +24,9 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=unders
 /// Paths that anybody may ask for. The last one is not there.
 const OPEN: [&str; 3] = ["/healthz", "/readyz", "/livez"];
 
+/// Makes what `/provider` answers.
+pub(crate) type ProviderPage = Arc<dyn Fn() -> Value + Send + Sync>;
+
 /// The server, listening.
 pub(crate) struct Server(https::Server<Answers>);
 
@@ -33,6 +38,8 @@ pub(crate) struct Answers {
     pub(crate) metrics: Registry,
     /// `/metrics/slis`.
     pub(crate) slis: Registry,
+    /// `/provider`; `None` until a provider is loaded.
+    pub(crate) provider: watch::Receiver<Option<ProviderPage>>,
     /// Who may read the metrics.
     pub(crate) reviewer: Reviewer,
 }
@@ -105,7 +112,15 @@ impl Answers {
             "/readyz" => self.checks(Page::Readyz, request.uri().query().unwrap_or_default()),
             "/metrics" => metrics(&self.metrics),
             "/metrics/slis" => metrics(&self.slis),
+            "/provider" => self.provider(),
             _ => answer(StatusCode::NOT_FOUND, TEXT, "404 page not found\n".to_owned()),
+        }
+    }
+
+    fn provider(&self) -> Answer {
+        match &*self.provider.borrow() {
+            Some(page) => answer(StatusCode::OK, JSON, format!("{:#}\n", page())),
+            None => answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "no provider is loaded yet\n".to_owned()),
         }
     }
 

@@ -13,7 +13,7 @@ const KIND: &str = "AdmissionReview";
 #[derive(Debug, PartialEq)]
 pub(super) enum Question {
     /// Whether a PersistentVolume may be created, and how.
-    Create { uid: String, pv: Box<PersistentVolume> },
+    Create { uid: String, user: String, pv: Box<PersistentVolume> },
     /// Something else about a PersistentVolume, which is none of ours.
     Other { uid: String },
 }
@@ -39,14 +39,23 @@ struct Review<T> {
 }
 
 #[derive(Deserialize)]
-#[serde(bound = "T: Deserialize<'de>")]
+#[serde(rename_all = "camelCase", bound = "T: Deserialize<'de>")]
 struct Request<T> {
     #[serde(default)]
     uid: String,
     kind: Kind,
     #[serde(default)]
     operation: String,
+    #[serde(default)]
+    user_info: UserInfo,
     object: Option<T>,
+}
+
+/// Who creates it, as the API server says.
+#[derive(Default, Deserialize)]
+struct UserInfo {
+    #[serde(default)]
+    username: String,
 }
 
 #[derive(Deserialize)]
@@ -67,7 +76,7 @@ impl Question {
         if body.is_empty() {
             return Err("the body is empty".to_owned());
         }
-        let Request { uid, kind, operation, .. } = request::<IgnoredAny>(body)?;
+        let Request { uid, kind, operation, user_info, .. } = request::<IgnoredAny>(body)?;
         if !kind.group.is_empty() || kind.kind != "PersistentVolume" {
             return Err(format!("it is about a {:?}, and not about a PersistentVolume", kind.kind));
         }
@@ -75,7 +84,7 @@ impl Question {
             return Ok(Self::Other { uid });
         }
         let pv = request::<PersistentVolume>(body)?.object.ok_or("it holds no object")?;
-        Ok(Self::Create { uid, pv: Box::new(pv) })
+        Ok(Self::Create { uid, user: user_info.username, pv: Box::new(pv) })
     }
 }
 
@@ -152,8 +161,11 @@ mod tests {
 
     #[test]
     fn only_creations_are_ours() {
-        let Ok(Question::Create { uid, pv }) = Question::parse(&body(|_| {})) else { panic!("it is a creation") };
-        assert_eq!((uid.as_str(), pv.metadata.name.as_deref()), ("u1", Some("pv-1")));
+        let created = body(|it| it["request"]["userInfo"] = json!({ "username": "alice", "groups": ["a"] }));
+        let Ok(Question::Create { uid, user, pv }) = Question::parse(&created) else { panic!("it is a creation") };
+        assert_eq!((uid.as_str(), user.as_str(), pv.metadata.name.as_deref()), ("u1", "alice", Some("pv-1")));
+        let Ok(Question::Create { user, .. }) = Question::parse(&body(|_| {})) else { panic!("it is a creation") };
+        assert_eq!(user, "");
         for operation in ["UPDATE", "DELETE", "CONNECT", ""] {
             let body = body(|it| it["request"]["operation"] = json!(operation));
             assert_eq!(Question::parse(&body), Ok(Question::Other { uid: "u1".to_owned() }));

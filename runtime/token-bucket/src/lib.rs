@@ -72,6 +72,11 @@ impl<T: Moment> TokenBucket<T> {
         self.reserve_within(Duration::ZERO, now).map(drop)
     }
 
+    /// Whether all tokens have come back.
+    pub fn is_full(&self, now: T) -> bool {
+        self.full <= now
+    }
+
     fn wait(&self, now: T) -> Duration {
         self.full.max(now).since(now).saturating_sub(self.burst)
     }

@@ -95,7 +95,7 @@ async fn describe() -> Description {
     let gate = Gate::new(settings, requests).unwrap();
     let sandbox = Sandbox::new(64 << 20).unwrap();
     let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
-    provider.description().clone()
+    (*provider.description()).clone()
 }
 
 struct NoConfigMaps;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use cloud_provider::{Demand, Description, Effect};
 use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::Secret;
 use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use serde_json::Value;
 use tests::control_plane::cluster;
 use tests::guests;
 
-use crate::setup::{Folder, object, text};
+use crate::setup::{Folder, cloud_config_in, object, text};
 
 fn texts(value: &Value) -> Vec<String> {
     value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
@@ -31,8 +31,7 @@ fn requests(methods: &[String], paths: &[String], effect: Option<&str>) -> Vec<S
 }
 
 fn config() -> Value {
-    let texts = object::<ConfigMap>("hetzner/config.yaml").data.unwrap();
-    serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
+    cloud_config_in("hetzner/config.yaml")
 }
 
 #[tokio::test]
@@ -91,7 +90,7 @@ async fn describe() -> Description {
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let sandbox = Sandbox::new(64 << 20).unwrap();
     let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
-    provider.description().clone()
+    (*provider.description()).clone()
 }
 
 struct NoConfigMaps;

@@ -13,28 +13,21 @@ use tests::aerostat::{Aerostat, message};
 use tests::control_plane::{Cluster, cluster};
 use tests::guests;
 
-use crate::setup::{Folder, command_line, container, files, text};
+use crate::setup::{Folder, command_line, commands, container, files};
 
 /// What the operator types where the README asks for the token.
 const TOKEN: &str = "dop_v1_an&d/slashes";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The README's blocks of commands that can run here, in their order. What builds, needs nodes or takes another's place is
-/// marked as `console`.
-fn commands() -> String {
-    let readme = text("README.md");
-    let blocks: Vec<_> = readme.split("```sh\n").skip(1).map(|it| it.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 5, "{blocks:#?}");
-    blocks.concat()
-}
-
 /// Cases: manifests
 #[tokio::test]
 async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let cluster = cluster().await;
     let folder = Folder::new();
-    let said = folder.run(&cluster, &commands(), &format!("{TOKEN}\n"));
+    let blocks = commands("README.md");
+    assert_eq!(blocks.len(), 6, "{blocks:#?}");
+    let said = folder.run(&cluster, &blocks.concat(), &format!("{TOKEN}\n"));
     assert!(said.success, "{said:#?}");
 
     let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
@@ -83,7 +76,7 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
 }
 
 /// Lets another holder have the Lease for an hour.
-async fn hold_lease(cluster: &Cluster) {
+pub(crate) async fn hold_lease(cluster: &Cluster) {
     let lease = Lease {
         metadata: ObjectMeta { name: Some("cloud-controller-manager".to_owned()), ..ObjectMeta::default() },
         spec: Some(LeaseSpec {

@@ -5,9 +5,12 @@
 mod config;
 mod enough;
 mod hetzner;
+mod image;
 mod install;
 mod manifests;
 mod persistent_volumes;
 mod pod;
+mod registry;
+mod release;
 mod rights;
 mod setup;

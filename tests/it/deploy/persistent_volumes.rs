@@ -11,26 +11,14 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Api, DeleteParams};
 use tests::control_plane::cluster;
 
-use crate::setup::{Folder, command_line, container, deploy, text};
+use crate::setup::{Folder, command_line, commands, container};
 
 const FOLDER: &str = "persistent-volumes";
-
-/// A folder with these manifests too.
-fn folder() -> Folder {
-    let folder = Folder::new();
-    let to = folder.path("deploy").join(FOLDER);
-    fs::create_dir(&to).unwrap();
-    for entry in fs::read_dir(deploy().join(FOLDER)).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-    }
-    folder
-}
 
 #[tokio::test]
 async fn every_manifest_for_volumes_is_accepted_by_the_api_server() {
     let cluster = cluster().await;
-    let folder = folder();
+    let folder = Folder::new().with(FOLDER);
     for name in ["rbac.yaml", "webhook.yaml"] {
         // Where a person writes who signed the certificate stands no base64.
         let script = format!(
@@ -54,11 +42,10 @@ async fn every_manifest_for_volumes_is_accepted_by_the_api_server() {
 #[tokio::test]
 async fn the_readmes_commands_serve_and_register_the_webhook() {
     let cluster = cluster().await;
-    let folder = folder();
+    let folder = Folder::new().with(FOLDER);
     let said = folder.run(&cluster, "kubectl apply --server-side -f deploy/deployment.yaml", "");
     assert!(said.success, "{said:#?}");
-    let readme = text(&format!("{FOLDER}/README.md"));
-    let blocks: Vec<_> = readme.split("```sh\n").skip(1).map(|it| it.split("```").next().unwrap()).collect();
+    let blocks = commands(&format!("{FOLDER}/README.md"));
     assert_eq!(blocks.len(), 3, "{blocks:#?}");
     let said = folder.run(&cluster, &format!("DRIVER=csi.example.com\n{}", blocks.concat()), "");
     assert!(said.success, "{said:#?}");

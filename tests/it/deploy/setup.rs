@@ -34,6 +34,12 @@ pub(crate) fn text(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
 }
 
+/// The README's blocks of commands that can run here, in their order: those that are marked as `sh`.
+pub(crate) fn commands(readme: &str) -> Vec<String> {
+    let readme = text(readme);
+    readme.split("```sh\n").skip(1).map(|it| it.split("```").next().unwrap().to_owned()).collect()
+}
+
 /// The names of all manifests.
 pub(crate) fn manifests() -> Vec<String> {
     let names = fs::read_dir(deploy()).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
@@ -47,9 +53,14 @@ pub(crate) fn object<K: DeserializeOwned>(name: &str) -> K {
     serde_saphyr::from_str(&text(name)).unwrap_or_else(|error| panic!("cannot parse {name}: {error}"))
 }
 
-/// What stands in `cloud.yaml`.
+/// What stands in `cloud.yaml` for DigitalOcean.
 pub(crate) fn cloud_config() -> Value {
-    let texts = object::<ConfigMap>("config.yaml").data.unwrap();
+    cloud_config_in("config.yaml")
+}
+
+/// What stands in `cloud.yaml` of a manifest.
+pub(crate) fn cloud_config_in(manifest: &str) -> Value {
+    let texts = object::<ConfigMap>(manifest).data.unwrap();
     assert_eq!(texts.keys().collect::<Vec<_>>(), ["cloud.yaml"]);
     serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
 }
@@ -89,6 +100,17 @@ impl Folder {
         fs::copy(tests::guests::DIGITALOCEAN, folder.path("digitalocean.wasm")).unwrap();
         std::os::unix::fs::symlink(kubectl().unwrap(), folder.path("bin/kubectl")).unwrap();
         Folder(folder)
+    }
+
+    /// With a folder of `deploy/`, too.
+    pub(crate) fn with(self, name: &str) -> Folder {
+        let to = self.path("deploy").join(name);
+        fs::create_dir(&to).unwrap();
+        for entry in fs::read_dir(deploy().join(name)).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

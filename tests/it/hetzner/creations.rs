@@ -4,8 +4,7 @@ use cloud_provider::{IpMode, Protocol};
 use serde_json::{Value, json};
 use tests::clouds::hetzner::{Certificate, Target};
 
-use crate::services::{LOCATION, NAME, Service, UID, key, port};
-use crate::setup::{CLUSTER_UID, Rig};
+use crate::setup::{CLUSTER_UID, LOCATION, NAME, Rig, Service, UID, key, port, rig};
 
 const IN_NETWORK: [(&str, &str); 2] = [LOCATION, ("network", "4711")];
 
@@ -17,7 +16,7 @@ fn created(rig: &Rig) -> Value {
 }
 
 async fn is_refused(settings: &[(&str, &str)], annotations: &[(&str, &str)], why: &str) {
-    let rig = Rig::new(settings).await;
+    let rig = rig(settings).await;
     let service = annotations.iter().fold(Service::new(&rig), |it, (name, value)| it.with(name, value));
     let mut service = service;
     let text = service.invalid().await;
@@ -32,7 +31,7 @@ async fn hcloud_15_without_a_place_nothing_is_created() {
 
 #[tokio::test]
 async fn hcloud_16_one_request_creates_everything() {
-    let rig = Rig::new(&[("loadBalancers.location", "fsn1")]).await;
+    let rig = rig(&[("loadBalancers.location", "fsn1")]).await;
     let mut service = Service::new(&rig).with("location", "hel1");
     let (status, _) = service.served_with().await;
     let body = created(&rig);
@@ -51,7 +50,7 @@ async fn hcloud_16_one_request_creates_everything() {
 
 #[tokio::test]
 async fn hcloud_17_an_empty_annotation_takes_the_location_back() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig).with("location", "").with("network-zone", "us-east");
     service.served_with().await;
     let body = created(&rig);
@@ -70,7 +69,7 @@ async fn hcloud_19_an_unknown_type_is_an_error() {
 
 #[tokio::test]
 async fn hcloud_20_a_udp_port_is_left_out_with_a_warning() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig).with("type", "lb11");
     service.desired.ports.push(port(Protocol::Udp, 53));
     assert!(service.reasons().await.contains(&"UnsupportedProtocolConfigured".to_owned()));
@@ -79,7 +78,7 @@ async fn hcloud_20_a_udp_port_is_left_out_with_a_warning() {
 
 #[tokio::test]
 async fn hcloud_21_proxy_protocol_is_told_to_the_cluster() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig).with("uses-proxyprotocol", "true");
     let (status, _) = service.served_with().await;
     assert_eq!(created(&rig)["services"][0]["proxyprotocol"], json!(true));
@@ -87,15 +86,8 @@ async fn hcloud_21_proxy_protocol_is_told_to_the_cluster() {
 }
 
 #[tokio::test]
-async fn hcloud_22_a_hostname_is_shown_alone() {
-    let rig = Rig::new(&[LOCATION]).await;
-    let mut service = Service::new(&rig).with("hostname", "lb.example.com");
-    assert_eq!(service.addresses().await, ["lb.example.com"]);
-}
-
-#[tokio::test]
 async fn hcloud_23_a_private_one_shows_its_private_address() {
-    let rig = Rig::new(&IN_NETWORK).await;
+    let rig = rig(&IN_NETWORK).await;
     let mut service = Service::new(&rig).with("disable-public-network", "true").with("use-private-ip", "true");
     let addresses = service.addresses().await;
     assert_eq!(addresses.len(), 1);
@@ -112,7 +104,7 @@ async fn hcloud_24_private_addresses_need_a_network() {
 
 #[tokio::test]
 async fn hcloud_25_an_address_in_the_network_is_asked_for() {
-    let rig = Rig::new(&IN_NETWORK).await;
+    let rig = rig(&IN_NETWORK).await;
     let mut service = Service::new(&rig).with("private-ipv4", "10.0.0.9").with("use-private-ip", "true");
     assert!(service.addresses().await.contains(&"10.0.0.9".to_owned()));
     let all = rig.cloud.load_balancers().all();
@@ -125,7 +117,7 @@ async fn hcloud_25_an_address_in_the_network_is_asked_for() {
 
 #[tokio::test]
 async fn hcloud_26_a_certificate_is_found_by_its_name() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     rig.cloud.certificates().insert(Certificate::new(42, "www"));
     let mut service = Service::new(&rig).with("protocol", "https").with("http-certificates", "www");
     service.desired.ports = vec![port(Protocol::Tcp, 443)];
@@ -138,9 +130,9 @@ async fn hcloud_26_a_certificate_is_found_by_its_name() {
 async fn hcloud_27_a_managed_certificate_is_created_once() {
     let managed = [("protocol", "https"), ("certificate-type", "managed")];
     is_refused(&[LOCATION], &managed, "needs annotation").await;
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = managed.iter().fold(Service::new(&rig), |it, (name, value)| it.with(name, value));
-    service.annotate("http-managed-certificate-domains", "example.com");
+    service.set("http-managed-certificate-domains", "example.com");
     service.served_with().await;
     let name = format!("ccm-managed-certificate-{UID}");
     let certificates = rig.cloud.certificates().all();
@@ -151,11 +143,11 @@ async fn hcloud_27_a_managed_certificate_is_created_once() {
 
 #[tokio::test]
 async fn hcloud_27_a_certificate_of_that_name_is_taken() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let name = format!("ccm-managed-certificate-{UID}");
     rig.cloud.certificates().insert(Certificate::new(42, &name).managed());
     let mut service = Service::new(&rig).with("protocol", "https").with("certificate-type", "managed");
-    service.annotate("http-managed-certificate-domains", "example.com");
+    service.set("http-managed-certificate-domains", "example.com");
     service.served_with().await;
     assert_eq!(created(&rig)["services"][0]["http"]["certificates"], json!([42]));
     assert!(rig.writes().contains(&"POST /v1/certificates → 409".to_owned()));
@@ -163,7 +155,7 @@ async fn hcloud_27_a_certificate_of_that_name_is_taken() {
 
 #[tokio::test]
 async fn one_port_can_speak_otherwise() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     rig.cloud.certificates().insert(Certificate::new(42, "www"));
     let mut service = Service::new(&rig).with("protocol.443", "https").with("http-certificates", "42");
     service.desired.ports.push(port(Protocol::Tcp, 443));

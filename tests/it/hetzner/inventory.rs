@@ -3,14 +3,13 @@
 use cloud_provider::{InventoryState, Proof};
 use tests::clouds::hetzner::{LoadBalancer, Taking};
 
-use crate::services::{LOCATION, Service, UID, worker};
-use crate::setup::{CLUSTER_UID, Rig};
+use crate::setup::{CLUSTER_UID, LOCATION, Service, UID, rig, worker};
 
 const OTHER: &str = "5ad3f1e2-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 
 #[tokio::test]
 async fn a_list_shows_what_is_marked_and_whether_it_changes() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig);
     service.served_with().await;
     rig.cloud.load_balancers().insert(LoadBalancer::new(7, "vendors").label("hcloud-ccm/service-uid", OTHER));

@@ -3,12 +3,11 @@
 use cloud_provider::{Port, Protocol};
 use tests::clouds::hetzner::{Server, Target};
 
-use crate::services::{LOCATION, Service, port, worker};
-use crate::setup::Rig;
+use crate::setup::{LOCATION, Service, port, rig, worker};
 
 #[tokio::test]
 async fn adv_103_15000_nodes_at_hetzner_take_little_cpu() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     for id in 3..=150 {
         rig.cloud.servers().insert(Server::new(id, &format!("web-{id}")));
     }
@@ -30,12 +29,12 @@ async fn adv_103_15000_nodes_at_hetzner_take_little_cpu() {
 
 #[tokio::test]
 async fn adv_103_1500_ports_at_hetzner_take_little_cpu() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig);
     let port = |number| Port { port: number, ..port(Protocol::Tcp, 80) };
     service.desired.ports = (1..=1_500).map(port).collect();
     for number in 1..=1_000 {
-        service.desired.annotations.push((crate::services::key(&format!("protocol.{number}")), "http".to_owned()));
+        service.desired.annotations.push((crate::setup::key(&format!("protocol.{number}")), "http".to_owned()));
     }
     let answer = service.ask().await.answer;
     assert!(answer.is_ok(), "it is announced: {answer:?}");

@@ -1,9 +1,9 @@
-//! Cloud servers behind nodes: cases 1 to 4 and 9 to 12.
+//! Cloud servers behind nodes: cases 1, 2 and 9 to 12.
 
 use cloud_provider::{Address, AddressKind, Error, State};
-use tests::clouds::hetzner::{Fault, Server, Status};
+use tests::clouds::hetzner::{Server, Status};
 
-use crate::setup::{Rig, joining, node, server};
+use crate::setup::{self, joining, node, rig, server};
 
 fn address(kind: AddressKind, value: &str) -> Address {
     Address { kind, value: value.to_owned() }
@@ -11,7 +11,7 @@ fn address(kind: AddressKind, value: &str) -> Address {
 
 #[tokio::test]
 async fn hcloud_01_a_running_server_exists_and_runs() {
-    let rig = Rig::new(&[]).await;
+    let rig = rig(&[]).await;
     let found = rig.get(node("web-1", "hcloud://1")).await.unwrap().unwrap();
     assert_eq!((found.name.as_str(), found.state), ("web-1", State::Running));
     assert_eq!(rig.requests(), ["GET /v1/servers/1 → 200"]);
@@ -19,7 +19,7 @@ async fn hcloud_01_a_running_server_exists_and_runs() {
 
 #[tokio::test]
 async fn hcloud_02_a_server_that_is_off_is_shut_down() {
-    let rig = Rig::new(&[]).await;
+    let rig = rig(&[]).await;
     for status in [Status::Starting, Status::Stopping, Status::Migrating, Status::Rebuilding, Status::Unknown] {
         rig.cloud.servers().insert(server(1).status(status));
         let found = rig.get(node("web-1", "hcloud://1")).await.unwrap().unwrap();
@@ -31,26 +31,8 @@ async fn hcloud_02_a_server_that_is_off_is_shut_down() {
 }
 
 #[tokio::test]
-async fn hcloud_03_a_server_that_the_cloud_does_not_know_is_gone() {
-    let rig = Rig::new(&[]).await;
-    assert_eq!(rig.get(node("web-9", "hcloud://9")).await, Ok(None));
-}
-
-#[tokio::test]
-async fn hcloud_04_an_error_of_the_cloud_is_not_absence() {
-    let rig = Rig::new(&[]).await;
-    for status in [401, 403, 423, 429, 500, 502, 503, 504] {
-        rig.cloud.clear_faults();
-        rig.cloud.inject(Fault::status("GET", "/v1/servers/1", status));
-        assert!(rig.get(node("web-1", "hcloud://1")).await.is_err(), "{status}");
-    }
-    let foreign = rig.get(node("web-1", "aws:///x/i-1")).await;
-    assert!(matches!(foreign, Err(Error::Invalid(_))), "{foreign:?}");
-}
-
-#[tokio::test]
 async fn hcloud_09_addresses_come_in_order() {
-    let rig = Rig::new(&[("addressFamily", "dualstack"), ("network", "4711")]).await;
+    let rig = rig(&[("addressFamily", "dualstack"), ("network", "4711")]).await;
     let net = "2001:db8:1:2::".parse().unwrap();
     rig.cloud.servers().insert(server(1).ipv6(Some(net)));
     let found = rig.get(node("web-1", "hcloud://1")).await.unwrap().unwrap();
@@ -65,7 +47,7 @@ async fn hcloud_09_addresses_come_in_order() {
 
 #[tokio::test]
 async fn hcloud_10_a_private_server_has_no_external_address() {
-    let rig = Rig::new(&[("network", "net")]).await;
+    let rig = rig(&[("network", "net")]).await;
     rig.cloud.servers().insert(server(1).ipv4(None));
     let found = rig.get(node("web-1", "hcloud://1")).await.unwrap().unwrap();
     assert_eq!(
@@ -77,18 +59,18 @@ async fn hcloud_10_a_private_server_has_no_external_address() {
 
 #[tokio::test]
 async fn hcloud_11_a_server_tells_where_it_is() {
-    let rig = Rig::new(&[]).await;
+    let rig = rig(&[]).await;
     let found = rig.get(joining("web-1")).await.unwrap().unwrap();
     let words = [&found.machine_type, &found.region, &found.zone].map(|it| it.as_deref().unwrap_or_default());
     assert_eq!(words, ["cx22", "fsn1", "fsn1-dc14"]);
     assert_eq!(found.labels, [("instance.hetzner.cloud/provided-by".to_owned(), "cloud".to_owned())]);
-    let rig = Rig::new(&[("zoneLabel", "false")]).await;
+    let rig = setup::rig(&[("zoneLabel", "false")]).await;
     assert_eq!(rig.get(node("web-1", "hcloud://1")).await.unwrap().unwrap().zone, None);
 }
 
 #[tokio::test]
 async fn hcloud_12_three_requests_list_120_servers() {
-    let rig = Rig::new(&[]).await;
+    let rig = rig(&[]).await;
     for id in 3..=120 {
         rig.cloud.servers().insert(Server::new(id, &format!("web-{id}")));
     }
@@ -107,7 +89,7 @@ async fn hcloud_12_three_requests_list_120_servers() {
 
 #[tokio::test]
 async fn the_identity_is_the_network_of_the_project() {
-    let rig = Rig::new(&[("network", "net")]).await;
+    let rig = rig(&[("network", "net")]).await;
     let ask = async || rig.abilities.identity.identity().await;
     assert_eq!(ask().await, Ok(Some("network 4711".to_owned())));
     rig.cloud.networks().remove(4711);

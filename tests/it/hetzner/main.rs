@@ -9,7 +9,6 @@ mod large;
 mod machines;
 mod robot;
 mod routes;
-mod services;
 mod setup;
 mod updates;
 mod volumes;

@@ -4,12 +4,13 @@ use cloud_provider::{Address, AddressKind, Error, State};
 use tests::clouds::hetzner::Server;
 use tests::clouds::hetzner::robot::{Authorization, Dedicated, Fault};
 
-use crate::setup::{Rig, joining, node, warning};
+use crate::setup::{self, RobotRig, joining, node, warning, with_robot};
 
 const ENABLED: (&str, &str) = ("robot.enabled", "true");
 
-async fn rig() -> Rig {
-    let rig = Rig::new(&[ENABLED, ("addressFamily", "dualstack")]).await;
+/// A project, and a dedicated server.
+async fn rig() -> RobotRig {
+    let rig = with_robot(&[ENABLED, ("addressFamily", "dualstack")]).await;
     rig.robot.servers().insert(Dedicated::new(7, "metal"));
     rig
 }
@@ -38,7 +39,7 @@ async fn hcloud_06_another_name_in_robot_is_another_node() {
 
 #[tokio::test]
 async fn hcloud_07_without_robot_a_dedicated_server_is_not_absent() {
-    let rig = Rig::new(&[]).await;
+    let rig = setup::rig(&[]).await;
     let answer = rig.get(node("metal", "hrobot://7")).await;
     assert!(matches!(answer, Err(Error::Invalid(_))), "{answer:?}");
 }

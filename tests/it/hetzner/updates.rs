@@ -5,8 +5,7 @@ use std::time::Duration;
 use cloud_provider::{Error, Progress, Protocol};
 use tests::clouds::hetzner::{Behaviour, LoadBalancer, Options, Server, Taking, Target};
 
-use crate::services::{LOCATION, NAME, Service, UID, port, worker};
-use crate::setup::{NETWORK, Rig, node};
+use crate::setup::{LOCATION, NAME, NETWORK, Rig, Service, UID, node, port, rig, start, worker};
 
 const IN_NETWORK: [(&str, &str); 2] = [LOCATION, ("network", "4711")];
 const ACTIONS: &str = "/v1/load_balancers/*/actions";
@@ -27,16 +26,8 @@ fn since(rig: &Rig, before: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn hcloud_28_what_is_as_desired_is_only_read() {
-    let rig = Rig::new(&[LOCATION]).await;
-    let (mut service, before) = served(&rig).await;
-    service.served_with().await;
-    assert_eq!(since(&rig, before), ["GET /v1/load_balancers/* → 200"]);
-}
-
-#[tokio::test]
 async fn hcloud_29_a_new_node_is_one_new_target() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let (mut service, before) = served(&rig).await;
     service.desired.nodes.push(worker(2));
     service.served_with().await;
@@ -48,7 +39,7 @@ async fn hcloud_29_a_new_node_is_one_new_target() {
 #[tokio::test]
 async fn hcloud_30_a_server_that_is_gone_is_no_target_any_more() {
     let options = Options { behaviour: Behaviour { targets_stay: true, ..Behaviour::default() }, ..Options::default() };
-    let rig = Rig::start(options, &[LOCATION]).await;
+    let rig = start(options, &[LOCATION]).await;
     let (mut service, before) = served(&rig).await;
     service.desired.nodes = vec![worker(2)];
     rig.cloud.servers().remove(1);
@@ -60,9 +51,9 @@ async fn hcloud_30_a_server_that_is_gone_is_no_target_any_more() {
 
 #[tokio::test]
 async fn hcloud_31_another_way_to_the_nodes_replaces_their_targets() {
-    let rig = Rig::new(&IN_NETWORK).await;
+    let rig = rig(&IN_NETWORK).await;
     let (mut service, before) = served(&rig).await;
-    service.annotate("use-private-ip", "true");
+    service.set("use-private-ip", "true");
     service.served_with().await;
     let writes: Vec<_> = since(&rig, before).into_iter().filter(|it| it.starts_with("POST")).collect();
     assert_eq!(writes, [format!("POST {ACTIONS}/remove_target → 201"), format!("POST {ACTIONS}/add_target → 201")]);
@@ -72,7 +63,7 @@ async fn hcloud_31_another_way_to_the_nodes_replaces_their_targets() {
 
 #[tokio::test]
 async fn hcloud_32_more_nodes_than_a_type_takes_are_left_out() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     for id in 3..=27 {
         rig.cloud.servers().insert(Server::new(id, &format!("web-{id}")));
     }
@@ -86,7 +77,7 @@ async fn hcloud_32_more_nodes_than_a_type_takes_are_left_out() {
 
 #[tokio::test]
 async fn hcloud_33_a_port_that_is_gone_is_deleted() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig).with("type", "lb11");
     service.desired.ports.push(port(Protocol::Tcp, 443));
     service.served_with().await;
@@ -99,26 +90,26 @@ async fn hcloud_33_a_port_that_is_gone_is_deleted() {
 
 #[tokio::test]
 async fn hcloud_34_seconds_need_no_unit() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let (mut service, _) = served(&rig).await;
-    service.annotate("health-check-interval", "10");
+    service.set("health-check-interval", "10");
     service.served_with().await;
     assert_eq!(rig.cloud.load_balancers().all()[0].services[0].health_check.interval, 10);
 }
 
 #[tokio::test]
 async fn hcloud_35_one_of_another_service_is_not_touched() {
-    let rig = Rig::new(&[LOCATION, ("adoptByName", "true")]).await;
+    let rig = rig(&[LOCATION, ("adoptByName", "true")]).await;
     let other = LoadBalancer::new(7, "web").label("hcloud-ccm/service-uid", "another");
     rig.cloud.load_balancers().insert(other);
-    let why = Service::new(&rig).with("name", "web").invalid().await;
+    let why = Service::new(&rig).with("name", "web").with("type", "lb11").invalid().await;
     assert!(why.contains("is marked for another Service or cluster (hcloud-ccm/service-uid=another)"), "{why}");
     assert_eq!(rig.cloud.load_balancers().get(7).unwrap().labels.len(), 1);
 }
 
 #[tokio::test]
 async fn hcloud_36_two_with_one_mark_are_an_error() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     for id in [7, 8] {
         let marked = LoadBalancer::new(id, &format!("lb-{id}")).label("hcloud-ccm/service-uid", UID);
         rig.cloud.load_balancers().insert(marked);
@@ -130,10 +121,10 @@ async fn hcloud_36_two_with_one_mark_are_an_error() {
 
 #[tokio::test]
 async fn hcloud_37_a_locked_load_balancer_is_waited_for() {
-    let rig = Rig::new(&IN_NETWORK).await;
+    let rig = rig(&IN_NETWORK).await;
     let (mut service, _) = served(&rig).await;
     rig.cloud.behave(|it| it.actions = Taking::Reads(2));
-    service.annotate("private-ipv4", "10.0.0.9");
+    service.set("private-ipv4", "10.0.0.9");
     let first = service.ask().await.answer;
     assert!(matches!(first, Ok(Progress::Pending(_))), "{first:?}");
     assert!(service.addresses().await.contains(&"10.0.0.9".to_owned()));
@@ -145,17 +136,18 @@ async fn hcloud_37_a_locked_load_balancer_is_waited_for() {
 
 #[tokio::test]
 async fn hcloud_38_the_host_evaluates_the_node_selector() {
-    let rig = Rig::new(&[LOCATION]).await;
-    let selectors = rig.provider.cloud().description.annotations.iter().filter(|it| it.selects_nodes).count();
+    let rig = rig(&[LOCATION]).await;
+    let selectors = rig.provider.cloud().description.now().annotations.iter().filter(|it| it.selects_nodes).count();
     assert_eq!(selectors, 1);
-    let key = crate::services::key("node-selector");
-    let row = rig.abilities.description.annotations.iter().find(|it| it.key == key);
+    let key = crate::setup::key("node-selector");
+    let description = rig.abilities.description.now();
+    let row = description.annotations.iter().find(|it| it.key == key);
     assert!(row.is_some_and(|it| it.selects_nodes));
 }
 
 #[tokio::test]
 async fn hcloud_39_a_node_of_another_cloud_is_left_out_with_a_warning() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig).with("type", "lb11");
     service.desired.nodes.push(node("kind", "kind://docker/kind/node"));
     let reasons = service.reasons().await;
@@ -165,7 +157,7 @@ async fn hcloud_39_a_node_of_another_cloud_is_left_out_with_a_warning() {
 
 #[tokio::test]
 async fn a_takeover_from_the_vendors_controller_writes_nothing() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     served(&rig).await;
     // As the vendor's controller would have left it.
     let id = rig.cloud.load_balancers().all()[0].id;
@@ -183,7 +175,7 @@ async fn a_takeover_from_the_vendors_controller_writes_nothing() {
 #[tokio::test]
 async fn a_creation_that_takes_time_is_pending_and_then_ready() {
     let behaviour = Behaviour { creation: Taking::Reads(3), ..Behaviour::default() };
-    let rig = Rig::start(Options { behaviour, ..Options::default() }, &[LOCATION]).await;
+    let rig = start(Options { behaviour, ..Options::default() }, &[LOCATION]).await;
     let mut service = Service::new(&rig);
     service.served_with().await;
     assert_eq!(rig.writes(), ["POST /v1/load_balancers → 201"]);
@@ -191,10 +183,10 @@ async fn a_creation_that_takes_time_is_pending_and_then_ready() {
 
 #[tokio::test]
 async fn an_action_that_fails_is_told() {
-    let rig = Rig::new(&[LOCATION]).await;
+    let rig = rig(&[LOCATION]).await;
     let (mut service, _) = served(&rig).await;
     rig.cloud.behave(|it| it.failing = Some("change_algorithm"));
-    service.annotate("algorithm-type", "least_connections");
+    service.set("algorithm-type", "least_connections");
     let failed = service.ask().await.answer;
     assert!(matches!(&failed, Err(Error::Unavailable(why)) if why.contains("has failed")), "{failed:?}");
     let writes = rig.writes().len();
@@ -205,7 +197,7 @@ async fn an_action_that_fails_is_told() {
 #[tokio::test]
 async fn a_name_that_is_freed_late_is_waited_for() {
     let behaviour = Behaviour { names_freed_late_by: Duration::from_secs(3_600), ..Behaviour::default() };
-    let rig = Rig::start(Options { behaviour, ..Options::default() }, &[LOCATION]).await;
+    let rig = start(Options { behaviour, ..Options::default() }, &[LOCATION]).await;
     let (mut service, _) = served(&rig).await;
     assert_eq!(service.delete().await, Ok(cloud_provider::Deletion::Done));
     let mut again = Service::new(&rig);
@@ -218,7 +210,7 @@ async fn a_name_that_is_freed_late_is_waited_for() {
 
 #[tokio::test]
 async fn it_follows_its_network() {
-    let rig = Rig::new(&IN_NETWORK).await;
+    let rig = rig(&IN_NETWORK).await;
     served(&rig).await;
     let all = rig.cloud.load_balancers().all();
     assert_eq!(all[0].private_net.map(|(network, _)| network), Some(NETWORK));

@@ -3,11 +3,11 @@
 use cloud_provider::Volume as Asked;
 use tests::clouds::hetzner::Volume;
 
-use crate::setup::Rig;
+use crate::setup::rig;
 
 #[tokio::test]
 async fn volumes_are_where_their_location_is() {
-    let rig = Rig::new(&[]).await;
+    let rig = rig(&[]).await;
     rig.cloud.volumes().insert(Volume::new(1, "a"));
     rig.cloud.volumes().insert(Volume::new(2, "b").location("hel1"));
     let volumes = rig.abilities.persistent_volumes.clone().unwrap();

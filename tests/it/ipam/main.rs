@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
-mod faults;
+mod crash;
 mod from_cloud;
 mod migration;
 mod networks;

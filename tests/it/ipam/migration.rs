@@ -113,6 +113,7 @@ async fn assert_one_owner(cluster: &Cluster) -> BTreeSet<String> {
     writers
 }
 
+/// Cases: case 245
 #[tokio::test]
 async fn node_ipam_passes_from_the_other_manager_and_back() {
     let cluster = cluster().await;
@@ -151,6 +152,7 @@ async fn node_ipam_passes_from_the_other_manager_and_back() {
     assert_eq!(writers, [AEROSTAT, KUBE_NODES].map(str::to_owned).into(), "both have written");
 }
 
+/// Cases: case 245
 #[tokio::test]
 async fn without_the_second_lease_the_process_ends_and_writes_no_more() {
     let cluster = cluster().await;
@@ -190,7 +192,7 @@ async fn refused(change: impl FnOnce(&str) -> String) -> String {
     setup.flags(&["--enable-leader-migration", &flag]).refused().await
 }
 
-/// Cases: bad-migration
+/// Cases: bad-migration, case 246
 #[tokio::test]
 async fn bad_input_a_migration_file_that_is_missing() {
     let cluster = cluster().await;
@@ -199,20 +201,20 @@ async fn bad_input_a_migration_file_that_is_missing() {
     says(&setup.refused().await, &["--leader-migration-config /not/there.yaml: cannot be read"]);
 }
 
-/// Cases: bad-migration
+/// Cases: bad-migration, case 246
 #[tokio::test]
 async fn bad_input_a_migration_file_that_is_garbled() {
     says(&refused(|_| "{ [".to_owned()).await, &["--leader-migration-config", "leader-migration.yaml"]);
 }
 
-/// Cases: bad-migration
+/// Cases: bad-migration, case 246
 #[tokio::test]
 async fn bad_input_a_migration_file_that_names_an_unknown_controller() {
     let message = refused(|it| it.replace("node-ipam-controller", "nope-controller")).await;
     says(&message, &["\"nope-controller\"", "known are", "node-ipam-controller"]);
 }
 
-/// Cases: bad-migration
+/// Cases: bad-migration, case 246
 #[tokio::test]
 async fn bad_input_a_migration_under_the_main_lease() {
     let message = refused(|it| it.replace(LEASE, "cloud-controller-manager")).await;

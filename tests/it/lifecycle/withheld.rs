@@ -8,6 +8,7 @@ use cloud_provider::Instance;
 use controllers::node_lifecycle::{Budget, Options};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
+use tokio::time::Instant;
 
 use crate::cloud::{Answer, Cloud, List, machine, names};
 use crate::controller::{
@@ -83,6 +84,22 @@ async fn when_the_first_time_of_leadership_is_over_nodes_go() {
     let controller = Controller::start(&cluster, &cloud, Options { warm_up: Duration::from_secs(1), ..OPTIONS });
     controller.withholds(1, "warm_up").await;
     gone(&cluster, "n1").await;
+}
+
+#[tokio::test]
+async fn nothing_goes_just_after_the_provider_was_replaced() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    create_living(&cluster, &cloud).await;
+    create(&cluster, &node(1)).await;
+    let warm_up = Duration::from_secs(2);
+    // As if it happened a moment after the controller has begun, when its own time is over.
+    cloud.replaced_at(Instant::now() + Duration::from_secs(2));
+    let controller = Controller::start(&cluster, &cloud, Options { warm_up, ..OPTIONS });
+    let begun = Instant::now();
+    controller.withholds(1, "warm_up").await;
+    gone(&cluster, "n1").await;
+    assert!(begun.elapsed() > Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]

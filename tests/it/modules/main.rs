@@ -5,11 +5,16 @@
 mod bad_input;
 mod blobs;
 mod cache;
+mod commands;
+mod commands_bad_input;
+mod commands_push;
 mod logins;
 mod manifests;
 mod process;
+mod race;
 mod real;
 mod recorded;
 mod redirects;
 mod setup;
 mod signatures;
+mod swap;

@@ -1,19 +1,32 @@
 //! The binary with a module out of a registry.
 
+mod attacks;
+mod bad_input;
+
 use serde_json::json;
+use tests::capture::Capture;
 use tests::control_plane::cluster;
 use tests::guests;
 use tests::kubelet;
 use tests::operator::{Setup, assert_waits, says};
-use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer};
+use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer, provider_module};
 
-/// What an operator writes for a module in a registry.
+/// What an operator writes for a module in a real registry.
 fn in_registry(setup: Setup, registry: &RealRegistry, digest: &str) -> Setup {
-    let (image, ca_file) = (format!("{}/{REPOSITORY}:1.2.0", registry.address()), registry.ca_file());
-    setup.edit(|config| {
-        config["provider"]["module"] =
-            json!({ "oci": { "image": image, "digest": format!("sha256:{digest}"), "tls": { "caFile": ca_file } } });
-    })
+    setup.edit(|config| config["provider"]["module"] = registry.module(digest))
+}
+
+/// What an operator writes for a module in a registry of the test's own.
+fn in_hostile(setup: Setup, registry: &Capture, digest: &str) -> Setup {
+    let ca_file = setup.folder.write("registry-ca.pem", registry.ca());
+    let module = provider_module(&registry.address().to_string(), &ca_file, digest);
+    setup.edit(|config| config["provider"]["module"] = module)
+}
+
+/// With a login file in Docker's form.
+fn with_login(setup: Setup, login: &serde_json::Value) -> Setup {
+    let path = setup.folder.write("login.json", login.to_string());
+    setup.edit(|config| config["provider"]["module"]["oci"]["login"] = json!({ "file": path }))
 }
 
 /// The SDK's example, as registries store it.

@@ -8,17 +8,17 @@ use tests::capture::{Capture, Step};
 
 use crate::setup::Setup;
 
-fn recorded(name: &str) -> PathBuf {
+pub(crate) fn recorded(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("registry/cosign/recorded").join(name)
 }
 
-fn digest() -> String {
+pub(crate) fn digest() -> String {
     let text = std::fs::read_to_string(recorded("digest")).unwrap();
     text.trim().strip_prefix("sha256:").unwrap().to_owned()
 }
 
 /// A registry that serves the recording: without the API for referrers, as the one that was recorded.
-async fn registry() -> Capture {
+pub(crate) async fn registry() -> Capture {
     let tags = std::fs::read_to_string(recorded("tags")).unwrap();
     Capture::https(&["127.0.0.1"], move |request| {
         let path = request.text().split(' ').nth(1).unwrap().strip_prefix("/v2/").unwrap().to_owned();

@@ -38,7 +38,16 @@ impl Setup {
         Self::new(Folder::new(), registry.address(), registry.ca_file(), digest)
     }
 
+    /// A module in a registry of the test's own that serves HTTP.
+    pub(crate) fn without_tls(registry: &Capture, digest: &str) -> Self {
+        Self::with(Folder::new(), &registry.url(), None, digest)
+    }
+
     fn new(folder: Folder, address: &str, ca_file: PathBuf, digest: &str) -> Self {
+        Self::with(folder, address, Some(ca_file), digest)
+    }
+
+    fn with(folder: Folder, address: &str, ca_file: Option<PathBuf>, digest: &str) -> Self {
         let settings = Settings {
             image: Image::parse(&format!("{address}/{REPOSITORY}:1.2.0")).unwrap(),
             digest: Digest::parse(digest).unwrap(),
@@ -46,7 +55,7 @@ impl Setup {
             login: None,
             token_services: Vec::new(),
             addresses: Addresses::Public,
-            ca_file: Some(ca_file),
+            ca_file,
             signed_by: None,
         };
         Self { folder, settings, outside: Outside::default(), cache: None }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::control_plane::cluster;
+use tests::registry::{Access, Artifact, RealRegistry};
 use tests::{component, costly, guests, wait};
 
 use crate::setup::{Setup, says};
@@ -55,7 +56,28 @@ async fn refused(module: &[u8], limits: Value) -> (String, Used, Used) {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::ACME).edit(|it| it["provider"]["limits"]["compile"] = limits);
     let path = setup.folder.write("module.wasm", module);
-    let setup = setup.module(&path);
+    let refused = refused_start(&setup.module(&path)).await;
+    says(&refused.0, &["module.wasm cannot be compiled"]);
+    refused
+}
+
+/// As [`refused`], for a module that a registry has.
+async fn refused_from_registry(module: &[u8], limits: Value) -> (String, Used, Used) {
+    let cluster = cluster().await;
+    let registry = RealRegistry::distribution(Access::Anyone).await;
+    let module = Artifact::new(module);
+    registry.push(&module, None).await;
+    let setup = Setup::guest(&cluster, guests::ACME).edit(|it| {
+        it["provider"]["limits"]["compile"] = limits;
+        it["provider"]["module"] = registry.module(&module.digest());
+    });
+    let refused = refused_start(&setup).await;
+    says(&refused.0, &[&format!("@sha256:{} cannot be compiled", module.digest())]);
+    refused
+}
+
+/// Starts aerostat, which must give up. Returns what it says last, and what it and its compiler used.
+async fn refused_start(setup: &Setup) -> (String, Used, Used) {
     let process = setup.start();
     let pid = process.aerostat.pid();
     let (mut host, mut compiler) = (Used::default(), Used::default());
@@ -66,7 +88,6 @@ async fn refused(module: &[u8], limits: Value) -> (String, Used, Used) {
         host.look(pid).is_none().then_some(())
     });
     let (message, ()) = tokio::join!(process.fails(), watch);
-    says(&message, &["module.wasm cannot be compiled"]);
     (message, host, compiler)
 }
 
@@ -101,6 +122,30 @@ async fn adv_106_types_that_exhaust_the_stack_are_reported() {
     let (message, host, _) = refused(&costly::nested_types(200_000), limits).await;
     says(&message, &["more stack than the compiler has", "nested too deep"]);
     assert!(host.memory < 200, "{host:?}");
+}
+
+#[tokio::test]
+async fn adv_60_branch_tables_from_a_registry_end_the_start() {
+    let bomb = costly::branch_tables(20, 60_000);
+    let (message, host, compiler) = refused_from_registry(&bomb, json!({})).await;
+    says(&message, &["bytes in one function", "provider.limits.compile.functionBytes", "raise that in --cloud-config"]);
+    assert!(compiler.memory < 100 && host.memory < 200, "{host:?} {compiler:?}");
+}
+
+#[tokio::test]
+async fn adv_61_loops_with_locals_from_a_registry_end_the_start() {
+    // 348 KiB that keep a compiler without limits busy for 9 s.
+    let bomb = costly::loops_with_locals(20_000, 10_000);
+    let (message, host, compiler) = refused_from_registry(&bomb, json!({})).await;
+    says(&message, &["provider.limits.compile.", "raise that in --cloud-config"]);
+    assert!(compiler.memory < 100 && host.memory < 200, "{host:?} {compiler:?}");
+
+    let limits = json!({
+        "cpu": "1s", "memory": "2Gi", "functionBytes": "4Mi", "blocks": 1_000_000, "locals": 1_000_000,
+    });
+    let (message, host, compiler) = refused_from_registry(&bomb, limits).await;
+    says(&message, &["more than 1 s of CPU time", "provider.limits.compile.cpu", "raise that in --cloud-config"]);
+    assert!(compiler.cpu <= Duration::from_secs(2) && host.memory < 200, "{host:?} {compiler:?}");
 }
 
 /// Whether this kernel offers Landlock: an empty set of rules can be made.

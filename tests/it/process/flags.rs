@@ -27,7 +27,7 @@ const FURTHER: Reasons = &[
     ("load-balancer-resync-period", "ours: upstream never looks"),
     ("delete-orphaned-load-balancers", "ours: upstream never looks"),
     ("service-cluster-ip-range", "with node IPAM"),
-    ("module-cache", "ours: upstream loads no modules"),
+    ("module-*", "ours: upstream loads no modules"),
 ];
 
 fn args() -> Vec<Arg> {

@@ -8,14 +8,16 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
 use cloud_provider::{Address, AddressKind, Error, Instance, Instances, State};
-use egress::Credentials;
+use egress::{Credentials, Endpoint};
+use sandbox::ProviderSettings;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tests::guests;
+use tests::vendor::loading::{endpoint, load, may_read};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::setup::{endpoint, joining, load, node};
+use crate::setup::{joining, node};
 
 /// The example and its cloud: two machines, of which the first runs.
 struct Acme {
@@ -31,8 +33,8 @@ impl Acme {
         let cloud = Router::new().route("/v1/machines", get(list)).route("/v1/machines/{id}", get(one));
         let mut server = JoinSet::new();
         server.spawn(async { axum::serve(listener, cloud).await });
-        let api = endpoint(&base_url, &["/machines", "/machines/*"]);
-        let provider = load(guests::ACME, Vec::new(), api, Credentials::default()).await;
+        let api = Endpoint { allow: vec![may_read(&["/machines", "/machines/*"])], ..endpoint("api", &base_url) };
+        let provider = load(guests::ACME, ProviderSettings::default(), vec![api], Credentials::default()).await;
         assert_eq!(provider.description().name, "acme");
         Self { instances: provider.cloud().instances.unwrap(), _server: server }
     }

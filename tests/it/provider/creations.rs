@@ -5,9 +5,13 @@ use std::time::Duration;
 use cloud_provider::{Error, ExternalTrafficPolicy, Ingress, IpMode, Progress, Protocol};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Creation, LoadBalancerStatus, Vpc};
+use tests::vendor::{self, Behaviour, DigitalOcean, Hetzner, ProviderRig, Vendor};
 
-use crate::services::{ID, NAME, Service, TYPE, UID, dual, port, private, rig, worker};
-use crate::setup::CLUSTER_UID;
+use crate::setup::{CLUSTER_UID, ID, NAME, Service, TYPE, UID, dual, port, private, rig, worker};
+
+tests::for_each_cloud! {
+    a_setting_says_when_to_poll_again,
+}
 
 /// What is sent for a Service, without a warning.
 async fn sent(settings: &[(&str, &str)], change: impl FnOnce(&mut Service<'_>)) -> Value {
@@ -31,7 +35,7 @@ async fn invalid(change: impl FnOnce(&mut Service<'_>)) -> String {
 
 fn annotate(service: &mut Service<'_>, pairs: &[(&str, &str)]) {
     for (name, value) in pairs {
-        service.annotate(&crate::services::key(name), value);
+        service.annotate(&crate::setup::key(name), value);
     }
 }
 
@@ -231,16 +235,6 @@ async fn a_setting_says_the_type_of_new_load_balancers() {
 }
 
 #[tokio::test]
-async fn a_setting_says_when_to_poll_again() {
-    let rig = rig(&[("pollInterval", "2s")]).await;
-    rig.cloud.load_balancers().behave(|it| it.creation = Creation::Stuck);
-    let mut service = Service::new(&rig);
-    service.pending().await;
-    assert_eq!(service.pending().await.after, Duration::from_secs(2));
-    assert!(service.pending().await.after < Duration::from_secs(3));
-}
-
-#[tokio::test]
 async fn a_chosen_name_comes_once_it_serves() {
     let rig = rig(&[]).await;
     rig.cloud.load_balancers().behave(|it| it.creation = Creation::Reads(1));
@@ -265,15 +259,6 @@ async fn a_load_balancer_that_cannot_be_built_is_said_to_be_errored() {
     assert!(why.starts_with(&format!("load balancer {id} ({NAME}) is errored")), "{why}");
     assert_eq!(rig.cloud.load_balancers().get(&id).unwrap().status, LoadBalancerStatus::Errored);
     assert_eq!(rig.writes().len(), 1);
-}
-
-#[tokio::test]
-async fn do_38_a_hostname_takes_the_place_of_addresses() {
-    let rig = rig(&[]).await;
-    let mut service = Service::new(&rig).with("hostname", "LB.Example.com");
-    let cloud_provider::LoadBalancerStatus { ingress, .. } = service.served().await;
-    let hostname = Ingress { ip: None, hostname: Some("lb.example.com".to_owned()), ip_mode: None };
-    assert_eq!(ingress, [hostname]);
 }
 
 #[tokio::test]
@@ -302,4 +287,34 @@ async fn do_40_a_disown_that_is_no_boolean_is_invalid() {
     assert_eq!(service.step().await, Err(Error::Invalid(why.to_owned())));
     assert_eq!(service.delete().await, Err(Error::Invalid(why.to_owned())));
     assert_eq!(rig.requests(), [""; 0]);
+}
+
+/// A cloud whose load balancers are built like this.
+async fn rig_of<V: Vendor>(creation: vendor::Creation, settings: &[(&str, &str)]) -> ProviderRig<V> {
+    ProviderRig::new(Behaviour { creation, ..Behaviour::default() }, settings).await
+}
+
+async fn a_setting_says_when_to_poll_again<V: Vendor>() {
+    let rig = rig_of::<V>(vendor::Creation::Takes(Duration::from_secs(600)), &[("pollInterval", "2s")]).await;
+    let mut service = Service::new(&rig);
+    service.pending().await;
+    assert_eq!(service.pending().await.after, Duration::from_secs(2));
+    assert!(service.pending().await.after < Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn do_38_a_hostname_takes_the_place_of_addresses() {
+    a_hostname_takes_the_place_of_addresses::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn hcloud_22_a_hostname_takes_the_place_of_addresses() {
+    a_hostname_takes_the_place_of_addresses::<Hetzner>().await;
+}
+
+async fn a_hostname_takes_the_place_of_addresses<V: Vendor>() {
+    let rig = rig_of::<V>(vendor::Creation::Takes(Duration::ZERO), &[]).await;
+    let mut service = Service::new(&rig).with("hostname", "LB.Example.com");
+    let hostname = Ingress { ip: None, hostname: Some("lb.example.com".to_owned()), ip_mode: None };
+    assert_eq!(service.served().await.ingress, [hostname]);
 }

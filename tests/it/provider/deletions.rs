@@ -1,62 +1,132 @@
-//! Load balancers that are to be deleted: DO cases 41 and 42.
+//! Load balancers that are to be deleted: DO cases 41 and 42, Hetzner's 40 and 42.
 
 use cloud_provider::{Deletion, Error};
-use tests::clouds::digitalocean::{Fault, LoadBalancer};
+use tests::simulator::Fault;
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, ProviderRig, Vendor};
 
-use crate::services::{NAME, Service, rig};
+use crate::setup::{NAME, Service};
 
-const FOREIGN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+tests::for_each_cloud! {
+    a_known_load_balancer_is_deleted_by_its_id,
+    a_load_balancer_is_deleted_without_a_memo,
+    a_load_balancer_of_its_name_is_deleted_without_a_mark,
+    what_nothing_proves_stays_and_is_told,
+    a_deletion_that_fails_is_not_done,
+}
 
-#[tokio::test]
-async fn a_known_load_balancer_is_deleted_by_its_id() {
-    let rig = rig(&[]).await;
+async fn rig<V: Vendor>() -> ProviderRig<V> {
+    ProviderRig::new(Behaviour::default(), &[]).await
+}
+
+async fn a_known_load_balancer_is_deleted_by_its_id<V: Vendor>() {
+    let rig = rig::<V>().await;
     let mut service = Service::new(&rig).with("name", "web.example.com");
     service.served().await;
     let id = rig.only();
     assert_eq!(service.delete().await, Ok(Deletion::Done));
-    assert_eq!(rig.requests().last(), Some(&format!("DELETE /v2/load_balancers/{id} → 204")));
-    assert!(rig.cloud.load_balancers().all().is_empty());
+    assert_eq!(rig.requests().last(), Some(&format!("DELETE {}/{id} → 204", V::LOAD_BALANCERS)));
+    assert_eq!(V::built(rig.cloud.account()), []);
 }
 
 #[tokio::test]
 async fn do_41_what_is_gone_already_is_deleted() {
-    let rig = rig(&[]).await;
+    what_is_gone_already_is_deleted::<DigitalOcean>("DELETE").await;
+}
+
+#[tokio::test]
+async fn hcloud_40_what_is_gone_already_is_deleted() {
+    // It is looked at first: whose it is may have changed.
+    what_is_gone_already_is_deleted::<Hetzner>("GET").await;
+}
+
+async fn what_is_gone_already_is_deleted<V: Vendor>(method: &str) {
+    let rig = rig::<V>().await;
     let mut service = Service::new(&rig);
     service.served().await;
     let id = rig.only();
-    rig.cloud.load_balancers().remove(&id);
+    V::remove_built(rig.cloud.account(), &id);
     let before = rig.requests().len();
     assert_eq!(service.delete().await, Ok(Deletion::Done));
-    assert_eq!(rig.requests()[before..], [format!("DELETE /v2/load_balancers/{id} → 404")]);
+    assert_eq!(rig.requests()[before..], [format!("{method} {}/{id} → 404", V::LOAD_BALANCERS)]);
 }
 
 #[tokio::test]
 async fn do_42_what_was_never_there_is_deleted() {
-    let rig = rig(&[]).await;
-    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
-    assert_eq!(Service::new(&rig).delete().await, Ok(Deletion::Done));
-    assert_eq!(rig.requests(), ["GET /v2/load_balancers?page=1&per_page=200 → 200"]);
+    what_was_never_there_is_deleted::<DigitalOcean>().await;
 }
 
 #[tokio::test]
-async fn a_load_balancer_of_its_name_is_deleted_without_a_memo() {
-    let rig = rig(&[]).await;
-    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, NAME));
+async fn hcloud_40_what_was_never_there_is_deleted() {
+    what_was_never_there_is_deleted::<Hetzner>().await;
+}
+
+async fn what_was_never_there_is_deleted<V: Vendor>() {
+    let rig = rig::<V>().await;
+    let foreign = V::add_foreign(rig.cloud.account(), "foreign");
     assert_eq!(Service::new(&rig).delete().await, Ok(Deletion::Done));
-    assert!(rig.cloud.load_balancers().all().is_empty());
+    let requests = rig.cloud.requests();
+    assert!(!requests.is_empty() && requests.iter().all(|it| it.is("GET", V::LOAD_BALANCERS)), "{requests:?}");
+    assert_eq!(rig.only(), foreign);
 }
 
 #[tokio::test]
-async fn a_deletion_that_fails_is_not_done() {
-    let rig = rig(&[]).await;
+async fn hcloud_42_one_that_is_gone_meanwhile_is_deleted() {
+    one_that_is_gone_meanwhile_is_deleted::<Hetzner>().await;
+}
+
+#[tokio::test]
+async fn do_41_one_that_is_gone_meanwhile_is_deleted() {
+    one_that_is_gone_meanwhile_is_deleted::<DigitalOcean>().await;
+}
+
+async fn one_that_is_gone_meanwhile_is_deleted<V: Vendor>() {
+    let rig = rig::<V>().await;
+    let mut service = Service::new(&rig);
+    service.served().await;
+    rig.cloud.inject(Fault::status("DELETE", &format!("{}/*", V::LOAD_BALANCERS), 404).done());
+    assert_eq!(service.delete().await, Ok(Deletion::Done));
+    assert_eq!(V::built(rig.cloud.account()), []);
+}
+
+async fn a_load_balancer_is_deleted_without_a_memo<V: Vendor>() {
+    let rig = rig::<V>().await;
+    Service::new(&rig).served().await;
+    Service::new(&rig).gone().await;
+    assert_eq!(V::built(rig.cloud.account()), []);
+}
+
+/// Its name holds the Service's UID.
+async fn a_load_balancer_of_its_name_is_deleted_without_a_mark<V: Vendor>() {
+    let rig = rig::<V>().await;
+    V::add_foreign(rig.cloud.account(), NAME);
+    Service::new(&rig).gone().await;
+    assert_eq!(V::built(rig.cloud.account()), []);
+}
+
+async fn what_nothing_proves_stays_and_is_told<V: Vendor>() {
+    let rig = rig::<V>().await;
+    let mut service = Service::new(&rig).with("name", "web.example.com");
+    service.served().await;
+    let id = rig.only();
+    V::unmark(rig.cloud.account(), &id);
+    // Nobody remembers it, and where there is an annotation with its id, it stays on the Service.
+    service.desired.memo = None;
+    service.desired.current_ingress.clear();
+    let message = service.gone_without(&id).await;
+    assert!(message.contains("delete it in the cloud"), "{message}");
+    assert_eq!(rig.only(), id);
+}
+
+async fn a_deletion_that_fails_is_not_done<V: Vendor>() {
+    let rig = rig::<V>().await;
     let mut service = Service::new(&rig);
     service.served().await;
     for (status, body) in [(500, ""), (404, "<html>nothing here</html>"), (401, "")] {
-        let fault = Fault::status("DELETE", "/v2/load_balancers/*", status).undone().times(1);
+        let fault = Fault::status("DELETE", &format!("{}/*", V::LOAD_BALANCERS), status).undone().times(1);
         rig.cloud.inject(if body.is_empty() { fault } else { fault.body(body) });
         let deleted = service.delete().await;
         assert!(matches!(deleted, Err(Error::Unavailable(_) | Error::Denied(_))), "{status}: {deleted:?}");
     }
     service.gone().await;
-    assert!(rig.cloud.load_balancers().all().is_empty());
+    assert_eq!(V::built(rig.cloud.account()), []);
 }

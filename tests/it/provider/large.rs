@@ -1,10 +1,8 @@
 //! Services and clusters as large as they can be: no call runs out of CPU time. The host gives a provider less than this.
 
 use cloud_provider::{Error, Port, Protocol};
-use tests::clouds::digitalocean::Droplet;
 
-use crate::services::{Service, key, port, rig, worker};
-use crate::setup::{Rig, Setup};
+use crate::setup::{Service, key, port, rig, worker};
 
 #[tokio::test]
 async fn adv_103_45000_ports_in_annotations_take_little_cpu() {
@@ -32,7 +30,7 @@ async fn adv_103_ports_in_two_annotations_make_a_short_message() {
 
 #[tokio::test]
 async fn adv_103_15000_nodes_take_little_cpu() {
-    let rig = Rig::start(Setup::default(), [Droplet::new(1, "web-1")]).await;
+    let rig = rig(&[]).await;
     let mut service = Service::new(&rig);
     let id = |nth: u32| format!("digitalocean://{nth}");
     service.desired.nodes = (1..=15_000)

@@ -1,11 +1,13 @@
-//! Reading all droplets: DO case 12.
+//! Reading all machines: case 12 of each cloud.
 
 use std::collections::BTreeSet;
 
 use cloud_provider::Error;
-use tests::clouds::digitalocean::{Droplet, Fault};
+use tests::clouds::digitalocean::{Droplet, Options};
+use tests::simulator::Fault;
+use tests::vendor::{Behaviour, Differences, DigitalOcean, Hetzner, ProviderRig, Vendor};
 
-use crate::setup::{Rig, Setup};
+use crate::setup::{start, with};
 
 /// So many droplets.
 fn droplets(count: u64) -> impl Iterator<Item = Droplet> {
@@ -14,7 +16,7 @@ fn droplets(count: u64) -> impl Iterator<Item = Droplet> {
 
 #[tokio::test]
 async fn do_12_listing_450_droplets_takes_four_requests() {
-    let rig = Rig::with(droplets(450)).await;
+    let rig = with(droplets(450)).await;
     let names: BTreeSet<_> = rig.list_all(200).await.into_iter().map(|it| it.name).collect();
     assert_eq!(names.len(), 450);
     assert_eq!(
@@ -30,16 +32,16 @@ async fn do_12_listing_450_droplets_takes_four_requests() {
 
 #[tokio::test]
 async fn do_12_the_list_has_machines_with_gpus() {
-    let rig = Rig::with(droplets(2).chain([Droplet::new(7, "gpu-1").gpu()])).await;
+    let rig = with(droplets(2).chain([Droplet::new(7, "gpu-1").gpu()])).await;
     let names: Vec<_> = rig.list_all(200).await.into_iter().map(|it| it.name).collect();
     assert_eq!(names, ["web-1", "web-2", "gpu-1"]);
 }
 
 #[tokio::test]
 async fn do_12_the_list_of_a_cluster_reads_its_droplets_alone() {
-    let settings = vec![("clusterId".to_owned(), "c-1".to_owned())];
     let ours = droplets(450).filter(|it| it.id <= 250).map(|it| it.tag("k8s:c-1"));
-    let rig = Rig::start(Setup { settings, ..Setup::default() }, droplets(450).chain(ours)).await;
+    let differences = Differences { settings: &[("clusterId", "c-1")], ..Differences::default() };
+    let rig = start(Options::default(), differences, droplets(450).chain(ours)).await;
     assert_eq!(rig.list_all(200).await.len(), 250);
     assert_eq!(
         rig.requests(),
@@ -52,24 +54,63 @@ async fn do_12_the_list_of_a_cluster_reads_its_droplets_alone() {
 
 #[tokio::test]
 async fn do_12_smaller_pages_find_the_same_machines() {
-    let rig = Rig::with(droplets(5)).await;
-    let large = rig.list_all(200).await;
-    assert_eq!(rig.list_all(2).await, large);
-    assert_eq!(rig.requests().len(), 2 + 4);
+    smaller_pages_find_the_same_machines::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn hcloud_12_smaller_pages_find_the_same_machines() {
+    smaller_pages_find_the_same_machines::<Hetzner>().await;
+}
+
+async fn smaller_pages_find_the_same_machines<V: Vendor>() {
+    let rig = five::<V>().await;
+    let mut large = rig.list_all(50).await;
+    let lists =
+        |before: usize| rig.cloud.requests().split_off(before).iter().filter(|it| it.is("GET", V::MACHINES)).count();
+    let (of_large, before) = (lists(0), rig.requests().len());
+    let mut small = rig.list_all(2).await;
+    assert_eq!(lists(before) - of_large, 2, "two pages more");
+    for list in [&mut large, &mut small] {
+        list.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    assert_eq!((large.len(), &small), (5, &large));
 }
 
 #[tokio::test]
 async fn do_12_a_page_size_does_not_change_half_way() {
-    let rig = Rig::with(droplets(5)).await;
+    a_page_size_does_not_change_half_way::<DigitalOcean>("droplets").await;
+}
+
+#[tokio::test]
+async fn hcloud_12_a_page_size_does_not_change_half_way() {
+    a_page_size_does_not_change_half_way::<Hetzner>("servers").await;
+}
+
+async fn a_page_size_does_not_change_half_way<V: Vendor>(machines: &str) {
+    let rig = five::<V>().await;
     let first = rig.instances.list(None, 4).await.answer.unwrap();
     let Err(Error::Invalid(text)) = rig.instances.list(first.next, 2).await.answer else { panic!("pages shifted") };
-    assert_eq!(text, "cursor \"droplets:2:4\" is not one of a list with 2 droplets a page");
+    assert_eq!(text, format!("cursor \"{machines}:2:4\" is not one of a list with 2 {machines} a page"));
 }
 
 #[tokio::test]
 async fn do_12_a_page_that_fails_ends_the_list() {
-    let rig = Rig::with(droplets(3)).await;
-    rig.cloud.inject(Fault::status("GET", "/v2/droplets", 502).query("page", "2"));
+    a_page_that_fails_ends_the_list::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn hcloud_12_a_page_that_fails_ends_the_list() {
+    a_page_that_fails_ends_the_list::<Hetzner>().await;
+}
+
+async fn a_page_that_fails_ends_the_list<V: Vendor>() {
+    let rig = five::<V>().await;
+    rig.cloud.inject(Fault::status("GET", V::MACHINES, 502).query("page", "2"));
     let first = rig.instances.list(None, 2).await.answer.unwrap();
     assert!(matches!(rig.instances.list(first.next, 2).await.answer, Err(Error::Unavailable(_))));
+}
+
+/// A cloud with five machines.
+async fn five<V: Vendor>() -> ProviderRig<V> {
+    ProviderRig::new(Behaviour::default(), &[]).await.with_machines(5)
 }

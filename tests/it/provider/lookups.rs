@@ -1,11 +1,13 @@
-//! Finding the droplet behind one node: DO cases 1 to 8.
+//! Finding the machine behind one node: DO cases 1 to 8, and what of them Hetzner has.
 
 use std::net::Ipv4Addr;
 
 use cloud_provider::{Error, Instance, State};
-use tests::clouds::digitalocean::{Droplet, Fault, Status};
+use tests::clouds::digitalocean::{Droplet, Options, Status};
+use tests::simulator::Fault;
+use tests::vendor::{Behaviour, Differences, DigitalOcean, Hetzner, ProviderRig, Vendor};
 
-use crate::setup::{Rig, Setup, joining, node};
+use crate::setup::{joining, node, start, with};
 
 fn web() -> Droplet {
     Droplet::new(42, "web-1")
@@ -13,7 +15,7 @@ fn web() -> Droplet {
 
 /// What is found for the node of a droplet.
 async fn found(droplet: Droplet) -> Instance {
-    let rig = Rig::with([droplet]).await;
+    let rig = with([droplet]).await;
     let found = rig.get(node("web-1", "digitalocean://42")).await.unwrap().expect("there is a droplet");
     assert_eq!(rig.requests(), ["GET /v2/droplets/42 → 200"]);
     found
@@ -34,42 +36,96 @@ async fn do_02_a_droplet_that_is_off_exists_and_is_stopped() {
 
 #[tokio::test]
 async fn do_03_a_droplet_that_the_cloud_does_not_know_does_not_exist() {
-    let rig = Rig::with([]).await;
-    assert_eq!(rig.get(node("web-1", "digitalocean://42")).await, Ok(None));
-    assert_eq!(rig.requests(), ["GET /v2/droplets/42 → 404"]);
+    what_the_cloud_does_not_know_does_not_exist::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn hcloud_03_a_server_that_the_cloud_does_not_know_is_gone() {
+    what_the_cloud_does_not_know_does_not_exist::<Hetzner>().await;
+}
+
+async fn what_the_cloud_does_not_know_does_not_exist<V: Vendor>() {
+    let rig = two::<V>().await;
+    assert_eq!(rig.get(machine::<V>(42)).await, Ok(None));
+    assert_eq!(rig.requests(), [format!("GET {}/42 → 404", V::MACHINES)]);
 }
 
 #[tokio::test]
 async fn do_04_an_error_of_the_cloud_is_not_absence() {
-    let rig = Rig::with([web()]).await;
-    for status in [429, 500, 502, 503] {
-        rig.cloud.inject(Fault::status("GET", "/v2/droplets/*", status).header("ratelimit-reset", "").times(1));
-        let answer = rig.get(node("web-1", "digitalocean://42")).await;
-        assert!(matches!(answer, Err(Error::Unavailable(_))), "{status}: {answer:?}");
+    an_error_of_the_cloud_is_not_absence::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn hcloud_04_an_error_of_the_cloud_is_not_absence() {
+    an_error_of_the_cloud_is_not_absence::<Hetzner>().await;
+}
+
+async fn an_error_of_the_cloud_is_not_absence<V: Vendor>() {
+    let rig = two::<V>().await;
+    for status in [401, 403, 423, 429, 500, 502, 503, 504] {
+        let path = format!("{}/*", V::MACHINES);
+        rig.cloud.inject(Fault::status("GET", &path, status).header("ratelimit-reset", "").times(1));
+        let answer = rig.get(machine::<V>(1)).await;
+        assert!(answer.is_err(), "{status}: {answer:?}");
+        assert!(status < 429 || matches!(answer, Err(Error::Unavailable(_))), "{status}: {answer:?}");
     }
 }
 
 #[tokio::test]
 async fn do_05_a_droplet_that_no_list_shows_may_exist() {
-    let rig = Rig::with([web().unlisted()]).await;
-    assert_eq!(rig.list_all(200).await, []);
-    let found = rig.get(node("web-1", "digitalocean://42")).await.unwrap().expect("there is a droplet");
-    assert_eq!(found.provider_id.as_deref(), Some("digitalocean://42"));
+    what_no_list_shows_may_exist::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn hcloud_04_a_server_that_no_list_shows_may_exist() {
+    what_no_list_shows_may_exist::<Hetzner>().await;
+}
+
+async fn what_no_list_shows_may_exist<V: Vendor>() {
+    let rig = two::<V>().await;
+    V::hide_machine(rig.cloud.account(), 1);
+    assert_eq!(rig.list_all(50).await.len(), 1);
+    let found = rig.get(machine::<V>(1)).await.unwrap().expect("there is a machine");
+    assert_eq!(found.provider_id, machine::<V>(1).provider_id);
 }
 
 #[tokio::test]
 async fn do_06_a_foreign_provider_id_is_an_error_without_a_request() {
-    let rig = Rig::with([web()]).await;
-    let foreign = "provider id \"aws:///x/i-1\" does not begin with digitalocean://";
-    assert_eq!(rig.get(node("web-1", "aws:///x/i-1")).await, Err(Error::Invalid(foreign.to_owned())));
-    let odd = "provider id \"digitalocean://web-1\" is not digitalocean:// and the droplet's id, a number";
-    assert_eq!(rig.get(node("web-1", "digitalocean://web-1")).await, Err(Error::Invalid(odd.to_owned())));
+    a_foreign_provider_id_is_an_error::<DigitalOcean>([
+        "provider id \"aws:///x/i-1\" does not begin with digitalocean://",
+        "provider id \"digitalocean://web-1\" is not digitalocean:// and the droplet's id, a number",
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn hcloud_04_a_foreign_provider_id_is_an_error_unasked() {
+    a_foreign_provider_id_is_an_error::<Hetzner>(["aws:///x/i-1", "hcloud://web-1"]).await;
+}
+
+/// `whys` are parts of what is said about one of another cloud, and one of this cloud that is no number.
+async fn a_foreign_provider_id_is_an_error<V: Vendor>(whys: [&str; 2]) {
+    let rig = two::<V>().await;
+    for (id, why) in ["aws:///x/i-1".to_owned(), format!("{}web-1", V::PROVIDER_ID)].iter().zip(whys) {
+        let Err(Error::Invalid(text)) = rig.get(node("web-1", id)).await else { panic!("{id} was taken") };
+        assert!(text.contains(why), "{text}");
+    }
     assert!(rig.requests().is_empty());
+}
+
+/// A cloud with the machines `web-1` and `web-2`.
+async fn two<V: Vendor>() -> ProviderRig<V> {
+    ProviderRig::new(Behaviour::default(), &[]).await
+}
+
+/// The node of a machine.
+fn machine<V: Vendor>(id: u64) -> cloud_provider::Node {
+    node(&format!("web-{id}"), &format!("{}{id}", V::PROVIDER_ID))
 }
 
 #[tokio::test]
 async fn do_07_a_node_without_provider_id_is_found_by_name() {
-    let rig = Rig::with([web().size("s-4vcpu-8gb").region("nyc3"), Droplet::new(43, "web-10")]).await;
+    let rig = with([web().size("s-4vcpu-8gb").region("nyc3"), Droplet::new(43, "web-10")]).await;
     let found = rig.get(joining("web-1")).await.unwrap().expect("there is a droplet");
     assert_eq!(found.provider_id.as_deref(), Some("digitalocean://42"));
     assert_eq!(found.machine_type.as_deref(), Some("s-4vcpu-8gb"));
@@ -79,16 +135,16 @@ async fn do_07_a_node_without_provider_id_is_found_by_name() {
 
 #[tokio::test]
 async fn do_07_two_droplets_of_one_name_are_an_error_that_names_both() {
-    let rig = Rig::with([web(), Droplet::new(43, "Web-1")]).await;
+    let rig = with([web(), Droplet::new(43, "Web-1")]).await;
     let Err(Error::Invalid(text)) = rig.get(joining("web-1")).await else { panic!("one of the two was taken") };
     assert!(text.starts_with("droplets 42 and 43 are called web-1"), "{text}");
 }
 
 #[tokio::test]
 async fn do_07_with_a_cluster_only_its_droplets_have_names() {
-    let settings = vec![("clusterId".to_owned(), "c-1".to_owned())];
     let droplets = [web().tag("k8s:c-1"), Droplet::new(43, "web-1").tag("k8s:c-2"), Droplet::new(44, "web-2")];
-    let rig = Rig::start(Setup { settings, ..Setup::default() }, droplets).await;
+    let differences = Differences { settings: &[("clusterId", "c-1")], ..Differences::default() };
+    let rig = start(Options::default(), differences, droplets).await;
     let found = rig.get(joining("web-1")).await.unwrap().expect("there is a droplet");
     assert_eq!(found.provider_id.as_deref(), Some("digitalocean://42"));
     assert_eq!(rig.get(joining("web-2")).await, Ok(None));
@@ -96,14 +152,14 @@ async fn do_07_with_a_cluster_only_its_droplets_have_names() {
 
 #[tokio::test]
 async fn do_07_a_machine_with_gpus_is_found_by_name() {
-    let rig = Rig::with([web().gpu()]).await;
+    let rig = with([web().gpu()]).await;
     let found = rig.get(joining("web-1")).await.unwrap().expect("there is a droplet");
     assert_eq!(found.provider_id.as_deref(), Some("digitalocean://42"));
 }
 
 #[tokio::test]
 async fn do_08_a_node_named_by_its_address_is_found_in_the_list() {
-    let rig = Rig::with([web().private_v4([Ipv4Addr::new(10, 1, 2, 3)]), Droplet::new(43, "web-2")]).await;
+    let rig = with([web().private_v4([Ipv4Addr::new(10, 1, 2, 3)]), Droplet::new(43, "web-2")]).await;
     // The cloud's filter knows names only.
     assert_eq!(rig.get(joining("10.1.2.3")).await, Ok(None));
     let listed = rig.list_all(200).await;

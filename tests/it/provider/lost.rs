@@ -2,47 +2,57 @@
 
 use std::time::Duration;
 
-use cloud_provider::{Deletion, Progress};
-use tests::clouds::digitalocean::Fault;
+use cloud_provider::{Deletion, Event, Progress};
+use tests::simulator::Fault;
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, ProviderRig, Vendor};
 use tokio::time::{Instant, sleep};
 
-use crate::services::{NAME, Service, rig, warning};
-use crate::setup::Rig;
+use crate::setup::{NAME, Service, warning};
+
+tests::for_each_cloud! {
+    a_creation_that_was_carried_out_is_found_in_a_late_list,
+    a_creation_that_did_not_happen_is_repeated_later,
+    a_deletion_waits_for_a_creation_that_may_still_appear,
+    a_deletion_ends_when_nothing_appears,
+    a_deletion_waits_when_the_creation_may_have_been_sent,
+    what_was_not_sent_is_no_lost_creation,
+}
 
 /// Longer than any test takes.
 const FOR_EVER: Duration = Duration::from_secs(3_600);
 
-const CREATE: &str = "/v2/load_balancers";
-
 /// What may become of a creation that is carried out, as a fault.
-fn losses() -> [Fault; 3] {
-    [Fault::status("POST", CREATE, 500).done(), Fault::nothing("POST", CREATE), Fault::half("POST", CREATE)]
+fn losses<V: Vendor>() -> [Fault; 3] {
+    let path = V::LOAD_BALANCERS;
+    [Fault::status("POST", path, 500).done(), Fault::nothing("POST", path), Fault::half("POST", path)]
 }
 
-/// A cloud without unique names, whose lists are late until [`list`], and which loses the answer to one creation.
-async fn forgetful(fault: Fault, settings: &[(&str, &str)]) -> Rig {
-    let rig = rig(settings).await;
-    rig.cloud.load_balancers().behave(|it| {
-        it.names_are_unique = false;
-        it.lists_late_by = FOR_EVER;
-    });
+/// A creation that is not carried out, and of which the cloud does not say so.
+fn undone<V: Vendor>() -> Fault {
+    Fault::status("POST", V::LOAD_BALANCERS, 503).undone()
+}
+
+/// A cloud whose lists are late until [`list`], and which loses the answer to one creation. Names are not unique where the cloud
+/// leaves it open.
+async fn forgetful<V: Vendor>(fault: Fault, settings: &[(&str, &str)]) -> ProviderRig<V> {
+    let behaviour = Behaviour { names_are_unique: false, lists_late_by: FOR_EVER, ..Behaviour::default() };
+    let rig = ProviderRig::<V>::new(behaviour, settings).await;
     rig.cloud.inject(fault.times(1));
     rig
 }
 
 /// From now on lists show what there is.
-fn list(rig: &Rig) {
-    rig.cloud.load_balancers().behave(|it| it.lists_late_by = Duration::ZERO);
+fn list<V: Vendor>(rig: &ProviderRig<V>) {
+    V::lists_late_by(rig.cloud.account(), Duration::ZERO);
 }
 
-fn creations(rig: &Rig) -> usize {
-    rig.cloud.requests_to("POST", CREATE).len()
+fn creations<V: Vendor>(rig: &ProviderRig<V>) -> usize {
+    rig.cloud.requests_to("POST", V::LOAD_BALANCERS).len()
 }
 
-#[tokio::test]
-async fn a_creation_that_was_carried_out_is_found_in_a_late_list() {
-    for fault in losses() {
-        let rig = forgetful(fault, &[]).await;
+async fn a_creation_that_was_carried_out_is_found_in_a_late_list<V: Vendor>() {
+    for fault in losses::<V>() {
+        let rig = forgetful::<V>(fault, &[]).await;
         let mut service = Service::new(&rig);
         service.pending().await;
         let reply = service.ask().await;
@@ -63,10 +73,8 @@ async fn a_creation_that_was_carried_out_is_found_in_a_late_list() {
     }
 }
 
-#[tokio::test]
-async fn a_creation_that_did_not_happen_is_repeated_later() {
-    let fault = Fault::status("POST", CREATE, 503).undone();
-    let rig = forgetful(fault, &[("createAgainAfter", "3s"), ("pollInterval", "1s")]).await;
+async fn a_creation_that_did_not_happen_is_repeated_later<V: Vendor>() {
+    let rig = forgetful::<V>(undone::<V>(), &[("createAgainAfter", "3s"), ("pollInterval", "1s")]).await;
     let mut service = Service::new(&rig);
     service.pending().await;
     service.pending().await;
@@ -84,10 +92,9 @@ async fn a_creation_that_did_not_happen_is_repeated_later() {
     assert_eq!((service.desired.memo.clone(), creations(&rig)), (Some(rig.only()), 2));
 }
 
-#[tokio::test]
-async fn a_deletion_waits_for_a_creation_that_may_still_appear() {
-    for fault in losses() {
-        let rig = forgetful(fault, &[]).await;
+async fn a_deletion_waits_for_a_creation_that_may_still_appear<V: Vendor>() {
+    for fault in losses::<V>() {
+        let rig = forgetful::<V>(fault, &[]).await;
         let mut service = Service::new(&rig);
         service.pending().await;
         service.pending().await;
@@ -97,14 +104,12 @@ async fn a_deletion_waits_for_a_creation_that_may_still_appear() {
         }
         list(&rig);
         assert_eq!(service.delete().await, Ok(Deletion::Done));
-        assert_eq!(rig.cloud.load_balancers().all().len(), 0);
+        assert_eq!(V::built(rig.cloud.account()), []);
     }
 }
 
-#[tokio::test]
-async fn a_deletion_ends_when_nothing_appears() {
-    let fault = Fault::status("POST", CREATE, 503).undone();
-    let rig = forgetful(fault, &[("createAgainAfter", "2s"), ("pollInterval", "1s")]).await;
+async fn a_deletion_ends_when_nothing_appears<V: Vendor>() {
+    let rig = forgetful::<V>(undone::<V>(), &[("createAgainAfter", "2s"), ("pollInterval", "1s")]).await;
     let mut service = Service::new(&rig);
     service.pending().await;
     service.pending().await;
@@ -116,9 +121,8 @@ async fn a_deletion_ends_when_nothing_appears() {
     assert_eq!(creations(&rig), 1);
 }
 
-#[tokio::test]
-async fn a_deletion_waits_when_the_creation_may_have_been_sent() {
-    let rig = forgetful(Fault::nothing("POST", CREATE), &[]).await;
+async fn a_deletion_waits_when_the_creation_may_have_been_sent<V: Vendor>() {
+    let rig = forgetful::<V>(Fault::nothing("POST", V::LOAD_BALANCERS), &[]).await;
     let mut service = Service::new(&rig);
     service.pending().await;
     // The process dies after the creation and before the memo: what it said is not kept.
@@ -128,13 +132,26 @@ async fn a_deletion_waits_when_the_creation_may_have_been_sent() {
     assert!(matches!(service.delete().await, Ok(Deletion::Pending(_))));
     list(&rig);
     assert_eq!(service.delete().await, Ok(Deletion::Done));
-    assert_eq!(rig.cloud.load_balancers().all().len(), 0);
+    assert_eq!(V::built(rig.cloud.account()), []);
 }
 
 #[tokio::test]
 async fn a_repeated_creation_is_refused_and_the_first_is_found() {
-    let rig = rig(&[]).await;
-    rig.cloud.load_balancers().behave(|it| it.lists_late_by = FOR_EVER);
+    let events = the_first_is_found::<DigitalOcean>().await;
+    let (_, message) = warning(&events);
+    assert!(message.contains("There is already a load balancer with that name"), "{message}");
+}
+
+#[tokio::test]
+async fn a_repeated_creation_at_hetzner_is_refused_and_waits() {
+    // The cloud says for certain that it is the name.
+    assert_eq!(the_first_is_found::<Hetzner>().await, []);
+}
+
+/// What is said of a creation that is sent twice, in a cloud where names are unique.
+async fn the_first_is_found<V: Vendor>() -> Vec<Event> {
+    let behaviour = Behaviour { lists_late_by: FOR_EVER, ..Behaviour::default() };
+    let rig = ProviderRig::<V>::new(behaviour, &[]).await;
     let mut service = Service::new(&rig);
     service.pending().await;
     let memo = service.desired.memo.clone();
@@ -142,19 +159,18 @@ async fn a_repeated_creation_is_refused_and_the_first_is_found() {
     // The process dies after the creation and before the memo: what it said is not kept.
     service.desired.memo = memo;
     let reply = service.ask().await;
-    let (_, message) = warning(&reply.events);
-    assert!(message.contains("There is already a load balancer with that name"), "{message}");
+    assert!(matches!(reply.answer, Ok(Progress::Pending(_))), "{reply:?}");
     list(&rig);
     service.served().await;
     assert_eq!(service.desired.memo, Some(rig.only()));
+    reply.events
 }
 
-#[tokio::test]
-async fn what_was_not_sent_is_no_lost_creation() {
-    let rig = rig(&[]).await;
+async fn what_was_not_sent_is_no_lost_creation<V: Vendor>() {
+    let rig = ProviderRig::<V>::new(Behaviour::default(), &[]).await;
     let mut service = Service::new(&rig);
     service.pending().await;
-    rig.cloud.inject(Fault::status("GET", CREATE, 500).times(1));
+    rig.cloud.inject(Fault::status("GET", V::LOAD_BALANCERS, 500).times(1));
     assert!(service.step().await.is_err());
     assert!(service.desired.memo.as_ref().unwrap().starts_with("creating "));
     service.served().await;

@@ -6,7 +6,7 @@ use cloud_provider::AddressKind::{ExternalIp, Hostname, InternalIp};
 use cloud_provider::{Address, AddressKind, Event, EventKind};
 use tests::clouds::digitalocean::Droplet;
 
-use crate::setup::{Rig, node};
+use crate::setup::{node, with};
 
 const PRIVATE: Ipv4Addr = Ipv4Addr::new(10, 1, 2, 3);
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 5);
@@ -14,7 +14,7 @@ const PUBLIC_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
 /// The addresses of a droplet's node, and what the provider says about it; the same alone and in a list.
 async fn check(droplet: Droplet, expected: &[(AddressKind, &str)], events: &[Event]) {
-    let rig = Rig::with([droplet]).await;
+    let rig = with([droplet]).await;
     let reply = rig.ask(node("web-1", "digitalocean://42")).await;
     let found = reply.answer.unwrap().expect("there is a droplet");
     let address = |(kind, value): &(AddressKind, &str)| Address { kind: *kind, value: (*value).to_owned() };

@@ -7,6 +7,8 @@ mod answers;
 mod changes;
 mod creations;
 mod deletions;
+mod existing;
+
 mod inventory;
 mod large;
 mod lists;
@@ -17,7 +19,6 @@ mod many;
 mod nodes;
 mod ownership;
 mod refusals;
-mod services;
 mod setup;
 mod strict;
 mod takeover;

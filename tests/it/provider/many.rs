@@ -5,11 +5,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use cloud_provider::Progress;
-use tests::clouds::digitalocean::{Behaviour, Creation, Droplet, Options};
+use tests::vendor::{Behaviour, Creation, Differences, DigitalOcean, Hetzner, ProviderRig, Vendor};
 use tokio::time::{Instant, sleep};
 
-use crate::services::Service;
-use crate::setup::{Rig, Setup};
+use crate::setup::Service;
 
 /// As many as a gate that hears nothing of Services lets be created.
 const SERVICES: usize = 48;
@@ -52,23 +51,30 @@ impl<'a> Queue<'a> {
 
 #[tokio::test]
 async fn many_services_share_lists_of_load_balancers() {
+    lists_are_shared::<DigitalOcean>(33).await;
+}
+
+#[tokio::test]
+async fn many_services_share_lists_of_load_balancers_at_hetzner() {
+    // For each: one creation, up to three looks at its action, and one at what was built. The rest is lists.
+    lists_are_shared::<Hetzner>(60).await;
+}
+
+/// `most` is how many calls ten Services may cost.
+async fn lists_are_shared<V: Vendor>(most: usize) {
     // Faster than the cloud's usual half minute, with as many reads of each load balancer.
     let behaviour = Behaviour { creation: Creation::Takes(Duration::from_secs(8)), ..Behaviour::default() };
-    let setup = Setup {
-        cloud: Options { load_balancers: behaviour, ..Options::default() },
-        settings: vec![("pollInterval".to_owned(), "4s".to_owned())],
-        usual_limits: true,
-        ..Setup::default()
-    };
-    let rig = Rig::start(setup, [Droplet::new(1, "web-1")]).await;
+    let settings = &[V::SETTINGS, &[("pollInterval", "4s")]].concat();
+    let differences = Differences { settings, usual_limits: true, ..Differences::default() };
+    let rig = ProviderRig::<V>::over(V::start(behaviour).await.unwrap(), differences).await.with_machines(1);
     let (queue, served) = (Queue(Mutex::default()), Mutex::new(0));
     for number in 0..SERVICES {
         let uid = format!("{number:08x}-2222-3333-4444-555555555555");
         queue.add(Instant::now(), Service::new(&rig).named(&format!("web-{number}"), &uid));
     }
     futures::future::join_all((0..WORKERS).map(|_| queue.work(&served))).await;
-    assert_eq!(rig.cloud.load_balancers().all().len(), SERVICES);
-    let calls = rig.requests().len();
-    let lists = rig.requests().iter().filter(|it| it.contains("page=1")).count();
-    assert!(calls * 10 <= SERVICES * 33, "{calls} calls for {SERVICES} Services, {lists} of them lists");
+    assert_eq!(V::built(rig.cloud.account()).len(), SERVICES);
+    let requests = rig.requests();
+    let lists = requests.iter().filter(|it| it.contains("page=1")).count();
+    assert!(requests.len() * 10 <= SERVICES * most, "{} calls for {SERVICES} Services, {lists} lists", requests.len());
 }

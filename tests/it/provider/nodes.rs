@@ -14,7 +14,7 @@ use tests::{kubelet, wait};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::setup::Rig;
+use crate::setup::{Rig, with};
 
 /// A cluster in which the cloud-node-controller runs.
 struct House {
@@ -76,7 +76,7 @@ fn provider_id(node: &Node) -> Option<&str> {
 
 #[tokio::test]
 async fn do_07_a_node_is_initialised_from_the_droplet_with_its_name() {
-    let rig = Rig::with([Droplet::new(42, "web-1").size("s-4vcpu-8gb").region("nyc3")]).await;
+    let rig = with([Droplet::new(42, "web-1").size("s-4vcpu-8gb").region("nyc3")]).await;
     let node = House::of(&rig).await.joined("web-1").await;
     assert_eq!(provider_id(&node), Some("digitalocean://42"));
     let labels = node.metadata.labels.unwrap_or_default();
@@ -88,7 +88,7 @@ async fn do_07_a_node_is_initialised_from_the_droplet_with_its_name() {
 #[tokio::test]
 async fn do_08_a_node_named_by_its_address_is_initialised() {
     let droplet = Droplet::new(42, "web-1").private_v4([Ipv4Addr::new(10, 1, 2, 3)]);
-    let rig = Rig::with([droplet, Droplet::new(43, "web-2")]).await;
+    let rig = with([droplet, Droplet::new(43, "web-2")]).await;
     let node = House::of(&rig).await.joined("10.1.2.3").await;
     assert_eq!(provider_id(&node), Some("digitalocean://42"));
     assert!(kubelet::addresses(&node).contains(&("InternalIP", "10.1.2.3")));
@@ -97,7 +97,7 @@ async fn do_08_a_node_named_by_its_address_is_initialised() {
 #[tokio::test]
 async fn do_11_a_missing_private_address_is_an_event_on_the_node() {
     let droplet = Droplet::new(42, "web-1").private_v4([]).public_v4([Ipv4Addr::new(203, 0, 113, 5)]);
-    let rig = Rig::with([droplet]).await;
+    let rig = with([droplet]).await;
     let house = House::of(&rig).await;
     let node = house.joined("web-1").await;
     assert_eq!(kubelet::addresses(&node), [("Hostname", "web-1"), ("ExternalIP", "203.0.113.5")]);

@@ -2,20 +2,21 @@
 
 use cloud_provider::{Error, Protocol};
 use egress::Credentials;
-use sandbox::Provider;
+use sandbox::{Provider, ProviderSettings};
 use tests::clouds::digitalocean::Fault;
 use tests::guests;
+use tests::vendor::DigitalOcean;
+use tests::vendor::loading::{endpoint, load};
 use tokio::sync::OnceCell;
 
-use crate::services::{ID, Service, key, port, rig};
-use crate::setup::{endpoint, load};
+use crate::setup::{ID, Rig, Service, key, port, rig};
 
 /// Checks what is said of a value of an annotation on a Service of type REGIONAL, and that nothing is asked for: there is
 /// no cloud behind it.
 async fn refused(name: &str, value: &str, allowed: &str) {
     let provider = PROVIDER.get_or_init(without_cloud).await;
     let load_balancers = provider.cloud().load_balancers.unwrap();
-    let mut service = Service::of(&*load_balancers).with("type", "REGIONAL");
+    let mut service = Service::of::<DigitalOcean>(&*load_balancers).with("type", "REGIONAL");
     // So that those annotations count which count only beside others.
     let beside =
         [("override-health-check", "true"), ("sticky-sessions-type", "cookies"), ("sticky-sessions-cookie-name", "LB")];
@@ -33,7 +34,8 @@ static PROVIDER: OnceCell<Provider> = OnceCell::const_new();
 
 async fn without_cloud() -> Provider {
     // Nothing listens on this port: a request would be an error of another kind.
-    load(guests::DIGITALOCEAN, Vec::new(), endpoint("http://127.0.0.1:9", &[]), Credentials::default()).await
+    let nowhere = endpoint("api", "http://127.0.0.1:9");
+    load(guests::DIGITALOCEAN, ProviderSettings::default(), vec![nowhere], Credentials::default()).await
 }
 
 macro_rules! refused {
@@ -123,7 +125,7 @@ async fn bad_input_region_that_nobody_says() {
 }
 
 /// Why the cloud refuses a creation: in its own words, and what was announced stays announced.
-async fn refused_by_the_cloud(rig: &crate::setup::Rig) -> String {
+async fn refused_by_the_cloud(rig: &Rig) -> String {
     let mut service = Service::new(rig);
     let why = service.invalid().await;
     assert!(rig.cloud.load_balancers().all().is_empty());

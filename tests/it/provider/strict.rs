@@ -5,8 +5,7 @@ use std::time::Duration;
 use cloud_provider::{Error, Progress, Protocol};
 use tests::clouds::digitalocean::{Certificate, Creation, Droplet, Scopes};
 
-use crate::services::{Service, port, rig, worker};
-use crate::setup::{Rig, node};
+use crate::setup::{Rig, Service, node, port, rig, worker};
 
 const CERTIFICATE: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
 const OTHER: &str = "1b7b1f0e-3c1f-4a55-9c39-6c1c0a3a5b22";

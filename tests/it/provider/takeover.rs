@@ -8,8 +8,7 @@ use tests::clouds::digitalocean::{
     Attributes, Certificate, Firewall, ForwardingRule, HealthCheck, LoadBalancer, StickySessions,
 };
 
-use crate::services::{ID, NAME, Service, TYPE, key, port, rig, worker};
-use crate::setup::Rig;
+use crate::setup::{ID, NAME, Rig, Service, TYPE, key, port, rig, worker};
 
 const BUILT: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 const CERTIFICATE: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
@@ -226,7 +225,7 @@ async fn what_the_vendor_tolerates_is_taken_over_with_a_warning() {
         let mut service = Service::new(&rig).with(name, value);
         built(&rig, &mut service, plain());
         let (_, events) = service.served_with().await;
-        let (reason, message) = crate::services::warning(&events);
+        let (reason, message) = crate::setup::warning(&events);
         assert_eq!(reason, "AnnotationTolerated");
         assert!(message.starts_with(&format!("annotation {}: {value:?}", key(name))), "{message}");
         assert_eq!(rig.writes(), [""; 0]);
@@ -273,7 +272,7 @@ async fn what_the_load_balancer_has_already_is_no_refusal() {
         }
         built(&rig, &mut service, attributes);
         let (_, events) = service.served_with().await;
-        let (reason, message) = crate::services::warning(&events);
+        let (reason, message) = crate::setup::warning(&events);
         assert_eq!(reason, "AnnotationTolerated", "{annotations:?}");
         assert!(message.contains(annotations.last().unwrap().1) || message.contains("true"), "{message}");
         assert_eq!(rig.writes(), [""; 0], "{annotations:?}");

@@ -4,8 +4,7 @@ use cloud_provider::{Ingress, IpMode, Protocol};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::Certificate;
 
-use crate::services::{Service, key, port, rig};
-use crate::setup::Rig;
+use crate::setup::{Rig, Service, key, port, rig};
 
 const OLD: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
 const NEW: &str = "ba9b9c18-6c59-46c2-99df-70da170a42ba";

@@ -254,8 +254,8 @@ impl Identity for Cloud {
 
 #[async_trait]
 impl Routes for Cloud {
-    fn description(&self) -> &RouteDescription {
-        &self.description
+    fn description(&self) -> Arc<RouteDescription> {
+        Arc::new(self.description.clone())
     }
 
     async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {

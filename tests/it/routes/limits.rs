@@ -13,8 +13,9 @@ use crate::controller::*;
 
 const LEASE: &str = "cloud-controller-manager";
 
+/// Cases: bad-routes
 #[tokio::test]
-async fn a_full_table_is_told_once_and_nothing_new_is_tried() {
+async fn bad_input_route_table_that_is_full() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([route("10.244.9.0/24", "hop-n9")]);
@@ -36,8 +37,9 @@ async fn a_full_table_is_told_once_and_nothing_new_is_tried() {
     has(&cloud, &expected).await;
 }
 
+/// Cases: bad-routes
 #[tokio::test]
-async fn a_list_that_never_ends_deletes_nothing() {
+async fn bad_input_list_of_routes_that_never_ends() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([route("10.244.50.0/24", "gone")]);

@@ -15,5 +15,6 @@ mod process;
 mod quarantine;
 mod setup;
 mod source;
+mod swap;
 mod text;
 mod time;

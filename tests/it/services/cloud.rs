@@ -104,6 +104,8 @@ struct Script {
     next: VecDeque<Answer>,
     always: Option<Answer>,
     events: Vec<Event>,
+    /// How many of the next calls write.
+    writes: usize,
 }
 
 impl Cloud {
@@ -143,6 +145,11 @@ impl Cloud {
     /// These are the next answers to `delete`, each for one call.
     pub(crate) fn deletes_next(&self, service: &str, answers: impl IntoIterator<Item = Answer>) {
         self.lock().deletes.entry(service.to_owned()).or_default().next.extend(answers);
+    }
+
+    /// The next so many calls of `ensure` write to the cloud. Until then none does.
+    pub(crate) fn writes_next(&self, service: &str, calls: usize) {
+        self.lock().ensures.entry(service.to_owned()).or_default().writes = calls;
     }
 
     /// From now on this is said beside each answer to `ensure`.
@@ -198,8 +205,8 @@ impl Cloud {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a call down, waits as long as it is held back, and gives what has to be answered.
-    async fn called(&self, act: Act, desired: &LoadBalancer) -> (Answer, Vec<Event>) {
+    /// Takes a call down, waits as long as it is held back, and gives what has to be answered, with what is said beside it.
+    async fn called(&self, act: Act, desired: &LoadBalancer) -> Reply<Answer> {
         let service = desired.owner.name.clone();
         let script = {
             let mut told = self.lock();
@@ -216,7 +223,10 @@ impl Cloud {
             };
             let script = scripts.entry(service.clone()).or_default();
             let answer = script.next.pop_front().or_else(|| script.always.clone());
-            (answer.unwrap_or_else(|| Answer::Done(at_address("192.0.2.1"))), script.events.clone())
+            let answer = answer.unwrap_or_else(|| Answer::Done(at_address("192.0.2.1")));
+            let wrote = script.writes > 0;
+            script.writes = script.writes.saturating_sub(1);
+            Reply { answer, events: script.events.clone(), wrote }
         };
         let _flight = Flight { cloud: self, service: service.clone() };
         let mut held = self.held.subscribe();
@@ -268,7 +278,7 @@ impl Identity for Cloud {
 #[async_trait]
 impl LoadBalancers for Cloud {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        let (answer, events) = self.called(Act::Ensure, desired).await;
+        let Reply { answer, events, wrote } = self.called(Act::Ensure, desired).await;
         let answer = match answer {
             Answer::Done(standing) => Ok(Progress::Ready(standing)),
             Answer::Pending(pending_status) => Ok(Progress::Pending(pending_status)),
@@ -278,11 +288,11 @@ impl LoadBalancers for Cloud {
             Answer::Error(error) => Err(error),
             Answer::Panic => panic!("the provider panics about {}", desired.owner.name),
         };
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
-        let (answer, events) = self.called(Act::Delete, unwanted).await;
+        let Reply { answer, events, wrote } = self.called(Act::Delete, unwanted).await;
         let answer = match answer {
             Answer::Done(_) | Answer::Elsewhere => Ok(Deletion::Done),
             Answer::Pending(pending_status) => Ok(Deletion::Pending(pending_status)),
@@ -291,7 +301,7 @@ impl LoadBalancers for Cloud {
             Answer::Error(error) => Err(error),
             Answer::Panic => panic!("the provider panics about {}", unwanted.owner.name),
         };
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 }
 

@@ -106,8 +106,8 @@ impl Identity for Cloud {
 
 #[async_trait]
 impl PersistentVolumes for Cloud {
-    fn description(&self) -> &TopologyDescription {
-        &self.description
+    fn description(&self) -> Arc<TopologyDescription> {
+        Arc::new(self.description.clone())
     }
 
     async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {

@@ -1,12 +1,14 @@
 //! A provider that lies about volumes: nothing it says is written, and nobody else waits.
 
-use serde_json::json;
+use std::time::Instant;
+
+use serde_json::{Value, json};
 use tests::control_plane::cluster;
 use tests::guests;
 use tests::operator::Setup;
 use tests::wait;
 
-use crate::setup::{NO_CONTROLLER, Webhook};
+use crate::setup::{NO_CONTROLLER, Webhook, review};
 use crate::volumes::{ZONE, create, events, labels, node_affinity, placed, volume};
 
 const DRIVER: &str = "csi.lying.example";
@@ -59,5 +61,62 @@ async fn lies_about_volumes_are_events_of_the_controller() {
     }
     create(&cluster, &volume("honest", DRIVER)).await.unwrap();
     placed(&cluster, "honest").await;
+    process.stop().await;
+}
+
+/// A volume with another handle than its name.
+fn with_handle(name: &str, handle: &str) -> Value {
+    let mut pv = volume(name, DRIVER);
+    pv["spec"]["csi"]["volumeHandle"] = json!(handle);
+    pv
+}
+
+/// What a user is told who creates a volume.
+async fn review_of(webhook: &Webhook, user: &str, pv: &Value) -> Value {
+    let mut review = review(pv);
+    review["request"]["userInfo"] = json!({ "username": user });
+    let (code, text) = webhook.post("/admit", "application/json", review.to_string()).await;
+    assert_eq!(code, 200, "{text}");
+    serde_json::from_str::<Value>(&text).unwrap()["response"].clone()
+}
+
+/// Whoever creates a volume chooses its name, also that of another's.
+#[tokio::test]
+async fn adv_103_a_crash_over_a_handle_sets_no_namesake_aside() {
+    let cluster = cluster().await;
+    let webhook = Webhook::new(Setup::guest(&cluster, guests::LYING).flags(&[NO_CONTROLLER]));
+    let process = webhook.started().await;
+    for part in ["panicked at", "set aside"] {
+        let refused = webhook.review(&with_handle("pv-1", "crash")).await;
+        assert!(refused["status"]["message"].as_str().unwrap().contains(part), "{refused}");
+    }
+    let honest = webhook.review(&with_handle("pv-1", "honest")).await;
+    assert!(honest["patch"].is_string(), "{honest}");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn adv_103_a_user_whose_volumes_crash_stops_no_other() {
+    const TRIES: usize = 60;
+    let cluster = cluster().await;
+    let webhook = Webhook::new(Setup::guest(&cluster, guests::LYING).flags(&[NO_CONTROLLER]));
+    let process = webhook.started().await;
+    let began = Instant::now();
+    let mut asked = 0;
+    for nth in 0..TRIES {
+        let refused = review_of(&webhook, "mallory", &with_handle(&format!("pv-{nth}"), "crash")).await;
+        match refused["status"]["code"].as_u64() {
+            Some(403) => asked += 1,
+            Some(429) => {
+                let message = refused["status"]["message"].as_str().unwrap();
+                assert!(message.contains("too many of your volumes were refused"), "{message}");
+            }
+            _ => panic!("not refused: {refused}"),
+        }
+    }
+    let regained = usize::try_from(began.elapsed().as_secs() / 6 + 1).unwrap();
+    assert!((20..=20 + regained).contains(&asked), "the provider was asked {asked} times of {TRIES}");
+    let honest = review_of(&webhook, "alice", &with_handle("pv-1", "honest")).await;
+    assert!(honest["patch"].is_string(), "{honest}");
     process.stop().await;
 }

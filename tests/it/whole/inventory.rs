@@ -4,50 +4,46 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use serde_json::json;
-use tests::clouds::digitalocean::{Behaviour, Creation, LoadBalancer, Options, Recorded};
-use tests::vendor::DigitalOcean;
+use tests::clouds::digitalocean::LoadBalancer;
+use tests::simulator::Recorded;
+use tests::vendor::{Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 use tests::wait;
 
-use crate::setup::{Rig, default_name, is_write, memo, service};
+use crate::setup::{CloudRig, default_name, is_about_load_balancers, is_write, memo, service};
 
 const SERVICES: usize = 30;
 /// How long the cloud builds a load balancer.
 const BUILDING: Duration = Duration::from_secs(10);
-
-async fn rig(load_balancers: Behaviour) -> Rig {
-    Rig::new(Options { load_balancers, ..Options::default() }).await
-}
 
 fn name(number: usize) -> String {
     format!("web-{number}")
 }
 
 /// Creates so many Services, and waits until all have an address.
-async fn serve(rig: &Rig, services: usize) {
+async fn serve<V: Vendor>(rig: &CloudRig<V>, services: usize) {
     join_all((0..services).map(|it| async move { rig.create(&service(&name(it), &[80], &[])).await })).await;
     for number in 0..services {
         rig.served(&name(number)).await;
     }
 }
 
-fn is_list(request: &Recorded) -> bool {
-    request.is("GET", "/v2/load_balancers")
+fn is_list<V: Vendor>(request: &Recorded) -> bool {
+    request.is("GET", V::LOAD_BALANCERS)
 }
 
-fn reads_one(request: &Recorded) -> bool {
-    request.is("GET", "/v2/load_balancers/*")
-}
-
-/// The only load balancer, which somebody has changed in the panel.
-fn meddle(rig: &Rig) -> LoadBalancer {
-    let id = rig.only().id;
-    rig.cloud.load_balancers().update(&id, |it| it.attributes.droplet_ids.clear());
-    rig.only()
+fn reads_one<V: Vendor>(request: &Recorded) -> bool {
+    request.is("GET", &format!("{}/*", V::LOAD_BALANCERS))
 }
 
 #[tokio::test]
 async fn thirty_load_balancers_are_waited_for_with_a_few_lists() {
-    let rig = rig(Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() }).await;
+    they_are_waited_for_with_a_few_lists::<DigitalOcean>(22).await;
+}
+
+/// `most` is how many calls about load balancers ten Services may cost.
+async fn they_are_waited_for_with_a_few_lists<V: Vendor>(most: usize) {
+    let behaviour = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
+    let rig = CloudRig::<V>::with(behaviour).await;
     let rig = rig.settings(&[("pollInterval", "2s")]).limits(&json!({ "requestsPerSecond": 250 }));
     let process = rig.start().await;
     rig.workers(1).await;
@@ -56,12 +52,12 @@ async fn thirty_load_balancers_are_waited_for_with_a_few_lists() {
     let took = began.elapsed();
     let requests = rig.cloud.requests().split_off(before);
     let count = |of: fn(&Recorded) -> bool| requests.iter().filter(|it| of(it)).count();
-    let (lists, reads, writes) = (count(is_list), count(reads_one), count(is_write));
+    let (lists, reads, writes) = (count(is_list::<V>), count(reads_one::<V>), count(is_write));
     assert_eq!(writes, SERVICES, "each is created, and nothing else is written");
     assert!(reads <= 3, "{reads} load balancers were read one by one, where lists answer for all");
     assert!(lists <= 20, "{lists} lists for {SERVICES} load balancers of {BUILDING:?}");
     let calls = lists + reads + writes;
-    assert!(calls * 10 <= SERVICES * 22, "{calls} calls for {SERVICES} Services");
+    assert!(calls * 10 <= SERVICES * most, "{calls} calls for {SERVICES} Services");
     assert!(took < BUILDING * 2, "{took:?}");
     process.stop().await;
 }
@@ -69,22 +65,30 @@ async fn thirty_load_balancers_are_waited_for_with_a_few_lists() {
 /// Cases: case 149
 #[tokio::test]
 async fn what_somebody_changes_in_the_cloud_is_put_right() {
-    let rig = rig(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
+    what_somebody_changes_is_put_right::<DigitalOcean>().await;
+}
+
+/// Cases: case 149
+#[tokio::test]
+async fn what_somebody_changes_at_hetzner_is_put_right() {
+    what_somebody_changes_is_put_right::<Hetzner>().await;
+}
+
+async fn what_somebody_changes_is_put_right<V: Vendor>() {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
     let process = rig.start().await;
     rig.workers(1).await;
     serve(&rig, 1).await;
     for _ in 0..2 {
-        assert!(meddle(&rig).attributes.droplet_ids.is_empty());
-        wait::until("its target is back", async || (!rig.only().attributes.droplet_ids.is_empty()).then_some(())).await;
+        V::clear_machines(rig.cloud.account(), &rig.only_built().id);
+        assert_eq!(rig.only_built().machines, [0_u64; 0]);
+        wait::until("its target is back", async || (!rig.only_built().machines.is_empty()).then_some(())).await;
     }
 
-    let gone = rig.only();
-    rig.cloud.load_balancers().remove(&gone.id);
-    wait::until("another one is built", async || {
-        rig.cloud.load_balancers().all().iter().any(|it| it.id != gone.id).then_some(())
-    })
-    .await;
-    let id = rig.only().id;
+    let gone = rig.only_built();
+    V::remove_built(rig.cloud.account(), &gone.id);
+    wait::until("another one is built", async || rig.built().iter().any(|it| it.id != gone.id).then_some(())).await;
+    let id = rig.only_built().id;
     wait::until("it is remembered", async || {
         (memo(&rig.services().get(&name(0)).await.unwrap()) == Some(&*id)).then_some(())
     })
@@ -95,7 +99,11 @@ async fn what_somebody_changes_in_the_cloud_is_put_right() {
 /// Cases: case 150
 #[tokio::test]
 async fn a_new_leader_reads_no_load_balancer_that_is_as_it_was() {
-    let rig = rig(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
+    a_new_leader_reads_none::<DigitalOcean>().await;
+}
+
+async fn a_new_leader_reads_none<V: Vendor>() {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
     let process = rig.start().await;
     rig.workers(1).await;
     serve(&rig, SERVICES).await;
@@ -103,10 +111,10 @@ async fn a_new_leader_reads_no_load_balancer_that_is_as_it_was() {
     let mut known = rig.cloud.requests().len();
     wait::until("three lists in a row, and no other request", async || {
         let since = rig.cloud.requests().split_off(known);
-        if since.iter().any(|it| it.is("*", "/v2/load_balancers/**") && !is_list(it)) {
+        if since.iter().any(|it| is_about_load_balancers::<V>(it) && !is_list::<V>(it)) {
             known += since.len();
         }
-        let lists = rig.cloud.requests().split_off(known).iter().filter(|it| is_list(it)).count();
+        let lists = rig.cloud.requests().split_off(known).iter().filter(|it| is_list::<V>(it)).count();
         (lists >= 3).then_some(())
     })
     .await;
@@ -114,10 +122,10 @@ async fn a_new_leader_reads_no_load_balancer_that_is_as_it_was() {
 
     let before = rig.cloud.requests().len();
     let process = rig.start().await;
-    let lists = |requests: &[Recorded]| requests[before..].iter().filter(|it| is_list(it)).count() >= 3;
+    let lists = |requests: &[Recorded]| requests[before..].iter().filter(|it| is_list::<V>(it)).count() >= 3;
     rig.cloud.wait_for("three lists of the new process", lists).await;
     let requests = rig.cloud.requests().split_off(before);
-    let reads = requests.iter().filter(|it| reads_one(it)).count();
+    let reads = requests.iter().filter(|it| reads_one::<V>(it)).count();
     assert_eq!(reads, 0, "each is as the list says that it was");
     assert_eq!(requests.iter().filter(|it| is_write(it)).count(), 0);
     process.stop().await;
@@ -126,7 +134,7 @@ async fn a_new_leader_reads_no_load_balancer_that_is_as_it_was() {
 #[tokio::test]
 async fn a_foreign_load_balancer_with_such_a_name_stays() {
     let flags = ["--load-balancer-resync-period=1s", "--delete-orphaned-load-balancers"];
-    let rig = rig(Behaviour::default()).await.flags(&flags);
+    let rig = CloudRig::<DigitalOcean>::with(Behaviour::default()).await.flags(&flags);
     let process = rig.start().await;
     rig.workers(1).await;
     serve(&rig, 1).await;
@@ -136,7 +144,7 @@ async fn a_foreign_load_balancer_with_such_a_name_stays() {
     foreign.attributes.name = format!("a{}", "0".repeat(31));
     rig.cloud.load_balancers().insert(foreign.clone());
     let before = rig.cloud.requests().len();
-    let lists = |requests: &[Recorded]| requests[before..].iter().filter(|it| is_list(it)).count() >= 5;
+    let lists = |requests: &[Recorded]| requests[before..].iter().filter(|it| is_list::<DigitalOcean>(it)).count() >= 5;
     rig.cloud.wait_for("five lists", lists).await;
     assert!(rig.cloud.load_balancers().get(&foreign.id).is_some());
     let deletions = rig.writes().iter().filter(|it| it.starts_with("DELETE")).count();

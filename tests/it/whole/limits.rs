@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tests::operator::initialized;
 use tests::simulator::Fault;
-use tests::vendor::{Behaviour, DigitalOcean, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, addresses, service, worker};
@@ -16,6 +16,12 @@ const PAUSE: Duration = Duration::from_secs(30);
 #[tokio::test]
 async fn retry_after_is_obeyed_by_all_and_ends_in_time() {
     a_pause_is_obeyed_and_ends_in_time::<DigitalOcean>().await;
+}
+
+/// Cases: cloud-pause
+#[tokio::test]
+async fn the_reset_header_is_obeyed_by_all_and_ends_in_time() {
+    a_pause_is_obeyed_and_ends_in_time::<Hetzner>().await;
 }
 
 async fn a_pause_is_obeyed_and_ends_in_time<V: Vendor>() {

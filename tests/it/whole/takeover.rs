@@ -119,13 +119,22 @@ async fn deleted_with_its_service<V: Vendor>() {
 
 #[tokio::test]
 async fn what_cannot_be_proven_stays_and_is_not_reported_deleted() {
-    // Other clouds have the vendor's mark on what it made.
-    let rig = CloudRig::<DigitalOcean>::with(Behaviour::default()).await;
+    // A deletion has no nodes, and without clusterId nothing else says whose droplets they are.
+    it_stays_and_is_not_reported_deleted::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn what_lost_its_mark_at_hetzner_is_not_reported_deleted() {
+    it_stays_and_is_not_reported_deleted::<Hetzner>().await;
+}
+
+async fn it_stays_and_is_not_reported_deleted<V: Vendor>() {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await;
     let process = rig.start().await;
     rig.workers(2).await;
     process.stop().await;
     let hosted = left_behind(&rig, "hosted", CHOSEN).await;
-    // A deletion has no nodes, and without clusterId nothing else says whose droplets they are.
+    V::unmark(rig.cloud.account(), &hosted);
     rig.delete("hosted").await;
     let process = rig.start().await;
     rig.warned("hosted", "LoadBalancerNotDeleted", &[&hosted, "delete it in the cloud"]).await;

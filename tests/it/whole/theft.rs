@@ -3,13 +3,10 @@
 //! A Service names what is not its own, is changed, and is deleted. The load balancer is not touched, and an event says why.
 
 use serde_json::json;
-use tests::clouds::digitalocean::{LoadBalancer, Options};
 use tests::operator::Process;
 use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, Vendor};
 
-use crate::setup::{CloudRig, ID, Rig, memo, service};
-
-const FOREIGN: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+use crate::setup::{CloudRig, ID, memo, service};
 
 /// A load balancer that is not the cluster's, and a Service with one of its own. Returns the id of the former, and the latter.
 async fn victims<V: Vendor>() -> (CloudRig<V>, Process, String, Built) {
@@ -23,27 +20,62 @@ async fn victims<V: Vendor>() -> (CloudRig<V>, Process, String, Built) {
     (rig, process, foreign, owned)
 }
 
-/// Changes the thief and deletes it. Nothing is changed in the cloud, and both load balancers are as they were.
+/// Changes the thief and deletes it. Nothing is changed in the cloud but what may be the thief's own, and both load balancers are
+/// as they were.
 async fn caught<V: Vendor>(rig: &CloudRig<V>, foreign: &str, owned: &Built, effects: &[String]) {
     rig.ports("thief", &[81, 82]).await;
     rig.patch("thief", &json!({ "spec": { "externalTrafficPolicy": "Local" } })).await;
     rig.delete("thief").await;
     rig.gone("thief").await;
-    assert_eq!(rig.effects(), effects);
+    let path = |id: &str| format!("{}/{id}", V::LOAD_BALANCERS);
+    let since = rig.effects().split_off(effects.len());
+    let touched = since.iter().find(|it| it.contains(&path(foreign)) || it.contains(&path(&owned.id)));
+    assert_eq!(touched, None);
     let mut all = rig.built();
     all.sort_by_key(|it| it.id == foreign);
     assert_eq!((all.len(), &all[0], all[1].id.as_str()), (2, owned, foreign));
     assert_eq!((all[1].name.as_str(), all[1].machines.len()), ("foreign", 0));
 }
 
+/// What becomes of a Service whose author claims what another Service has.
+enum Claim<'a> {
+    /// It gets nothing, and an event says all of this, and the id.
+    Refused(&'a [&'a str]),
+    /// What it claims is not read: it gets a load balancer of its own.
+    Ignored,
+}
+
+/// Waits until a thief who claims this id has got what such a claim gets.
+async fn claimed<V: Vendor>(rig: &CloudRig<V>, id: &str, claim: &Claim<'_>) {
+    match claim {
+        Claim::Refused(words) => {
+            rig.warned("thief", "SyncLoadBalancerFailed", &[&[id][..], words].concat()).await;
+        }
+        Claim::Ignored => {
+            let served = rig.served("thief").await;
+            assert_ne!(memo(&served), Some(id), "it has one of its own");
+        }
+    }
+}
+
 /// Cases: theft-by-id
 #[tokio::test]
 async fn theft_by_id_annotation_through_the_api_server() {
-    let (rig, process, foreign, owned) = victims::<DigitalOcean>().await;
-    let effects = rig.effects();
+    an_id_is_not_stolen::<DigitalOcean>(&Claim::Refused(&["cannot be proven to be this Service's"])).await;
+}
+
+/// Cases: theft-by-id
+#[tokio::test]
+async fn theft_by_id_annotation_at_hetzner() {
+    an_id_is_not_stolen::<Hetzner>(&Claim::Ignored).await;
+}
+
+async fn an_id_is_not_stolen<V: Vendor>(claim: &Claim<'_>) {
+    let (rig, process, foreign, owned) = victims::<V>().await;
     for id in [&foreign, &owned.id] {
-        rig.create(&service("thief", &[80], &[(ID, id)])).await;
-        rig.warned("thief", "SyncLoadBalancerFailed", &[id, "cannot be proven to be this Service's"]).await;
+        let effects = rig.effects();
+        rig.create(&service("thief", &[80], &[(V::ID, id)])).await;
+        claimed(&rig, id, claim).await;
         caught(&rig, &foreign, &owned, &effects).await;
     }
     process.stop().await;
@@ -75,17 +107,27 @@ async fn a_name_is_not_stolen<V: Vendor>() {
 /// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_copied_memo_through_the_api_server() {
-    let (rig, process, foreign, owned) = victims::<DigitalOcean>().await;
+    a_memo_is_not_stolen::<DigitalOcean>(&Claim::Refused(&[])).await;
+}
+
+/// Cases: theft-by-memo
+#[tokio::test]
+async fn theft_by_a_copied_memo_at_hetzner() {
+    a_memo_is_not_stolen::<Hetzner>(&Claim::Ignored).await;
+}
+
+async fn a_memo_is_not_stolen<V: Vendor>(claim: &Claim<'_>) {
+    let (rig, process, foreign, owned) = victims::<V>().await;
     let effects = rig.effects();
     let victim = rig.services().get("victim").await.unwrap();
     let id = memo(&victim).unwrap();
     assert_eq!(id, owned.id);
     // Whoever may write Services writes annotations, whatever they are called; the status is not theirs.
-    let mut thief = service("thief", &[80], &[("aerostat.dev/memo", id), (ID, id)]);
+    let mut thief = service("thief", &[80], &[("aerostat.dev/memo", id), (V::ID, id)]);
     thief.status.clone_from(&victim.status);
     let created = rig.create(&thief).await;
     assert_eq!(memo(&created), None, "the API server drops the status of what is created");
-    rig.warned("thief", "SyncLoadBalancerFailed", &[id]).await;
+    claimed(&rig, id, claim).await;
     caught(&rig, &foreign, &owned, &effects).await;
     process.stop().await;
 }
@@ -93,34 +135,62 @@ async fn theft_by_a_copied_memo_through_the_api_server() {
 /// Cases: theft-by-id
 #[tokio::test]
 async fn theft_on_a_service_that_has_its_own_through_the_api_server() {
-    let (rig, process, foreign, owned) = victims::<DigitalOcean>().await;
-    rig.annotate("victim", ID, Some(&foreign)).await;
-    rig.warned("victim", "LoadBalancerIdIgnored", &[&foreign, &owned.id]).await;
+    the_own_one_stays::<DigitalOcean>(true).await;
+}
+
+/// Cases: theft-by-id
+#[tokio::test]
+async fn theft_on_a_service_that_has_its_own_at_hetzner() {
+    the_own_one_stays::<Hetzner>(false).await;
+}
+
+/// `is_read` says whether an event tells that the annotation is ignored.
+async fn the_own_one_stays<V: Vendor>(is_read: bool) {
+    let (rig, process, foreign, owned) = victims::<V>().await;
+    rig.annotate("victim", V::ID, Some(&foreign)).await;
+    if is_read {
+        rig.warned("victim", "LoadBalancerIdIgnored", &[&foreign, &owned.id]).await;
+    }
     rig.delete("victim").await;
     rig.gone("victim").await;
-    assert_eq!(rig.only().id, foreign);
+    assert_eq!(rig.only_built().id, foreign);
     process.stop().await;
 }
 
 /// Cases: theft-of-one-id
 #[tokio::test]
 async fn theft_of_one_id_by_two_services_is_refused_to_the_second() {
-    let rig = Rig::new(Options::default()).await.settings(&[("adoptById", "true")]);
-    rig.cloud.load_balancers().insert(LoadBalancer::new(FOREIGN, "foreign"));
+    one_is_adopted_once::<DigitalOcean>("adoptById", |id| (ID, id.to_owned()), "default/first").await;
+}
+
+/// Cases: theft-of-one-id
+#[tokio::test]
+async fn theft_of_one_name_by_two_services_at_hetzner_is_refused() {
+    let words = "is marked for another Service";
+    one_is_adopted_once::<Hetzner>("adoptByName", |_| (Hetzner::NAME, "foreign".to_owned()), words).await;
+}
+
+/// With a setting that lets a Service take what nobody has, by an annotation: two Services want the same, and the second is told.
+async fn one_is_adopted_once<V: Vendor>(
+    setting: &str,
+    annotation: impl FnOnce(&str) -> (&'static str, String),
+    words: &str,
+) {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await.settings(&[(setting, "true")]);
+    let foreign = V::add_foreign(rig.cloud.account(), "foreign");
+    let (key, value) = annotation(&foreign);
     let process = rig.start().await;
     rig.workers(2).await;
-    rig.create(&service("first", &[80], &[(ID, FOREIGN)])).await;
+    rig.create(&service("first", &[80], &[(key, &value)])).await;
     let first = rig.served("first").await;
-    assert_eq!(memo(&first), Some(FOREIGN));
-    let writes = rig.writes();
-    rig.create(&service("thief", &[81], &[(ID, FOREIGN)])).await;
-    rig.warned("thief", "SyncLoadBalancerFailed", &["default/first"]).await;
+    assert_eq!(memo(&first), Some(&*foreign));
+    let effects = rig.effects();
+    rig.create(&service("thief", &[81], &[(key, &value)])).await;
+    rig.warned("thief", "SyncLoadBalancerFailed", &[words]).await;
     rig.ports("thief", &[82]).await;
     rig.delete("thief").await;
     rig.gone("thief").await;
-    assert_eq!(rig.writes(), writes);
-    let built = rig.only();
-    let forwarded: Vec<_> = built.attributes.forwarding_rules.iter().map(|it| it.entry_port).collect();
-    assert_eq!(forwarded, [80], "it is the first one's, as it wants it");
+    assert_eq!(rig.effects(), effects);
+    assert_eq!(rig.only_built().ports, [80], "it is the first one's, as it wants it");
     process.stop().await;
 }

@@ -65,7 +65,7 @@ pub async fn apply(admin: &Client, manifests: &str) -> Result<()> {
 }
 
 /// Two crypto libraries may be compiled in, and rustls does not choose for us.
-pub(super) fn install_crypto() {
+pub(crate) fn install_crypto() {
     // An error means that another test has installed it before.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::artifact::{Artifact, REPOSITORY, hex_of};
-use crate::capture::{Capture, Step};
+use crate::capture::{Capture, Request, Step};
 
 /// What is answered, by the path after the repository: `manifests/…`, `blobs/…`, `referrers/…`. Everything else is not there.
 #[derive(Clone, Default)]
@@ -64,15 +64,18 @@ impl Answers {
         self
     }
 
+    /// What it answers to a request.
+    #[must_use]
+    pub fn answer(&self, request: &Request) -> Vec<Step> {
+        let line = request.text().lines().next().unwrap_or_default();
+        let target = line.split(' ').nth(1).unwrap_or_default();
+        let path = target.strip_prefix(&format!("/v2/{REPOSITORY}/")).unwrap_or(target);
+        self.0.get(path).cloned().unwrap_or_else(|| Step::answer("404 Not Found", &[], "{}"))
+    }
+
     /// Serves them, with a certificate for 127.0.0.1.
     pub async fn serve(self) -> Capture {
-        Capture::https(&["127.0.0.1"], move |request| {
-            let line = request.text().lines().next().unwrap_or_default();
-            let target = line.split(' ').nth(1).unwrap_or_default();
-            let path = target.strip_prefix(&format!("/v2/{REPOSITORY}/")).unwrap_or(target);
-            self.0.get(path).cloned().unwrap_or_else(|| Step::answer("404 Not Found", &[], "{}"))
-        })
-        .await
+        Capture::https(&["127.0.0.1"], move |request| self.answer(request)).await
     }
 }
 

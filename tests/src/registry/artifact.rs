@@ -1,5 +1,7 @@
 //! A module as registries store it.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -73,6 +75,13 @@ impl Artifact {
         entry["artifactType"] = manifest["artifactType"].clone();
         entry
     }
+}
+
+/// What an operator writes as `provider.module` for the manifest with this digest, in the registry at this address.
+#[must_use]
+pub fn provider_module(address: &str, ca_file: &Path, digest: &str) -> Value {
+    let image = format!("{address}/{REPOSITORY}:1.2.0");
+    json!({ "oci": { "image": image, "digest": format!("sha256:{digest}"), "tls": { "caFile": ca_file } } })
 }
 
 /// How a manifest names a blob.

@@ -6,10 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::artifact::{Artifact, REPOSITORY, hex_of};
+use super::artifact::{Artifact, REPOSITORY, hex_of, provider_module};
 use super::token_service::{ISSUER, SERVICE, TokenService};
+use crate::control_plane::install_crypto;
 use crate::operator::Folder;
 use crate::wait;
 
@@ -96,6 +97,7 @@ impl RealRegistry {
             .stderr(Stdio::null())
             .spawn()
             .expect("sh starts");
+        install_crypto();
         let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().expect("a client");
         let registry = Self { address, folder, bearer, client, guard };
         let url = registry.url("");
@@ -115,6 +117,12 @@ impl RealRegistry {
         self.folder.path("ca.pem")
     }
 
+    /// What an operator writes as `provider.module` for the manifest with this digest.
+    #[must_use]
+    pub fn module(&self, digest: &str) -> Value {
+        provider_module(&self.address, &self.ca_file(), digest)
+    }
+
     /// Stores a manifest and its blobs, under its digest, or under a tag.
     pub async fn push(&self, artifact: &Artifact, tag: Option<&str>) {
         for blob in artifact.blobs() {
@@ -132,7 +140,7 @@ impl RealRegistry {
 
     /// Stores a manifest alone.
     pub async fn put_manifest(&self, reference: &str, manifest: &[u8]) {
-        let media_type = serde_json::from_slice::<serde_json::Value>(manifest).expect("a manifest is JSON");
+        let media_type = serde_json::from_slice::<Value>(manifest).expect("a manifest is JSON");
         let media_type = media_type["mediaType"].as_str().expect("it says what it is").to_owned();
         let put = self.client.put(self.url(&format!("{REPOSITORY}/manifests/{reference}")));
         self.send(put.header("content-type", media_type).body(manifest.to_vec())).await;

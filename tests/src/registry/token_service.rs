@@ -60,11 +60,13 @@ impl TokenService {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(fixed(&signature)))
     }
 
-    /// Serves tokens to requests that hold one of these texts; with an empty one, to all.
+    /// Serves tokens to requests that hold one of these texts; with an empty one, to all. They are for what was asked for.
     pub async fn serve(self: std::sync::Arc<Self>, logins: &'static [&'static str]) -> Capture {
         Capture::https(&["127.0.0.1"], move |request| {
             if logins.iter().any(|it| request.text().contains(it)) {
-                Step::ok(&json!({ "token": self.token(&["pull"]), "expires_in": 60 }).to_string())
+                let is_push = request.text().contains("%3Apull%2Cpush");
+                let actions: &[&str] = if is_push { &["pull", "push"] } else { &["pull"] };
+                Step::ok(&json!({ "token": self.token(actions), "expires_in": 60 }).to_string())
             } else {
                 Step::answer("401 Unauthorized", &[], "{}")
             }

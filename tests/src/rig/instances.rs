@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use cloud_provider::{Error, Gap, Identity, Instance, Instances, Node, Page, Reply, Result};
 use controllers::Account;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::fake_cloud::{FakeCloud, description};
 
@@ -54,6 +55,8 @@ pub struct Cloud {
     held: watch::Sender<bool>,
     /// The version of its credential.
     versions: watch::Sender<u64>,
+    /// Since when its provider serves, if it was replaced.
+    replaced: Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
@@ -68,7 +71,12 @@ struct State {
 
 impl Default for Cloud {
     fn default() -> Self {
-        Cloud { state: Mutex::default(), held: watch::Sender::new(false), versions: watch::Sender::new(1) }
+        Cloud {
+            state: Mutex::default(),
+            held: watch::Sender::new(false),
+            versions: watch::Sender::new(1),
+            replaced: Mutex::default(),
+        }
     }
 }
 
@@ -116,6 +124,11 @@ impl Cloud {
     /// Is asked with another credential from now on.
     pub fn gets_another_credential(&self) {
         self.versions.send_modify(|it| *it += 1);
+    }
+
+    /// Says that its provider has served since then.
+    pub fn replaced_at(&self, since: Instant) {
+        *self.replaced.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
     }
 
     /// Holds every answer about single nodes back, or lets them go.
@@ -222,6 +235,10 @@ impl Identity for Cloud {
 
     fn versions(&self) -> watch::Receiver<u64> {
         self.versions.subscribe()
+    }
+
+    fn replaced(&self) -> Option<Instant> {
+        *self.replaced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What goes wrong on purpose.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -22,6 +22,8 @@ pub struct Fault {
     left: Option<usize>,
     delay: Duration,
     headers: HeaderMap,
+    /// A header that says when a limit on requests ends, so long after the answer.
+    reset: Option<(HeaderName, Duration)>,
     /// Whether what the request asks for is done all the same.
     done: bool,
     effect: Effect,
@@ -101,7 +103,7 @@ impl Fault {
         let method = method.parse().expect("the test names a method");
         let (path, query, headers) = (path.to_owned(), Vec::new(), HeaderMap::new());
         let done = !matches!(effect, Effect::Status(..));
-        Fault { method, path, query, left: None, delay: Duration::ZERO, headers, done, effect }
+        Fault { method, path, query, left: None, delay: Duration::ZERO, headers, reset: None, done, effect }
     }
 
     /// Only requests whose query holds this pair.
@@ -154,6 +156,18 @@ impl Fault {
     pub fn header(mut self, name: &str, value: &str) -> Fault {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("the test names a header");
         self.headers.insert(name, HeaderValue::from_str(value).expect("the test's header value is printable"));
+        self
+    }
+
+    /// Sets a header of each answer to the Unix time at which `pause` will have passed since the answer. It is a whole second, and not one
+    /// too few.
+    ///
+    /// # Panics
+    ///
+    /// Panics if this cannot be the name of a header.
+    #[must_use]
+    pub fn reset(mut self, name: &str, pause: Duration) -> Fault {
+        self.reset = Some((HeaderName::from_bytes(name.as_bytes()).expect("the test names a header"), pause));
         self
     }
 
@@ -225,6 +239,10 @@ impl Fault {
             Effect::Nonsense => Answer { status: StatusCode::OK, body: b"<html>It works!</html>".to_vec(), ..answer },
         };
         answer.headers.extend(self.headers.clone());
+        if let Some((name, pause)) = &self.reset {
+            let end = (SystemTime::now() + *pause).duration_since(UNIX_EPOCH).expect("it is after 1970");
+            answer.headers.insert(name.clone(), HeaderValue::from(end.as_secs() + u64::from(end.subsec_nanos() > 0)));
+        }
         answer
     }
 }

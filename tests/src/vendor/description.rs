@@ -1,7 +1,9 @@
 //! What a test may ask of a vendor, and the words for what it hears.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use cloud_provider::Node;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::Value;
 
@@ -18,6 +20,22 @@ pub trait Vendor: Send + Sync + 'static {
     const MACHINES: &'static str;
     /// Where the cloud lists its load balancers, and makes them. Each has its own place below, with all that is done to it.
     const LOAD_BALANCERS: &'static str;
+    /// The file of the provider.
+    const MODULE: &'static str;
+    /// The manifest with the cloud configuration that is shipped.
+    const MANIFEST: &'static str;
+    /// How the provider calls the cloud's API.
+    const ENDPOINT: &'static str;
+    /// What of each path belongs to the API's address, and not to what the provider asks for.
+    const BASE: &'static str = "";
+    /// The settings that the provider needs for the cloud as [`Vendor::start`] leaves it, by name and value.
+    const SETTINGS: &'static [(&'static str, &'static str)];
+    /// What provider ids begin with, before the machine's id.
+    const PROVIDER_ID: &'static str;
+    /// What annotations for authors of Services begin with.
+    const PREFIX: &'static str;
+    /// The annotation that is the id of a load balancer.
+    const ID: &'static str;
     /// The annotation that names a load balancer.
     const NAME: &'static str;
     /// The annotation that names a host.
@@ -32,6 +50,19 @@ pub trait Vendor: Send + Sync + 'static {
     /// The provider as its README says that an operator sets it up. The file `token` holds the token.
     fn setup(cluster: &Cluster, cloud: &Simulator<Self::Cloud>) -> Setup;
 
+    /// Where the provider finds the cloud.
+    fn base_url(cloud: &Simulator<Self::Cloud>) -> String {
+        format!("{}{}", cloud.base_url(), Self::BASE)
+    }
+
+    /// Where the provider asks for machines.
+    fn machines() -> &'static str {
+        Self::MACHINES.strip_prefix(Self::BASE).expect("machines are under the API's address")
+    }
+
+    /// The initialised node of the machine `web-<id>`, as [`Vendor::add_machine`] adds it.
+    fn worker(id: u8) -> Node;
+
     /// Adds a machine that runs, in the place of one with the same id.
     fn add_machine(account: &Self::Cloud, id: u64, name: &str);
 
@@ -41,20 +72,44 @@ pub trait Vendor: Send + Sync + 'static {
     /// Keeps a machine out of lists. It can still be asked for.
     fn hide_machine(account: &Self::Cloud, id: u64);
 
+    /// Gives a machine another public address.
+    fn readdress(account: &Self::Cloud, id: u64, ip: Ipv4Addr);
+
+    /// From now on lists show a load balancer only so long after it was made.
+    fn lists_late_by(account: &Self::Cloud, time: Duration);
+
+    /// Lets the account have so many load balancers, and no more.
+    fn limit(account: &Self::Cloud, load_balancers: usize);
+
     /// All load balancers as they are, whatever lists show.
     fn built(account: &Self::Cloud) -> Vec<Built>;
 
     /// Adds a load balancer that nobody here has made. Returns its id.
     fn add_foreign(account: &Self::Cloud, name: &str) -> String;
 
+    /// Takes a load balancer away, as somebody does in the panel.
+    fn remove_built(account: &Self::Cloud, id: &str);
+
+    /// Takes all machines of a load balancer away, as somebody does in the panel.
+    fn clear_machines(account: &Self::Cloud, id: &str);
+
     /// Adds a load balancer as the vendor's own controller makes it for a Service of TCP port 80 with the machines 1 and 2.
     fn leave_behind(account: &Self::Cloud, service: &Service, left: Left) -> LeftBehind;
+
+    /// Takes everything away from a load balancer that says for whom it is, as somebody does in the panel.
+    fn unmark(account: &Self::Cloud, id: &str);
 
     /// What is left to do for the vendor's own controller to know a load balancer that ours has made for a Service.
     fn is_known_to_the_vendor(built: &Built, service: &Service) -> Result<(), String>;
 
     /// The name that a Service's load balancer has unless an annotation says another.
     fn default_name(uid: &str) -> String;
+
+    /// The body of a 422 with this message.
+    fn refusal(message: &str) -> String;
+
+    /// An answer that says that a load balancer takes no change at the moment.
+    fn busy(method: &str, path: &str) -> Fault;
 
     /// Lets an answer ask for a pause, as the cloud does.
     fn pause(fault: Fault, pause: Duration) -> Fault;

@@ -1,7 +1,9 @@
 //! DigitalOcean.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use cloud_provider::{Address, AddressKind, Node};
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 use serde_json::json;
@@ -11,6 +13,7 @@ use crate::clouds::digitalocean::{
     Simulator,
 };
 use crate::control_plane::Cluster;
+use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::Fault;
 
@@ -30,6 +33,13 @@ impl Vendor for DigitalOcean {
 
     const MACHINES: &'static str = "/v2/droplets";
     const LOAD_BALANCERS: &'static str = "/v2/load_balancers";
+    const MODULE: &'static str = guests::DIGITALOCEAN;
+    const MANIFEST: &'static str = include_str!("../../../deploy/config.yaml");
+    const ENDPOINT: &'static str = "api";
+    const SETTINGS: &'static [(&'static str, &'static str)] = &[];
+    const PROVIDER_ID: &'static str = "digitalocean://";
+    const PREFIX: &'static str = "service.beta.kubernetes.io/do-loadbalancer-";
+    const ID: &'static str = ID;
     const NAME: &'static str = "service.beta.kubernetes.io/do-loadbalancer-name";
     const HOSTNAME: &'static str = "service.beta.kubernetes.io/do-loadbalancer-hostname";
     const SECOND_PORT: &'static [&'static str] = &["PUT /v2/load_balancers/{id} → 200"];
@@ -49,6 +59,20 @@ impl Vendor for DigitalOcean {
         Setup::digitalocean(cluster, cloud)
     }
 
+    fn worker(id: u8) -> Node {
+        let address = |kind, value| Address { kind, value };
+        Node {
+            name: format!("web-{id}"),
+            provider_id: Some(format!("{}{id}", Self::PROVIDER_ID)),
+            addresses: vec![
+                address(AddressKind::InternalIp, format!("10.0.0.{id}")),
+                address(AddressKind::ExternalIp, format!("198.18.0.{id}")),
+            ],
+            region: Some("fra1".to_owned()),
+            ..Node::default()
+        }
+    }
+
     fn add_machine(account: &Assets, id: u64, name: &str) {
         account.droplets().insert(Droplet::new(id, name));
     }
@@ -61,6 +85,18 @@ impl Vendor for DigitalOcean {
         account.droplets().update(id, |it| it.listed = false);
     }
 
+    fn readdress(account: &Assets, id: u64, ip: Ipv4Addr) {
+        account.droplets().update(id, |it| it.public_v4 = vec![ip]);
+    }
+
+    fn lists_late_by(account: &Assets, time: Duration) {
+        account.load_balancers().behave(|it| it.lists_late_by = time);
+    }
+
+    fn limit(account: &Assets, load_balancers: usize) {
+        account.load_balancers().behave(|it| it.limit = Some(load_balancers));
+    }
+
     fn built(account: &Assets) -> Vec<Built> {
         account.load_balancers().all().into_iter().map(built).collect()
     }
@@ -69,6 +105,14 @@ impl Vendor for DigitalOcean {
         let id = uuid::Uuid::new_v4().to_string();
         account.load_balancers().insert(LoadBalancer::new(&id, name));
         id
+    }
+
+    fn remove_built(account: &Assets, id: &str) {
+        account.load_balancers().remove(id);
+    }
+
+    fn clear_machines(account: &Assets, id: &str) {
+        account.load_balancers().update(id, |it| it.attributes.droplet_ids.clear());
     }
 
     fn leave_behind(account: &Assets, service: &Service, left: Left<'_>) -> LeftBehind {
@@ -105,6 +149,9 @@ impl Vendor for DigitalOcean {
         LeftBehind { annotations: json!({ ID: id, TYPE: kind }), ingress: json!([shown]), id }
     }
 
+    /// Nothing that the cloud shows of it says so.
+    fn unmark(_: &Assets, _: &str) {}
+
     fn is_known_to_the_vendor(built: &Built, service: &Service) -> Result<(), String> {
         let said = [ID, TYPE].map(|it| service.annotations().get(it).map(String::as_str));
         if said == [Some(built.id.as_str()), Some("REGIONAL_NETWORK")] { Ok(()) } else { Err(format!("{said:?}")) }
@@ -114,6 +161,15 @@ impl Vendor for DigitalOcean {
         let mut name = format!("a{}", uid.replace('-', ""));
         name.truncate(32);
         name
+    }
+
+    fn refusal(message: &str) -> String {
+        json!({ "id": "unprocessable_entity", "message": message }).to_string()
+    }
+
+    fn busy(method: &str, path: &str) -> Fault {
+        let body = json!({ "id": "forbidden", "message": "the load balancer processes previous actions" });
+        Fault::status(method, path, 403).body(body.to_string())
     }
 
     fn pause(fault: Fault, pause: Duration) -> Fault {

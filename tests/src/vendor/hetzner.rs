@@ -1,10 +1,11 @@
 //! Hetzner.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Service};
-use serde_json::{Value, json};
+use cloud_provider::{Address, AddressKind, Node};
+use k8s_openapi::api::core::v1::Service;
+use serde_json::json;
 
 use crate::clouds::hetzner::{self, Assets, LoadBalancer, Network, Options, Server, Simulator, Taking, Target};
 use crate::control_plane::Cluster;
@@ -13,9 +14,7 @@ use crate::operator::Setup;
 use crate::simulator::Fault;
 
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
-
-/// The manifest with the cloud configuration that is shipped.
-pub const MANIFEST: &str = include_str!("../../../deploy/hetzner/config.yaml");
+use super::manifest;
 
 /// The vendor's label for the Service that a load balancer is for.
 const SERVICE: &str = "hcloud-ccm/service-uid";
@@ -35,6 +34,16 @@ impl Vendor for Hetzner {
 
     const MACHINES: &'static str = "/v1/servers";
     const LOAD_BALANCERS: &'static str = "/v1/load_balancers";
+    const MODULE: &'static str = guests::HETZNER;
+    const MANIFEST: &'static str = include_str!("../../../deploy/hetzner/config.yaml");
+    const ENDPOINT: &'static str = "hcloud";
+    const BASE: &'static str = "/v1";
+    /// The cluster's network, and where its load balancers are.
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("network", NETWORK), ("loadBalancers.location", "fsn1"), ("loadBalancers.type", "lb11")];
+    const PROVIDER_ID: &'static str = "hcloud://";
+    const PREFIX: &'static str = "load-balancer.hetzner.cloud/";
+    const ID: &'static str = "load-balancer.hetzner.cloud/id";
     const NAME: &'static str = "load-balancer.hetzner.cloud/name";
     const HOSTNAME: &'static str = "load-balancer.hetzner.cloud/hostname";
     const SECOND_PORT: &'static [&'static str] =
@@ -56,20 +65,33 @@ impl Vendor for Hetzner {
 
     fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
         let mut setup = Setup::guest(cluster, guests::HETZNER);
-        let mut shipped = shipped();
+        let mut shipped = manifest::cloud_config(Self::MANIFEST);
         setup.config["endpoints"] = shipped["endpoints"].take();
-        setup.config["endpoints"][0]["baseUrl"] = json!(base_url(cloud));
+        setup.config["endpoints"][0]["baseUrl"] = json!(Self::base_url(cloud));
         setup.config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
         setup.config["credentials"] = shipped["credentials"].take();
         let token = setup.folder.write("token", format!("{}\n", cloud.token));
         setup.config["credentials"][0]["bearer"]["file"] = json!(token);
-        setup.config["provider"]["settings"] = settings();
+        setup.config["provider"]["settings"] = Self::SETTINGS.iter().copied().collect();
         setup
     }
 
+    fn worker(id: u8) -> Node {
+        let address = |kind, value| Address { kind, value };
+        let (public, private) = (format!("198.18.0.{id}"), format!("10.0.0.{}", id + 1));
+        Node {
+            name: format!("web-{id}"),
+            provider_id: Some(format!("{}{id}", Self::PROVIDER_ID)),
+            extra: vec![("public-ipv4".to_owned(), public.clone()), ("private-ipv4".to_owned(), private.clone())],
+            addresses: vec![address(AddressKind::ExternalIp, public), address(AddressKind::InternalIp, private)],
+            ..Node::default()
+        }
+    }
+
     fn add_machine(account: &Assets, id: u64, name: &str) {
-        let [.., high, low] = id.to_be_bytes();
-        let ip = Ipv4Addr::new(10, 0, high, low.wrapping_add(2));
+        // The first address is the network's own.
+        let [.., high, low] = (id + 1).to_be_bytes();
+        let ip = Ipv4Addr::new(10, 0, high, low);
         account.servers().insert(Server::new(id, name).private(network(account), ip));
     }
 
@@ -81,6 +103,18 @@ impl Vendor for Hetzner {
         account.servers().update(id, |it| it.listed = false);
     }
 
+    fn readdress(account: &Assets, id: u64, ip: Ipv4Addr) {
+        account.servers().update(id, |it| it.ipv4 = Some(ip));
+    }
+
+    fn lists_late_by(account: &Assets, time: Duration) {
+        account.behave(|it| it.lists_late_by = time);
+    }
+
+    fn limit(account: &Assets, load_balancers: usize) {
+        account.behave(|it| it.limit = Some(load_balancers));
+    }
+
     fn built(account: &Assets) -> Vec<Built> {
         account.load_balancers().all().into_iter().map(built).collect()
     }
@@ -89,6 +123,14 @@ impl Vendor for Hetzner {
         let id = 4_000_001;
         account.load_balancers().insert(LoadBalancer::new(id, name));
         id.to_string()
+    }
+
+    fn remove_built(account: &Assets, id: &str) {
+        account.load_balancers().remove(number(id));
+    }
+
+    fn clear_machines(account: &Assets, id: &str) {
+        account.load_balancers().update(number(id), |it| it.targets.clear());
     }
 
     fn leave_behind(account: &Assets, service: &Service, left: Left<'_>) -> LeftBehind {
@@ -113,6 +155,10 @@ impl Vendor for Hetzner {
         LeftBehind { id: id.to_string(), annotations: json!({}), ingress }
     }
 
+    fn unmark(account: &Assets, id: &str) {
+        account.load_balancers().update(number(id), |it| it.labels.clear());
+    }
+
     fn is_known_to_the_vendor(built: &Built, service: &Service) -> Result<(), String> {
         match &built.owner {
             Some(owner) if owner == uid(service) => Ok(()),
@@ -126,12 +172,17 @@ impl Vendor for Hetzner {
         name
     }
 
+    fn refusal(message: &str) -> String {
+        json!({ "error": { "code": "invalid_input", "message": message, "details": null } }).to_string()
+    }
+
+    fn busy(method: &str, path: &str) -> Fault {
+        Fault::status(method, path, 423)
+    }
+
     /// The cloud says when its bucket is full again.
     fn pause(fault: Fault, pause: Duration) -> Fault {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
-        // A whole second, and not one too few.
-        let reset = (now + pause).as_millis().div_ceil(1_000);
-        fault.header("ratelimit-remaining", "0").header("ratelimit-reset", &reset.to_string())
+        fault.header("ratelimit-remaining", "0").reset("ratelimit-reset", pause)
     }
 }
 
@@ -140,21 +191,8 @@ fn network(account: &Assets) -> u64 {
     if account.networks().get(NETWORK_ID).is_some() { NETWORK_ID } else { OTHER_NETWORK_ID }
 }
 
-/// Where the provider finds the cloud: a path is part of it.
-pub fn base_url(cloud: &Simulator) -> String {
-    format!("{}/v1", cloud.base_url())
-}
-
-/// The provider's settings: the cluster's network, and where its load balancers are.
-pub fn settings() -> Value {
-    json!({ "network": NETWORK, "loadBalancers.location": "fsn1" })
-}
-
-/// The cloud configuration that is shipped.
-fn shipped() -> Value {
-    let manifest: ConfigMap = serde_saphyr::from_str(MANIFEST).expect("the manifest is a ConfigMap");
-    let text = manifest.data.and_then(|mut it| it.remove("cloud.yaml")).expect("it holds the configuration");
-    serde_saphyr::from_str(&text).expect("the configuration is YAML")
+fn number(id: &str) -> u64 {
+    id.parse().expect("ids of load balancers are numbers")
 }
 
 fn built(it: LoadBalancer) -> Built {

@@ -37,16 +37,8 @@ pub(crate) fn find(id: &str) -> Result<Option<LoadBalancer>> {
 
 /// The load balancer with this id as a list shows it; `None` if no list does, or not so that it can be read.
 pub(crate) fn find_listed(id: &str) -> Result<Option<LoadBalancer>> {
-    for number in 1.. {
-        let page = page(number, PAGES.largest)?;
-        if let Some(found) = page.items.into_iter().find(|it| it["id"] == id) {
-            return Ok(LoadBalancer::read(found).ok());
-        }
-        if page.is_last {
-            break;
-        }
-    }
-    Ok(None)
+    let found = PAGES.find(&API.get(PATH), FIELD, "id", &json!(id))?;
+    Ok(found.and_then(|it| LoadBalancer::read(it).ok()))
 }
 
 /// One page of the load balancers of the account, as the API shows them.

@@ -93,6 +93,20 @@ fn one_with_a_certificate_has_no_revision() {
 }
 
 #[test]
+fn a_revision_is_of_the_load_balancer_alone() {
+    let of = |change: fn(&mut Value)| {
+        let mut it = shown(NAME);
+        change(&mut it);
+        one(it).revision.unwrap()
+    };
+    let first = of(|_| {});
+    assert_eq!(of(|it| it["region"]["sizes"] = json!(["s-1vcpu-1gb"])), first);
+    assert_ne!(of(|it| it["region"]["slug"] = json!("fra1")), first);
+    assert_ne!(of(|it| it["droplet_ids"] = json!([1, 2])), first);
+    assert_ne!(of(|it| it["of_another_release"] = json!(true)), first);
+}
+
+#[test]
 fn a_list_goes_on_with_its_cursor() {
     let host = Host::new().answers(|request| {
         let next =

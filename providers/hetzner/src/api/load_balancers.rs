@@ -75,18 +75,10 @@ pub(crate) fn page_of_marked(number: u32, size: u32) -> Result<NumberedPage<Valu
 
 /// The load balancer with this id as the list of all that are marked shows it, if it does.
 pub(crate) fn find_listed(id: &str) -> Result<Option<LoadBalancer>> {
-    for number in 1.. {
-        let page = page_of_marked(number, PAGES.largest)?;
-        let is_it = |it: &Value| it["id"].as_u64().is_some_and(|it| it.to_string() == id);
-        if let Some(found) = page.items.into_iter().find(is_it) {
-            // What cannot be read is read alone.
-            return Ok(serde_json::from_value(found).ok());
-        }
-        if page.is_last {
-            break;
-        }
-    }
-    Ok(None)
+    let Ok(number) = id.parse::<u64>() else { return Ok(None) };
+    let found = PAGES.find(&marked_ones(), "load_balancers", "id", &json!(number))?;
+    // What cannot be read is read alone.
+    Ok(found.and_then(|it| serde_json::from_value(it).ok()))
 }
 
 fn marked_ones() -> Request {

@@ -1,5 +1,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use aerostat_sdk::testing::{Host, Outcome, Request, answer};
 use aerostat_sdk::{
@@ -19,18 +20,23 @@ fn node(name: &str, ip: Option<&str>) -> Node {
     node
 }
 
-/// A network with these routes, in which each action ends as `ends` says.
+/// A network with these routes, which stay as they are, and in which each action ends as `ends` says.
 fn network(routes: &[(&str, &str)], ends: &'static str) -> Host {
     let routes: Vec<Value> = routes.iter().map(|(to, via)| json!({ "destination": to, "gateway": via })).collect();
     let routes = Rc::new(RefCell::new(routes));
     let answers = move |request: &Request| -> Outcome {
         let path: Vec<_> = request.path.iter().map(String::as_str).collect();
-        let action = |status: &str| json!({ "id": 9, "command": "add_route", "status": status, "finished": null, "error": null, "resources": [] });
+        let action = |id: u64, command: &str, status: &str| json!({ "id": id, "command": command, "status": status, "finished": null, "error": null, "resources": [] });
+        // Its command by its id.
+        let named = |id: &str| if id == "8" { action(8, "delete_route", ends) } else { action(9, "add_route", ends) };
         match &path[..] {
             ["networks", "7"] => answer(200, json!({ "network": { "id": 7, "routes": *routes.borrow() } }).to_string()),
             ["servers"] => answer(200, json!({ "servers": [server(42, "web-1")], "meta": {} }).to_string()),
-            ["networks", "7", "actions", _] => answer(201, json!({ "action": action("running") }).to_string()),
-            ["actions"] => answer(200, json!({ "actions": [action(ends)] }).to_string()),
+            ["networks", "7", "actions", command] => {
+                let id = if *command == "delete_route" { 8 } else { 9 };
+                answer(201, json!({ "action": action(id, command, "running") }).to_string())
+            }
+            ["actions"] => answer(200, json!({ "actions": [named(&request.query[0].1)] }).to_string()),
             other => panic!("{other:?}"),
         }
     };
@@ -95,21 +101,97 @@ fn what_is_as_desired_is_done_without_a_write() {
     assert_eq!(host.requests(), ["GET hcloud /networks/7"]);
 }
 
+/// The same changes, with the reasons that were answered.
+fn again(changes: &[RouteChange], answers: &[Result<RouteOutcome>]) -> Vec<RouteChange> {
+    let of_one = |(change, answer): (&RouteChange, &Result<RouteOutcome>)| {
+        let reason = if let Ok(RouteOutcome::Pending(it)) = answer { Some(it.reason.clone()) } else { None };
+        let extra = reason.map(|it| ("pending".to_owned(), it)).into_iter().collect();
+        RouteChange { extra, ..change.clone() }
+    };
+    changes.iter().zip(answers).map(of_one).collect()
+}
+
+const TWO: [&str; 2] = ["GET hcloud /networks/7", "POST hcloud /networks/7/actions/add_route"];
+
 #[test]
-fn one_change_is_made_and_the_others_wait_for_it() {
+fn one_change_is_sent_and_nobody_asks_for_it_at_once() {
     let host = network(&[], "running");
     let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", None, Some("10.0.0.6"))];
-    assert!(apply(&host, &changes).iter().all(is_pending));
-    let requests = ["GET hcloud /networks/7", "POST hcloud /networks/7/actions/add_route", "GET hcloud /actions?id=9"];
-    assert_eq!(host.requests(), requests);
+    let answers = apply(&host, &changes);
+    assert_eq!(host.requests(), TWO);
+    let Ok(RouteOutcome::Pending(first)) = &answers[0] else { panic!("{answers:?}") };
+    assert_eq!((first.milliseconds, &*first.reason), (200, "action 9 (add_route) has not ended"));
+    let Ok(RouteOutcome::Pending(second)) = &answers[1] else { panic!("{answers:?}") };
+    assert_eq!(second.reason, "network 7 carries out one change at a time");
+}
+
+#[test]
+fn what_runs_is_asked_about_before_anything_is_sent() {
+    let host = network(&[], "running");
+    let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", None, Some("10.0.0.6"))];
+    let first = apply(&host, &changes);
+    let second = apply(&host, &again(&changes, &first));
+    assert_eq!(second, first, "each with its own reason");
+    assert_eq!(host.requests()[2..], ["GET hcloud /networks/7", "GET hcloud /actions?id=9"]);
+    assert_eq!(host.bodies().len(), 1);
+}
+
+#[test]
+fn the_network_alone_shows_what_has_ended() {
+    let host = network(&[(DESTINATION, "10.0.0.5")], "running");
+    let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", None, Some("10.0.0.6"))];
+    let running = [
+        Ok(RouteOutcome::pending(Duration::from_millis(200), "action 9 (add_route) has not ended")),
+        Ok(RouteOutcome::pending(Duration::from_millis(200), "network 7 carries out one change at a time")),
+    ];
+    let answers = apply(&host, &again(&changes, &running));
+    assert!(answers[0] == Ok(RouteOutcome::Done) && is_pending(&answers[1]), "{answers:?}");
+    assert_eq!(host.requests(), TWO, "two requests for each route");
+}
+
+#[test]
+fn an_action_that_ended_meanwhile_is_believed() {
+    let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", None, Some("10.0.0.6"))];
     let host = network(&[], "success");
-    assert_eq!(apply(&host, &changes), [Ok(RouteOutcome::Done), Ok(RouteOutcome::Done)], "the cloud was quick");
+    let first = apply(&host, &changes);
+    let second = apply(&host, &again(&changes, &first));
+    assert!(second[0] == Ok(RouteOutcome::Done) && is_pending(&second[1]), "{second:?}");
+    assert_eq!(host.bodies().len(), 2, "and the next one is sent");
+}
+
+#[test]
+fn an_action_that_failed_is_an_error_of_its_change_alone() {
+    let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", None, Some("10.0.0.6"))];
+    let host = network(&[], "error");
+    let first = apply(&host, &changes);
+    let second = apply(&host, &again(&changes, &first));
+    assert!(matches!(&second[0], Err(Error::Unavailable(why)) if why.contains("action 9 (add_route) has failed")));
+    assert!(is_pending(&second[1]), "it is sent: {second:?}");
+}
+
+#[test]
+fn a_network_that_is_quick_takes_forty_writes_of_a_call() {
+    let host = Host::new().setting("network", "7").answers(|request| match request.path.len() {
+        2 => answer(200, r#"{ "network": { "id": 7, "routes": [] } }"#),
+        _ => answer(201, r#"{ "action": { "id": 9, "command": "add_route", "status": "success" } }"#),
+    });
+    let changes: Vec<_> = (0..100).map(|it| change(&format!("10.244.{it}.0/24"), None, Some("10.0.0.5"))).collect();
+    let answers = apply(&host, &changes);
+    assert!(answers[..40].iter().all(|it| *it == Ok(RouteOutcome::Done)));
+    assert!(answers[40..].iter().all(is_pending));
+    assert_eq!(host.requests().len(), 41);
 }
 
 #[test]
 fn another_gateway_is_replaced_only_if_it_is_the_one_before() {
     let host = network(&[(DESTINATION, "10.0.0.6")], "success");
-    assert_eq!(apply(&host, &[change(DESTINATION, Some("10.0.0.6"), Some("10.0.0.5"))]), [Ok(RouteOutcome::Done)]);
+    let moved = [change(DESTINATION, Some("10.0.0.6"), Some("10.0.0.5"))];
+    let mut answers = apply(&host, &moved);
+    for _ in 0..2 {
+        assert!(is_pending(&answers[0]), "{answers:?}");
+        answers = apply(&host, &again(&moved, &answers));
+    }
+    assert_eq!(answers, [Ok(RouteOutcome::Done)]);
     assert_eq!(
         host.bodies(),
         [
@@ -129,13 +211,6 @@ fn another_gateway_is_replaced_only_if_it_is_the_one_before() {
 }
 
 #[test]
-fn an_action_that_fails_is_an_error() {
-    let host = network(&[], "error");
-    let failed = apply(&host, &[change(DESTINATION, None, Some("10.0.0.5"))]);
-    assert!(matches!(&failed[0], Err(Error::Unavailable(why)) if why.contains("action 9 (add_route) has failed")));
-}
-
-#[test]
 fn ipv6_asks_nobody() {
     let host = network(&[], "success");
     let refused = apply(&host, &[change("fd00::/64", None, Some("10.0.0.5"))]);
@@ -146,7 +221,7 @@ fn ipv6_asks_nobody() {
 #[test]
 fn a_destination_outside_the_cluster_is_said_and_made() {
     let host = network(&[], "success");
-    assert_eq!(apply(&host, &[change("10.99.1.0/24", None, Some("10.0.0.5"))]), [Ok(RouteOutcome::Done)]);
+    assert!(is_pending(&apply(&host, &[change("10.99.1.0/24", None, Some("10.0.0.5"))])[0]));
     let [event] = &host.events()[..] else { panic!("one warning") };
     assert_eq!((&*event.reason, event.about.as_deref()), ("ClusterCIDRMisconfigured", Some("web-1")));
 }

@@ -126,7 +126,7 @@ impl LoadBalancers for Guarded<dyn LoadBalancers> {
 
 #[async_trait]
 impl Routes for Guarded<dyn Routes> {
-    fn description(&self) -> &RouteDescription {
+    fn description(&self) -> Arc<RouteDescription> {
         self.inner.description()
     }
 
@@ -157,7 +157,7 @@ impl Routes for Guarded<dyn Routes> {
 
 #[async_trait]
 impl LoadBalancerInventory for Guarded<dyn LoadBalancerInventory> {
-    fn description(&self) -> &InventoryDescription {
+    fn description(&self) -> InventoryDescription {
         self.inner.description()
     }
 
@@ -174,7 +174,7 @@ impl LoadBalancerInventory for Guarded<dyn LoadBalancerInventory> {
 
 #[async_trait]
 impl PersistentVolumes for Guarded<dyn PersistentVolumes> {
-    fn description(&self) -> &TopologyDescription {
+    fn description(&self) -> Arc<TopologyDescription> {
         self.inner.description()
     }
 
@@ -189,7 +189,7 @@ impl PersistentVolumes for Guarded<dyn PersistentVolumes> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use cloud_provider::{Error, ExternalTrafficPolicy, Owner};
+    use cloud_provider::{Error, Owner};
     use parking_lot::Mutex;
 
     use super::*;
@@ -289,11 +289,11 @@ mod tests {
     #[async_trait]
     impl Instances for Nothing {
         async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-            Reply { answer: vec![Ok(None); nodes.len()], events: Vec::new() }
+            Reply::from(vec![Ok(None); nodes.len()])
         }
 
         async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-            Reply { answer: Ok(Page::default()), events: Vec::new() }
+            Reply::from(Ok(Page::default()))
         }
     }
 
@@ -302,17 +302,7 @@ mod tests {
         LoadBalancer {
             name: "a0e2f6f1c".to_owned(),
             owner: Owner { cluster, namespace, name, uid },
-            memo: None,
-            current_ingress: Vec::new(),
-            load_balancer_class: None,
-            ports: Vec::new(),
-            nodes: Vec::new(),
-            annotations: Vec::new(),
-            source_ranges: Vec::new(),
-            ip_families: Vec::new(),
-            load_balancer_ip: None,
-            external_traffic_policy: ExternalTrafficPolicy::Cluster,
-            client_ip_affinity_seconds: None,
+            ..LoadBalancer::default()
         }
     }
 }

@@ -54,6 +54,26 @@ pub(super) fn account(cloud: &Arc<Cloud>) -> Account {
     Account::new(cloud.clone(), None)
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_a_replaced_provider_has_seen_is_not_asked_again() {
+    let cloud = Cloud::new("a");
+    let account = account(&cloud);
+    assert_eq!(account.check().await, Ok(()));
+    assert_eq!(account.compare(Some("a")).await, Ok(()));
+    let refused = account.compare(Some("b")).await.unwrap_err();
+    assert!(refused.contains(r#"the cloud account "b""#) && refused.contains(r#"the cloud account "a""#), "{refused}");
+    assert!(account.compare(None).await.unwrap_err().contains("no cloud account"));
+
+    let swap = |version, counts| {
+        cloud.versions.send_replace(version);
+        ((), counts)
+    };
+    account.while_nobody_asks(|| swap(2, Some(2))).await;
+    assert_eq!((account.version(), account.check().await, cloud.asked()), (2, Ok(()), 1), "it was seen");
+    account.while_nobody_asks(|| swap(3, None)).await;
+    assert_eq!((account.check().await, cloud.asked()), (Ok(()), 2), "it was not");
+}
+
 #[test]
 fn a_new_lease_does_not_forget_the_account() {
     let on_lease =

@@ -10,9 +10,8 @@ use tokio::time::Instant;
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
 /// The page size of the next list.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PageSize {
-    whole: u32,
     /// A size that worked, and since when it is used.
     smaller: Mutex<Option<(u32, Instant)>>,
     /// How many pages the last complete list had, and when it ended.
@@ -20,30 +19,27 @@ pub(super) struct PageSize {
 }
 
 impl PageSize {
-    pub(super) fn new(whole: u32) -> Self {
-        Self { whole: whole.max(1), smaller: Mutex::default(), pages: Mutex::default() }
-    }
-
-    /// The size to begin with.
-    pub(super) fn at(&self, now: Instant) -> u32 {
+    /// The size to begin with, of a provider that can give pages of `whole`.
+    pub(super) fn at(&self, whole: u32, now: Instant) -> u32 {
+        let whole = whole.max(1);
         match *self.smaller() {
-            Some((size, since)) if now.saturating_duration_since(since) < REMEMBERED => size,
-            Some(_) | None => self.whole,
+            Some((size, since)) if now.saturating_duration_since(since) < REMEMBERED => size.min(whole),
+            Some(_) | None => whole,
         }
     }
 
     /// How many calls a list is likely to take in a cluster with so many nodes: as many as the last complete one of the
     /// last hour. An account may have many more machines than one cluster has nodes.
-    pub(super) fn pages(&self, nodes: usize, now: Instant) -> usize {
+    pub(super) fn pages(&self, nodes: usize, whole: u32, now: Instant) -> usize {
         match *self.last_pages() {
             Some((pages, at)) if now.saturating_duration_since(at) < REMEMBERED => pages,
-            Some(_) | None => nodes.div_ceil(usize::try_from(self.at(now)).unwrap_or(usize::MAX)),
+            Some(_) | None => nodes.div_ceil(usize::try_from(self.at(whole, now)).unwrap_or(usize::MAX)),
         }
     }
 
     /// Remembers the size with which a list ended, and its pages if it was complete. One that failed says nothing about
     /// sizes.
-    pub(super) fn ended(&self, size: u32, succeeded: bool, pages: Option<usize>, now: Instant) {
+    pub(super) fn ended(&self, size: u32, whole: u32, succeeded: bool, pages: Option<usize>, now: Instant) {
         if let Some(pages) = pages {
             *self.last_pages() = Some((pages, now));
         }
@@ -52,7 +48,7 @@ impl PageSize {
             Some((known, since)) if succeeded && known == size && now.saturating_duration_since(since) < REMEMBERED => {
                 Some((known, since))
             }
-            Some(_) | None => (succeeded && size < self.whole).then_some((size, now)),
+            Some(_) | None => (succeeded && size < whole).then_some((size, now)),
         };
     }
 
@@ -71,30 +67,36 @@ mod tests {
 
     #[test]
     fn a_page_size_that_worked_is_used_for_an_hour() {
-        let (size, start) = (PageSize::new(200), Instant::now());
+        let (size, start) = (PageSize::default(), Instant::now());
         let minute = |it: u64| start + Duration::from_secs(60 * it);
-        assert_eq!(size.at(start), 200);
-        size.ended(25, false, None, start);
-        assert_eq!(size.at(start), 200, "no size worked");
-        size.ended(50, true, None, start);
-        size.ended(50, true, None, minute(30));
-        assert_eq!((size.at(minute(59)), size.at(minute(60))), (50, 200));
-        size.ended(200, true, None, minute(60));
-        assert_eq!(size.at(minute(60)), 200);
-        size.ended(50, true, None, minute(61));
-        size.ended(6, false, None, minute(62));
-        assert_eq!(size.at(minute(62)), 200);
-        assert_eq!(PageSize::new(0).at(start), 1);
+        assert_eq!(size.at(200, start), 200);
+        size.ended(25, 200, false, None, start);
+        assert_eq!(size.at(200, start), 200, "no size worked");
+        size.ended(50, 200, true, None, start);
+        size.ended(50, 200, true, None, minute(30));
+        assert_eq!((size.at(200, minute(59)), size.at(200, minute(60))), (50, 200));
+        size.ended(200, 200, true, None, minute(60));
+        assert_eq!(size.at(200, minute(60)), 200);
+        size.ended(50, 200, true, None, minute(61));
+        size.ended(6, 200, false, None, minute(62));
+        assert_eq!(size.at(200, minute(62)), 200);
+        assert_eq!(PageSize::default().at(0, start), 1);
+        size.ended(50, 200, true, None, minute(63));
+        assert_eq!(size.at(20, minute(64)), 20, "another version of the provider gives smaller pages");
     }
 
     #[test]
     fn a_list_costs_the_pages_of_the_last_complete_one() {
-        let (size, start) = (PageSize::new(200), Instant::now());
-        assert_eq!([0, 1, 200, 201, 1000].map(|nodes| size.pages(nodes, start)), [0, 1, 1, 2, 5], "nothing is known");
-        size.ended(200, true, Some(50), start);
-        size.ended(200, true, None, start);
-        size.ended(200, false, None, start);
-        assert_eq!(size.pages(100, start + REMEMBERED / 2), 50, "the account has 10,000 machines");
-        assert_eq!(size.pages(100, start + REMEMBERED), 1, "it may have shrunk since");
+        let (size, start) = (PageSize::default(), Instant::now());
+        assert_eq!(
+            [0, 1, 200, 201, 1000].map(|nodes| size.pages(nodes, 200, start)),
+            [0, 1, 1, 2, 5],
+            "nothing is known"
+        );
+        size.ended(200, 200, true, Some(50), start);
+        size.ended(200, 200, true, None, start);
+        size.ended(200, 200, false, None, start);
+        assert_eq!(size.pages(100, 200, start + REMEMBERED / 2), 50, "the account has 10,000 machines");
+        assert_eq!(size.pages(100, 200, start + REMEMBERED), 1, "it may have shrunk since");
     }
 }

@@ -3,7 +3,7 @@ mod spellings;
 mod whose;
 
 use async_trait::async_trait;
-use cloud_provider::{Address, AddressKind, Event, EventKind, Gap, Identity, Page, Reply, State};
+use cloud_provider::{Address, AddressKind, Description, Event, EventKind, Gap, Identity, Page, Reply, State};
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 use parking_lot::Mutex;
 
@@ -54,7 +54,7 @@ impl Instances for Fake {
             None => self.machines.iter().find(|it| it.name == node.name),
         };
         let answer = nodes.iter().map(|it| Ok(found(it).cloned())).collect();
-        Reply { answer, events: self.events.clone() }
+        Reply { answer, events: self.events.clone(), wrote: false }
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {

@@ -1,4 +1,4 @@
-use cloud_provider::{Address, AddressKind, ExternalTrafficPolicy, Owner, Port, Protocol};
+use cloud_provider::{Address, AddressKind, Owner, Port, Protocol};
 
 use super::*;
 
@@ -8,16 +8,7 @@ fn service() -> LoadBalancer {
         name: "a0f0e0d0c".to_owned(),
         owner: Owner { cluster, namespace, name, uid },
         memo: Some("lb-1".to_owned()),
-        current_ingress: Vec::new(),
-        load_balancer_class: None,
-        ports: Vec::new(),
-        nodes: Vec::new(),
-        annotations: Vec::new(),
-        source_ranges: Vec::new(),
-        ip_families: Vec::new(),
-        load_balancer_ip: None,
-        external_traffic_policy: ExternalTrafficPolicy::Cluster,
-        client_ip_affinity_seconds: None,
+        ..LoadBalancer::default()
     }
 }
 

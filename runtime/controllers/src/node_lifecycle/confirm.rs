@@ -19,6 +19,7 @@ use crate::node_lifecycle::Controller;
 use crate::node_lifecycle::plan::{self, ListQuality, Patience, Reason};
 use crate::node_lifecycle::watchlist::{Outcome, Taken};
 use crate::object::{self, Error as ObjectError};
+use crate::warm_up;
 use crate::worker::contained;
 
 impl Controller {
@@ -249,8 +250,9 @@ impl Controller {
     }
 
     fn patience(&self) -> Patience {
+        let warm_ends = warm_up::ends(self.began, self.inventory.replaced(), self.options.warm_up);
         Patience {
-            warm_up: self.options.warm_up.saturating_sub(self.began.elapsed()),
+            warm_up: warm_ends.saturating_duration_since(Instant::now()),
             grace: self.options.grace,
             now: Timestamp::now(),
         }

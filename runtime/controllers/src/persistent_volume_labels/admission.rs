@@ -45,7 +45,7 @@ impl Admission {
     /// Whether the cloud has to be asked about a volume.
     #[must_use]
     pub fn asks_the_cloud(&self, pv: &PersistentVolume) -> bool {
-        matches!(plan::ask(pv, self.cloud.description()), Ask::Cloud(_))
+        matches!(plan::ask(pv, &self.cloud.description()), Ask::Cloud(_))
     }
 
     /// What becomes of a volume.
@@ -68,7 +68,7 @@ impl Admission {
         // One that gets its name from the API server has none yet.
         let name = Some(pv.name_any()).filter(|it| !it.is_empty());
         let name = name.or_else(|| pv.metadata.generate_name.clone()).unwrap_or_default();
-        match plan::ask(pv, self.cloud.description()) {
+        match plan::ask(pv, &self.cloud.description()) {
             Ask::Nothing => Ok(None),
             Ask::FromLabels(topology) => Ok(Some(topology)),
             Ask::Invalid(objection) => Err(Error::Volume { volume: name, objection }),

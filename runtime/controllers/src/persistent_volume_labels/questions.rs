@@ -59,11 +59,11 @@ impl Questions {
 }
 
 async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<Question>) {
-    let most = usize::try_from(cloud.description().batch_size).unwrap_or(GATHERED).clamp(1, GATHERED);
     let mut bucket = TokenBucket::per_second(RATE, BURST, Instant::now());
     let (mut calls, mut later) = (JoinSet::new(), VecDeque::new());
     while let Some(first) = next(&mut later, &mut asked).await {
-        let most = if first.alone { 1 } else { most };
+        let batch = usize::try_from(cloud.description().batch_size).unwrap_or(GATHERED).clamp(1, GATHERED);
+        let most = if first.alone { 1 } else { batch };
         let mut questions = vec![first];
         let until = Instant::now() + GATHER;
         while questions.len() < most {
@@ -155,8 +155,8 @@ mod tests {
 
     #[async_trait]
     impl PersistentVolumes for Cloud {
-        fn description(&self) -> &TopologyDescription {
-            &self.description
+        fn description(&self) -> Arc<TopologyDescription> {
+            Arc::new(self.description.clone())
         }
 
         async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {

@@ -21,7 +21,7 @@ const EVENTS: usize = 10;
 
 impl Controller {
     async fn reconcile(&self, name: &str) -> Result<(), Error> {
-        let Some(pv) = self.get(name).filter(|it| plan::is_worth_a_look(None, it, self.limits())) else {
+        let Some(pv) = self.get(name).filter(|it| plan::is_worth_a_look(None, it, &self.limits())) else {
             return Ok(());
         };
         let Some(topology) = self.topology(&pv).await? else { return Ok(()) };
@@ -50,7 +50,7 @@ impl Controller {
     /// Where a volume is, by its own labels or by the cloud's word; `None` if there is nothing to write.
     async fn topology(&self, pv: &Arc<PersistentVolume>) -> Result<Option<Topology>, Error> {
         let name = pv.name_any();
-        match plan::ask(pv, self.limits()) {
+        match plan::ask(pv, &self.limits()) {
             Ask::Nothing => Ok(None),
             Ask::FromLabels(topology) => Ok(Some(topology)),
             Ask::Invalid(objection) => Err(Error::Volume { volume: name, objection }),

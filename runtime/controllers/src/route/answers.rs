@@ -15,7 +15,9 @@ use crate::route::plan::Change;
 /// The pauses of a destination whose change fails.
 const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(300) };
 /// The shortest and the longest pause of a change that the cloud works on.
-const PENDING: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(300));
+const PENDING: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(300));
+/// How long such a pause becomes as long as the cloud gets nothing done, if it is not longer by itself.
+const SLOWEST: Duration = Duration::from_secs(10);
 /// How long a route is changed by the cloud before that is told.
 const LONG: Duration = Duration::from_secs(900);
 /// How much later than necessary a list may come, if one is due then anyway.
@@ -30,13 +32,19 @@ pub(super) type Answered = (Change, Result<RouteOutcome>);
 
 /// The destinations that have to wait.
 #[derive(Debug, Default)]
-pub(super) struct Rests(BTreeMap<Cidr, Rest>);
+pub(super) struct Rests {
+    by_cidr: BTreeMap<Cidr, Rest>,
+    /// After how many passes in a row changes were pending and none was done.
+    standstill: u32,
+}
 
 #[derive(Debug)]
 struct Rest {
     /// The next hop of the change that waits; another change does not.
     hop: Option<String>,
     due: Instant,
+    /// Why the change was pending, in the provider's words.
+    pending: Option<String>,
     failures: u32,
     /// Whether a list has to come first: nobody knows what is there.
     needs_list: bool,
@@ -53,14 +61,28 @@ pub(super) struct Next {
 }
 
 impl Rests {
-    /// Takes note of an answer. `jitter` is a number between 0 and 1.
-    pub(super) fn answered(&mut self, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
+    /// Takes note of a pass's answers. `jitter` gives numbers between 0 and 1.
+    pub(super) fn answered(&mut self, answers: &[Answered], now: Instant, jitter: impl Fn() -> f64) {
+        let is_pending = |it: &Answered| matches!(it.1, Ok(RouteOutcome::Pending { .. }));
+        let waits = answers.iter().any(is_pending);
+        if !waits || answers.iter().any(|it| it.1 == Ok(RouteOutcome::Done)) {
+            self.standstill = 0;
+        }
+        answers.iter().for_each(|(change, answer)| self.one_answered(change, answer, now, jitter()));
+        self.standstill = self.standstill.saturating_add(u32::from(waits));
+    }
+
+    fn one_answered(&mut self, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
         let hop = change.hop().cloned();
-        let before = self.0.remove(&change.cidr).filter(|it| it.hop == hop);
+        let before = self.by_cidr.remove(&change.cidr).filter(|it| it.hop == hop);
         let failures = before.map_or(0, |it| it.failures);
+        let mut pending = None;
         let (pause, failures, needs_list) = match answer {
             Ok(RouteOutcome::Done) => return,
-            Ok(RouteOutcome::Pending { after, .. }) => ((*after).clamp(PENDING.0, PENDING.1), failures, false),
+            Ok(RouteOutcome::Pending { after, reason }) => {
+                pending = Some(reason.clone());
+                (self.pending(*after), failures, false)
+            }
             Err(error) => {
                 let pause = match error {
                     // What is there is not what was expected: a list shows it.
@@ -76,18 +98,36 @@ impl Rests {
                 (pause, failures.saturating_add(1), !is_unchanged)
             }
         };
-        self.0.insert(change.cidr, Rest { hop, due: now + pause, failures, needs_list, changing: None });
+        self.by_cidr.insert(change.cidr, Rest { hop, due: now + pause, pending, failures, needs_list, changing: None });
+    }
+
+    /// The pause of a change that the cloud works on: twice as long each time that nothing was done.
+    fn pending(&self, asked: Duration) -> Duration {
+        let asked = asked.clamp(PENDING.0, PENDING.1);
+        let longer = asked.saturating_mul(2_u32.saturating_pow(self.standstill));
+        longer.min(SLOWEST.max(asked))
+    }
+
+    /// With which reason this same change was pending the last time.
+    pub(super) fn reason(&self, change: &Change) -> Option<&String> {
+        self.by_cidr.get(&change.cidr).filter(|it| it.hop.as_ref() == change.hop())?.pending.as_ref()
+    }
+
+    /// Whether the cloud works on a change about which it is not to be asked yet.
+    pub(super) fn is_busy(&self, now: Instant) -> bool {
+        self.by_cidr.values().any(|it| it.pending.is_some() && it.due > now)
     }
 
     /// Takes note of the destinations at which the cloud is busy. Returns those at which it has been for so long that
     /// somebody should look.
     pub(super) fn changing(&mut self, changing: &BTreeSet<Cidr>, now: Instant) -> Vec<Cidr> {
-        self.0.retain(|cidr, rest| rest.changing.is_none() || changing.contains(cidr));
+        self.by_cidr.retain(|cidr, rest| rest.changing.is_none() || changing.contains(cidr));
         let mut long = Vec::new();
         for cidr in changing {
-            let rest = self.0.entry(*cidr).or_insert_with(|| Rest {
+            let rest = self.by_cidr.entry(*cidr).or_insert_with(|| Rest {
                 hop: None,
                 due: now,
+                pending: None,
                 failures: 0,
                 needs_list: true,
                 changing: None,
@@ -109,22 +149,22 @@ impl Rests {
     /// Those that have to wait, and for which next hop.
     pub(super) fn resting(&self, now: Instant) -> BTreeMap<Cidr, Option<String>> {
         let waits = |it: &&Rest| it.changing.is_none() && (it.due > now || it.needs_list);
-        self.0.iter().filter(|(_, it)| waits(it)).map(|(cidr, it)| (*cidr, it.hop.clone())).collect()
+        self.by_cidr.iter().filter(|(_, it)| waits(it)).map(|(cidr, it)| (*cidr, it.hop.clone())).collect()
     }
 
     /// A list has shown what is there.
     pub(super) fn listed(&mut self) {
-        self.0.values_mut().for_each(|it| it.needs_list = false);
+        self.by_cidr.values_mut().for_each(|it| it.needs_list = false);
     }
 
     /// Nobody waits any more: a credential has changed.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// Forgets all destinations but these.
     pub(super) fn retain(&mut self, is_known: impl Fn(&Cidr) -> bool) {
-        self.0.retain(|cidr, _| is_known(cidr));
+        self.by_cidr.retain(|cidr, _| is_known(cidr));
     }
 
     /// When something has to be done, if the next list is due at `list` anyway: one that is needed a little earlier waits
@@ -135,7 +175,7 @@ impl Rests {
             let is_shared = lists && list >= it.due && list - it.due <= SHARED;
             Next { at: if is_shared { list } else { it.due }, lists }
         };
-        self.0.values().map(next).min_by_key(|it| (it.at, !it.lists))
+        self.by_cidr.values().map(next).min_by_key(|it| (it.at, !it.lists))
     }
 }
 

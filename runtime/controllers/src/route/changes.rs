@@ -26,6 +26,8 @@ struct Shared {
 #[derive(Default)]
 struct Noted {
     waiting: Option<Quiet>,
+    /// When routes were last changed.
+    worked: Option<Instant>,
     seen: SeenNodes,
 }
 
@@ -46,9 +48,9 @@ impl Changes {
         let noted = changes.clone();
         nodes.listen_to_watch(move |before, after| noted.see(before, after));
         let (noted, known) = (changes.clone(), nodes.clone());
-        // What the cloud says of an instance comes back to the provider with its node.
+        // What the cloud says of an instance comes back to the provider with its node, once that is initialised.
         nodes.listen_for_evidence(move |name| {
-            if known.get(name).is_some_and(|it| !pod_cidrs(&it).is_empty()) {
+            if known.get(name).is_some_and(|it| !pod_cidrs(&it).is_empty() && !is_waiting(&it)) {
                 noted.wake();
             }
         });
@@ -77,15 +79,20 @@ impl Changes {
         std::mem::take(&mut noted.seen)
     }
 
+    /// Routes were changed just now: what comes next may be one of many.
+    pub(super) fn worked(&self) {
+        self.0.noted.lock().worked = Some(Instant::now());
+    }
+
     fn wake_by(&self, before: Option<&Node>, after: Option<&Node>) {
-        if matters(before, after) {
+        if matters(before, after) && calls_for_a_pass(before, after) {
             self.wake();
         }
     }
 
     fn wake(&self) {
         let mut noted = self.0.noted.lock();
-        noted.waiting = Some(Quiet::noted(noted.waiting, Instant::now()));
+        noted.waiting = Some(Quiet::noted(noted.waiting, noted.worked, Instant::now()));
         self.0.wake.notify_one();
     }
 
@@ -110,6 +117,14 @@ fn matters(before: Option<&Node>, after: Option<&Node>) -> bool {
         || provider_id(before) != provider_id(after)
         || is_waiting(before) != is_waiting(after)
         || place(before) != place(after)
+}
+
+/// Whether there may be something to do: not for a node that comes without a network, or is still to be initialised.
+fn calls_for_a_pass(before: Option<&Node>, after: Option<&Node>) -> bool {
+    let may_have_route = |node: &Node| !is_waiting(node) && !pod_cidrs(node).is_empty();
+    let Some(after) = after else { return true };
+    let is_other = |before: &Node| before.metadata.uid != after.metadata.uid;
+    may_have_route(after) || before.is_some_and(|before| is_other(before) || may_have_route(before))
 }
 
 #[cfg(test)]
@@ -151,6 +166,21 @@ mod tests {
         assert!(!with(|it| it["metadata"]["labels"] = json!({ "a": "b" })));
     }
 
+    #[test]
+    fn a_node_that_can_have_no_route_makes_no_pass() {
+        let bare = node(|it| it["spec"]["podCIDRs"] = json!([]));
+        let taint = json!([{ "key": "node.cloudprovider.kubernetes.io/uninitialized", "effect": "NoSchedule" }]);
+        let joining = node(|it| it["spec"]["taints"] = taint.clone());
+        let (ready, other) = (node(|_| {}), node(|it| it["metadata"]["uid"] = json!("u2")));
+        for nothing in [&bare, &joining] {
+            assert!(!calls_for_a_pass(None, Some(nothing)) && !calls_for_a_pass(Some(nothing), Some(nothing)));
+            assert!(calls_for_a_pass(Some(nothing), Some(&ready)) && calls_for_a_pass(Some(&ready), Some(nothing)));
+            assert!(calls_for_a_pass(Some(nothing), None), "its network may have a route of an earlier node");
+            assert!(calls_for_a_pass(Some(&other), Some(nothing)), "another node is gone");
+        }
+        assert!(calls_for_a_pass(None, Some(&ready)));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn changes_are_gathered_and_only_the_watch_is_a_witness() {
         let (nodes, mut writer) = Nodes::new();
@@ -159,6 +189,7 @@ mod tests {
         nodes.apply(Event::InitDone, &mut writer);
         let changes = Changes::of(&nodes);
         changes.take();
+        changes.worked();
         let begin = Instant::now();
         let other = node(|it| it["metadata"] = json!({ "name": "n2", "uid": "u2" }));
         nodes.apply(Event::Apply(other.clone()), &mut writer);
@@ -175,5 +206,28 @@ mod tests {
         nodes.apply(Event::Delete(other), &mut writer);
         changes.settled().await;
         assert_eq!(changes.take().deleted, HashSet::from(["u2".to_owned()]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn case_197_a_change_after_a_rest_makes_a_pass_at_once() {
+        let (nodes, mut writer) = Nodes::new();
+        nodes.apply(Event::Init, &mut writer);
+        nodes.apply(Event::InitDone, &mut writer);
+        let changes = Changes::of(&nodes);
+        changes.worked();
+        let mut came = async |name: &str| {
+            let begin = Instant::now();
+            let node = node(|it| it["metadata"] = json!({ "name": name, "uid": name }));
+            nodes.apply(Event::Apply(node), &mut writer);
+            changes.settled().await;
+            assert_eq!(changes.take().changed, HashSet::from([name.to_owned()]));
+            begin.elapsed()
+        };
+        assert_eq!(came("n1").await, Duration::from_secs(1), "one of many, as it seems");
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert_eq!(came("n2").await, Duration::ZERO, "nothing was done for ten seconds");
+        assert_eq!(came("n3").await, Duration::ZERO, "nor was there anything to do for n2");
+        changes.worked();
+        assert_eq!(came("n4").await, Duration::from_secs(1));
     }
 }

@@ -20,7 +20,7 @@ use crate::inventory::machine;
 use crate::node_fields::is_waiting;
 use crate::object;
 use crate::route::Controller;
-use crate::route::answers::{self, Answered, FULL_PAUSE};
+use crate::route::answers::{self, Answered, FULL_PAUSE, Rests};
 use crate::route::brake::{self, Facts};
 use crate::route::conditions::{NetworkStatus, NetworkStatuses, statuses};
 use crate::route::hops::{self, Question};
@@ -135,7 +135,7 @@ impl Controller {
         if !long.is_empty() {
             self.reports.long_changing(&long);
         }
-        let answers = self.apply(&plan, &machines, &nodes).await;
+        let answers = self.apply(&plan, &machines, &nodes, &state.rests).await;
         self.settle(&answers, &plan, state);
         let mut statuses = NetworkStatuses { routed: plan.kept, failed: refused_hops };
         statuses.failed.extend(plan.conflicts.into_iter().map(|(node, it)| (node, it.cidr)));
@@ -241,7 +241,7 @@ impl Controller {
         let facts = Facts {
             nodes: self.nodes.store().state().len(),
             routes: plan::ours(&self.cluster, &known.routes),
-            warm_up: (self.began + self.options.warm_up).saturating_duration_since(now),
+            warm_up: self.warm_until().saturating_duration_since(now),
             is_approved,
         };
         let plan = plan::plan(&Situation {
@@ -253,6 +253,7 @@ impl Controller {
             brake: state.count.brake(facts, &self.options.budget, now),
             resting: &state.rests.resting(now),
             is_full: state.full_until.is_some_and(|it| it > now),
+            is_busy: self.routes.description().concurrency == 1 && state.rests.is_busy(now),
         });
         (plan, facts)
     }
@@ -277,11 +278,17 @@ impl Controller {
     }
 
     /// Has the changes made, as many calls at a time as the cloud takes.
-    async fn apply(&self, plan: &Plan, machines: &Machines, nodes: &HashMap<String, Arc<Node>>) -> Vec<Answered> {
+    async fn apply(
+        &self,
+        plan: &Plan,
+        machines: &Machines,
+        nodes: &HashMap<String, Arc<Node>>,
+        rests: &Rests,
+    ) -> Vec<Answered> {
         let description = self.routes.description();
         let batches = plan::batches(plan.changes.clone(), description.batch_size);
         let concurrency = description.concurrency.clamp(1, CALLS) as usize;
-        let batches = batches.into_iter().map(|it| self.apply_batch(it, machines, nodes));
+        let batches = batches.into_iter().map(|it| self.apply_batch(it, machines, nodes, rests));
         stream::iter(batches).buffered(concurrency).collect::<Vec<_>>().await.into_iter().flatten().collect()
     }
 
@@ -290,12 +297,13 @@ impl Controller {
         changes: Vec<Change>,
         machines: &Machines,
         nodes: &HashMap<String, Arc<Node>>,
+        rests: &Rests,
     ) -> Vec<Answered> {
         if *self.ending.borrow() {
             return Vec::new();
         }
         let begin = Instant::now();
-        let asked: Vec<_> = changes.iter().map(|it| asked(it, machines)).collect();
+        let asked: Vec<_> = changes.iter().map(|it| asked(it, machines, rests)).collect();
         let answers = match tokio::time::timeout(CALL, self.routes.apply(&asked)).await {
             Ok(reply) => {
                 self.reports.of_provider(reply.events, &self.nodes);
@@ -336,11 +344,12 @@ impl Controller {
     /// Draws the conclusions from answers.
     fn settle(&self, answers: &[Answered], plan: &Plan, state: &mut State) {
         let now = Instant::now();
-        for (change, answer) in answers {
-            state.rests.answered(change, answer, now, random());
-            if *answer == Ok(RouteOutcome::Done) {
-                state.count.settle(&change.cidr);
-            }
+        if !answers.is_empty() {
+            self.changes.worked();
+            state.rests.answered(answers, now, random);
+        }
+        for (change, _) in answers.iter().filter(|it| it.1 == Ok(RouteOutcome::Done)) {
+            state.count.settle(&change.cidr);
         }
         if let Some(known) = &mut state.routes {
             known.routes = answers::corrected(std::mem::take(&mut known.routes), answers);
@@ -413,7 +422,7 @@ impl Controller {
 }
 
 /// A change as the provider is told.
-fn asked(change: &Change, machines: &Machines) -> RouteChange {
+fn asked(change: &Change, machines: &Machines, rests: &Rests) -> RouteChange {
     let is_foreign = change.before.as_ref().is_some_and(|it| it.ownership == RouteOwnership::Foreign);
     debug_assert!(!is_foreign, "nobody else's route is ever changed: {change:?}");
     RouteChange {
@@ -423,6 +432,7 @@ fn asked(change: &Change, machines: &Machines) -> RouteChange {
             next_hop: it.hop.clone(),
             node: machines.get(&it.node).cloned().unwrap_or_default(),
         }),
+        pending: rests.reason(change).cloned(),
     }
 }
 

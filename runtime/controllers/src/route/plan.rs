@@ -49,6 +49,8 @@ pub(super) struct Situation<'a> {
     pub(super) resting: &'a BTreeMap<Cidr, Option<String>>,
     /// Whether new routes wait, because the cloud has no room for any.
     pub(super) is_full: bool,
+    /// Whether all changes wait, because the cloud takes one at a time and works on one.
+    pub(super) is_busy: bool,
 }
 
 /// What is done, and what is not.
@@ -132,7 +134,9 @@ pub(super) fn plan(it: &Situation<'_>) -> Plan {
             };
             allowance = left;
         }
-        plan.changes.push(change);
+        if !it.is_busy {
+            plan.changes.push(change);
+        }
     }
     plan
 }

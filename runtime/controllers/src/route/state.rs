@@ -95,6 +95,13 @@ impl State {
         self.list_due = next;
     }
 
+    /// All machines were listed just now: a list that is due within `early` comes at once.
+    pub(super) fn machines_listed(&mut self, early: Duration, now: Instant) {
+        if self.list_failures == 0 && self.list_due.saturating_duration_since(now) <= early {
+            self.list_due = self.list_due.min(now);
+        }
+    }
+
     /// A list failed, or may lack routes: another one comes after a pause, or when one is due.
     pub(super) fn list_failed(&mut self, error: Option<&Error>, next: Instant, now: Instant) {
         let pause = match error {
@@ -155,6 +162,7 @@ mod tests {
     use cloud_provider::RouteOutcome;
 
     use super::*;
+    use crate::route::EARLY;
     use crate::route::plan::{Change, Target};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -167,7 +175,7 @@ mod tests {
             is_braked: false,
         };
         let answer: cloud_provider::Result<RouteOutcome> = Err(Error::Unavailable("down".to_owned()));
-        state.rests.answered(&change, &answer, now, 0.0);
+        state.rests.answered(&[(change, answer)], now, || 0.0);
     }
 
     #[test]
@@ -200,6 +208,56 @@ mod tests {
             state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 10 * SECOND, now);
             assert_eq!(state.next(now), now + 10 * SECOND);
         }
+    }
+
+    /// When all routes are listed in three hours in which nothing changes, and whether all machines were listed at that
+    /// moment. Each list is due `next` after the one before; all machines are listed each five minutes from `first` on.
+    fn lists(next: Duration, first: Duration) -> Vec<(u64, bool)> {
+        let begin = Instant::now();
+        let (mut state, mut now, mut machines) = (State::new(begin), begin, begin + first);
+        let mut lists = Vec::new();
+        while now < begin + 3 * 3600 * SECOND {
+            let is_shared = now == machines;
+            if is_shared {
+                state.machines_listed(EARLY, now);
+                machines += 301 * SECOND;
+            }
+            if state.needs_list(now) {
+                lists.push(((now - begin).as_secs(), is_shared));
+                state.list_succeeded(now + next);
+            }
+            now = state.next(begin).min(machines);
+        }
+        lists
+    }
+
+    #[test]
+    fn idle_hours_are_six_lists_beside_those_of_machines() {
+        for (next, first) in [630, 645, 660].into_iter().flat_map(|next| (0..300).step_by(20).map(move |it| (next, it)))
+        {
+            let lists = lists(next * SECOND, first * SECOND);
+            assert!(lists.len() <= 19, "with the one at the start, {next} and {first}: {lists:?}");
+            assert!(lists.windows(2).all(|it| (530..=660).contains(&(it[1].0 - it[0].0))), "{lists:?}");
+            assert!(lists[8..].iter().all(|it| it.1), "the two find each other, {next} and {first}: {lists:?}");
+            assert!(first > 0 || lists.iter().all(|it| it.1), "and stay together: {lists:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_machines_brings_no_failed_list_forward() {
+        let now = Instant::now();
+        let mut state = State::new(now);
+        state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 600 * SECOND, now);
+        state.machines_listed(600 * SECOND, now + SECOND);
+        assert!(!state.needs_list(now + SECOND));
+        assert_eq!(state.next(now), now + 5 * SECOND);
+        state.list_succeeded(now + 600 * SECOND);
+        state.machines_listed(Duration::ZERO, now + 599 * SECOND);
+        assert!(!state.needs_list(now + 599 * SECOND), "an operator's period is kept");
+        state.machines_listed(60 * SECOND, now + 539 * SECOND);
+        assert!(!state.needs_list(now + 539 * SECOND), "too early");
+        state.machines_listed(60 * SECOND, now + 540 * SECOND);
+        assert!(state.needs_list(now + 540 * SECOND));
     }
 
     #[test]

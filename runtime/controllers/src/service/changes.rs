@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cloud_provider::Description;
+use cloud_provider::CurrentDescription;
 use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
 use prometheus::Histogram;
@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// The nodes that take traffic, and whether others do since the last pass.
 pub(super) struct Changes {
     nodes: Nodes,
-    cloud: Arc<Description>,
+    cloud: CurrentDescription,
     /// Whether the cloud can be asked about instances.
     confirms: bool,
     backends: Mutex<Cache>,
@@ -69,7 +69,7 @@ pub(super) struct Pass {
 }
 
 impl Changes {
-    pub(super) fn new(nodes: Nodes, cloud: Arc<Description>, confirms: bool, metrics: QueueMetrics) -> Self {
+    pub(super) fn new(nodes: Nodes, cloud: CurrentDescription, confirms: bool, metrics: QueueMetrics) -> Self {
         let (backends, reported, pending) = (Mutex::default(), Mutex::default(), Mutex::new(None));
         let (eligible, node_changes) = (Mutex::default(), Arc::default());
         Self {
@@ -109,7 +109,7 @@ impl Changes {
 
     /// What a node is to load balancers now.
     pub(super) fn backend_status(&self, node: &Node) -> BackendStatus {
-        backends::status(node, &self.cloud, self.confirms.then(|| self.nodes.evidence(node)))
+        backends::status(node, &self.cloud.now(), self.confirms.then(|| self.nodes.evidence(node)))
     }
 
     /// Takes note that a node has changed, or what the cloud says of it, or that it is gone.
@@ -121,7 +121,7 @@ impl Changes {
         let machine = backend.machine();
         let change = {
             let mut cache = self.backends.lock();
-            let change = backends::change(cache.backends.get(name), machine.as_ref(), &self.cloud);
+            let change = backends::change(cache.backends.get(name), machine.as_ref(), &self.cloud.now());
             cache.is_current &= change == Change::Nothing;
             cache.is_pending |= change == Change::Backend;
             change
@@ -219,6 +219,7 @@ impl Drop for Pass {
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::Description;
     use kube::runtime::reflector::store::Writer;
     use kube::runtime::watcher::Event;
     use prometheus::Registry;
@@ -236,7 +237,7 @@ mod tests {
         let (nodes, mut writer) = Nodes::new();
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = Changes::new(nodes.clone(), Arc::default(), false, metrics.queue("node"));
+        let changes = Changes::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue("node"));
         Arc::new((changes, Watched { nodes, writer: Mutex::new(writer) }))
     }
 
@@ -340,7 +341,7 @@ mod tests {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let nodes = Nodes::of([node("n1", json!({})), node("n2", json!({ "spec": { "providerID": "aws:///z/i" } }))]);
         let cloud = Description { provider_id_prefixes: vec!["fake://".to_owned()], ..Description::default() };
-        let changes = Changes::new(nodes, Arc::new(cloud), true, metrics.queue("node"));
+        let changes = Changes::new(nodes, Arc::new(cloud).into(), true, metrics.queue("node"));
         let note = |name| changes.note(name, Instant::now());
         assert_eq!(note("n1"), Noted { unknown: true, left_out: None });
         assert!(note("n2").left_out.is_some_and(|it| it.contains("aws:///z/i")));

@@ -1,9 +1,10 @@
 //! The load balancer that a Service describes, without the nodes behind it. No client, no clock, no log.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use cloud_provider::{Description, ExternalTrafficPolicy, IpFamily, LoadBalancer, Owner, Port, Protocol};
+use cloud_provider::{
+    CurrentDescription, Description, ExternalTrafficPolicy, IpFamily, LoadBalancer, Owner, Port, Protocol,
+};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use kube::ResourceExt;
@@ -25,7 +26,7 @@ pub(super) struct Cluster {
     /// `--cluster-name`.
     pub(super) name: String,
     /// What the cloud's provider says of itself.
-    pub(super) description: Arc<Description>,
+    pub(super) description: CurrentDescription,
 }
 
 /// A Service that says nothing which could be done, or too much. The API server lets only the latter through.
@@ -46,16 +47,16 @@ pub(super) fn name(uid: &str) -> String {
 
 /// The load balancer that a Service asks for.
 pub(super) fn desired(service: &Service, cluster: &Cluster) -> Result<LoadBalancer, Invalid> {
-    let spec = service.spec.as_ref();
+    let (spec, description) = (service.spec.as_ref(), cluster.description.now());
     let desired = LoadBalancer {
         ports: spec.and_then(|it| it.ports.as_deref()).map_or(Ok(Vec::new()), ports)?,
-        source_ranges: source_ranges(service, &cluster.description)?,
+        source_ranges: source_ranges(service, &description)?,
         ..described(service, cluster)
     };
     if let Some(objection) = objection(&desired) {
         return Err(Invalid(objection));
     }
-    Selectors::of(&desired, &cluster.description).map_err(Invalid)?;
+    Selectors::of(&desired, &description).map_err(Invalid)?;
     Ok(desired)
 }
 
@@ -68,7 +69,7 @@ pub(super) fn unwanted(service: &Service, cluster: &Cluster) -> LoadBalancer {
 /// What a Service says of a load balancer. What cannot be read is left out.
 fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
     let uid = service.metadata.uid.clone().unwrap_or_default();
-    let spec = service.spec.as_ref();
+    let (spec, description) = (service.spec.as_ref(), cluster.description.now());
     let text = |it: &Option<String>| it.clone().filter(|it| !it.is_empty());
     LoadBalancer {
         name: name(&uid),
@@ -83,8 +84,8 @@ fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
         load_balancer_class: spec.and_then(|it| it.load_balancer_class.clone()),
         ports: spec.and_then(|it| it.ports.as_deref()).and_then(|it| ports(it).ok()).unwrap_or_default(),
         nodes: Vec::new(),
-        annotations: annotations(service, &cluster.description),
-        source_ranges: source_ranges(service, &cluster.description).unwrap_or_default(),
+        annotations: annotations(service, &description),
+        source_ranges: source_ranges(service, &description).unwrap_or_default(),
         ip_families: families(spec),
         load_balancer_ip: spec.and_then(|it| text(&it.load_balancer_ip)),
         external_traffic_policy: spec.map_or(ExternalTrafficPolicy::Cluster, traffic),
@@ -95,7 +96,8 @@ fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
 /// Without what only claims a load balancer: the addresses, and the annotations in which the provider notes whose it is.
 pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBalancer {
     unwanted.current_ingress.clear();
-    unwanted.annotations.retain(|(key, _)| !cluster.description.writes_annotations.contains(key));
+    let description = cluster.description.now();
+    unwanted.annotations.retain(|(key, _)| !description.writes_annotations.contains(key));
     unwanted
 }
 
@@ -192,6 +194,8 @@ fn affinity(spec: &ServiceSpec) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use cloud_provider::{Annotation, Ingress, IpMode};
     use serde_json::{Value, json};
 
@@ -353,7 +357,7 @@ mod tests {
             }))
         };
         let mut described = cluster();
-        let mut description = (*described.description).clone();
+        let mut description = (*described.description.now()).clone();
         let doc = || String::new();
         let annotation = Annotation {
             key: SOURCE_RANGES.to_owned(),
@@ -363,7 +367,7 @@ mod tests {
             ..Annotation::default()
         };
         description.annotations.push(annotation);
-        described.description = Arc::new(description);
+        described.description = Arc::new(description).into();
         let ranges = |it: &Service, cluster: &Cluster| desired(it, cluster).map(|it| it.source_ranges);
         let two = annotated(" 192.168.0.7/16 , 10.0.0.0/8 ", json!([]));
         let list = |ranges: &[&str]| Ok(ranges.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());

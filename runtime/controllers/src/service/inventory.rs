@@ -74,15 +74,15 @@ struct State {
     newest: Option<Arc<Snapshot>>,
     /// The error of the last list, how many have failed in a row, and when the next may be tried.
     failed: Option<(Error, u32, Instant)>,
-    /// Whether a list is due for those who wait.
-    comes: bool,
+    /// When a list is due for those who wait, if one is.
+    next: Option<Instant>,
     last: Option<Last>,
     resync: Instant,
 }
 
 impl Lists {
     pub(super) fn new(source: Arc<dyn LoadBalancerInventory>, options: Options, now: Instant) -> Self {
-        let state = State { newest: None, failed: None, comes: false, last: None, resync: now + options.resync_period };
+        let state = State { newest: None, failed: None, next: None, last: None, resync: now + options.resync_period };
         Self {
             source,
             options,
@@ -108,7 +108,7 @@ impl Lists {
         self.state().newest.as_ref().map_or(1, |it| it.pages)
     }
 
-    /// A list that began at this time or later: one that is under way, or a new one.
+    /// A list that began at this time or later: the newest, one that is under way, or a new one.
     pub(super) async fn since(&self, began: Instant) -> Result<Arc<Snapshot>> {
         let _reading = self.reading.lock().await;
         if let Some(newest) = self.newest().filter(|it| it.began >= began) {
@@ -146,14 +146,14 @@ impl Lists {
         self.state().failed.as_ref().map(|(_, _, until)| *until)
     }
 
-    /// Whether a list is due for those who wait, and the last one did not fail.
-    pub(super) fn come(&self) -> bool {
+    /// When a list is due for those who wait; `None` also if the last one failed.
+    pub(super) fn next(&self) -> Option<Instant> {
         let state = self.state();
-        state.comes && state.failed.is_none()
+        state.next.filter(|_| state.failed.is_none())
     }
 
-    pub(super) fn set_comes(&self, comes: bool) {
-        self.state().comes = comes;
+    pub(super) fn set_next(&self, next: Option<Instant>) {
+        self.state().next = next;
     }
 
     /// The last list that answered for those who wait.

@@ -23,11 +23,6 @@ impl LongPending {
         Self { since: now, reported: None, because: String::new() }
     }
 
-    /// Since when.
-    pub(super) fn since(&self) -> Instant {
-        self.since
-    }
-
     pub(super) fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use cloud_provider::{Deletion, ExternalTrafficPolicy, InventoryItem, LoadBalancer, Owner, Proof};
+use cloud_provider::{Deletion, InventoryItem, LoadBalancer, Owner, Proof};
 use k8s_openapi::api::core::v1::{Namespace, ObjectReference, Service};
 use kube::api::{Api, ListParams};
 use tokio::time::Instant;
@@ -186,17 +186,8 @@ fn unowned(item: &InventoryItem, cluster: &str) -> LoadBalancer {
             uid,
         },
         memo: item.memo.clone(),
-        // They would prove something that nobody has said.
-        current_ingress: Vec::new(),
-        load_balancer_class: None,
-        ports: Vec::new(),
-        nodes: Vec::new(),
-        annotations: Vec::new(),
-        source_ranges: Vec::new(),
-        ip_families: Vec::new(),
-        load_balancer_ip: None,
-        external_traffic_policy: ExternalTrafficPolicy::Cluster,
-        client_ip_affinity_seconds: None,
+        // No address: it would prove something that nobody has said.
+        ..LoadBalancer::default()
     }
 }
 

@@ -10,7 +10,7 @@ use tracing::debug;
 
 use crate::service::Controller;
 use crate::service::backends::Backend;
-use crate::service::inventory::drift::{Evidence, Finding, finding, fingerprint, place_in};
+use crate::service::inventory::drift::{Evidence, Finding, Listed, finding, fingerprint, place_in, revision};
 use crate::service::inventory::schedule::{self, Last, SHORTEST, Word, is_left_to_lists, is_worth_it, word};
 use crate::service::inventory::snapshot::Snapshot;
 use crate::service::services::key;
@@ -20,8 +20,8 @@ use crate::worker::random;
 
 /// How soon it is noticed that Services have begun to wait.
 const GATHER: Duration = Duration::from_millis(100);
-/// How soon a Service that is left to lists is looked at again without one.
-const RECHECK: Duration = Duration::from_secs(5);
+/// How long after the next list a Service that is left to lists is looked at again without its word.
+const RECHECK: Duration = Duration::from_secs(2);
 /// How old a list may be that answers what a creation reads first, and any other call.
 const FOR_A_CREATION: Duration = Duration::from_secs(10);
 const FOR_ANYTHING: Duration = Duration::from_secs(3);
@@ -34,8 +34,8 @@ impl Controller {
         let Some(lists) = self.lists.clone() else { return std::future::pending().await };
         loop {
             let now = Instant::now();
-            let polls = self.next_poll(now);
-            lists.set_comes(polls.is_some());
+            let polls = self.next_poll();
+            lists.set_next(polls);
             let questions = self.next_question(now);
             let not_before = lists.failed_until().unwrap_or(now);
             let resync = lists.resync_due().max(not_before);
@@ -50,8 +50,9 @@ impl Controller {
             }
             match lists.since(now).await {
                 Ok(list) => {
-                    let news = self.wake_rested(&list);
-                    lists.set_last(Last { began: list.began, news });
+                    let earlier = lists.last().and_then(|it| it.takes).filter(|_| polls.is_some());
+                    let takes = self.wake_rested(&list).or(earlier);
+                    lists.set_last(Last { began: list.began, takes });
                     if resync <= now {
                         lists.set_resync(now + lists.options.resync_period.mul_f64(0.9 + 0.2 * random()));
                         self.resync(&list);
@@ -73,11 +74,11 @@ impl Controller {
     }
 
     /// When a list is due for those who wait for the cloud.
-    fn next_poll(&self, now: Instant) -> Option<Instant> {
+    fn next_poll(&self) -> Option<Instant> {
         let lists = self.lists.as_ref()?;
         let (pages, last) = (lists.pages(), lists.last());
         let states = self.states();
-        schedule::next(states.iter().filter_map(|(_, it)| it.waiting(now)), pages, last, now)
+        schedule::next(states.iter().filter_map(|(_, it)| it.waiting()), pages, last)
     }
 
     /// Puts those into the queue whose time has come. Returns when the next one's comes.
@@ -94,19 +95,19 @@ impl Controller {
         next
     }
 
-    /// Puts those into the queue that the cloud is done with. Returns whether there were any.
-    fn wake_rested(&self, list: &Snapshot) -> bool {
-        let (mut states, now) = (self.states(), Instant::now());
-        let mut news = false;
+    /// Puts those into the queue that the cloud is done with. Returns how long it took at most with the one that it began
+    /// last, if there were any.
+    fn wake_rested(&self, list: &Snapshot) -> Option<Duration> {
+        let mut states = self.states();
+        let mut took = None;
         for (key, state) in states.iter_mut() {
-            let is_at_rest = state.waiting(now).is_some_and(|it| word(&it, Some(list)) == Word::AtRest);
-            if is_at_rest {
-                state.observed.is_at_rest = true;
-                news = true;
-                self.queue.add(key);
-            }
+            let Some(waiting) = state.waiting().filter(|it| word(it, Some(list)) == Word::AtRest) else { continue };
+            let own = list.began.saturating_duration_since(waiting.wrote);
+            took = Some(took.map_or(own, |took: Duration| took.min(own)));
+            state.observed.is_at_rest = true;
+            self.queue.add(key);
         }
-        news
+        took
     }
 
     /// Compares those that are as desired with a list.
@@ -153,38 +154,44 @@ impl Controller {
         let lists = self.lists.as_ref()?;
         let mut states = self.states();
         let state = states.get(key)?;
-        let waiting = state.waiting(now).filter(|it| it.due <= now)?;
-        let is_asked = state.observed.is_at_rest || state.work.desired.as_ref() != Some(desired);
-        (!is_asked && is_left_to_lists(&waiting, lists.newest().as_deref(), lists.come(), now)).then_some(RECHECK)
+        let waiting = state.waiting().filter(|it| it.due <= now)?;
+        let next = lists.next().filter(|_| state.work.desired.as_ref() == Some(desired))?;
+        let is_left = is_left_to_lists(&waiting, lists.newest().as_deref(), now);
+        is_left.then(|| next.saturating_duration_since(now) + RECHECK)
     }
 
-    /// Whether what a list has read may answer a call about a Service too: it began after the last call about it ended.
-    /// Where several are about to be created, one list is read for all of them.
+    /// Whether what a list has read may answer a call about a Service too: it began after the last call about it ended, or
+    /// for a creation, after the last one that wrote. Where several are about to be created, one list is read for all of them.
     pub(super) async fn is_listed(&self, key: &str) -> bool {
         let Some(lists) = &self.lists else { return false };
         let now = Instant::now();
-        let (answered, creates, creations) = {
+        let (after, creations) = {
             let states = self.states();
-            let Some(state) = states.peek(key) else { return false };
-            let Some(answered) = state.work.answered else { return false };
-            let creations =
-                if state.work.creates { states.iter().filter(|(_, it)| it.work.creates).count() } else { 0 };
-            (answered, state.work.creates, creations)
+            let Some(work) = states.peek(key).map(|it| &it.work) else { return false };
+            let Some(answered) = work.answered else { return false };
+            match work.creates {
+                true => (work.wrote, states.iter().filter(|(_, it)| it.work.creates).count()),
+                false => (Some(answered), 0),
+            }
         };
-        let age = if creates { FOR_A_CREATION } else { FOR_ANYTHING };
-        let serves = |it: &Snapshot| it.began > answered && now.saturating_duration_since(it.began) <= age;
-        if lists.newest().is_some_and(|it| serves(&it)) {
+        let age = if creations > 0 { FOR_A_CREATION } else { FOR_ANYTHING };
+        let serves = |began: Instant| after.is_none_or(|it| began > it) && now.saturating_duration_since(began) <= age;
+        if lists.newest().is_some_and(|it| serves(it.began)) {
             return true;
         }
-        creates && is_worth_it(creations, lists.pages()) && lists.since(now).await.is_ok()
+        if !is_worth_it(creations, lists.pages()) {
+            return false;
+        }
+        // Whoever comes while one is read is answered by it too.
+        let oldest = now.checked_sub(age).unwrap_or(now);
+        lists.since(after.map_or(oldest, |it| it.max(oldest))).await.is_ok_and(|it| serves(it.began))
     }
 
     /// The revision with which the newest list shows the load balancer of a Service.
-    pub(super) fn listed_revision(&self, key: &str) -> Option<String> {
+    pub(super) fn listed_revision(&self, key: &str) -> Option<Listed> {
         let list = self.lists.as_ref()?.newest()?;
         let states = self.states();
-        let memo = states.peek(key)?.work.memo.as_deref();
-        crate::service::inventory::drift::revision(memo, &list).map(str::to_owned)
+        revision(states.peek(key)?.work.memo.as_deref(), &list)
     }
 
     /// Whether a Service says itself that what it asks for was there when it was asked for last. Then it is as desired until
@@ -214,7 +221,8 @@ impl Controller {
 
     /// A hash of what a Service asks for, of the nodes behind it, and of where it is reached.
     pub(super) fn fingerprint(&self, desired: &LoadBalancer, backends: &[Backend], service: &Service) -> String {
-        let versions = (env!("CARGO_PKG_VERSION"), &*self.cluster.description.version);
+        let description = self.cluster.description.now();
+        let versions = (env!("CARGO_PKG_VERSION"), &*description.version);
         fingerprint(versions, desired, backends, &status::current(service))
     }
 }

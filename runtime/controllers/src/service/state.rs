@@ -185,7 +185,8 @@ impl ServiceState {
         // is no change.
         let changed_nodes = node_changes.saturating_sub(self.work.counted_nodes);
         let changed_nodes = changed_nodes.min(other_names(&self.work.backends, backends) as u64) as u32;
-        let written = &self.work.counted.provider_writes;
+        let provider = self.work.counted.provider.now();
+        let written = &provider.writes_annotations;
         match &self.work.desired {
             None => {
                 self.work.counted.requested.add_new(now);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error as CloudError, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress};
+use cloud_provider::{Error as CloudError, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Reply};
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -209,11 +209,15 @@ impl Controller {
         let (is_listed, listed) = (self.is_listed(key).await, self.listed_revision(key));
         let call =
             if is_listed { self.load_balancers.ensure_listed(&desired) } else { self.load_balancers.ensure(&desired) };
-        let reply = tokio::time::timeout(CALL, call).await;
+        // What was given up may have written.
+        let reply = tokio::time::timeout(CALL, call).await.unwrap_or_else(|_| Reply {
+            answer: Err(late()),
+            events: Vec::new(),
+            wrote: true,
+        });
         if let Some(state) = self.states().get(key) {
-            state.answered(listed, Instant::now());
+            state.answered(&reply, listed, Instant::now());
         }
-        let reply = reply.map_err(|_| late())?;
         self.record_provider_events(&about, reply.events);
         reply.answer
     }

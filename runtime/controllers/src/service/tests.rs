@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Error as CloudError, Event, Identity, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Reply,
-    Result as CloudResult,
+    CurrentDescription, Deletion, Error as CloudError, Event, Identity, LoadBalancer, LoadBalancerStatus,
+    PendingStatus, Progress, Reply, Result as CloudResult,
 };
 use kube::runtime::watcher;
 use prometheus::Registry;
@@ -60,7 +60,7 @@ impl LoadBalancers for Fake {
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Deletion>> {
         self.deleted.lock().push(unwanted.clone());
         let answer = self.answers.lock().pop_front().expect("an answer");
-        Reply { answer, events: self.events.lock().clone() }
+        Reply { answer, events: self.events.lock().clone(), wrote: false }
     }
 }
 
@@ -107,7 +107,7 @@ impl Rig {
             versions: cloud.versions(),
             requested: RequestedChanges::default(),
             recorder,
-            changes: Changes::new(Nodes::of([]), Arc::default(), false, metrics.queue(NODES)),
+            changes: Changes::new(Nodes::of([]), CurrentDescription::default(), false, metrics.queue(NODES)),
             nodes: Nodes::of([]),
             confirmations: Confirmations::new(None, Nodes::of([])),
             services: known,

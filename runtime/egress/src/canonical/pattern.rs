@@ -73,8 +73,8 @@ impl PathPattern {
 }
 
 impl PathPattern {
-    /// Whether every path that `other` stands for is one that this stands for. It is never said wrongly; of two spellings
-    /// of the same, as `/**/*` and `/*/**`, it may not be seen.
+    /// Whether every path that `other` stands for is one that this stands for. It is never said wrongly. Where a
+    /// `**` has another wildcard beside it, as in `/**/*`, it may not be seen.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         // `rest[n]`: the parts after this one cover the parts of `other` from `n` on.
@@ -170,6 +170,46 @@ mod tests {
             let [wide, narrow] = [wide, narrow].map(|it| PathPattern::parse(it).unwrap());
             assert_eq!(wide.covers(&narrow), expected, "{wide} over {narrow}");
         }
+    }
+
+    /// All patterns of up to three parts against all paths of up to four segments.
+    #[test]
+    fn what_a_covered_pattern_matches_the_wider_one_matches() {
+        let lists = |words: &[&str], most: usize| {
+            let mut all = vec![Vec::new()];
+            let mut newest = all.clone();
+            for _ in 0..most {
+                let longer = |list: &Vec<String>| {
+                    words.iter().map(|it| [list.clone(), vec![(*it).to_owned()]].concat()).collect::<Vec<_>>()
+                };
+                newest = newest.iter().flat_map(longer).collect();
+                all.extend(newest.clone());
+            }
+            all
+        };
+        let patterns = lists(&["a", "b", "*", "**"], 3);
+        let patterns: Vec<_> =
+            patterns.iter().map(|it| PathPattern::parse(&format!("/{}", it.join("/"))).unwrap()).collect();
+        let paths = lists(&["a", "b", "c"], 4);
+        let matches: Vec<Vec<bool>> =
+            patterns.iter().map(|pattern| paths.iter().map(|it| pattern.matches(it)).collect()).collect();
+        let has_neighbours = |it: &PathPattern| {
+            let is_any = |part: &Part| matches!(part, Part::Any);
+            let is_wild = |part: &Part| matches!(part, Part::Any | Part::One);
+            it.parts.windows(2).any(|it| it.iter().all(is_wild) && it.iter().any(is_any))
+        };
+        let mut covered = 0;
+        for (wide, wide_matches) in patterns.iter().zip(&matches) {
+            for (narrow, narrow_matches) in patterns.iter().zip(&matches) {
+                let holds = wide_matches.iter().zip(narrow_matches).all(|(wide, narrow)| *wide || !narrow);
+                let is_said = wide.covers(narrow);
+                assert!(holds || !is_said, "{wide} covers {narrow}");
+                covered += u32::from(is_said);
+                let may_be_unseen = has_neighbours(wide) || has_neighbours(narrow);
+                assert!(is_said || !holds || may_be_unseen, "{wide} does not cover {narrow}");
+            }
+        }
+        assert!(covered > 500, "only {covered} pairs cover");
     }
 
     #[test]

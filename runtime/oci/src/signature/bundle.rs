@@ -36,9 +36,14 @@ struct Bundle {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Material {
-    public_key: Option<IgnoredAny>,
+    public_key: Option<PublicKey>,
     certificate: Option<IgnoredAny>,
     x509_certificate_chain: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct PublicKey {
+    hint: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +77,15 @@ struct Subject {
 #[serde(deny_unknown_fields)]
 struct SubjectDigest {
     sha256: String,
+}
+
+/// Which key a bundle says that it is of.
+pub(super) fn key_id(bundle: &[u8]) -> Result<String, String> {
+    let bundle: Bundle = serde_json::from_slice(bundle).map_err(|error| format!("is no bundle: {error}"))?;
+    let Some(key) = bundle.verification_material.public_key else {
+        return Err("is signed without a key (keyless), which cannot be verified here".to_owned());
+    };
+    Ok(foreign(&key.hint.unwrap_or_default()))
 }
 
 pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a Key, String> {

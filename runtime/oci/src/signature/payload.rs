@@ -40,6 +40,13 @@ struct Image {
     docker_manifest_digest: String,
 }
 
+/// Where a payload says that it was signed.
+pub(super) fn reference(payload: &[u8]) -> Result<String, String> {
+    let Payload { critical } =
+        serde_json::from_slice(payload).map_err(|error| format!("is a signature of something else: {error}"))?;
+    Ok(foreign(&critical.identity.docker_reference))
+}
+
 pub(super) fn verify<'a>(payload: &[u8], signature: &str, signed: &Signed<'a>) -> Result<&'a Key, String> {
     let key = signer(payload, signature, signed)?;
     let Payload { critical } =
@@ -53,9 +60,10 @@ pub(super) fn verify<'a>(payload: &[u8], signature: &str, signed: &Signed<'a>) -
     }
     if critical.identity.docker_reference != signed.name {
         return Err(format!(
-            "is a signature of {} and not of {}; for a mirror, write where it was signed as provider.module.signedBy.as",
+            "is a signature of {} and not of {}; for a mirror, write where it was signed as {}",
             foreign(&critical.identity.docker_reference),
-            signed.name
+            signed.name,
+            signed.written.signed_as()
         ));
     }
     Ok(key)

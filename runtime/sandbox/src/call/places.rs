@@ -15,15 +15,30 @@ pub(crate) enum Capability {
     PersistentVolumes,
 }
 
-/// The places of all calls of a provider.
+/// The places of all calls of a provider, of whichever version of it.
 ///
 /// Half of them are owned by the provider's capabilities, in equal parts; the others are taken by whoever comes first. A
 /// cloud that is slow about load balancers leaves the places of instances free, so that nodes join meanwhile.
 pub(crate) struct Places {
     owned: Vec<(Capability, Semaphore)>,
     shared: Semaphore,
-    /// As many calls as the provider says may write load balancers at a time; `None` for any number.
-    writers: Option<Semaphore>,
+    /// What calls that write load balancers share among them: each takes its part of it.
+    writers: Semaphore,
+}
+
+/// What the calls share that write load balancers.
+const WHOLE: u32 = 1 << 30;
+
+/// The part of [`WHOLE`] that one call takes, of a provider that says how many of them may run at a time. Calls of two
+/// versions of a provider count together, whatever each of them says.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Share(u32);
+
+impl Share {
+    /// With `most` calls at a time; `None` for any number.
+    pub(crate) fn of(most: Option<u32>) -> Self {
+        Self(most.map_or(0, |it| (WHOLE / it.max(1)).max(1)))
+    }
 }
 
 /// A place of one call, and its right to write beside others. Dropping it gives both back.
@@ -34,26 +49,23 @@ pub(super) struct Place<'a> {
 
 impl Places {
     /// `all` places, at least one, for a provider with these capabilities.
-    pub(super) fn new(all: usize, capabilities: &[Capability]) -> Self {
+    pub(crate) fn new(all: usize, capabilities: &[Capability]) -> Self {
         let all = all.max(1);
         let own = own(all, capabilities.len());
         Self {
             owned: capabilities.iter().map(|it| (*it, Semaphore::new(own))).collect(),
             shared: Semaphore::new(all - own * capabilities.len()),
-            writers: None,
+            writers: Semaphore::new(WHOLE as usize),
         }
     }
 
-    /// Of calls that write, no more than `most` run at a time; `None` for any number.
-    pub(crate) fn limit_writers(&mut self, most: Option<u32>) {
-        self.writers = most.map(|it| Semaphore::new(it as usize));
-    }
-
     /// Waits for a place. What is no capability's, as the question about the account, which stands before all others,
-    /// takes any. Whoever `writes` waits for its turn without a place.
-    pub(super) async fn take(&self, capability: Option<Capability>, writes: bool) -> Place<'_> {
-        let writer = match self.writers.as_ref().filter(|_| writes) {
-            Some(writers) => Some(writers.acquire().await.expect("the semaphores are never closed")),
+    /// takes any. Whoever `writes` load balancers waits for its turn without a place.
+    pub(super) async fn take(&self, capability: Option<Capability>, writes: Option<Share>) -> Place<'_> {
+        let writer = match writes {
+            Some(Share(share)) => {
+                Some(self.writers.acquire_many(share).await.expect("the semaphores are never closed"))
+            }
             None => None,
         };
         let owned = |it: &&(Capability, Semaphore)| capability.is_none_or(|wanted| wanted == it.0);
@@ -87,7 +99,7 @@ mod tests {
 
     /// How many calls run at once if so many of each kind want to, one kind after the other.
     fn taken(places: &Places, wanted: &[Option<Capability>]) -> usize {
-        let permits: Vec<_> = wanted.iter().filter_map(|it| places.take(*it, false).now_or_never()).collect();
+        let permits: Vec<_> = wanted.iter().filter_map(|it| places.take(*it, None).now_or_never()).collect();
         permits.len()
     }
 
@@ -106,7 +118,7 @@ mod tests {
         for (all, most) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (100, 75)] {
             for (greedy, other) in [(BOTH[0], BOTH[1]), (BOTH[1], BOTH[0])] {
                 let places = Places::new(all, &BOTH);
-                let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(greedy), false).now_or_never()).collect();
+                let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(greedy), None).now_or_never()).collect();
                 assert_eq!(held.len(), most, "{greedy:?} of {all}");
                 assert_eq!(taken(&places, &[Some(other); 200]), all - most, "{other:?} of {all}");
                 assert_eq!(taken(&places, &[None; 200]), all - most, "neither, of {all}");
@@ -117,7 +129,7 @@ mod tests {
     #[test]
     fn each_of_four_capabilities_has_a_place_that_no_other_takes() {
         let places = Places::new(8, &FOUR);
-        let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(FOUR[3]), false).now_or_never()).collect();
+        let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(FOUR[3]), None).now_or_never()).collect();
         assert_eq!(held.len(), 5);
         for other in &FOUR[..3] {
             assert_eq!(taken(&places, &[Some(*other); 200]), 1, "{other:?}");
@@ -126,14 +138,28 @@ mod tests {
 
     #[test]
     fn of_writing_calls_no_more_run_than_the_provider_says() {
-        let mut places = Places::new(8, &BOTH);
-        places.limit_writers(Some(1));
-        let balancers = Some(Capability::LoadBalancers);
-        let held = places.take(balancers, true).now_or_never();
-        assert!(held.is_some() && places.take(balancers, true).now_or_never().is_none());
+        let places = Places::new(8, &BOTH);
+        let (balancers, one) = (Some(Capability::LoadBalancers), Some(Share::of(Some(1))));
+        let held = places.take(balancers, one).now_or_never();
+        assert!(held.is_some() && places.take(balancers, one).now_or_never().is_none());
         assert_eq!(taken(&places, &[Some(Capability::Instances); 20]), 6, "who waits for its turn has no place");
         drop(held);
-        assert!(places.take(balancers, true).now_or_never().is_some());
+        assert!(places.take(balancers, one).now_or_never().is_some());
+    }
+
+    #[test]
+    fn calls_of_two_versions_that_write_count_together() {
+        for (old, new, room) in
+            [(Some(1), Some(3), 0), (Some(3), Some(3), 2), (Some(2), Some(4), 2), (None, Some(3), 3)]
+        {
+            let places = Places::new(100, &BOTH);
+            let take = |most| places.take(Some(Capability::LoadBalancers), Some(Share::of(most))).now_or_never();
+            let held = take(old);
+            let beside: Vec<_> = (0..20).filter_map(|_| take(new)).collect();
+            assert_eq!(beside.len(), room, "{new:?} beside one of {old:?}");
+            drop((held, beside));
+            assert_eq!((0..20).filter_map(|_| take(old)).count(), 20, "one after the other");
+        }
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl State {
         self.limiter.memory()
     }
 
+    /// Whether a write may have left the host.
+    pub(super) fn wrote(&self) -> bool {
+        self.gate.wrote()
+    }
+
     pub(super) fn into_events(self) -> Vec<Event> {
         self.events.into_vec()
     }

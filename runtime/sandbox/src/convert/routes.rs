@@ -16,8 +16,10 @@ const BATCH: u32 = 500;
 const CONCURRENCY: u32 = 16;
 const ENTRIES: u32 = 64;
 /// A `pending` is neither a busy loop nor an outage.
-const SHORTEST_WAIT: Duration = Duration::from_millis(500);
+const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
+/// The name in a change's `extra` of the reason with which it was pending.
+const PENDING: &str = "pending";
 
 /// What the routes are like, or a sentence on what is wrong with it.
 pub(crate) fn description(it: wit::RouteDescription) -> Result<RouteDescription, String> {
@@ -133,7 +135,7 @@ pub(crate) fn change(it: &RouteChange, node_labels: &[String]) -> wit::Change {
         destination: it.destination.clone(),
         before: it.before.as_ref().map(before),
         after: it.after.as_ref().map(target),
-        extra: Vec::new(),
+        extra: it.pending.iter().map(|reason| (PENDING.to_owned(), reason.clone())).collect(),
     }
 }
 

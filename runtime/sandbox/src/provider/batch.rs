@@ -47,40 +47,41 @@ async fn chunk<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<Resu
     let set_aside: Vec<_> = questions.iter().map(|it| batch.loaded().guard.is_set_aside(&B::object(it))).collect();
     let asked = questions.iter().zip(&set_aside).filter(|(_, error)| error.is_none());
     let asked: Vec<_> = asked.map(|(question, _)| question.clone()).collect();
-    let Reply { answer, events } = match &asked[..] {
+    let Reply { answer, events, wrote } = match &asked[..] {
         [] => Reply::from(Vec::new()),
         [question] => alone(batch, question).await,
         several => {
-            let Reply { answer, events } = batch.ask(several, Subject::Several).await;
+            let Reply { answer, events, wrote } = batch.ask(several, Subject::Several).await;
             match answer {
-                Ok(answer) => Reply { answer, events },
+                Ok(answer) => Reply { answer, events, wrote },
                 Err(Stopped { crashed: true, .. }) => {
                     let each = join_all(several.iter().map(|it| alone(batch, it))).await;
-                    together([vec![Reply { answer: Vec::new(), events }], each].concat())
+                    together([vec![Reply { answer: Vec::new(), events, wrote }], each].concat())
                 }
-                Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); several.len()], events },
+                Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); several.len()], events, wrote },
             }
         }
     };
     let mut answers = answer.into_iter();
     let missing = || Err(batch.loaded().unusable(batch.function(), "an answer is missing"));
     let answer = set_aside.into_iter().map(|it| it.map_or_else(|| answers.next().unwrap_or_else(missing), Err));
-    Reply { answer: answer.collect(), events }
+    Reply { answer: answer.collect(), events, wrote }
 }
 
 async fn alone<B: Batch>(batch: &B, question: &B::Question) -> Reply<Vec<Result<B::Answer>>> {
     let object = B::object(question);
-    let Reply { answer, events } = batch.ask(std::slice::from_ref(question), Subject::One(&object)).await;
-    Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events }
+    let Reply { answer, events, wrote } = batch.ask(std::slice::from_ref(question), Subject::One(&object)).await;
+    Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events, wrote }
 }
 
 fn together<A>(replies: Vec<Reply<Vec<A>>>) -> Reply<Vec<A>> {
-    let (mut answer, mut events) = (Vec::new(), EventList::default());
+    let (mut answer, mut events, mut wrote) = (Vec::new(), EventList::default(), false);
     for reply in replies {
         answer.extend(reply.answer);
         events.add(reply.events);
+        wrote |= reply.wrote;
     }
-    Reply { answer, events: events.into_vec() }
+    Reply { answer, events: events.into_vec(), wrote }
 }
 
 /// The answers, or an error for each question where they are not as many.

@@ -17,11 +17,39 @@ use crate::call::Crash;
 /// Stands before the calls of one provider.
 pub(super) struct Guard {
     provider: Arc<str>,
+    /// The number of this version of the provider.
+    version: u64,
     quarantine: Mutex<Quarantine>,
-    /// Why the provider is in quarantine; `None` while it serves.
+    /// Why this version is in quarantine; `None` while it answers.
+    because: Mutex<Option<String>>,
+    serving_quarantine: Arc<ServingQuarantine>,
+}
+
+/// Where it is said whether the version that serves is in quarantine. Of other versions nothing is said.
+pub(super) struct ServingQuarantine {
+    /// The number of the version that serves.
+    serving: Mutex<u64>,
+    /// Why it is in quarantine; `None` while it answers.
     because: watch::Sender<Option<String>>,
-    /// 1 while the provider is in quarantine.
+    /// 1 while it is in quarantine.
     gauge: IntGauge,
+}
+
+impl ServingQuarantine {
+    /// The version 0 serves first.
+    pub(super) fn new(gauge: IntGauge) -> Self {
+        Self { serving: Mutex::new(0), because: watch::Sender::new(None), gauge }
+    }
+
+    /// Why the version that serves is in quarantine, and whenever that changes.
+    pub(super) fn because(&self) -> watch::Receiver<Option<String>> {
+        self.because.subscribe()
+    }
+
+    fn tell(&self, because: Option<String>) {
+        self.gauge.set(because.is_some().into());
+        self.because.send_replace(because);
+    }
 }
 
 /// What a call is about.
@@ -35,14 +63,26 @@ pub(super) enum Subject<'a> {
 }
 
 impl Guard {
-    pub(super) fn new(provider: Arc<str>, first: Duration, gauge: IntGauge) -> Self {
+    pub(super) fn new(
+        provider: Arc<str>,
+        version: u64,
+        first: Duration,
+        serving_quarantine: Arc<ServingQuarantine>,
+    ) -> Self {
         let quarantine = Mutex::new(Quarantine::new(first));
-        Self { provider, quarantine, because: watch::Sender::new(None), gauge }
+        Self { provider, version, quarantine, because: Mutex::default(), serving_quarantine }
     }
 
-    /// Why the provider is in quarantine, and whenever that changes.
-    pub(super) fn because(&self) -> watch::Receiver<Option<String>> {
-        self.because.subscribe()
+    /// The number of this version of the provider.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// This version serves from now on: what is said of a quarantine is said of it.
+    pub(super) fn serves(&self) {
+        let mut serving = self.serving_quarantine.serving.lock();
+        *serving = self.version;
+        self.serving_quarantine.tell(self.because.lock().clone());
     }
 
     /// Lets a call pass, if need be after a probe. The error is for the caller: nothing ran.
@@ -70,7 +110,7 @@ impl Guard {
                 pause
             }
         };
-        let because = self.because.borrow().clone().unwrap_or_else(|| "it is being probed".to_owned());
+        let because = self.because.lock().clone().unwrap_or_else(|| "it is being probed".to_owned());
         Err(Error::RetryAfter { after: wait, reason: format!("provider {}: {because}", self.provider) })
     }
 
@@ -149,8 +189,11 @@ impl Guard {
     }
 
     fn tell(&self, because: Option<String>) {
-        self.gauge.set(because.is_some().into());
-        self.because.send_replace(because);
+        let serving = self.serving_quarantine.serving.lock();
+        self.because.lock().clone_from(&because);
+        if *serving == self.version {
+            self.serving_quarantine.tell(because);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Quarantine> {

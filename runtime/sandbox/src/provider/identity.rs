@@ -3,7 +3,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use cloud_provider::{Identity, Result};
 use futures::FutureExt as _;
-use tokio::sync::watch;
 use wasmtime::Store;
 
 use super::guard::Subject;
@@ -26,14 +25,6 @@ impl Identity for Guest {
         let reply = self.loaded.call(Function::Identity, Subject::Nothing, |store| ask(pre, store).boxed()).await;
         let identity = reply.answer?.map_err(convert::error)?;
         convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.loaded.calls.gate.versions()
-    }
-
-    fn approve(&self, version: u64) {
-        self.loaded.calls.gate.approve(version);
     }
 }
 

@@ -44,7 +44,7 @@ impl Instances for Guest {
         let limit = limit.clamp(1, description.list_page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        let Reply { answer, events } = self
+        let Reply { answer, events, wrote } = self
             .loaded
             .call_page(Function::List, list.reads.clone(), |store| {
                 async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
@@ -57,7 +57,7 @@ impl Instances for Guest {
         if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
             self.lists.put(list, next);
         }
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 
     async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
@@ -104,7 +104,7 @@ impl Guest {
         let errors: Vec<_> = nodes.iter().map(|it| self.loaded.guard.is_set_aside(&Object::node(it))).collect();
         let asked: Vec<_> =
             nodes.iter().zip(&errors).filter(|(_, error)| error.is_none()).map(|(node, _)| node.clone()).collect();
-        let Reply { answer, events } = match &asked[..] {
+        let Reply { answer, events, wrote } = match &asked[..] {
             [] => Reply::from(Vec::new()),
             [node] => self.get_one(node).await,
             several => self.get_several(several).await,
@@ -112,19 +112,19 @@ impl Guest {
         let mut answers = answer.into_iter();
         let missing = || Err(self.loaded.unusable(Function::Get, "a node is missing"));
         let answer = errors.into_iter().map(|it| it.map_or_else(|| answers.next().unwrap_or_else(missing), Err));
-        Reply { answer: answer.collect(), events }
+        Reply { answer: answer.collect(), events, wrote }
     }
 
     async fn get_one(&self, node: &Node) -> Reply<Answers> {
         let object = Object::node(node);
-        let Reply { answer, events } = self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
-        Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events }
+        let Reply { answer, events, wrote } = self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
+        Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events, wrote }
     }
 
     async fn get_several(&self, nodes: &[Node]) -> Reply<Answers> {
-        let Reply { answer, mut events } = self.ask_about(nodes, Subject::Several).await;
+        let Reply { answer, mut events, wrote } = self.ask_about(nodes, Subject::Several).await;
         match answer {
-            Ok(answer) => Reply { answer, events },
+            Ok(answer) => Reply { answer, events, wrote },
             Err(Stopped { crashed: true, .. }) => {
                 let each = nodes.iter().cloned().map(|node| {
                     let guest = self.clone();
@@ -132,9 +132,9 @@ impl Guest {
                 });
                 let each = side_by_side(&self.loaded.calls.provider, each).await;
                 events.extend(each.events);
-                Reply { answer: each.answer, events }
+                Reply { answer: each.answer, events, wrote }
             }
-            Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); nodes.len()], events },
+            Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); nodes.len()], events, wrote },
         }
     }
 
@@ -143,7 +143,7 @@ impl Guest {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
-        let Reply { answer, mut events } = self
+        let Reply { answer, mut events, wrote } = self
             .loaded
             .attempt(Function::Get, subject, None, |store| {
                 Box::pin(async move {
@@ -168,7 +168,7 @@ impl Guest {
             });
             answers.collect()
         });
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 }
 
@@ -208,5 +208,6 @@ where
             EventList::MOST
         );
     }
-    Reply { answer, events: events.into_vec() }
+    // Questions about machines write nothing.
+    Reply { answer, events: events.into_vec(), wrote: false }
 }

@@ -1,14 +1,15 @@
 //! From bytes to a provider: each check before the step that relies on it.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use cloud_provider::Description;
+use cloud_provider::{Cluster, Description};
 use egress::Gate;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use super::guard::Guard;
+use super::guard::{Guard, ServingQuarantine};
 use super::lists::Newest;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
@@ -21,7 +22,7 @@ use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
-use crate::call::{Calls, Capability, Crash, Function, Permit, State, Success, is_inert, linker};
+use crate::call::{Calls, Capability, Crash, Function, Permit, Places, Share, State, Success, is_inert, linker};
 use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
@@ -49,13 +50,41 @@ const OFFERED: [&str; 5] = [
 /// What 0.1.0 can link: on 0.x, 0.1.y only adds.
 const VERSION: &str = "0.1.";
 
-pub(super) async fn load(
-    sandbox: &Sandbox,
-    module: Module,
+/// What all versions of a provider have in common.
+pub(super) struct Shared {
+    sandbox: Sandbox,
     settings: ProviderSettings,
-    gate: Gate,
+    pub(super) gate: Gate,
     metrics: Metrics,
-) -> Result<Loaded, LoadError> {
+    /// Known after the first version is described.
+    pub(super) cluster: Arc<OnceLock<Arc<Cluster>>>,
+    /// Made for the capabilities of the first version.
+    places: OnceLock<Arc<Places>>,
+    pub(super) serving_quarantine: Arc<ServingQuarantine>,
+    /// How many versions were loaded.
+    versions: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn new(sandbox: Sandbox, settings: ProviderSettings, gate: Gate, metrics: Metrics) -> Self {
+        let serving_quarantine = Arc::new(ServingQuarantine::new(metrics.quarantined.clone()));
+        let (cluster, places, versions) = (Arc::default(), OnceLock::new(), AtomicU64::new(0));
+        Self { sandbox, settings, gate, metrics, cluster, places, serving_quarantine, versions }
+    }
+}
+
+/// Loads one version of a provider that fits what the operator has configured.
+pub(super) async fn load(shared: &Shared, module: Module) -> Result<Loaded, LoadError> {
+    let loaded = examine(shared, module).await?;
+    check_settings(&loaded.description, &shared.settings.settings)?;
+    check_endpoints(&loaded.description, &shared.gate)?;
+    Ok(loaded)
+}
+
+/// Loads one version of a provider, whatever it says of the settings and endpoints that it needs.
+pub(super) async fn examine(shared: &Shared, module: Module) -> Result<Loaded, LoadError> {
+    let Shared { sandbox, gate, metrics, .. } = shared;
+    let settings = shared.settings.clone();
     let engine = sandbox.engine().clone();
     let name = module.name().to_owned();
     let digest = module.digest();
@@ -76,14 +105,17 @@ pub(super) async fn load(
     let routes = exports.routes.then(|| ProvidesRoutesPre::new(pre.clone())).transpose().map_err(contract)?;
     let volumes = exports.volumes.then(|| ProvidesPersistentVolumesPre::new(pre)).transpose().map_err(contract)?;
 
+    let capabilities = exports.capabilities();
+    let places = shared.places.get_or_init(|| Arc::new(Places::new(settings.limits.concurrency, &capabilities)));
     let given: Arc<[_]> = settings.settings.into();
     let mut calls = Calls::new(
         sandbox.clone(),
         name.as_str().into(),
         digest,
-        given.clone(),
+        given,
+        shared.cluster.clone(),
         settings.limits,
-        &exports.capabilities(),
+        places.clone(),
         gate.clone(),
         metrics.clone(),
     );
@@ -98,13 +130,13 @@ pub(super) async fn load(
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;
     let volumes = persistent_volumes::described(&calls, volumes).await.map_err(refused)?;
-    check_settings(&description, &given)?;
-    check_endpoints(&description, &gate)?;
     calls.provider = description.name.as_str().into();
-    calls.places.limit_writers(description.load_balancer_concurrency);
+    calls.share = Share::of(description.load_balancer_concurrency);
     let is_described = |label: &String| description.node_labels.iter().any(|it| it == "*" || it == label);
     let node_labels = settings.node_labels.into_iter().filter(is_described).collect();
-    let guard = Guard::new(calls.provider.clone(), settings.limits.quarantine, metrics.quarantined.clone());
+    let version = shared.versions.fetch_add(1, Ordering::Relaxed);
+    let guard =
+        Guard::new(calls.provider.clone(), version, settings.limits.quarantine, shared.serving_quarantine.clone());
     Ok(Loaded {
         description: Arc::new(description),
         provider,

@@ -39,15 +39,15 @@ pub(super) async fn described(
 
 #[async_trait]
 impl LoadBalancerInventory for Guest {
-    fn description(&self) -> &InventoryDescription {
-        &self.description
+    fn description(&self) -> InventoryDescription {
+        self.description
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<InventoryPage>> {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        let Reply { answer, events } = self
+        let Reply { answer, events, wrote } = self
             .loaded
             .call_page(Function::ListInventory, list.reads.clone(), |store| {
                 async move {
@@ -66,7 +66,7 @@ impl LoadBalancerInventory for Guest {
             Ok(None) => self.loaded.newest.put(&list),
             Err(_) => {}
         }
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 }
 

@@ -37,7 +37,7 @@ impl LoadBalancers for Guest {
         let keys = self.keys();
         let pre = self.pre.clone();
         let asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
-        let Reply { answer, events } = self
+        let Reply { answer, events, wrote } = self
             .loaded
             .call(Function::Delete, Subject::One(&Object::deleted(unwanted)), |store| {
                 Box::pin(async move {
@@ -50,7 +50,7 @@ impl LoadBalancers for Guest {
             convert::load_balancer::deletion(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Delete, &because))
         });
-        Reply { answer, events: about_the_service(events) }
+        Reply { answer, events: about_the_service(events), wrote }
     }
 }
 
@@ -77,7 +77,7 @@ impl Guest {
         if listed.is_some() {
             asked.extra.push((LISTED.to_owned(), "true".to_owned()));
         }
-        let Reply { answer, events } = self
+        let Reply { answer, events, wrote } = self
             .loaded
             .call_after(Function::Ensure, &Object::ensured(desired), listed, |store| {
                 Box::pin(async move {
@@ -90,7 +90,7 @@ impl Guest {
             convert::load_balancer::progress(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
-        Reply { answer, events: about_the_service(events) }
+        Reply { answer, events: about_the_service(events), wrote }
     }
 
     fn keys(&self) -> Keys<'_> {

@@ -29,8 +29,8 @@ pub(super) struct Loaded {
     pub(super) instances: Option<ProvidesInstancesPre<State>>,
     pub(super) load_balancers: Option<ProvidesLoadBalancersPre<State>>,
     pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>,
-    pub(super) routes: Option<(ProvidesRoutesPre<State>, RouteDescription)>,
-    pub(super) volumes: Option<(ProvidesPersistentVolumesPre<State>, TopologyDescription)>,
+    pub(super) routes: Option<(ProvidesRoutesPre<State>, Arc<RouteDescription>)>,
+    pub(super) volumes: Option<(ProvidesPersistentVolumesPre<State>, Arc<TopologyDescription>)>,
     /// What the newest list of load balancers has read.
     pub(super) newest: Newest,
     pub(super) calls: Calls,
@@ -42,6 +42,19 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
+    /// The interfaces that it exports beside `provider`.
+    pub(super) fn capabilities(&self) -> Vec<&'static str> {
+        let Self { instances, load_balancers, inventory, routes, volumes, .. } = self;
+        let all = [
+            (instances.is_some(), "instances"),
+            (load_balancers.is_some(), "load-balancers"),
+            (inventory.is_some(), "load-balancer-inventory"),
+            (routes.is_some(), "routes"),
+            (volumes.is_some(), "persistent-volumes"),
+        ];
+        all.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
+    }
+
     /// One call of the guest. A call that did not return is a fault of the provider, which may be gone with the next.
     pub(super) async fn call<T: Answer + Texts>(
         &self,
@@ -49,8 +62,8 @@ impl Loaded {
         subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, events } = self.attempt(function, subject, None, body).await;
-        Reply { answer: answer.map_err(|it| it.error), events }
+        let Reply { answer, events, wrote } = self.attempt(function, subject, None, body).await;
+        Reply { answer: answer.map_err(|it| it.error), events, wrote }
     }
 
     /// As [`Loaded::call`], for one page of a list: equal reads are answered by what its earlier pages have read.
@@ -60,8 +73,8 @@ impl Loaded {
         list: ListReads,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, events } = self.attempt(function, Subject::Nothing, Some(list), body).await;
-        Reply { answer: answer.map_err(|it| it.error), events }
+        let Reply { answer, events, wrote } = self.attempt(function, Subject::Nothing, Some(list), body).await;
+        Reply { answer: answer.map_err(|it| it.error), events, wrote }
     }
 
     /// As [`Loaded::call`], about an object. Reads that `listed` has made are answered by it.
@@ -72,8 +85,8 @@ impl Loaded {
         listed: Option<ListReads>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Reply<Result<T>> {
-        let Reply { answer, events } = self.attempt(function, Subject::One(object), listed, body).await;
-        Reply { answer: answer.map_err(|it| it.error), events }
+        let Reply { answer, events, wrote } = self.attempt(function, Subject::One(object), listed, body).await;
+        Reply { answer: answer.map_err(|it| it.error), events, wrote }
     }
 
     /// As [`Loaded::call`], and says whether it crashed.
@@ -88,7 +101,7 @@ impl Loaded {
         if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
             return Err(Stopped { error, crashed: false }).into();
         }
-        let Reply { answer, events } = self.calls.run(&permit, function, list, body).await;
+        let Reply { answer, events, wrote } = self.calls.run(&permit, function, list, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
         let events = self.without_secrets(events);
@@ -108,7 +121,7 @@ impl Loaded {
         } else {
             answer
         };
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 
     pub(super) fn crashed(&self, function: Function, crash: Crash) -> Crashed {

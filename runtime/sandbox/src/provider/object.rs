@@ -1,3 +1,5 @@
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use cloud_provider::{LoadBalancer, Node, PodNetwork, RouteChange, Volume};
 
 use super::quarantine::Key;
@@ -41,10 +43,14 @@ impl Object {
         }
     }
 
-    /// A PersistentVolume whose volume is asked about.
+    /// A PersistentVolume whose volume is asked about. Whoever may create one can choose any name, also that of another's: it
+    /// is the same object only if everything is the same that a provider sees of it.
     pub(super) fn volume(volume: &Volume) -> Self {
+        let Volume { name, source, handle, attributes } = volume;
+        let mut hasher = DefaultHasher::new();
+        (name, source, handle, attributes).hash(&mut hasher);
         Self {
-            key: (Function::GetTopology, volume.name.clone()),
+            key: (Function::GetTopology, format!("{:016x}", hasher.finish())),
             name: format!("PersistentVolume {}", volume.name),
             next: "tell the provider's vendor, and look at what is unusual about the PersistentVolume",
         }
@@ -71,4 +77,31 @@ impl Object {
 
 fn title(service: &LoadBalancer) -> String {
     format!("Service {}/{}", service.owner.namespace, service.owner.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_is_another_one_with_another_handle() {
+        let volume = |name: &str, handle: &str, attributes: &[(&str, &str)]| Volume {
+            name: name.to_owned(),
+            source: "csi.example.com".to_owned(),
+            handle: handle.to_owned(),
+            attributes: attributes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        };
+        let key = |it: &Volume| Object::volume(it).key;
+        let one = volume("pv-1", "v-1", &[]);
+        assert_eq!(key(&one), key(&one.clone()));
+        for other in [
+            volume("pv-1", "v-2", &[]),
+            volume("pv-2", "v-1", &[]),
+            volume("pv-1", "v-1", &[("a", "b")]),
+            Volume { source: "awsElasticBlockStore".to_owned(), ..one.clone() },
+        ] {
+            assert_ne!(key(&other), key(&one), "{other:?}");
+        }
+        assert!(key(&volume(&"x".repeat(1 << 20), "v-1", &[])).1.len() < 100, "it is remembered");
+    }
 }

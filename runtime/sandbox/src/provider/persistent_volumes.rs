@@ -16,7 +16,7 @@ use crate::convert;
 /// The volumes of a provider that exports `persistent-volumes`.
 pub(super) struct Guest {
     pub(super) pre: ProvidesPersistentVolumesPre<State>,
-    pub(super) description: TopologyDescription,
+    pub(super) description: Arc<TopologyDescription>,
     pub(super) loaded: Arc<Loaded>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Guest {
 pub(super) async fn described(
     calls: &Calls,
     pre: Option<ProvidesPersistentVolumesPre<State>>,
-) -> Result<Option<(ProvidesPersistentVolumesPre<State>, TopologyDescription)>, String> {
+) -> Result<Option<(ProvidesPersistentVolumesPre<State>, Arc<TopologyDescription>)>, String> {
     let Some(pre) = pre else { return Ok(None) };
     let asked = pre.clone();
     let answer = describe::ask(calls, Function::DescribeVolumes, |store| {
@@ -34,13 +34,15 @@ pub(super) async fn described(
         })
     });
     let description = convert::persistent_volume::description(answer.await?);
-    description.map(|it| Some((pre, it))).map_err(|it| format!("its description of volumes is unusable: {it}"))
+    description
+        .map(|it| Some((pre, Arc::new(it))))
+        .map_err(|it| format!("its description of volumes is unusable: {it}"))
 }
 
 #[async_trait]
 impl PersistentVolumes for Guest {
-    fn description(&self) -> &TopologyDescription {
-        &self.description
+    fn description(&self) -> Arc<TopologyDescription> {
+        self.description.clone()
     }
 
     async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
@@ -74,7 +76,7 @@ impl Batch for Guest {
     ) -> Reply<Result<Vec<Result<Option<Topology>>>, Stopped>> {
         let pre = self.pre.clone();
         let asked: Vec<_> = volumes.iter().map(convert::persistent_volume::volume).collect();
-        let Reply { answer, mut events } = self
+        let Reply { answer, mut events, wrote } = self
             .loaded
             .attempt(Function::GetTopology, subject, None, |store| {
                 Box::pin(async move {
@@ -92,6 +94,6 @@ impl Batch for Guest {
             });
             as_many(&self.loaded, Function::GetTopology, volumes.len(), it.collect())
         });
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 }

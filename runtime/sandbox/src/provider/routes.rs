@@ -19,7 +19,7 @@ use crate::convert;
 /// The routes of a provider that exports `routes`.
 pub(super) struct Guest {
     pub(super) pre: ProvidesRoutesPre<State>,
-    pub(super) description: RouteDescription,
+    pub(super) description: Arc<RouteDescription>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) lists: Arc<Lists>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Guest {
 pub(super) async fn described(
     calls: &Calls,
     pre: Option<ProvidesRoutesPre<State>>,
-) -> Result<Option<(ProvidesRoutesPre<State>, RouteDescription)>, String> {
+) -> Result<Option<(ProvidesRoutesPre<State>, Arc<RouteDescription>)>, String> {
     let Some(pre) = pre else { return Ok(None) };
     let asked = pre.clone();
     let answer = describe::ask(calls, Function::DescribeRoutes, |store| {
@@ -38,13 +38,13 @@ pub(super) async fn described(
         })
     });
     let description = convert::routes::description(answer.await?);
-    description.map(|it| Some((pre, it))).map_err(|it| format!("its description of routes is unusable: {it}"))
+    description.map(|it| Some((pre, Arc::new(it)))).map_err(|it| format!("its description of routes is unusable: {it}"))
 }
 
 #[async_trait]
 impl Routes for Guest {
-    fn description(&self) -> &RouteDescription {
-        &self.description
+    fn description(&self) -> Arc<RouteDescription> {
+        self.description.clone()
     }
 
     async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
@@ -55,7 +55,7 @@ impl Routes for Guest {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        let Reply { answer, events } = self
+        let Reply { answer, events, wrote } = self
             .loaded
             .call_page(Function::ListRoutes, list.reads.clone(), |store| {
                 async move {
@@ -72,7 +72,7 @@ impl Routes for Guest {
         if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
             self.lists.put(list, next);
         }
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 
     async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
@@ -106,7 +106,7 @@ impl Batch for NextHops<'_> {
     async fn ask(&self, networks: &[PodNetwork], subject: Subject<'_>) -> Reply<Result<Vec<Result<String>>, Stopped>> {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
-        let Reply { answer, mut events } = loaded
+        let Reply { answer, mut events, wrote } = loaded
             .attempt(Function::NextHops, subject, None, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
@@ -122,7 +122,7 @@ impl Batch for NextHops<'_> {
                 .map(|it| it.map_err(convert::error).and_then(|it| convert::routes::next_hop(it).map_err(unusable)));
             as_many(loaded, Function::NextHops, networks.len(), it.collect())
         });
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 }
 
@@ -162,7 +162,7 @@ impl Batch for Apply<'_> {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
-        let Reply { answer, mut events } = loaded
+        let Reply { answer, mut events, wrote } = loaded
             .attempt(function, subject, None, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
@@ -177,6 +177,6 @@ impl Batch for Apply<'_> {
             let it = it.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
             as_many(loaded, function, changes.len(), it.collect())
         });
-        Reply { answer, events }
+        Reply { answer, events, wrote }
     }
 }

@@ -86,6 +86,21 @@ impl Kind {
         self.method == rule.method.as_str() && paths_meet && operations_meet
     }
 
+    /// Whether all requests of the other kind are of this one, and are said to do no more.
+    fn covers(&self, other: &Self) -> bool {
+        let paths = (PathPattern::parse(&self.path), PathPattern::parse(&other.path));
+        let has_path = matches!(paths, (Ok(own), Ok(other)) if own.covers(&other));
+        let has_operation = match (&self.operation, &other.operation) {
+            (None, None) => true,
+            (Some(own), Some(other)) => match (OperationPattern::parse(own), OperationPattern::parse(other)) {
+                (Ok(own), Ok(other)) => own.covers(&other),
+                (Err(_), _) | (_, Err(_)) => false,
+            },
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.method == other.method && has_path && has_operation && other.effect <= self.effect
+    }
+
     /// Whether a rule can allow it at all. What is no method and no pattern stays in the table.
     fn can_be_allowed(&self) -> bool {
         Method::parse(&self.method).is_ok()
@@ -156,28 +171,60 @@ pub(super) fn rules(endpoint: &Endpoint) -> impl Iterator<Item = OneRule<'_>> {
     })
 }
 
+/// The kinds of requests that the operator allows at an endpoint, as in `GET /v1/machines/*`.
+pub(crate) fn allowed(endpoint: &Endpoint) -> Vec<String> {
+    rules(endpoint).map(|it| it.to_string()).collect()
+}
+
+/// The kinds of requests that a module asks for at an endpoint.
+pub(crate) fn needed(description: &Description, endpoint: &Endpoint) -> Vec<String> {
+    let described = description.endpoints.iter().find(|it| it.name == endpoint.name);
+    described.map(asked).unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
 /// What each endpoint lacks for what the module asks of it, ready to be pasted.
 pub(crate) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+    missing_beyond(None, description, endpoints)
+}
+
+/// What each endpoint lacks for what a module asks of it that the module `before` has not asked for.
+pub(crate) fn grown(before: &Description, description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+    missing_beyond(Some(before), description, endpoints)
+}
+
+fn missing_beyond(before: Option<&Description>, description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
     let mut missing = Vec::new();
     for endpoint in endpoints {
-        let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else { continue };
+        let described_in = |it: &&cloud_provider::Endpoint| it.name == endpoint.name;
+        let Some(described) = description.endpoints.iter().find(described_in) else { continue };
+        let before = before.and_then(|it| it.endpoints.iter().find(described_in));
         let mut lacks = |key, yaml| missing.push(Missing { endpoint: endpoint.name.clone(), key, yaml });
-        if let Some(place) = described.operation.as_ref().filter(|it| !is_operation(endpoint, it)) {
+        if let Some(place) = described.operation.as_ref().filter(|it| !is_operation(endpoint, it))
+            && before.is_none_or(|it| it.operation.as_ref() != Some(place))
+        {
             lacks("operation", operation_yaml(place));
         }
-        for (name, value) in described.parameters.iter().filter(|it| !endpoint.parameters.contains(it)) {
+        let is_new = |it: &&(String, String)| before.is_none_or(|before| !before.parameters.contains(it));
+        for (name, value) in described.parameters.iter().filter(|it| !endpoint.parameters.contains(it)).filter(is_new) {
             lacks("parameters", format!("{}: {}", quoted(name), quoted(value)));
         }
-        for header in described.headers.iter().filter(|it| !has_header(&endpoint.headers, it)) {
+        let is_new = |it: &&String| before.is_none_or(|before| !has_header(&before.headers, it));
+        for header in described.headers.iter().filter(|it| !has_header(&endpoint.headers, it)).filter(is_new) {
             lacks("headers", format!("- {}", quoted(header)));
         }
-        missing_rules(described, endpoint).iter().for_each(|it| lacks("allow", format!("- {it}")));
+        missing_rules(before, described, endpoint).iter().for_each(|it| lacks("allow", format!("- {it}")));
     }
     missing
 }
 
-/// The rules that an endpoint's `allow` lacks. Requests that differ in one thing only are one rule.
-fn missing_rules(described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Vec<Permission> {
+/// The rules that an endpoint's `allow` lacks for what was not asked for `before`. Requests that differ in one thing only
+/// are one rule.
+fn missing_rules(
+    before: Option<&cloud_provider::Endpoint>,
+    described: &cloud_provider::Endpoint,
+    endpoint: &Endpoint,
+) -> Vec<Permission> {
+    let asked_before = before.map(asked).unwrap_or_default();
     // A rule that makes too little of a request is not enough: the most harmful one counts.
     let is_lacking = |it: &Kind| match it.allowed_by(endpoint) {
         None => it.operation.is_some() || endpoint.operation.is_none(),
@@ -185,6 +232,9 @@ fn missing_rules(described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> V
     };
     let mut methods: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for kind in asked(described).into_iter().filter(|it| it.can_be_allowed() && is_lacking(it)) {
+        if asked_before.iter().any(|it| it.covers(&kind)) {
+            continue;
+        }
         methods.entry((kind.effect, kind.operation, kind.path)).or_default().push(kind.method);
     }
     let mut paths: BTreeMap<_, Vec<String>> = BTreeMap::new();
@@ -321,6 +371,30 @@ mod tests {
             ["operation: { parameter: 'Action' }", "parameters: 'Version': '2016-11-15'", "headers: - 'x-amz-trace'"];
         assert_eq!(lines[..3], keys);
         assert_eq!(lines.len(), 6, "and all rules: {lines:?}");
+    }
+
+    #[test]
+    fn only_what_was_not_asked_for_before_has_grown() {
+        let nothing = endpoint(&[]);
+        let grown = |before: &Description| {
+            let grown = grown(before, &described(), &[&nothing]);
+            grown.into_iter().map(|it| format!("{}: {}", it.key, it.yaml)).collect::<Vec<_>>()
+        };
+        assert_eq!(grown(&described()), [""; 0]);
+        assert_eq!(grown(&Description::default()), lines(&nothing), "an endpoint that was not there");
+        let mut before = described();
+        let allow = &mut before.endpoints[0].allow;
+        (allow[1].operations, allow[2].effect) = (vec!["DeleteTags".to_owned()], cloud_provider::Effect::Write);
+        assert_eq!(
+            grown(&before),
+            [
+                "allow: - { methods: [POST], paths: ['/'], operations: ['CreateTags'], effect: write }",
+                "allow: - { methods: [POST], paths: ['/'], operations: ['TerminateInstances'], effect: delete }",
+            ]
+        );
+        let wide = &mut before.endpoints[0].allow;
+        (wide[0].operations, wide[0].effect) = (vec!["*".to_owned()], cloud_provider::Effect::Delete);
+        assert_eq!(grown(&before), [""; 0], "everything was asked for");
     }
 
     #[test]

@@ -37,6 +37,10 @@ impl Provider for Hostile {
                 "The crime to commit when asked for the account; or \"account:\" and its name.",
             ))
             .setting(Setting::optional("class.*.size", "A setting for each class that the operator names."))
+            .setting(Setting::optional(
+                "machines",
+                "The path of the cloud's machines: v2/droplets, unless it says another.",
+            ))
             .setting(Setting::optional("writers", "How many load balancers are written at a time."))
             .annotation(Annotation::new("hostile.example/see", "anything", "What the provider may see."))
             .annotation(Annotation::new("hostile.example/port-*-kind", "anything", "What it may see of each port."))

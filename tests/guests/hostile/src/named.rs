@@ -1,16 +1,18 @@
 //! Crimes against the network with names that a Node can have, for a real cluster.
 
-use aerostat_sdk::{Error, Node, http};
+use aerostat_sdk::{Error, Node, http, settings};
 
 use crate::{Answer, report};
 
 /// `None` if the node's name is no crime. What the gate answered is the error.
 pub(crate) fn run(node: &Node) -> Option<Answer> {
+    let machines = settings::find::<String>("machines").ok()?.unwrap_or_else(|| "v2/droplets".to_owned());
+    let machines: Vec<_> = machines.split('/').collect();
     let request = match node.name.as_str() {
         "unnamed-endpoint" => http::get("metadata", ["latest", "meta-data"]),
         "forbidden-path" => http::get("api", ["v2", "account", "keys"]),
-        "write-while-reading" => http::delete("api", ["v2", "droplets", "1001"]),
-        "borrowed-token" => http::get("api", ["v2", "droplets"]).header("authorization", "Bearer of-somebody-else"),
+        "write-while-reading" => http::delete("api", [&machines[..], &["1001"]].concat()),
+        "borrowed-token" => http::get("api", machines).header("authorization", "Bearer of-somebody-else"),
         _ => return None,
     };
     Some(match request.send() {

@@ -46,6 +46,40 @@ async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
     says(&message, &["provider digitalocean", "endpoint \"api\"", "add it to endpoints"]);
 }
 
+/// Dedicated servers as nodes, with these endpoints beside `hcloud`. Returns why that is refused.
+async fn with_robot(robot: serde_json::Value) -> String {
+    let cluster = cluster().await;
+    let setup = Setup::guest(&cluster, tests::guests::HETZNER);
+    let token = setup.folder.write("token", "token\n");
+    let hcloud = json!({ "name": "hcloud", "baseUrl": "https://hcloud.example", "credential": "token", "allow": [
+        { "methods": ["GET"], "paths": ["/servers", "/servers/*", "/networks", "/networks/*"] },
+    ] });
+    let endpoints: Vec<_> = [hcloud, robot].into_iter().filter(|it| !it.is_null()).collect();
+    let change = |it: &mut serde_json::Value| {
+        it["provider"]["settings"] = json!({ "robot.enabled": "true" });
+        it["endpoints"] = json!(endpoints);
+        it["credentials"] = json!([{ "name": "token", "bearer": { "file": token } }]);
+    };
+    setup.edit(change).refused().await
+}
+
+/// Cases: bad-endpoint
+#[tokio::test]
+async fn bad_input_robot_endpoint_that_is_missing() {
+    let message = with_robot(serde_json::Value::Null).await;
+    says(&message, &["provider hcloud", "endpoint \"robot\"", "add it to endpoints"]);
+}
+
+/// Cases: bad-endpoint
+#[tokio::test]
+async fn bad_input_robot_credential_that_is_missing() {
+    let endpoint = json!({ "name": "robot", "baseUrl": "https://robot.example", "credential": "robot", "allow": [
+        { "methods": ["GET"], "paths": ["/server", "/server/*", "/reset/*"] },
+    ] });
+    let message = with_robot(endpoint).await;
+    says(&message, &["endpoint robot names the credential robot", "add it there"]);
+}
+
 /// Cases: bad-cloud-provider, case 230
 #[tokio::test]
 async fn bad_input_cloud_provider_that_is_not_the_modules() {

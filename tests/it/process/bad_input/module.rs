@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
-use tests::{component, guests, kubelet};
+use tests::{component, costly, guests, kubelet};
 
 use crate::setup::{Setup, assert_waits, says, write_config_map};
 
@@ -137,4 +137,17 @@ async fn bad_input_config_map_without_the_key() {
         &message,
         &["ConfigMap kube-system/digitalocean-provider", "no key provider.wasm", "it has acme.wasm", "kubectl"],
     );
+}
+
+#[tokio::test]
+async fn adv_59_a_config_map_that_unpacks_to_1_gib_is_not_unpacked() {
+    let cluster = cluster().await;
+    let bomb = costly::zstd_of_zeros(1 << 30);
+    let setup = in_config_map(&cluster, ALLOWED, "provider.wasm");
+    let file = setup.folder.write("bomb", &bomb);
+    write_config_map(&cluster.admin, ALLOWED, "provider.wasm", file.to_str().unwrap()).await;
+    let sha256 = guests::sha256(&file);
+    let setup = setup.edit(|it| it["provider"]["module"]["configMap"]["sha256"] = json!(sha256));
+    let parts = ["module in ConfigMap kube-system/digitalocean-provider", "not a WebAssembly component", "build it"];
+    says(&setup.refused().await, &parts);
 }

@@ -98,16 +98,8 @@ impl Listing {
 
 /// Something at rest, with its memo and its revision.
 pub(super) fn item(memo: &str, revision: Option<&str>) -> InventoryItem {
-    InventoryItem {
-        owner: MarkedOwner::default(),
-        proof: Proof::Unique,
-        cloud_object: format!("load balancer {memo}"),
-        memo: Some(memo.to_owned()),
-        state: InventoryState::Ready,
-        revision: revision.map(str::to_owned),
-        ingress: Vec::new(),
-        created: None,
-    }
+    let unmarked = InventoryItem::new(format!("load balancer {memo}"), MarkedOwner::default(), Proof::Unique);
+    InventoryItem { memo: Some(memo.to_owned()), revision: revision.map(str::to_owned), ..unmarked }
 }
 
 /// The same, while the cloud is at work on it.
@@ -127,8 +119,8 @@ impl FakeCloud for Listing {
 
 #[async_trait]
 impl LoadBalancerInventory for Listing {
-    fn description(&self) -> &InventoryDescription {
-        &self.description
+    fn description(&self) -> InventoryDescription {
+        self.description
     }
 
     async fn list(&self, cursor: Option<String>, _: u32) -> Reply<Result<InventoryPage>> {

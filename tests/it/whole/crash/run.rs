@@ -1,7 +1,7 @@
 //! Ten Services through creation, change and deletion, while the process is killed again and again.
 
 use std::fmt::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Service;
@@ -9,6 +9,7 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use tests::operator::Process;
+use tests::random::Random;
 use tests::simulator::{Chaos, Hold, Side};
 use tests::vendor::{Behaviour, Vendor};
 use tests::wait;
@@ -55,13 +56,13 @@ enum Outcome {
 impl<V: Vendor> CrashTest<V> {
     /// A cloud with faults by seed, or without.
     pub(super) async fn start(behaviour: Behaviour, chaos: Option<fn(u64) -> Chaos>) -> Self {
-        let seed = seed();
+        let (random, seed) = Random::seeded();
         let limits = json!({ "requestsPerSecond": 200, "total": "2s" });
         let rig = CloudRig::<V>::with(behaviour).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
         let process = rig.start().await;
         rig.workers(2).await;
         rig.cloud.set_chaos(chaos.map(|chaos| chaos(seed)));
-        Self { rig, random: Random(seed), seed, process: Some(process), points: 0, log: Vec::new() }
+        Self { rig, random, seed, process: Some(process), points: 0, log: Vec::new() }
     }
 
     /// Creates, changes and deletes until there were so many points.
@@ -254,27 +255,4 @@ fn index(service: &Service) -> usize {
 /// Half of the Services choose the name of their load balancer.
 fn chosen(index: usize) -> Option<String> {
     (index % 2 == 1).then(|| format!("chosen-{index}.example.com"))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a seed that failed has to be given to the test")]
-fn seed() -> u64 {
-    match std::env::var("AEROSTAT_SEED") {
-        Ok(seed) => seed.parse().expect("AEROSTAT_SEED is a number"),
-        Err(_) => SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs(),
-    }
-}
-
-/// The generator xorshift64*: enough to choose places.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        let mut state = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.0 = state;
-        let high = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
-        usize::try_from(high).expect("31 bits fit") % end
-    }
 }

@@ -162,24 +162,29 @@ impl Contender {
     }
 
     fn write_config(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<PathBuf> {
-        let token = control_plane.folder().join("token");
-        std::fs::write(&token, cloud.token())?;
-        let Config { provider, mut endpoint } = cloud.config();
+        let mut config = cloud.config();
         if self.flags != Flags::Default {
-            endpoint["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
+            config.endpoint["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
         }
-        let config = json!({
-            "apiVersion": "aerostat.dev/v1alpha1",
-            "kind": "CloudConfig",
-            "provider": provider,
-            "endpoints": [endpoint],
-            "credentials": [{ "name": "token", "bearer": { "file": token } }],
-        });
-        // Every JSON document is a YAML document.
-        let path = control_plane.folder().join("cloud.yaml");
-        std::fs::write(&path, serde_json::to_string_pretty(&config)?)?;
-        Ok(path)
+        write_config(control_plane, cloud.token(), &config)
     }
+}
+
+/// Writes what an operator would for a cloud with this token.
+pub(crate) fn write_config(control_plane: &ControlPlane, token: &str, config: &Config) -> Result<PathBuf> {
+    let path = control_plane.folder().join("token");
+    std::fs::write(&path, token)?;
+    let config = json!({
+        "apiVersion": "aerostat.dev/v1alpha1",
+        "kind": "CloudConfig",
+        "provider": config.provider,
+        "endpoints": [config.endpoint],
+        "credentials": [{ "name": "token", "bearer": { "file": path } }],
+    });
+    // Every JSON document is a YAML document.
+    let path = control_plane.folder().join("cloud.yaml");
+    std::fs::write(&path, serde_json::to_string_pretty(&config)?)?;
+    Ok(path)
 }
 
 /// A contender at work. Dropping it ends it as a power failure would.

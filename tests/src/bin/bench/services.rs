@@ -25,14 +25,15 @@ pub(crate) struct Size {
     time: &'static str,
     ratio: &'static str,
     calls: &'static str,
+    lists: &'static str,
 }
 
 /// Few: each is asked about a few times.
-pub(crate) const FEW: Size = Size { services: 20, time: "", ratio: "50w: 1.15 or less", calls: "4 or less" };
+pub(crate) const FEW: Size = Size { services: 20, time: "", ratio: "50w: 1.15 or less", calls: "4 or less", lists: "" };
 
 /// Many: one list answers for all that wait. By default the endpoint allows 20 requests a second, and creating them takes 10 s.
 pub(crate) const MANY: Size =
-    Size { services: 200, time: "41 s or less", ratio: "50w: 1.10 or less", calls: "2.2 or less" };
+    Size { services: 200, time: "41 s or less", ratio: "50w: 1.10 or less", calls: "2.2 or less", lists: "6 or less" };
 
 /// How long the cloud builds a load balancer.
 const BUILDING: Duration = Duration::from_secs(30);
@@ -139,6 +140,11 @@ fn print(wanted: &Size, contenders: &[Contender], rounds: &[Round]) -> Result<()
     let all = services as f64;
     table.row("cloud calls a Service", &figures(&|it| it.cloud.len() as f64 / all), hundredths, wanted.calls);
     table.details(&rounds.iter().map(|it| kinds(&it.cloud)).collect::<Vec<_>>());
+    // The first page alone says how many lists there were.
+    let is_list =
+        |it: &Recorded| it.is("GET", "/v2/load_balancers") && it.query_value("page").is_none_or(|it| it == "1");
+    let lists = |it: &Round| it.cloud.iter().filter(|it| is_list(it)).count() as f64;
+    table.row("lists of load balancers", &figures(&lists), count, wanted.lists);
     table.detail("refused of them (429)", &figures(&|it| refused(&it.cloud)), count);
     table.row("API requests a Service", &figures(&|it| sum(&it.api) / all), hundredths, "");
     table.details(&rounds.iter().map(|it| it.api.clone()).collect::<Vec<_>>());

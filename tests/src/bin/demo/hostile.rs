@@ -14,17 +14,18 @@ use crate::vendor::Shown;
 /// How the hostile provider calls the API of any cloud.
 pub(crate) const ENDPOINT: &str = "api";
 
-/// The attacks of the hostile provider: the name of the node for which it makes the attack, and what it does.
-const ATTACKS: [(&str, &str); 4] = [
-    ("unnamed-endpoint", "asks for an endpoint that the operator has not named"),
-    ("forbidden-path", "reads a path that the operator has not allowed"),
-    ("write-while-reading", "deletes a machine while it is asked for one"),
-    ("borrowed-token", "sends a token of its own"),
+/// The attacks of the hostile provider: the name of the node for which it makes the attack, what it does, and for what it is
+/// refused.
+const ATTACKS: [(&str, &str, &str); 4] = [
+    ("unnamed-endpoint", "asks for an endpoint that the operator has not named", "E-EGRESS-ENDPOINT"),
+    ("forbidden-path", "reads a path that the operator has not allowed", "E-EGRESS-PATH"),
+    ("write-while-reading", "deletes a machine while it is asked for one", "E-EGRESS-READONLY"),
+    ("borrowed-token", "sends a token of its own", "E-EGRESS-HEADER"),
 ];
 
 /// Whether this is a node of the hostile provider. The demo shows what is refused, and not what happens to these nodes.
 pub(crate) fn is_node(name: &str) -> bool {
-    ATTACKS.iter().any(|(it, _)| *it == name)
+    ATTACKS.iter().any(|(it, ..)| *it == name)
 }
 
 /// The account on aerostat's Lease. A provider of any other account would be refused at once.
@@ -38,10 +39,14 @@ pub(crate) async fn account(admin: &Client) -> Result<String> {
 /// Runs all attacks. Each must be refused, and no request may reach the cloud.
 pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
     let before = stage.cloud.requests().len();
-    for (index, (name, attack)) in ATTACKS.into_iter().enumerate() {
+    for (index, (name, attack, code)) in ATTACKS.into_iter().enumerate() {
         stage.screen.happened(Colour::Yellow, "hostile", attack)?;
         kubelet::join(admin, name).await?;
+        let known: Vec<_> = stage.audit.refused.keys().cloned().collect();
         stage.refusals(index + 1).await?;
+        if let Some(other) = stage.audit.refused.keys().find(|it| !known.contains(it) && it.0 != code) {
+            bail!("{name} is refused with {other:?}, and not with {code}");
+        }
     }
     if stage.cloud.requests().len() != before {
         bail!("a request of the hostile provider reached the cloud");
@@ -52,7 +57,7 @@ pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Re
 /// Deletes its nodes.
 pub(crate) async fn leave(admin: &Client) -> Result<()> {
     let nodes: Api<Node> = Api::all(admin.clone());
-    for (name, _) in ATTACKS {
+    for (name, ..) in ATTACKS {
         nodes.delete(name, &DeleteParams::default()).await?;
     }
     Ok(())

@@ -144,7 +144,9 @@ pub(crate) async fn attack<V: Shown>(
     config::publish::<V>(admin, guests::HOSTILE).await?;
     stage.screen.note("It claims the same account: answers of another account would be ignored.")?;
     let account = format!("account:{}", hostile::account(admin).await?);
-    let provider = config::provider::<V>(guests::HOSTILE, json!({ "settings": { "identity": account } }));
+    let machines = V::machines().trim_start_matches('/');
+    let settings = json!({ "identity": account, "machines": machines });
+    let provider = config::provider::<V>(guests::HOSTILE, json!({ "settings": settings }));
     let config = config::write::<V>(control_plane.folder(), &stage.cloud, &provider, hostile::ENDPOINT)?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
     let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config)).await?;

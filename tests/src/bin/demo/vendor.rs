@@ -24,12 +24,6 @@ pub(crate) trait Shown: Vendor {
     const MACHINE: &'static str;
     /// How long a load balancer takes there.
     const REALLY: &'static str;
-    /// How the provider calls the cloud's API.
-    const ENDPOINT: &'static str;
-    /// The manifest with the cloud configuration that is shipped.
-    const MANIFEST: &'static str;
-    /// The file of the provider.
-    const MODULE: &'static str;
     /// The ConfigMap of the provider.
     const CONFIG_MAP: &'static str;
     /// Flags of aerostat that only this cloud needs.
@@ -42,11 +36,6 @@ pub(crate) trait Shown: Vendor {
     fn pods(number: u8) -> Option<String> {
         let _ = number;
         None
-    }
-
-    /// Where the provider finds the cloud.
-    fn base_url(cloud: &Simulator<Self::Cloud>) -> String {
-        cloud.base_url()
     }
 
     /// What a cloud configuration says of the provider, beside its module.

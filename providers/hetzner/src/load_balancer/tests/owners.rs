@@ -101,6 +101,37 @@ fn a_deletion_waits_and_ends() {
     assert_eq!(unremembered.writes(), ["Delete load_balancers/5"]);
 }
 
+/// What becomes of a deletion of which nothing is remembered, in a cloud where all labels were taken off the load balancer of this
+/// name; and what is said.
+fn unmarked(name: &str, service: &LoadBalancer) -> (Result<Deletion>, Vec<String>) {
+    let mut live = shown(5);
+    (live["labels"], live["name"]) = (json!({}), json!(name));
+    let cloud = Cloud::with(live).setting("adoptByName", "true");
+    let host = cloud.host();
+    let deletion = host.run(|| Hetzner::delete(service));
+    assert_eq!(cloud.writes(), [""; 0]);
+    (deletion, warnings(&host.events()))
+}
+
+#[test]
+fn what_lost_its_mark_is_deleted_if_something_else_proves_it() {
+    let unknown = LoadBalancer { current_ingress: Vec::new(), ..service() };
+    // By the name that holds the UID, or by an address in the Service's status.
+    for (name, service) in [(NAME, unknown.clone()), ("web", service().with_annotation(key("name"), "web"))] {
+        let (deletion, said) = unmarked(name, &service);
+        assert!(
+            matches!(&deletion, Ok(Deletion::Pending(it)) if it.status.memo.as_deref() == Some("5")),
+            "{deletion:?}"
+        );
+        assert_eq!(said, [""; 0]);
+    }
+    let (deletion, said) = unmarked("web", &unknown.clone().with_annotation(key("name"), "web"));
+    assert_eq!(deletion, Ok(Deletion::Done));
+    assert!(said.len() == 1 && said[0].starts_with("LoadBalancerNotDeleted: load balancer 5 (web), which"), "{said:?}");
+    let (deletion, said) = unmarked("web", &unknown);
+    assert_eq!((deletion, said), (Ok(Deletion::Done), Vec::new()), "it has another name");
+}
+
 #[test]
 fn a_memo_of_another_provider_is_refused() {
     for memo in ["", "lb-1", "07", "creating", "tag x"] {

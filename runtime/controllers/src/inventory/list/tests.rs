@@ -27,7 +27,7 @@ impl Instances for Endless {
             message: format!("{next} {nth}"),
         };
         let events = (0..64).map(event).collect();
-        Reply { answer: Ok(Page { next: Some(next), ..Page::default() }), events }
+        Reply { answer: Ok(Page { next: Some(next), ..Page::default() }), events, wrote: false }
     }
 }
 

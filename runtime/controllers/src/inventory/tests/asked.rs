@@ -4,12 +4,18 @@ use kube::runtime::watcher;
 
 use super::*;
 
+/// The same with a provider that gives pages of this size.
+fn of_pages(size: u32, inventory: Inventory) -> Inventory {
+    let description = Description { list_page_size: size, ..(*inventory.description.now()).clone() };
+    Inventory { description: Arc::new(description).into(), ..inventory }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_thousand_nodes_that_come_in_four_seconds_cost_few_lists() {
     let pages = 5;
     let fake = Arc::new(Fake { machines: machines(1000), delay: Duration::from_millis(60), ..Fake::default() });
     let (known, mut writer) = Nodes::new();
-    let inventory = Arc::new(Inventory { nodes: known.clone(), page_size: PageSize::new(200), ..inventory(&fake, []) });
+    let inventory = Arc::new(Inventory { nodes: known.clone(), ..of_pages(200, inventory(&fake, [])) });
     let start = Instant::now();
     let mut joining = tokio::task::JoinSet::new();
     for nth in 1..=1000 {
@@ -68,7 +74,7 @@ async fn a_list_older_than_the_last_get_does_not_answer() {
 async fn a_large_account_is_listed_for_many_nodes_only() {
     let fake = Arc::new(Fake { machines: machines(10_000), ..Fake::default() });
     let nodes: Vec<_> = (1..=15).map(node).collect();
-    let inventory = Inventory { page_size: PageSize::new(200), ..inventory(&fake, nodes.clone()) };
+    let inventory = of_pages(200, inventory(&fake, nodes.clone()));
     assert_eq!((inventory.pages(), inventory.many()), (1, MANY), "fifteen nodes are one page");
     inventory.all(FRESH).await.unwrap();
     assert_eq!((inventory.pages(), inventory.many(), fake.calls().len()), (50, 50, 50));

@@ -37,13 +37,18 @@ fn pending(after: Duration) -> Result<RouteOutcome> {
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// A pass with one answer.
+fn note(rests: &mut Rests, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
+    rests.answered(&[(change.clone(), answer.clone())], now, || jitter);
+}
+
 /// The pauses of a change that is answered like this again and again, in seconds, and whether a list comes first.
 fn pauses(answer: &Result<RouteOutcome>) -> Vec<(u64, bool)> {
     let (mut rests, mut now) = (Rests::default(), Instant::now());
     let far = now + 100 * FULL_PAUSE;
     let mut pauses = Vec::new();
     for _ in 0..8 {
-        rests.answered(&creation(1), answer, now, 0.0);
+        note(&mut rests, &creation(1), answer, now, 0.0);
         let next = rests.next(far).unwrap();
         pauses.push(((next.at - now).as_secs(), next.lists));
         now = next.at;
@@ -61,21 +66,50 @@ fn case_196_what_fails_is_tried_again_after_longer_pauses() {
     assert_eq!(pauses(&Err(Error::Denied("no".to_owned()))), [(300, false); 8]);
     let throttled = Err(Error::RetryAfter { after: 7 * SECOND, reason: "slow down".to_owned() });
     assert_eq!(pauses(&throttled), [(7, false); 8]);
-    assert_eq!(pauses(&pending(2 * SECOND)), [(2, false); 8]);
     assert_eq!(pauses(&pending(900 * SECOND)), [(300, false); 8]);
-    let mut rests = Rests::default();
-    let now = Instant::now();
-    rests.answered(&creation(1), &pending(Duration::ZERO), now, 0.0);
-    assert_eq!(rests.next(now + FULL_PAUSE).map(|it| it.at - now), Some(SECOND / 2));
+}
+
+#[test]
+fn what_is_pending_is_asked_about_later_until_something_is_done() {
+    const QUICK: Duration = Duration::from_millis(200);
+    let in_seconds = |it: &Result<RouteOutcome>| pauses(it).into_iter().map(|it| it.0).collect::<Vec<_>>();
+    assert_eq!(in_seconds(&pending(2 * SECOND)), [2, 4, 8, 10, 10, 10, 10, 10]);
+    assert_eq!(in_seconds(&pending(20 * SECOND)), [20; 8], "what the provider asks for is obeyed");
+    let (mut rests, now) = (Rests::default(), Instant::now());
+    let mut pause = |answers: &[Answered]| {
+        rests.answered(answers, now, || 0.0);
+        rests.next(now + FULL_PAUSE).map(|it| it.at - now)
+    };
+    let waits = |nth: usize| (creation(nth), pending(QUICK));
+    let done = |nth: usize| (creation(nth), Ok(RouteOutcome::Done));
+    assert_eq!(pause(&[(creation(1), pending(Duration::ZERO))]), Some(Duration::from_millis(100)), "no busy loop");
+    assert_eq!(pause(&[waits(1), waits(2)]), Some(2 * QUICK));
+    assert_eq!(pause(&[waits(1), waits(2)]), Some(4 * QUICK));
+    assert_eq!(pause(&[done(1), waits(2)]), Some(QUICK), "the cloud gets on");
+    assert_eq!(pause(&[waits(2)]), Some(2 * QUICK));
+    assert_eq!(pause(&[done(2)]), None);
+    assert_eq!(pause(&[waits(3)]), Some(QUICK), "nothing is left of earlier changes");
+}
+
+#[test]
+fn while_the_cloud_works_its_reason_is_remembered() {
+    let (mut rests, now) = (Rests::default(), Instant::now());
+    note(&mut rests, &creation(1), &pending(SECOND), now, 0.0);
+    assert!(rests.is_busy(now) && !rests.is_busy(now + SECOND));
+    assert_eq!(rests.reason(&creation(1)).map(String::as_str), Some("the network is locked"));
+    let other = Change { after: Some(Target { node: "n9".to_owned(), hop: "hop-9".to_owned() }), ..creation(1) };
+    assert_eq!(rests.reason(&other), None, "of another change it says nothing");
+    note(&mut rests, &creation(1), &unavailable(), now + SECOND, 0.0);
+    assert_eq!((rests.reason(&creation(1)), rests.is_busy(now + SECOND)), (None, false), "a failure is no work");
 }
 
 #[test]
 fn a_change_that_is_done_forgets_its_failures() {
     let (mut rests, now) = (Rests::default(), Instant::now());
-    rests.answered(&creation(1), &unavailable(), now, 0.0);
-    rests.answered(&creation(1), &Ok(RouteOutcome::Done), now, 0.0);
+    note(&mut rests, &creation(1), &unavailable(), now, 0.0);
+    note(&mut rests, &creation(1), &Ok(RouteOutcome::Done), now, 0.0);
     assert_eq!(rests.next(now), None);
-    rests.answered(&creation(1), &unavailable(), now, 1.0);
+    note(&mut rests, &creation(1), &unavailable(), now, 1.0);
     let pause = rests.next(now + FULL_PAUSE).unwrap().at - now;
     assert_eq!(pause, Duration::from_millis(5500), "the first pause, and up to a tenth more");
 }
@@ -83,10 +117,10 @@ fn a_change_that_is_done_forgets_its_failures() {
 #[test]
 fn only_the_change_that_failed_rests() {
     let (mut rests, now) = (Rests::default(), Instant::now());
-    rests.answered(&creation(1), &unavailable(), now, 0.0);
+    note(&mut rests, &creation(1), &unavailable(), now, 0.0);
     assert_eq!(rests.resting(now), BTreeMap::from([(cidr(1), Some("hop-1".to_owned()))]));
     let other = Change { after: Some(Target { node: "n9".to_owned(), hop: "hop-9".to_owned() }), ..creation(1) };
-    rests.answered(&other, &unavailable(), now, 0.0);
+    note(&mut rests, &other, &unavailable(), now, 0.0);
     assert_eq!(rests.next(now + FULL_PAUSE).map(|it| it.at - now), Some(5 * SECOND), "another change, another count");
     rests.retain(|it| *it != cidr(1));
     assert!(rests.resting(now).is_empty());
@@ -95,7 +129,7 @@ fn only_the_change_that_failed_rests() {
 #[test]
 fn a_list_that_is_needed_waits_for_one_that_is_due_soon() {
     let (mut rests, now) = (Rests::default(), Instant::now());
-    rests.answered(&creation(1), &unavailable(), now, 0.0);
+    note(&mut rests, &creation(1), &unavailable(), now, 0.0);
     let next =
         |list: u64| rests.next(now + Duration::from_secs(list)).map(|it| ((it.at - now).as_secs(), it.lists)).unwrap();
     assert_eq!(next(10), (10, true));

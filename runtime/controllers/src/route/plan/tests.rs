@@ -40,6 +40,7 @@ struct World {
     counted: BTreeSet<Cidr>,
     resting: BTreeMap<Cidr, Option<String>>,
     is_full: bool,
+    is_busy: bool,
 }
 
 impl World {
@@ -54,6 +55,7 @@ impl World {
             counted: BTreeSet::new(),
             resting: BTreeMap::new(),
             is_full: false,
+            is_busy: false,
         }
     }
 
@@ -73,6 +75,7 @@ impl World {
             brake: Brake { allowance: self.allowance, counted: &self.counted },
             resting: &self.resting,
             is_full: self.is_full,
+            is_busy: self.is_busy,
         })
     }
 
@@ -259,6 +262,17 @@ fn a_full_table_takes_moves_and_deletions_and_nothing_new() {
     world.is_full = true;
     assert_eq!(world.changes(), ["10.244.9.0/24: gone > -", "10.244.1.0/24: other > hop-1"]);
     assert_eq!(world.plan().without_room, BTreeSet::from([("n2".to_owned(), cidr("10.244.2.0/24"))]));
+}
+
+#[test]
+fn while_the_cloud_works_on_one_change_no_other_is_planned() {
+    let stale = route("10.244.9.0/24", "gone");
+    let mut world = World::new(&[N1, N2], vec![route("10.244.1.0/24", "hop-1"), stale]);
+    world.is_busy = true;
+    assert!(world.changes().is_empty() && world.withheld().is_empty());
+    assert_eq!(world.kept(), ["n1 10.244.1.0/24"]);
+    world.is_busy = false;
+    assert_eq!(world.changes().len(), 2);
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Instances for Fake {
             Some(error) => Err(error.clone()),
             None => Ok(blocked.instances.contains(&node.name).then(|| instance(&node.name))),
         };
-        Reply { answer: nodes.iter().map(answer).collect(), events: Vec::new() }
+        Reply::from(nodes.iter().map(answer).collect::<Vec<_>>())
     }
 
     async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
@@ -123,7 +123,7 @@ impl Rig {
         let offered = Cloud { instances: Some(cloud.clone()), ..Cloud::new(description.clone(), cloud.clone()) };
         let inventory = Arc::new(Inventory::new(&offered, nodes.clone(), recorder).unwrap());
         let metrics = Metrics::register(&Registry::new()).unwrap();
-        let changes = Changes::new(nodes.clone(), description, true, metrics.queue("node"));
+        let changes = Changes::new(nodes.clone(), description.into(), true, metrics.queue("node"));
         let confirmations = Arc::new(Confirmations::new(Some(inventory.clone()), nodes.clone()));
         let (released, blocked) = (Arc::default(), Arc::default());
         let mut rig = Self {

@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use cloud_provider::{Ingress, InventoryState, LoadBalancer};
+use tokio::time::Instant;
 
 use crate::service::backends::Backend;
 use crate::service::inventory::snapshot::Snapshot;
@@ -42,10 +43,18 @@ pub(crate) fn finding(memo: Option<&str>, revision: Option<&str>, list: &Snapsho
     }
 }
 
+/// A revision that a list has shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) revision: String,
+    /// When the list began.
+    pub(crate) began: Instant,
+}
+
 /// The revision with which a list shows the load balancer that has this memo at rest.
-pub(crate) fn revision<'a>(memo: Option<&str>, list: &'a Snapshot) -> Option<&'a str> {
+pub(crate) fn revision(memo: Option<&str>, list: &Snapshot) -> Option<Listed> {
     let item = list.item(memo?).filter(|it| it.state == InventoryState::Ready)?;
-    item.revision.as_deref()
+    item.revision.clone().map(|revision| Listed { revision, began: list.began })
 }
 
 /// When in a period a Service is asked about of which lists tell nothing: at its own time, so that not all come at once.
@@ -95,7 +104,6 @@ pub(crate) fn fingerprint(
 mod tests {
     use cloud_provider::InventoryItem;
     use serde_json::json;
-    use tokio::time::Instant;
 
     use super::*;
     use crate::service::desired::{compared_fields, desired};

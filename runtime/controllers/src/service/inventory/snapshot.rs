@@ -66,16 +66,8 @@ pub(crate) mod tests {
 
     /// An item whose memo is its name, at rest.
     pub(crate) fn item(memo: &str, revision: Option<&str>) -> InventoryItem {
-        InventoryItem {
-            owner: MarkedOwner::default(),
-            proof: Proof::Unique,
-            cloud_object: format!("load balancer {memo}"),
-            memo: Some(memo.to_owned()),
-            state: InventoryState::Ready,
-            revision: revision.map(str::to_owned),
-            ingress: Vec::new(),
-            created: None,
-        }
+        let unmarked = InventoryItem::new(format!("load balancer {memo}"), MarkedOwner::default(), Proof::Unique);
+        InventoryItem { memo: Some(memo.to_owned()), revision: revision.map(str::to_owned), ..unmarked }
     }
 
     /// A complete list of one page.

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use cloud_provider::CurrentDescription;
+
 use crate::requested_changes::RequestedChanges;
 
 /// Where it is counted what Kubernetes asks for.
 #[derive(Clone, Default)]
 pub(crate) struct Counted {
     pub(crate) requested: RequestedChanges,
-    /// The annotations that the provider writes: what it says itself is not asked for.
-    pub(crate) provider_writes: Arc<[String]>,
+    /// It names the annotations that the provider writes: what it says itself is not asked for.
+    pub(crate) provider: CurrentDescription,
     /// How often the set of nodes has changed that take traffic by what Kubernetes says, whatever the provider confirms.
     pub(crate) node_changes: Arc<AtomicU64>,
 }

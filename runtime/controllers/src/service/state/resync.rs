@@ -2,28 +2,26 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{LoadBalancer, LoadBalancerStatus};
+use cloud_provider::{LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
 use tokio::time::Instant;
 
 use super::steps::{Phase, Resync};
 use super::unwritten::{Outcome, Unwritten};
 use super::{Cause, ServiceState};
 use crate::service::backends::Backend;
+use crate::service::inventory::drift::Listed;
 use crate::service::inventory::schedule::Waiting;
-
-/// After so many calls in a row with one strange revision it is the known one.
-const ACCEPTED: u8 = 3;
 
 impl ServiceState {
     /// What it waits for, if the cloud is busy with a load balancer of its own.
-    pub(crate) fn waiting(&self, now: Instant) -> Option<Waiting<'_>> {
+    pub(crate) fn waiting(&self) -> Option<Waiting<'_>> {
         let work = &self.work;
         let Phase::Pending(due) = work.phase else { return None };
         let (memo, answered) = (work.memo.as_deref()?, work.answered?);
-        let since = self.observed.pending.as_ref().map_or(answered, |it| it.since());
-        let is_announced = work.creates || work.unwritten.is_some();
-        let waiting = Waiting { memo, answered, due, since: since.min(now), is_doubtful: work.is_doubtful };
-        Some(waiting).filter(|_| !is_announced)
+        let wrote = work.wrote.unwrap_or(answered);
+        let goes_on = work.creates || work.unwritten.is_some() || self.observed.is_at_rest;
+        let waiting = Waiting { memo, answered, wrote, due, is_doubtful: work.is_doubtful };
+        Some(waiting).filter(|_| !goes_on)
     }
 
     /// Whether it is as desired, and nothing is still to be written.
@@ -36,26 +34,20 @@ impl ServiceState {
         matches!(self.observed.resync, Some(Resync::AskAt(at)) if at <= now)
     }
 
-    /// A call about it has ended; `listed` is the revision that a list showed when it began.
-    pub(crate) fn answered(&mut self, listed: Option<String>, now: Instant) {
-        self.work.answered = Some(now);
-        self.work.creates = false;
-        self.work.asked_revision = listed.filter(|it| !self.work.is_changed && self.is_accepted(it));
-    }
-
-    /// Whether a revision that a list showed when the cloud was asked is that of what it says is as desired. The call may
-    /// have put right what the revision stands for, and whoever changes it the same way once more must not be believed: the
-    /// first revision that is known at all neither.
-    fn is_accepted(&mut self, listed: &str) -> bool {
+    /// A call about it has ended; `listed` is what the newest list showed when it began.
+    ///
+    /// A revision is believed only if the list has seen all that was written, and the call wrote nothing: what was put right
+    /// is not as it was listed, and who changes it the same way once more must not be believed.
+    pub(crate) fn answered(&mut self, reply: &Reply<Result<Progress>>, listed: Option<Listed>, now: Instant) {
         let work = &mut self.work;
-        if work.revision.as_deref() == Some(listed) {
-            work.strange = None;
-            return true;
+        if reply.wrote {
+            work.wrote = Some(now);
         }
-        let times = work.strange.take().filter(|(it, _)| it == listed).map_or(1, |(_, times)| times + 1);
-        let is_accepted = times >= ACCEPTED;
-        work.strange = (!is_accepted).then(|| (listed.to_owned(), times));
-        is_accepted
+        work.answered = Some(now);
+        // What failed before it wrote is still to be created.
+        work.creates &= reply.answer.is_err() && !reply.wrote;
+        let is_believed = |it: &Listed| work.wrote.is_none_or(|wrote| it.began > wrote);
+        work.asked_revision = listed.filter(is_believed).map(|it| it.revision);
     }
 
     /// The answer was that the cloud is busy. `creates`: the next call is about to create it.
@@ -103,6 +95,7 @@ impl ServiceState {
 mod tests {
     use std::time::Duration;
 
+    use cloud_provider::Error;
     use serde_json::json;
 
     use super::*;
@@ -121,30 +114,62 @@ mod tests {
         ServiceState::new(&service(with_load_balancer()), &Counted::default(), now)
     }
 
-    /// One that is asked for at `now`, with what a list shows then, and is as desired.
-    fn ask(state: &mut ServiceState, size: &str, listed: Option<&str>, now: Instant) {
+    fn reply(wrote: bool) -> Reply<Result<Progress>> {
+        Reply { answer: Ok(Progress::Ready(LoadBalancerStatus::default())), events: Vec::new(), wrote }
+    }
+
+    /// One that is asked for at `now`, with what a list shows that began at `began`, and is as desired. Returns the revision
+    /// that is known then.
+    fn ask(state: &mut ServiceState, size: &str, listed: (&str, Instant), wrote: bool, now: Instant) -> String {
         state.observed.resync = Some(Resync::AskAt(now));
         assert!(state.next_step(&wanted(size), &Arc::default(), now).is_continue());
-        state.answered(listed.map(str::to_owned), now);
+        let (revision, began) = listed;
+        state.answered(&reply(wrote), Some(Listed { revision: revision.to_owned(), began }), now);
         state.follow(Outcome::Ready);
+        state.work.revision.clone().unwrap_or_default()
     }
 
     #[test]
-    fn case_149_a_strange_revision_is_accepted_the_third_time() {
+    fn case_149_a_revision_is_believed_unless_the_call_wrote() {
+        let start = Instant::now();
+        let (mut state, mut now) = (state(start), start);
+        let mut asked = |size: &str, listed: &str, wrote: bool| {
+            now += SECOND;
+            ask(&mut state, size, (listed, now), wrote, now + SECOND / 2)
+        };
+        assert_eq!(asked("small", "1", true), "", "the call has changed what the list showed");
+        assert_eq!(asked("small", "2", false), "2");
+        assert_eq!([(); 5].map(|()| asked("small", "3", true)), ["2"; 5], "whoever changes it again and again");
+        assert_eq!(asked("small", "2", false), "2");
+        assert_eq!(asked("small", "3", false), "3");
+        assert_eq!(asked("large", "3", true), "", "something else was asked for");
+        assert_eq!(asked("large", "4", false), "4");
+        assert_eq!(asked("small", "4", false), "4", "the cloud has nothing to change for it");
+    }
+
+    #[test]
+    fn case_149_a_list_from_before_a_write_is_not_believed() {
         let now = Instant::now();
         let mut state = state(now);
-        ask(&mut state, "small", Some("1"), now);
-        assert_eq!(state.work.revision, None, "the call has changed what the list showed");
-        let mut asked = |size: &str, listed: &str| {
-            ask(&mut state, size, Some(listed), now);
-            state.work.revision.clone().unwrap_or_default()
+        assert_eq!(ask(&mut state, "small", ("1", now), true, now + SECOND), "");
+        assert_eq!(ask(&mut state, "small", ("1", now), false, now + 2 * SECOND), "", "it has changed since that list");
+        assert_eq!(ask(&mut state, "small", ("1", now + SECOND), false, now + 2 * SECOND), "");
+        assert_eq!(ask(&mut state, "small", ("2", now + 2 * SECOND), false, now + 3 * SECOND), "2");
+    }
+
+    #[test]
+    fn a_creation_that_did_not_leave_is_still_to_come() {
+        let now = Instant::now();
+        let failed = |wrote| Reply {
+            answer: Err(Error::RetryAfter { after: SECOND, reason: "a pause".to_owned() }),
+            ..reply(wrote)
         };
-        assert_eq!([(); 3].map(|()| asked("small", "1")), ["", "", "1"], "each call may have changed it too");
-        assert_eq!([asked("small", "2"), asked("small", "1"), asked("small", "2")], ["1", "1", "1"]);
-        assert_eq!([asked("small", "2"), asked("small", "3"), asked("small", "2")], ["1", "1", "1"]);
-        assert_eq!([asked("small", "2"), asked("small", "2")], ["1", "2"]);
-        assert_eq!(asked("large", "2"), "", "something else was asked for");
-        assert_eq!([(); 3].map(|()| asked("large", "4")), ["", "", "4"]);
+        for (reply, creates) in [(failed(false), true), (failed(true), false), (reply(false), false)] {
+            let mut state = state(now);
+            state.work.creates = true;
+            state.answered(&reply, None, now);
+            assert_eq!(state.work.creates, creates, "{reply:?}");
+        }
     }
 
     #[test]
@@ -165,11 +190,11 @@ mod tests {
         let (mut state, nodes) = (state(now), Arc::default());
         let small = wanted("small");
         assert!(state.next_step(&small, &nodes, now).is_continue());
-        assert!(state.waiting(now).is_none());
-        state.answered(None, now);
+        assert!(state.waiting().is_none());
+        state.answered(&reply(false), None, now);
         state.follow(Outcome::Pending(now + 60 * SECOND));
         assert_eq!(
-            state.waiting(now).map(|it| (it.memo.to_owned(), it.due)),
+            state.waiting().map(|it| (it.memo.to_owned(), it.due)),
             Some(("lb-1".to_owned(), now + 60 * SECOND))
         );
         let later = now + SECOND;
@@ -177,12 +202,12 @@ mod tests {
         state.observed.is_at_rest = true;
         assert!(state.next_step(&small, &nodes, later).is_continue());
         // The provider says otherwise: from then on it is not believed.
-        state.answered(None, later);
+        state.answered(&reply(false), None, later);
         state.is_busy(false);
         state.follow(Outcome::Pending(later + 60 * SECOND));
-        assert!(state.waiting(later).is_some_and(|it| it.is_doubtful));
+        assert!(state.waiting().is_some_and(|it| it.is_doubtful));
         state.work.creates = true;
-        assert!(state.waiting(later).is_none(), "it is about to be created");
+        assert!(state.waiting().is_none(), "it is about to be created");
     }
 
     #[test]

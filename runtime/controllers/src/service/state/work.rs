@@ -41,14 +41,14 @@ pub(crate) struct Work {
     pub(crate) memo: Option<String>,
     /// The revision that a list showed when the cloud was asked for what it has now.
     pub(crate) revision: Option<String>,
-    /// The same of the last call, if nothing else was asked for than before.
+    /// The same of the last call, if that found it as the list has shown it.
     pub(crate) asked_revision: Option<String>,
-    /// Another one that lists have shown since, and in how many calls in a row the cloud had nothing against it.
-    pub(super) strange: Option<(String, u8)>,
     /// Whether the last call asked for something else than the one before.
     pub(super) is_changed: bool,
     /// When the last call about it ended.
     pub(crate) answered: Option<Instant>,
+    /// When the last call about it ended that wrote to the cloud.
+    pub(crate) wrote: Option<Instant>,
     /// Whether it was called at rest by a list before its last call.
     pub(super) was_at_rest: bool,
     /// Whether it was so, and the call said that it is not.
@@ -92,9 +92,9 @@ impl Work {
             memo: status::memo(service).map(str::to_owned),
             revision: None,
             asked_revision: None,
-            strange: None,
             is_changed: false,
             answered: None,
+            wrote: None,
             was_at_rest: false,
             is_doubtful: false,
             creates: false,

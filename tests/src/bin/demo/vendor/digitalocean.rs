@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use tests::clouds::digitalocean::{
     Assets, Behaviour, Creation, Droplet, LoadBalancer, LoadBalancerStatus, Options, Simulator,
 };
-use tests::guests;
 use tests::vendor::DigitalOcean;
 
 use super::{BUILDING, LATENCY, Shown};
@@ -18,9 +17,6 @@ impl Shown for DigitalOcean {
     const COMMAND: &'static str = "make demo";
     const MACHINE: &'static str = "droplet";
     const REALLY: &'static str = "at DigitalOcean, it takes a minute or two";
-    const ENDPOINT: &'static str = "api";
-    const MANIFEST: &'static str = include_str!("../../../../../deploy/config.yaml");
-    const MODULE: &'static str = guests::DIGITALOCEAN;
     const CONFIG_MAP: &'static str = "digitalocean-provider";
 
     async fn open(machines: u8) -> Result<Simulator> {

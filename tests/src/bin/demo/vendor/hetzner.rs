@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 use tests::clouds::hetzner::{Assets, Behaviour, LoadBalancer, Network, Options, Server, Simulator, Taking, Target};
-use tests::guests;
-use tests::vendor::Hetzner;
-use tests::vendor::hetzner::{self, NETWORK, NETWORK_ID};
+use tests::vendor::hetzner::{NETWORK, NETWORK_ID};
+use tests::vendor::{Hetzner, Vendor as _};
 
 use super::{BUILDING, LATENCY, Shown};
 use crate::cloud::{machine, node};
@@ -21,9 +20,6 @@ impl Shown for Hetzner {
     const COMMAND: &'static str = "make demo CLOUD=hetzner";
     const MACHINE: &'static str = "server";
     const REALLY: &'static str = "at Hetzner, it takes some seconds";
-    const ENDPOINT: &'static str = "hcloud";
-    const MANIFEST: &'static str = hetzner::MANIFEST;
-    const MODULE: &'static str = guests::HETZNER;
     const CONFIG_MAP: &'static str = "hetzner-provider";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 
@@ -46,12 +42,8 @@ impl Shown for Hetzner {
         Some(format!("10.244.{number}.0/24"))
     }
 
-    fn base_url(cloud: &Simulator) -> String {
-        hetzner::base_url(cloud)
-    }
-
     fn provider() -> Value {
-        let mut settings = hetzner::settings();
+        let mut settings: Value = Self::SETTINGS.iter().copied().collect();
         settings["pollInterval"] = json!("1s");
         json!({ "settings": settings })
     }

@@ -10,8 +10,8 @@ const WINDOW: Duration = Duration::from_secs(600);
 
 /// States that count, as the controller makes it for the provider of these tests.
 fn counting() -> Story {
-    let provider_writes = cluster().description.writes_annotations.clone().into();
-    let states = ServiceStates::new(Counted { provider_writes, ..Counted::default() });
+    let provider = cluster().description;
+    let states = ServiceStates::new(Counted { provider, ..Counted::default() });
     Story { states, ..story() }
 }
 

@@ -1,0 +1,94 @@
+//! `aerostat module inspect`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Error, Result};
+use cloud_provider::Demand;
+use egress::{Credentials, Gate, GateSettings, Transfer};
+use oci::{Claim, Release, Repository, Signature};
+use sandbox::{Digest, Interfaces, Metrics, Module, Provider, ProviderSettings, Sandbox};
+
+use super::answer::Answer;
+use super::inspected::{Found, Inspected, ModuleBytes};
+use super::missing::missing;
+use super::place::{Place, repository};
+use super::signed::Signers;
+use super::{file, progress};
+use crate::config::CloudConfig;
+use crate::flags::{Inspect, OptionalKeys};
+
+/// A module, and what its registry says of it.
+struct Got {
+    module: Module,
+    registry: Option<(Release, Vec<Found>)>,
+}
+
+pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Answer> {
+    let Inspect { place, cloud_config, keys, registry, output } = command;
+    // What the operator has got wrong is said before anybody is asked.
+    let config = cloud_config.as_deref().map(CloudConfig::read).transpose()?;
+    let OptionalKeys { keys, signed_as } = keys;
+    let signers = Signers::read(&keys, signed_as).await?;
+    let got = match Place::parse(&place)? {
+        Place::Registry(reference) => {
+            let mut repository = repository(&reference, registry).await?;
+            let release = repository.find(&reference).await?;
+            let signatures = repository.signatures(release.digest).await?;
+            let found = signatures.iter().map(|it| found(it, signers.as_ref(), &release, &repository)).collect();
+            let transfer = Transfer::default();
+            let pull = repository.module(&release, &transfer);
+            let bytes = progress::shown(&format!("pulling {place}"), release.size, &transfer, pull).await?;
+            let module = Module::new(&reference.pinned(release.digest).to_string(), bytes, release.sha256)?;
+            Got { module, registry: Some((release, found)) }
+        }
+        Place::File(path) => {
+            let bytes = file::read(&path).await?;
+            let digest = Digest::of(&bytes);
+            Got { module: Module::new(&path.display().to_string(), bytes, digest)?, registry: None }
+        }
+    };
+    let Got { module, registry } = got;
+    let interfaces = Interfaces::of(&module)?;
+    let (digest, size) = (module.digest(), module.size());
+    let provider = described(module, config.as_ref(), compiler).await?;
+    let bytes = ModuleBytes { sha256: digest, size, media_type: registry.as_ref().map(|it| it.0.media_type) };
+    let missing = config.map(|it| missing(&provider.description(), &it));
+    let inspected = Inspected::new(&place, registry, bytes, &interfaces, &provider.cloud(), missing);
+    Ok(Answer::good(&inspected, output))
+}
+
+/// What a signature says of itself, and by whom it is if a key verifies it.
+fn found(signature: &Signature, signers: Option<&Signers>, release: &Release, repository: &Repository) -> Found {
+    let judged = signers.map(|it| it.judge(signature, release.digest, repository));
+    let (verified_by, because) = match judged {
+        None => (None, None),
+        Some(Ok(signer)) => (Some(signer), None),
+        Some(Err(because)) => (None, Some(because)),
+    };
+    match signature.claim() {
+        Ok(Claim::Bundle(key)) => Found { form: "bundle", key: Some(key), name: None, verified_by, because },
+        Ok(Claim::Tag(name)) => Found { form: "tag", key: None, name: Some(name), verified_by, because },
+        Err(because) => Found { form: "unreadable", key: None, name: None, verified_by, because: Some(because) },
+    }
+}
+
+/// Compiles a module and asks it what it is. It can reach nothing.
+async fn described(module: Module, config: Option<&CloudConfig>, compiler: Option<&Path>) -> Result<Provider> {
+    let settings = config.map_or_else(ProviderSettings::default, |it| it.provider.clone());
+    let sandbox = Sandbox::new(settings.limits.memory)?;
+    let sandbox = compiler.map_or(sandbox.clone(), |program| sandbox.compiling_with(program));
+    let sandbox = config.map_or(sandbox.clone(), |it| sandbox.with_compile_limits(it.compile));
+    let registry = prometheus::Registry::new();
+    let gate = GateSettings {
+        endpoints: Vec::new(),
+        credentials: Credentials::default(),
+        fence: Arc::new(|| false),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    let gate = Gate::new(gate, egress::Metrics::register(&registry).map_err(Error::new)?)?;
+    let metrics = Metrics::register(&registry).map_err(Error::new)?;
+    Ok(Provider::inspect(&sandbox, module, settings, gate, metrics).await?)
+}

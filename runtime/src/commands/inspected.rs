@@ -1,0 +1,193 @@
+//! What is known of a module: as lines, and as JSON. Pure.
+
+mod text;
+
+use cloud_provider::{Cloud, Endpoint, OperationPlace, Permission};
+use oci::Release;
+use sandbox::{Digest, Interfaces};
+use serde::Serialize;
+
+/// The interface whose version is that of the contract.
+const PROVIDER: &str = "aerostat:cloud/provider@";
+
+/// What is known of a module.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Inspected {
+    reference: String,
+    /// The digest of the manifest; none for a file.
+    manifest: Option<String>,
+    module: ModuleLine,
+    provider: ProviderLine,
+    endpoints: Vec<EndpointLine>,
+    settings: Vec<SettingLine>,
+    annotations: AnnotationLine,
+    node_labels: Vec<String>,
+    /// None for a file, which has no place for them.
+    signatures: Option<Vec<Found>>,
+    /// What the config lacks; none without a config.
+    missing: Option<Vec<String>>,
+}
+
+/// The bytes of a module.
+pub(super) struct ModuleBytes {
+    pub(super) sha256: Digest,
+    pub(super) size: usize,
+    /// In a registry.
+    pub(super) media_type: Option<&'static str>,
+}
+
+/// A signature.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Found {
+    /// `bundle`, `tag`, or `unreadable`.
+    pub(super) form: &'static str,
+    /// Of which key a bundle says that it is.
+    pub(super) key: Option<String>,
+    /// As which repository a tag signature says that it was signed.
+    pub(super) name: Option<String>,
+    /// `acme.pub (bundle)`.
+    pub(super) verified_by: Option<String>,
+    /// Why it does not count.
+    pub(super) because: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ModuleLine {
+    sha256: String,
+    size: usize,
+    media_type: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ProviderLine {
+    name: String,
+    version: String,
+    contract: String,
+    capabilities: Vec<&'static str>,
+    #[serde(rename = "providerIDPrefixes")]
+    provider_id_prefixes: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EndpointLine {
+    name: String,
+    purpose: String,
+    example_base_url: String,
+    headers: Vec<String>,
+    /// `parameter Action` or `header x-acs-action`.
+    operation: Option<String>,
+    parameters: Vec<String>,
+    allow: Vec<PermissionLine>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PermissionLine {
+    methods: Vec<String>,
+    paths: Vec<String>,
+    operations: Vec<String>,
+    effect: &'static str,
+    actions: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SettingLine {
+    name: String,
+    required: bool,
+    default: Option<String>,
+    doc: String,
+}
+
+#[derive(Serialize)]
+struct AnnotationLine {
+    reads: Vec<String>,
+    writes: Vec<String>,
+}
+
+impl Inspected {
+    pub(super) fn new(
+        reference: &str,
+        registry: Option<(Release, Vec<Found>)>,
+        module: ModuleBytes,
+        interfaces: &Interfaces,
+        cloud: &Cloud,
+        missing: Option<Vec<String>>,
+    ) -> Self {
+        let it = cloud.description.now();
+        let (release, signatures) = registry.unzip();
+        let setting = |it: &cloud_provider::Setting| SettingLine {
+            name: it.name.clone(),
+            required: it.required,
+            default: it.default.clone(),
+            doc: it.doc.clone(),
+        };
+        Self {
+            reference: reference.to_owned(),
+            manifest: release.map(|it| format!("sha256:{}", it.digest)),
+            module: ModuleLine { sha256: module.sha256.to_string(), size: module.size, media_type: module.media_type },
+            provider: ProviderLine {
+                name: it.name.clone(),
+                version: it.version.clone(),
+                contract: contract(interfaces),
+                capabilities: capabilities(cloud),
+                provider_id_prefixes: it.provider_id_prefixes.clone(),
+            },
+            endpoints: it.endpoints.iter().map(endpoint).collect(),
+            settings: it.settings.iter().map(setting).collect(),
+            annotations: AnnotationLine {
+                reads: it.annotations.iter().map(|it| it.key.clone()).collect(),
+                writes: it.writes_annotations.clone(),
+            },
+            node_labels: it.node_labels.clone(),
+            signatures,
+            missing,
+        }
+    }
+}
+
+/// The version of the contract that a provider was built for.
+fn contract(interfaces: &Interfaces) -> String {
+    let version = interfaces.exports.iter().find_map(|it| it.strip_prefix(PROVIDER));
+    version.unwrap_or("unknown").to_owned()
+}
+
+/// As the interfaces of the contract are called.
+fn capabilities(cloud: &Cloud) -> Vec<&'static str> {
+    let found = [
+        ("instances", cloud.instances.is_some()),
+        ("load-balancers", cloud.load_balancers.is_some()),
+        ("load-balancer-inventory", cloud.load_balancer_inventory.is_some()),
+        ("routes", cloud.routes.is_some()),
+        ("persistent-volumes", cloud.persistent_volumes.is_some()),
+    ];
+    found.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
+}
+
+fn endpoint(it: &Endpoint) -> EndpointLine {
+    let permission = |it: &Permission| PermissionLine {
+        methods: it.methods.clone(),
+        paths: it.paths.clone(),
+        operations: it.operations.clone(),
+        effect: it.effect.as_str(),
+        actions: it.actions.clone(),
+    };
+    EndpointLine {
+        name: it.name.clone(),
+        purpose: it.purpose.clone(),
+        example_base_url: it.example_base_url.clone(),
+        headers: it.headers.clone(),
+        operation: it.operation.as_ref().map(|it| match it {
+            OperationPlace::Parameter(name) => format!("parameter {name}"),
+            OperationPlace::Header(name) => format!("header {name}"),
+        }),
+        parameters: it.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        allow: it.allow.iter().map(permission).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! What a person means by a module: one in a registry, or a file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Error, Result};
+use egress::{Addresses, EndpointLimits};
+use oci::{Outside, Reference, Remote, Repository, WrittenIn};
+
+use crate::flags::Registry;
+
+/// How long a registry may take for one upload: 4 MiB over a slow line.
+const UPLOAD: Duration = Duration::from_secs(180);
+
+/// A module in a registry, or in a file.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum Place {
+    Registry(Reference),
+    File(PathBuf),
+}
+
+impl Place {
+    /// What ends in `.wasm`, or begins as a path does, is a file.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        match text.ends_with(".wasm") || text.starts_with(['/', '.']) {
+            true => Ok(Self::File(text.into())),
+            false => reference(text).map(Self::Registry),
+        }
+    }
+}
+
+pub(super) fn reference(text: &str) -> Result<Reference> {
+    Reference::parse(text).map_err(Error::msg)
+}
+
+/// The repository, to read from.
+pub(super) async fn repository(reference: &Reference, registry: Registry) -> Result<Repository> {
+    Ok(Repository::open(remote(reference, registry), &Outside::default()).await?)
+}
+
+/// The repository, to push to.
+pub(super) async fn repository_for_push(reference: &Reference, registry: Registry) -> Result<Repository> {
+    let limits = EndpointLimits { total: UPLOAD, first_byte: UPLOAD, ..EndpointLimits::default() };
+    let outside = Outside { limits, ..Outside::default() };
+    Ok(Repository::open_for_push(remote(reference, registry), &outside).await?)
+}
+
+fn remote(reference: &Reference, registry: Registry) -> Remote {
+    let Registry { login, token_services, ca, addresses } = registry;
+    let addresses = if addresses.is_empty() { Addresses::Public } else { Addresses::Networks(addresses) };
+    let image = reference.image.clone();
+    Remote { image, login, token_services, addresses, ca_file: ca, written: WrittenIn::CommandLine }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_references_are_told_apart() {
+        for file in ["acme.wasm", "./acme", "../acme.wasm", "/opt/acme"] {
+            assert_eq!(Place::parse(file).unwrap(), Place::File(file.into()));
+        }
+        for reference in ["registry.example.com/acme/provider:1.2.0", "[::1]:5000/a", "localhost/a"] {
+            assert!(matches!(Place::parse(reference).unwrap(), Place::Registry(_)), "{reference}");
+        }
+        assert!(Place::parse("acme").unwrap_err().to_string().contains("names no repository"));
+    }
+}

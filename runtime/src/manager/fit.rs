@@ -1,0 +1,122 @@
+//! What the config says of a provider that every version of it has to fit, and what it allows.
+
+use anyhow::{Context, Result, bail};
+use cloud_provider::Description;
+use egress::{Endpoint, Gate};
+use tracing::{info, warn};
+
+use crate::manager::claims;
+
+/// What the flags and the config say of the provider; it holds from start to end.
+#[derive(Clone)]
+pub(super) struct Fit {
+    /// `--cloud-provider`.
+    pub(super) name: Option<String>,
+    /// How errors call the config: "cannot use --cloud-config FILE".
+    pub(super) file: String,
+    pub(super) provider_id_prefixes: Vec<String>,
+    pub(super) settings: Vec<(String, String)>,
+    pub(super) node_labels: Vec<String>,
+    pub(super) writes_annotations: Vec<String>,
+    pub(super) gate: Gate,
+}
+
+impl Fit {
+    /// Refuses a version that is not what the operator expects, or to which the config does not apply. `module` is how
+    /// messages call its module.
+    pub(super) fn check(&self, description: &Description, module: &str) -> Result<()> {
+        check_name(self.name.as_deref(), description, module)?;
+        let file = || self.file.clone();
+        claims::check_prefixes(description, &self.provider_id_prefixes).with_context(file)?;
+        check_annotations(&self.writes_annotations, description).with_context(file)
+    }
+
+    /// Says at length what a version asks for, and what of it is allowed.
+    pub(super) fn say(&self, description: &Description) {
+        let allowed = claims::Config {
+            prefixes: &self.provider_id_prefixes,
+            endpoints: &self.endpoints(),
+            settings: &self.settings,
+            node_labels: &self.node_labels,
+            writes_annotations: &self.writes_annotations,
+        };
+        // One record for each line of the table; a warning where somebody should look.
+        for (line, is_odd) in claims::lines(&claims::table(description, &allowed)) {
+            match is_odd {
+                true => warn!("{line}"),
+                false => info!("{line}"),
+            }
+        }
+        for claims::Missing { endpoint, key, yaml } in claims::missing(description, allowed.endpoints) {
+            warn!(
+                "endpoint {endpoint} does not allow what the provider asks for; add this to its {key} in --cloud-config: {yaml}"
+            );
+        }
+    }
+
+    /// The operator's endpoints.
+    pub(super) fn endpoints(&self) -> Vec<&Endpoint> {
+        self.gate.endpoints().collect()
+    }
+}
+
+/// `--cloud-provider`, if it is given, is what the operator expects to run.
+fn check_name(expected: Option<&str>, description: &Description, module: &str) -> Result<()> {
+    match expected {
+        Some(expected) if expected != description.name => bail!(
+            "--cloud-provider is {expected}, and the {module} is the provider {}; correct the flag, leave it out, or \
+             load another module",
+            description.name
+        ),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Only annotations that the provider says it writes can be allowed.
+fn check_annotations(allowed: &[String], description: &Description) -> Result<()> {
+    let written = &description.writes_annotations;
+    match allowed.iter().find(|it| !written.contains(it)) {
+        Some(key) if written.is_empty() => bail!(
+            "provider.writesAnnotations names {key}, and the provider {} writes no annotations; remove it",
+            description.name
+        ),
+        Some(key) => bail!(
+            "provider.writesAnnotations names {key}, which the provider {} does not write; it writes {}",
+            description.name,
+            written.join(", ")
+        ),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn description() -> Description {
+        Description {
+            name: "acme".to_owned(),
+            writes_annotations: vec!["acme.example/id".to_owned()],
+            ..Description::default()
+        }
+    }
+
+    #[test]
+    fn another_name_than_expected_is_refused_with_both() {
+        assert!(check_name(None, &description(), "module file /p.wasm").is_ok());
+        assert!(check_name(Some("acme"), &description(), "module file /p.wasm").is_ok());
+        let error = check_name(Some("external"), &description(), "module file /p.wasm").unwrap_err().to_string();
+        for part in ["--cloud-provider is external", "module file /p.wasm", "provider acme", "correct the flag"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_described_annotations_can_be_allowed() {
+        assert!(check_annotations(&["acme.example/id".to_owned()], &description()).is_ok());
+        let error = check_annotations(&["other/key".to_owned()], &description()).unwrap_err().to_string();
+        assert!(error.contains("other/key") && error.contains("it writes acme.example/id"), "{error}");
+        let silent = Description { writes_annotations: Vec::new(), ..description() };
+        assert!(check_annotations(&["other/key".to_owned()], &silent).unwrap_err().to_string().contains("remove it"));
+    }
+}

@@ -1,0 +1,355 @@
+//! Replaces the module of the provider while it serves, and puts the one before back.
+//!
+//! ```text
+//! --cloud-config, the Lease, a quarantine ► ■ states ► fetch, load, probe: in the background, one at a time
+//!                                                    ► swap, swap back: for the calls that begin from then on
+//! ```
+
+mod comparison;
+mod config_file;
+mod page;
+mod states;
+mod steps;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::controllers::{Account, EventKind, Recorder};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use prometheus::{IntGaugeVec, Opts, Registry};
+use sandbox::{Candidate, Digest, Module, Provider, Swapped};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tracing::{info, warn};
+
+use self::config_file::ConfigFile;
+use self::page::Page;
+use self::states::{Action, Event, Modules, State};
+use self::steps::{Done, Failed};
+use super::cloud::Start;
+use crate::flags::{LeaderElection, Settings};
+use crate::leader::{self, Leadership, RefusedModule};
+use crate::telemetry::ProviderPage;
+
+/// How often the config is looked at, and how often it is looked whether something is due.
+const LOOK: Duration = Duration::from_secs(10);
+const TICK: Duration = Duration::from_secs(1);
+
+/// The metric families of this part.
+#[derive(Clone)]
+pub(super) struct Metrics {
+    candidate: IntGaugeVec,
+}
+
+impl Metrics {
+    pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let candidate = IntGaugeVec::new(
+            Opts::new(
+                "aerostat_module_candidate",
+                "1 for how far the module is that the config names, 0 for the others.",
+            ),
+            &["state"],
+        )?;
+        registry.register(Box::new(candidate.clone()))?;
+        Ok(Self { candidate })
+    }
+
+    fn set(&self, state: State) {
+        for it in State::ALL {
+            self.candidate.with_label_values(&[it.as_str()]).set((it == state).into());
+        }
+    }
+}
+
+/// Where it is told what becomes of modules, beyond the log; what others have said there is read.
+pub(super) struct OnLease {
+    pub(super) client: Client,
+    pub(super) election: LeaderElection,
+    pub(super) leadership: Leadership,
+    pub(super) refused: watch::Receiver<RefusedModule>,
+    pub(super) recorder: Recorder,
+    pub(super) lease: ObjectReference,
+}
+
+/// What replaces the module.
+pub(super) struct Swap {
+    provider: Provider,
+    start: Start,
+    config: ConfigFile,
+    modules: Modules,
+    /// `None` until the cluster is known: before, no provider is asked anything.
+    account: watch::Receiver<Option<Account>>,
+    /// `None` without leader election: this process leads, and only the log is told.
+    on_lease: Option<OnLease>,
+    metrics: Metrics,
+    page: watch::Sender<Option<ProviderPage>>,
+    /// The module that is being put in place, as far as it has come.
+    next: Next,
+    /// How messages call the module that serves, and who has signed it.
+    serving: Label,
+    /// What served before, for as long as it may be put back.
+    former: Option<(Candidate, Label)>,
+}
+
+/// How messages call a module, and who has signed it.
+#[derive(Clone)]
+struct Label {
+    name: String,
+    signer: Option<String>,
+}
+
+/// A candidate on its way: each part is there once its step is done.
+#[derive(Default)]
+struct Next {
+    work: Option<BoxFuture<'static, Result<Done, Failed>>>,
+    module: Option<Module>,
+    label: Option<Label>,
+    candidate: Option<Arc<Candidate>>,
+    /// Under which version of credentials and provider it has named the account.
+    seen: Option<u64>,
+}
+
+impl Swap {
+    pub(super) fn new(
+        settings: &Settings,
+        provider: Provider,
+        start: Start,
+        account: watch::Receiver<Option<Account>>,
+        on_lease: Option<OnLease>,
+        metrics: Metrics,
+        page: watch::Sender<Option<ProviderPage>>,
+    ) -> Self {
+        let modules = Modules::new(start.digest, settings.module_trial);
+        let config = ConfigFile::new(settings.cloud_config.clone(), start.source.clone(), start.written.clone());
+        let serving = Label { name: start.name.clone(), signer: start.signer.clone() };
+        let next = Next::default();
+        Self { provider, start, config, modules, account, on_lease, metrics, page, next, serving, former: None }
+    }
+
+    /// Replaces modules, for as long as it is polled.
+    pub(super) async fn run(mut self) {
+        let quarantine = self.provider.quarantine();
+        let (mut looks, mut ticks) = (interval(LOOK), interval(TICK));
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // What was rolled back before is known before another module is looked for.
+        let mut refused = self.on_lease.as_ref().map(|it| it.refused.clone());
+        if self.start.digest != self.start.source.digest() {
+            self.handle(Event::OnLease(Some(self.start.source.digest()))).await;
+            self.handle(Event::Configured(self.start.source.digest())).await;
+        }
+        loop {
+            self.show();
+            let events = tokio::select! {
+                done = working(&mut self.next.work) => vec![self.done(done)],
+                _ = looks.tick() => self.config.look().await,
+                _ = ticks.tick() => {
+                    let leads = self.leads();
+                    let because = quarantine.borrow().clone().filter(|_| leads);
+                    because.map(Event::Quarantined).into_iter().chain([Event::Tick { leads }]).collect()
+                }
+                refused = changed(&mut refused) => self.read(refused),
+            };
+            for event in events {
+                self.handle(event).await;
+            }
+        }
+    }
+
+    /// Whether this process leads.
+    fn leads(&self) -> bool {
+        self.on_lease.as_ref().is_none_or(|it| it.leadership.may_write())
+    }
+
+    /// Takes note of what the Lease says.
+    fn read(&mut self, refused: RefusedModule) -> Vec<Event> {
+        let RefusedModule::Read { digest, uid } = refused else { return Vec::new() };
+        if let Some(on_lease) = &mut self.on_lease {
+            on_lease.lease.uid = uid;
+        }
+        vec![Event::OnLease(digest)]
+    }
+
+    /// Takes note of what a step has come to.
+    fn done(&mut self, done: Result<Done, Failed>) -> Event {
+        self.next.work = None;
+        match done {
+            Ok(Done::Fetched(fetched)) => {
+                self.next.label = Some(Label { name: fetched.module.name().to_owned(), signer: fetched.signer });
+                self.next.module = Some(fetched.module);
+                Event::Fetched
+            }
+            Ok(Done::Loaded(candidate)) => {
+                self.next.candidate = Some(candidate);
+                Event::Loaded
+            }
+            Ok(Done::Probed { seen }) => {
+                self.next.seen = Some(seen);
+                Event::Probed
+            }
+            Err(Failed::Later(because)) => {
+                warn!("another provider.module is not put in place yet: {because}. It is tried again later");
+                Event::Unavailable(because)
+            }
+            Err(Failed::Refused(because)) => Event::Refused(because),
+        }
+    }
+
+    async fn handle(&mut self, event: Event) {
+        for action in self.modules.on(event, Instant::now()) {
+            match action {
+                Action::Fetch => {
+                    let (source, means) = (self.config.source().clone(), self.start.means.clone());
+                    info!("--cloud-config names another module: sha256:{}", source.digest());
+                    self.next = Next { work: Some(steps::fetch(source, means).boxed()), ..Next::default() };
+                }
+                Action::Load => {
+                    let Some(module) = self.next.module.take() else { continue };
+                    let (provider, fit) = (self.provider.clone(), self.start.fit.clone());
+                    self.next.work = Some(steps::load(provider, module, fit).boxed());
+                }
+                Action::Probe => {
+                    let Some(candidate) = self.next.candidate.clone() else { continue };
+                    self.next.work = Some(steps::probe(candidate, self.account.clone()).boxed());
+                }
+                Action::Abandon => self.next = Next::default(),
+                Action::Swap => self.swap().await,
+                Action::SwapBack => self.swap_back().await,
+                Action::Forget => {
+                    self.former = None;
+                    info!("the trial of {} is over: what served before is dropped", self.serving.name);
+                }
+                Action::Note(digest) => self.note(digest).await,
+                Action::SayRefused(because) => {
+                    let serving = self.called();
+                    let message = format!("another provider.module is not put in place: {because}. {serving} goes on");
+                    self.say(EventKind::Warning, "ModuleRefused", &message);
+                }
+                Action::SayRolledBack(message) => self.say(EventKind::Warning, "ModuleRolledBack", &message),
+                Action::SayServesRefused(digest) => warn!(
+                    "module sha256:{digest} serves, and was rolled back in this cluster, as the annotation {} of the Lease \
+                     says: provider.module.oci.previous would name what is loaded instead. Configure another digest, or remove \
+                     the annotation",
+                    leader::REFUSED
+                ),
+            }
+        }
+    }
+
+    /// Lets the candidate serve.
+    async fn swap(&mut self) {
+        let Next { candidate, label, seen, .. } = std::mem::take(&mut self.next);
+        let (Some(candidate), Some(label)) = (candidate, label) else { return };
+        let former = self.replace(&candidate, seen).await;
+        self.former = Some((former, std::mem::replace(&mut self.serving, label)));
+        let description = self.provider.description();
+        self.start.fit.say(&description);
+        let message = format!(
+            "{} serves from now on: {}, compiled in {} ms. It is on trial for {:?} of leading",
+            self.called(),
+            self.serving.name,
+            candidate.compile_time().as_millis(),
+            self.modules.trial().unwrap_or_default(),
+        );
+        self.say(EventKind::Normal, "ModuleSwapped", &message);
+    }
+
+    /// Lets the version serve that served before.
+    async fn swap_back(&mut self) {
+        let Some((former, label)) = self.former.take() else { return };
+        // The account is asked about again before anything is written.
+        let bad = self.replace(&former, None).await;
+        drop(bad);
+        self.serving = label;
+        info!("{} serves again: {}", self.called(), self.serving.name);
+    }
+
+    /// Another version serves. Answers the one before.
+    async fn replace(&mut self, candidate: &Candidate, seen: Option<u64>) -> Candidate {
+        let swap = || {
+            let Swapped { former, approved } = self.provider.swap(candidate, seen);
+            (former, approved)
+        };
+        let account = self.account.borrow().clone();
+        match account {
+            Some(account) => account.while_nobody_asks(swap).await,
+            None => swap().0,
+        }
+    }
+
+    /// Writes on the Lease that a module was rolled back.
+    async fn note(&mut self, digest: Digest) {
+        let Some(OnLease { client, election, .. }) = &self.on_lease else {
+            warn!(
+                "without leader election there is no Lease on which to note that module sha256:{digest} was rolled back: \
+                 a restart loads it again. Configure another digest"
+            );
+            return;
+        };
+        if let Err(because) = leader::refuse_module(client, election, digest).await {
+            warn!(
+                "cannot write the annotation {} on the Lease {}/{}: {because}. Other replicas do not know that module \
+                 sha256:{digest} was rolled back. Configure another digest",
+                leader::REFUSED,
+                election.namespace,
+                election.name
+            );
+        }
+    }
+
+    /// The version that serves, as in "acme 1.2.0".
+    fn called(&self) -> String {
+        let description = self.provider.description();
+        format!("{} {}", description.name, description.version)
+    }
+
+    /// Says it in the log, and with an event on the Lease.
+    fn say(&self, kind: EventKind, reason: &str, message: &str) {
+        match kind {
+            EventKind::Normal => info!("{message}"),
+            EventKind::Warning => warn!("{message}"),
+        }
+        if let Some(OnLease { recorder, lease, .. }) = &self.on_lease {
+            recorder.record(lease.clone(), kind, reason, message);
+        }
+    }
+
+    /// Shows how far it is.
+    fn show(&self) {
+        let (state, digest, because) = self.modules.state();
+        self.metrics.set(state);
+        let page = Page {
+            digest: self.modules.serving(),
+            module: self.serving.name.clone(),
+            signer: self.serving.signer.clone(),
+            provider: self.provider.clone(),
+            fit: self.start.fit.clone(),
+            state: state.as_str(),
+            candidate: (digest != self.modules.serving()).then_some(digest),
+            because: because.map(str::to_owned),
+            trial: self.modules.trial(),
+        };
+        self.page.send_replace(Some(Arc::new(move || page.json())));
+    }
+}
+
+/// What the step that is under way has come to; never, if none is.
+async fn working(work: &mut Option<BoxFuture<'static, Result<Done, Failed>>>) -> Result<Done, Failed> {
+    match work {
+        Some(work) => work.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What the Lease says of modules, once that has changed.
+async fn changed(refused: &mut Option<watch::Receiver<RefusedModule>>) -> RefusedModule {
+    let Some(refused) = refused else { return std::future::pending().await };
+    match refused.changed().await {
+        Ok(()) => refused.borrow_and_update().clone(),
+        // The candidate for the Lease is gone, and with it the process.
+        Err(_) => std::future::pending().await,
+    }
+}

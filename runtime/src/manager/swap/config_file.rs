@@ -1,0 +1,126 @@
+//! The file of `--cloud-config`, as it becomes while the process runs.
+
+use std::path::PathBuf;
+
+use ::controllers::chain;
+use sandbox::Digest;
+use tracing::warn;
+
+use super::states::Event;
+use crate::config::{CloudConfig, ModuleSource, Written};
+
+/// The file, and what was last seen in it.
+pub(super) struct ConfigFile {
+    path: PathBuf,
+    /// What the process was started with, but for the module.
+    start: Written,
+    source: ModuleSource,
+    /// The keys beside the module in which it differs from the start.
+    differences: Vec<String>,
+    /// What was wrong with it, to say it once.
+    wrong: Option<String>,
+}
+
+impl ConfigFile {
+    /// The file as it was at the start.
+    pub(super) fn new(path: PathBuf, source: ModuleSource, start: Written) -> Self {
+        Self { path, start, source, differences: Vec::new(), wrong: None }
+    }
+
+    /// Where the module is, by the newest file that could be used.
+    pub(super) fn source(&self) -> &ModuleSource {
+        &self.source
+    }
+
+    /// Reads the file. Only its module may change while the process runs; what else has changed is said once.
+    pub(super) async fn look(&mut self) -> Vec<Event> {
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || CloudConfig::read(&path)).await;
+        let config = match read {
+            Ok(Ok(config)) => config,
+            Ok(Err(error)) => return self.is_wrong(chain(&error)),
+            Err(panic) => return self.is_wrong(chain(&panic)),
+        };
+        self.wrong = None;
+        self.seen(config.source, &config.written)
+    }
+
+    fn is_wrong(&mut self, wrong: String) -> Vec<Event> {
+        if self.wrong.as_ref() != Some(&wrong) {
+            warn!("{wrong}; what was read before stays in use");
+            self.wrong = Some(wrong);
+        }
+        Vec::new()
+    }
+
+    /// What follows from a file that could be used.
+    fn seen(&mut self, source: ModuleSource, written: &Written) -> Vec<Event> {
+        let differences = self.start.differences(written);
+        let is_other_module = source != self.source;
+        let is_other_rest = differences != self.differences;
+        if is_other_rest && !differences.is_empty() {
+            warn!(
+                "--cloud-config {} has changed in {}: that takes effect at the next start",
+                self.path.display(),
+                differences.join(", ")
+            );
+        }
+        if !is_other_module && !is_other_rest {
+            return Vec::new();
+        }
+        let digest = source.digest();
+        self.source = source;
+        self.differences = differences;
+        match self.differences.as_slice() {
+            [] => vec![Event::Configured(digest)],
+            _ if !is_other_module => Vec::new(),
+            them => vec![Event::Unfit(digest, unfit(digest, them))],
+        }
+    }
+}
+
+fn unfit(digest: Digest, differences: &[String]) -> String {
+    format!(
+        "module sha256:{digest} comes with changes in {} of --cloud-config, and only provider.module can change while the \
+         process runs: restart to use both, or take back what else has changed",
+        differences.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox::Source;
+
+    use super::*;
+
+    fn source(nth: u8) -> ModuleSource {
+        ModuleSource::Local(Source::File { path: "/acme.wasm".into(), sha256: Digest::of(&[nth]) })
+    }
+
+    fn written(settings: &str) -> Written {
+        Written::parse(&format!("{{ provider: {{ settings: {{ region: {settings} }} }} }}"))
+    }
+
+    #[test]
+    fn only_another_module_is_put_in_place() {
+        let mut file = ConfigFile::new("/cloud.yaml".into(), source(1), written("a"));
+        assert_eq!(file.seen(source(1), &written("a")), []);
+        assert_eq!(file.seen(source(2), &written("a")), [Event::Configured(Digest::of(&[2]))]);
+        assert_eq!(file.seen(source(2), &written("a")), [], "it is told once");
+        assert_eq!(file.seen(source(2), &written("b")), [], "that takes effect at the next start");
+        let both = file.seen(source(3), &written("b"));
+        let [Event::Unfit(digest, text)] = both.as_slice() else { panic!("{both:?}") };
+        assert_eq!(*digest, Digest::of(&[3]));
+        assert!(text.contains("changes in provider.settings") && text.contains("restart to use both"), "{text}");
+        assert_eq!(file.seen(source(3), &written("a")), [Event::Configured(Digest::of(&[3]))], "it was taken back");
+        assert_eq!(file.source(), &source(3));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_used_changes_nothing() {
+        let mut file = ConfigFile::new("/nowhere/cloud.yaml".into(), source(1), written("a"));
+        assert_eq!(file.look().await, []);
+        assert!(file.wrong.as_ref().is_some_and(|it| it.contains("cannot read --cloud-config /nowhere/cloud.yaml")));
+        assert_eq!(file.source(), &source(1));
+    }
+}

@@ -1,0 +1,60 @@
+//! What `/provider` on the secure port shows: which version serves, what it may do, and what becomes of another one.
+
+use std::time::Duration;
+
+use cloud_provider::Description;
+use egress::Endpoint;
+use sandbox::{Digest, Provider};
+use serde_json::{Value, json};
+
+use crate::manager::claims;
+use crate::manager::fit::Fit;
+
+/// What is shown. It holds no secret: a provider knows none, and of the config nothing is shown that refers to one but a
+/// credential's name.
+pub(super) struct Page {
+    /// The digest in the config of what serves.
+    pub(super) digest: Digest,
+    pub(super) module: String,
+    pub(super) signer: Option<String>,
+    pub(super) provider: Provider,
+    pub(super) fit: Fit,
+    pub(super) state: &'static str,
+    pub(super) candidate: Option<Digest>,
+    pub(super) because: Option<String>,
+    pub(super) trial: Option<Duration>,
+}
+
+impl Page {
+    /// As JSON.
+    pub(super) fn json(&self) -> Value {
+        let description = self.provider.description();
+        let endpoints: Vec<_> = self.fit.endpoints().into_iter().map(|it| endpoint(&description, it)).collect();
+        let digest = |it: Digest| format!("sha256:{it}");
+        json!({
+            "name": description.name,
+            "version": description.version,
+            "digest": digest(self.digest),
+            "module": { "name": self.module, "sha256": self.provider.digest().to_string(), "signer": self.signer },
+            "capabilities": self.provider.capabilities(),
+            "endpoints": endpoints,
+            "state": self.state,
+            "candidate": self.candidate.map(|it| json!({ "digest": digest(it), "because": self.because })),
+            "trialSecondsLeft": self.trial.map(|it| it.as_secs()),
+            "quarantine": *self.provider.quarantine().borrow(),
+        })
+    }
+}
+
+fn endpoint(description: &Description, endpoint: &Endpoint) -> Value {
+    let missing = claims::missing(description, &[endpoint]);
+    let missing: Vec<_> = missing.iter().map(|it| format!("{}: {}", it.key, it.yaml)).collect();
+    json!({
+        "name": endpoint.name,
+        "baseUrl": endpoint.base_url.to_string(),
+        "credential": endpoint.credential,
+        "allowed": claims::allowed(endpoint),
+        "needed": claims::needed(description, endpoint),
+        "missing": missing,
+    })
+}

@@ -1,0 +1,72 @@
+//! The steps of a candidate on its way: each is a future that touches nothing that serves.
+
+use std::sync::Arc;
+
+use ::controllers::{Account, chain};
+use sandbox::{Candidate, Module, ProbeError, Provider};
+use tokio::sync::watch;
+
+use super::comparison;
+use crate::config::ModuleSource;
+use crate::manager::fit::Fit;
+use crate::manager::module::{self, Fetched, Means, Missing};
+
+/// What a step has come to.
+pub(super) enum Done {
+    Fetched(Fetched),
+    Loaded(Arc<Candidate>),
+    /// It has named the cluster's account.
+    Probed {
+        /// Under this version of credentials and provider.
+        seen: u64,
+    },
+}
+
+/// Why a step has come to nothing: sentences without their full stop.
+pub(super) enum Failed {
+    /// It may succeed later.
+    Later(String),
+    /// It will not.
+    Refused(String),
+}
+
+/// Fetches and verifies a module.
+pub(super) async fn fetch(source: ModuleSource, means: Means) -> Result<Done, Failed> {
+    match module::attempt(&source, &means).await {
+        Ok(fetched) => Ok(Done::Fetched(fetched)),
+        Err(Missing::Refused(error)) => Err(Failed::Refused(chain(error.as_ref()))),
+        Err(Missing::Elsewhere(error)) => Err(Failed::Later(chain(error.as_ref()))),
+        Err(Missing::Unavailable(because)) => Err(Failed::Later(because)),
+    }
+}
+
+/// Compiles a module, lets it describe itself, and compares that with the config and with what serves.
+pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result<Done, Failed> {
+    let name = module.name().to_owned();
+    let candidate = provider.load_candidate(module).await.map_err(|it| Failed::Refused(chain(&it)))?;
+    let (old, new) = (provider.description(), candidate.description());
+    if let Some(objection) = comparison::objection(&old, &new, &fit.endpoints()) {
+        return Err(Failed::Refused(format!("{name}: {objection}")));
+    }
+    fit.check(&new, &name).map_err(|it| Failed::Refused(chain(it.as_ref())))?;
+    Ok(Done::Loaded(Arc::new(candidate)))
+}
+
+/// Lets a candidate name the account, once the cluster is known.
+pub(super) async fn probe(
+    candidate: Arc<Candidate>,
+    mut account: watch::Receiver<Option<Account>>,
+) -> Result<Done, Failed> {
+    let known = account.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
+    // Without one the process is about to end.
+    let Some(account) = known else { return std::future::pending().await };
+    // What the version that serves is told counts for the candidate, too.
+    account.check().await.map_err(|it| Failed::Later(it.to_string()))?;
+    let seen = account.version();
+    let found = candidate.identity().await.map_err(|error| match error {
+        ProbeError::Unusable(because) => Failed::Refused(because),
+        ProbeError::Unanswered(error) => Failed::Later(error.to_string()),
+    })?;
+    account.compare(found.as_deref()).await.map_err(Failed::Refused)?;
+    Ok(Done::Probed { seen })
+}

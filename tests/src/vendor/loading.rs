@@ -1,0 +1,104 @@
+//! A provider, loaded as the binary loads it: its file, the gate, and its credentials. Everything panics if it cannot be loaded.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cloud_provider::{Cluster, Demand, Result};
+use egress::{BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings, Method, PathPattern, Rule};
+use prometheus::Registry;
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
+
+use crate::guests;
+
+/// The UID of the namespace `kube-system`.
+pub const CLUSTER_UID: &str = "c1a5e000-1111-2222-3333-444455556666";
+/// The networks of the cluster's pods.
+const PODS: &str = "10.244.0.0/16";
+
+/// One engine for the process, as in the binary.
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made"));
+
+/// A file with a secret, which goes away with the test.
+#[derive(Debug)]
+pub struct Secret(PathBuf);
+
+impl Secret {
+    /// Writes it.
+    #[must_use]
+    pub fn write(secret: &str) -> Secret {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(format!("secret-{}", uuid::Uuid::new_v4()));
+        std::fs::write(&path, format!("{secret}\n")).unwrap();
+        Secret(path)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.0.clone()
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        // What is left is in target/.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// An endpoint where nothing is allowed yet. No answer serves two requests: the clouds of tests change behind the provider's
+/// back from one request to the next.
+#[must_use]
+pub fn endpoint(name: &str, base_url: &str) -> Endpoint {
+    Endpoint {
+        limits: EndpointLimits { reuse: Duration::ZERO, requests_per_second: 250.0, ..EndpointLimits::default() },
+        ..Endpoint::new(name, BaseUrl::parse(base_url).unwrap())
+    }
+}
+
+/// These paths may be read.
+#[must_use]
+pub fn may_read(paths: &[&str]) -> Rule {
+    Rule::new([Method::Get], paths.iter().map(|it| PathPattern::parse(it).unwrap()).collect::<Vec<_>>())
+}
+
+/// Loads a module from its file, for a cluster with pod networks in 10.244.0.0/16.
+pub async fn load(
+    path: &str,
+    settings: ProviderSettings,
+    endpoints: Vec<Endpoint>,
+    credentials: Credentials,
+) -> Provider {
+    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
+    let module = source.fetch(&NoConfigMaps).await.unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let requests = egress::Metrics::register(&Registry::new()).unwrap();
+    let gate = GateSettings {
+        endpoints,
+        credentials,
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    let gate = Gate::new(gate, requests).unwrap();
+    let provider = Provider::load(&SANDBOX, module, settings, gate, metrics).await;
+    let provider = provider.unwrap_or_else(|error| panic!("{error:?}"));
+    let (uid, pod_cidrs) = (CLUSTER_UID.to_owned(), vec![PODS.to_owned()]);
+    provider.set_cluster(Cluster { uid, pod_cidrs, ..Cluster::default() });
+    provider
+}
+
+struct NoConfigMaps;
+
+#[async_trait]
+impl ConfigMaps for NoConfigMaps {
+    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(format!("the module is in a file, not in {namespace}/{name}"))
+    }
+}

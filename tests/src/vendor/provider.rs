@@ -1,0 +1,186 @@
+//! The provider of a vendor without a cluster, and the cloud that it serves: a real component, the real gate, real credentials.
+//!
+//! What goes wrong here fails the test that asked for it: everything panics, with what was seen.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt;
+use std::sync::Arc;
+
+use cloud_provider::{Cloud, Instance, Instances, LoadBalancerInventory, LoadBalancers, Node, Reply, Result};
+use egress::{CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, WriteLimits};
+use sandbox::{Provider, ProviderSettings};
+use serde_json::Value;
+
+use crate::simulator::{Authorization, Simulator};
+
+use super::description::{Behaviour, Vendor};
+use super::loading::{self, Secret, endpoint, may_read};
+use super::manifest;
+
+/// A loaded provider and its cloud.
+pub struct ProviderRig<V: Vendor> {
+    /// The cloud.
+    pub cloud: Simulator<V::Cloud>,
+    /// The provider.
+    pub provider: Provider,
+    /// What it can do.
+    pub abilities: Cloud,
+    /// Its machines.
+    pub instances: Arc<dyn Instances>,
+    /// Its load balancers.
+    pub load_balancers: Arc<dyn LoadBalancers>,
+    _token: Secret,
+}
+
+/// How a rig differs from the usual one.
+#[derive(Default)]
+pub struct Differences<'a> {
+    /// The provider's settings.
+    pub settings: &'a [(&'a str, &'a str)],
+    /// The only paths that may be read, and nothing else, in the place of what the shipped configuration allows.
+    pub allowed: Option<&'a [&'a str]>,
+    /// Whether the gate's limits are an operator's defaults: 20 requests a second, and answers that serve several.
+    pub usual_limits: bool,
+    /// A second endpoint, and its credential.
+    pub second: Option<(Endpoint, CredentialSettings)>,
+}
+
+impl<V: Vendor> ProviderRig<V> {
+    /// A cloud that behaves so, with the machines `web-1` and `web-2`. These settings come after those that the cloud needs.
+    pub async fn new(behaviour: Behaviour, settings: &[(&str, &str)]) -> ProviderRig<V> {
+        let settings = &[V::SETTINGS, settings].concat();
+        Self::over(V::start(behaviour).await.unwrap(), Differences { settings, ..Differences::default() })
+            .await
+            .with_machines(2)
+    }
+
+    /// Adds machines: `web-1`, `web-2` and so on.
+    #[must_use]
+    pub fn with_machines(self, count: u64) -> ProviderRig<V> {
+        (1..=count).for_each(|id| V::add_machine(self.cloud.account(), id, &format!("web-{id}")));
+        self
+    }
+
+    /// The provider as the shipped configuration has it but for these differences, over a cloud.
+    pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
+        let Differences { settings, allowed, usual_limits, second } = differences;
+        let shipped = manifest::cloud_config(V::MANIFEST);
+        let token = Secret::write(&cloud.token);
+        let api = endpoint(V::ENDPOINT, &V::base_url(&cloud));
+        let limits = if usual_limits { EndpointLimits::default() } else { api.limits.clone() };
+        let allow = allowed.map_or_else(|| manifest::allowed(&shipped), |paths| vec![may_read(paths)]);
+        let (credential, ca_file) = (Some("token".to_owned()), Some(cloud.ca_file()));
+        let mut endpoints = vec![Endpoint { credential, ca_file, allow, limits, ..api }];
+        let mut credentials = vec![CredentialSettings {
+            name: "token".to_owned(),
+            kind: CredentialKind::Bearer { file: token.path() },
+            limits: WriteLimits { creations: 600, deletions: 200, ..WriteLimits::default() },
+        }];
+        if let Some((endpoint, credential)) = second {
+            endpoints.push(endpoint);
+            credentials.push(credential);
+        }
+        let settings = ProviderSettings {
+            settings: settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            writes_annotations: texts(&shipped["provider"]["writesAnnotations"]),
+            ..ProviderSettings::default()
+        };
+        let provider = loading::load(V::MODULE, settings, endpoints, Credentials::load(credentials).unwrap()).await;
+        let abilities = provider.cloud();
+        let (instances, load_balancers) =
+            (abilities.instances.clone().unwrap(), abilities.load_balancers.clone().unwrap());
+        ProviderRig { cloud, provider, abilities, instances, load_balancers, _token: token }
+    }
+
+    /// The list of its load balancers.
+    #[must_use]
+    pub fn inventory(&self) -> Arc<dyn LoadBalancerInventory> {
+        self.abilities.load_balancer_inventory.clone().unwrap()
+    }
+
+    /// Asks about one node.
+    pub async fn ask(&self, node: Node) -> Reply<Result<Option<Instance>>> {
+        let Reply { mut answer, events, wrote } = self.instances.get(&[node]).await;
+        assert_eq!(answer.len(), 1);
+        Reply { answer: answer.remove(0), events, wrote }
+    }
+
+    /// Asks about one node, of which the provider says nothing further.
+    ///
+    /// # Errors
+    ///
+    /// The provider's.
+    pub async fn get(&self, node: Node) -> Result<Option<Instance>> {
+        let reply = self.ask(node).await;
+        assert_eq!(reply.events, []);
+        reply.answer
+    }
+
+    /// All machines of the list, read in pages of this size.
+    pub async fn list_all(&self, limit: u32) -> Vec<Instance> {
+        let mut all = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = self.instances.list(cursor, limit).await.answer.unwrap();
+            assert!(page.instances.len() <= limit as usize);
+            assert_eq!(page.gaps, []);
+            all.extend(page.instances);
+            cursor = page.next;
+            if cursor.is_none() {
+                return all;
+            }
+        }
+    }
+
+    /// What reached the cloud: "GET /v2/droplets/42 → 200".
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        let requests = self.cloud.requests();
+        assert!(requests.iter().all(|it| it.authorization == Authorization::Accepted), "{requests:?}");
+        requests.iter().map(ToString::to_string).collect()
+    }
+
+    /// What was written: "POST /v2/load_balancers → 202".
+    #[must_use]
+    pub fn writes(&self) -> Vec<String> {
+        self.requests().into_iter().filter(|it| !it.starts_with("GET ")).collect()
+    }
+
+    /// The body of the last request of this method and path.
+    #[must_use]
+    pub fn body(&self, method: &str, path: &str) -> Value {
+        let requests = self.cloud.requests_to(method, path);
+        let last = requests.last().unwrap_or_else(|| panic!("no {method} {path} among {:?}", self.requests()));
+        serde_json::from_slice(&last.body).unwrap()
+    }
+
+    /// The id of the only load balancer.
+    pub fn only(&self) -> String {
+        let mut all = V::built(self.cloud.account());
+        assert_eq!(all.len(), 1, "not one load balancer: {all:?}");
+        all.remove(0).id
+    }
+}
+
+impl<V: Vendor> fmt::Debug for ProviderRig<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderRig").field("cloud", &self.cloud).finish_non_exhaustive()
+    }
+}
+
+/// A node that was initialised.
+#[must_use]
+pub fn node(name: &str, provider_id: &str) -> Node {
+    Node { provider_id: Some(provider_id.to_owned()), ..joining(name) }
+}
+
+/// A node that was not.
+#[must_use]
+pub fn joining(name: &str) -> Node {
+    Node { name: name.to_owned(), ..Node::default() }
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -1,0 +1,253 @@
+//! Versions of the guest `versioned`, and their cloud: machines and balancers on loopback.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::guests;
+
+/// What stands before the words in the module, and how many bytes both are.
+const MARK: &[u8] = b"like this:";
+const LIKE: usize = 128;
+
+/// The bytes of a version with these words, which are explained in `tests/guests/versioned`: `version=1.1.0 sizes`.
+///
+/// # Panics
+///
+/// Panics if the guest has no room for them.
+#[must_use]
+pub fn version(words: &str) -> Vec<u8> {
+    let mut bytes = std::fs::read(guests::VERSIONED).expect("the guest is built");
+    let places: Vec<_> = (0..bytes.len()).filter(|it| bytes[*it..].starts_with(MARK)).collect();
+    let [place] = places[..] else { panic!("the mark stands {} times in the module", places.len()) };
+    let room = &mut bytes[place + MARK.len()..place + LIKE];
+    assert!(words.len() <= room.len(), "there is no room for {words:?}");
+    room.fill(b' ');
+    room[..words.len()].copy_from_slice(words.as_bytes());
+    bytes
+}
+
+/// The cloud of all versions. Dropping it closes its port.
+pub struct Cloud {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _server: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<Account>,
+    arrived: Notify,
+    released: Notify,
+}
+
+#[derive(Default)]
+struct Account {
+    machines: Vec<String>,
+    /// The Service of each balancer, by the balancer's id.
+    balancers: BTreeMap<String, String>,
+    made: usize,
+    are_ready: bool,
+    is_new: bool,
+    requests: Vec<String>,
+    /// The beginning of the request that is held next.
+    hold: Option<String>,
+}
+
+impl Cloud {
+    /// Starts a cloud with nothing in it, the account of which is "a".
+    ///
+    /// # Panics
+    ///
+    /// Panics if loopback has no free port.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
+        let address = listener.local_addr().expect("a listener has an address");
+        let shared = Arc::new(Shared::default());
+        let router = Router::new()
+            .route("/account", get(account))
+            .route("/machines", get(list))
+            .route("/machines/{name}", get(machine))
+            .route("/balancers", post(make))
+            .route("/balancers/{id}", get(balancer).delete(remove))
+            .layer(middleware::from_fn_with_state(shared.clone(), record))
+            .with_state(shared.clone());
+        let mut server = JoinSet::new();
+        server.spawn(async move { axum::serve(listener, router).await.expect("it serves until it is dropped") });
+        Self { address, shared, _server: server }
+    }
+
+    /// The endpoint `api` in a cloud configuration.
+    #[must_use]
+    pub fn endpoint(&self) -> Value {
+        json!({
+            "name": "api",
+            "baseUrl": format!("http://{}", self.address),
+            "allow": [
+                { "methods": ["GET"], "paths": ["/account", "/machines", "/machines/*", "/balancers/*"] },
+                { "methods": ["POST"], "paths": ["/balancers"] },
+                { "methods": ["DELETE"], "paths": ["/balancers/*"] },
+            ],
+            "limits": { "requestsPerSecond": 1000 },
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Adds a machine, which is called as its node.
+    pub fn add_machine(&self, name: &str) {
+        self.shared.state().machines.push(name.to_owned());
+    }
+
+    /// From now on all balancers have addresses.
+    pub fn finish_balancers(&self) {
+        self.shared.state().are_ready = true;
+    }
+
+    /// From now on all answers say that they are new.
+    pub fn becomes_new(&self) {
+        self.shared.state().is_new = true;
+    }
+
+    /// How many balancers were ever made.
+    #[must_use]
+    pub fn made(&self) -> usize {
+        self.shared.state().made
+    }
+
+    /// The Services of the balancers that are there.
+    #[must_use]
+    pub fn balancers(&self) -> Vec<String> {
+        self.shared.state().balancers.values().cloned().collect()
+    }
+
+    /// All requests so far: `GET /machines?after=&limit=1`.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        self.shared.state().requests.clone()
+    }
+
+    /// Holds the next request that begins so, before it is answered, until [`Cloud::release`].
+    pub fn hold(&self, beginning: &str) {
+        self.shared.state().hold = Some(beginning.to_owned());
+    }
+
+    /// Waits until a request is held.
+    pub async fn held(&self) {
+        self.shared.arrived.notified().await;
+    }
+
+    /// Lets the request go on that is held.
+    pub fn release(&self) {
+        self.shared.released.notify_one();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, Account> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn record(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let line = format!("{} {}", request.method(), request.uri());
+    let is_held = {
+        let mut account = shared.state();
+        let is_held = account.hold.take_if(|it| line.starts_with(it.as_str())).is_some();
+        account.requests.push(line);
+        is_held
+    };
+    if is_held {
+        shared.arrived.notify_one();
+        shared.released.notified().await;
+    }
+    next.run(request).await
+}
+
+async fn account(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    Json(json!({ "account": "a", "new": shared.state().is_new }))
+}
+
+#[derive(Deserialize)]
+struct Part {
+    after: String,
+    limit: usize,
+}
+
+async fn list(State(shared): State<Arc<Shared>>, Query(Part { after, limit }): Query<Part>) -> Json<Value> {
+    let account = shared.state();
+    let from: usize = after.parse().unwrap_or(0);
+    let page = account.machines.iter().skip(from).take(limit);
+    let machines: Vec<_> = page.map(|it| json!({ "name": it, "new": account.is_new })).collect();
+    let end = from + machines.len();
+    let next = (end < account.machines.len()).then(|| end.to_string());
+    Json(json!({ "machines": machines, "next": next }))
+}
+
+async fn machine(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response {
+    let account = shared.state();
+    match account.machines.contains(&name) {
+        true => Json(json!({ "name": name, "new": account.is_new })).into_response(),
+        false => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+#[derive(Deserialize)]
+struct BalancerRequest {
+    service: String,
+}
+
+async fn make(
+    State(shared): State<Arc<Shared>>,
+    Json(BalancerRequest { service }): Json<BalancerRequest>,
+) -> Json<Value> {
+    let mut account = shared.state();
+    account.made += 1;
+    let id = format!("lb-{}", account.made);
+    account.balancers.insert(id.clone(), service);
+    Json(json!({ "id": id, "ip": null }))
+}
+
+async fn balancer(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Response {
+    let account = shared.state();
+    match account.balancers.contains_key(&id) {
+        true => Json(json!({ "id": id, "ip": account.are_ready.then_some("192.0.2.1") })).into_response(),
+        false => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn remove(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> StatusCode {
+    match shared.state().balancers.remove(&id) {
+        Some(_) => StatusCode::NO_CONTENT,
+        None => StatusCode::NOT_FOUND,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_differs_in_its_words_alone() {
+        let (one, other) = (version("version=1.0.0"), version("version=1.1.0 sizes"));
+        assert_eq!(one, std::fs::read(guests::VERSIONED).unwrap());
+        assert_eq!(one.len(), other.len());
+        assert_eq!(one.iter().zip(&other).filter(|(it, other)| it != other).count(), 6, "a digit, and a word");
+    }
+}
