@@ -186,6 +186,7 @@ impl Controller {
         let preconditions = Preconditions { uid: node.uid(), resource_version: node.resource_version() };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
         match object::answer(self.api.delete(&name, &params)).await {
+            // It stays taken until the watch tells that it is gone: the cloud is not asked about it again.
             Ok(_) => info!(node = name, provider_id = provider_id(node), "the node is deleted: its machine is gone"),
             Err(error) if error.is_gone() => info!(node = name, "the node is gone already"),
             Err(error) => {
@@ -195,9 +196,9 @@ impl Controller {
                 let message = format!("Failed deleting node {name}: {error}");
                 warn!("{message}");
                 self.recorder.record(about, EventKind::Warning, "DeletingNodeFailed", &message);
+                self.settle(node, Outcome::Absent);
             }
         }
-        self.settle(node, Outcome::Absent);
     }
 
     /// The account behind the credential is another one, or is not known.
