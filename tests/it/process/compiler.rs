@@ -130,18 +130,26 @@ async fn adv_60_branch_tables_from_a_registry_end_the_start() {
     let (message, host, compiler) = refused_from_registry(&bomb, json!({})).await;
     says(&message, &["bytes in one function", "provider.limits.compile.functionBytes", "raise that in --cloud-config"]);
     assert!(compiler.memory < 100 && host.memory < 200, "{host:?} {compiler:?}");
+
+    // Limits that let it through: it needs more than 192 MiB.
+    let bomb = costly::branch_tables(60, 60_000);
+    let limits = json!({ "memory": "192Mi", "functionBytes": "32Mi", "branchTargets": 100_000_000 });
+    let (message, host, compiler) = refused_from_registry(&bomb, limits).await;
+    says(&message, &["more than 192 MiB of memory", "provider.limits.compile.memory", "raise that in --cloud-config"]);
+    assert!(compiler.memory > 10, "the compiler was not seen: {compiler:?}");
+    assert!(compiler.memory <= 192 && host.memory < 200, "{host:?} {compiler:?}");
 }
 
 #[tokio::test]
 async fn adv_61_loops_with_locals_from_a_registry_end_the_start() {
-    // 348 KiB that keep a compiler without limits busy for 9 s.
+    // 348 KiB that keep a compiler without limits busy for 9 s, and fill more than 2 GiB within one.
     let bomb = costly::loops_with_locals(20_000, 10_000);
     let (message, host, compiler) = refused_from_registry(&bomb, json!({})).await;
     says(&message, &["provider.limits.compile.", "raise that in --cloud-config"]);
     assert!(compiler.memory < 100 && host.memory < 200, "{host:?} {compiler:?}");
 
     let limits = json!({
-        "cpu": "1s", "memory": "2Gi", "functionBytes": "4Mi", "blocks": 1_000_000, "locals": 1_000_000,
+        "cpu": "1s", "memory": "16Gi", "functionBytes": "4Mi", "blocks": 1_000_000, "locals": 1_000_000,
     });
     let (message, host, compiler) = refused_from_registry(&bomb, limits).await;
     says(&message, &["more than 1 s of CPU time", "provider.limits.compile.cpu", "raise that in --cloud-config"]);
