@@ -25,6 +25,9 @@ pub struct Aerostat {
     child: Child,
 }
 
+/// How much of the log is shown where a test fails.
+const LINES: usize = 80;
+
 /// Where `cargo build -p aerostat` puts the binary of the profile that this program was built with.
 ///
 /// # Errors
@@ -139,6 +142,22 @@ impl Drop for Aerostat {
         // Errors mean that it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            self.show_end_of_log();
+        }
+    }
+}
+
+impl Aerostat {
+    /// Shows the last lines that nobody has read.
+    fn show_end_of_log(&mut self) {
+        let mut lines = Vec::new();
+        while let Ok(line) = self.log.try_recv() {
+            lines.push(line);
+        }
+        for line in lines.into_iter().rev().take(LINES).rev() {
+            eprintln!("  {}", Value::Object(line));
+        }
     }
 }
 

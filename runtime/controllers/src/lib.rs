@@ -50,6 +50,7 @@ pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
 pub use crate::context::{Context, Task};
 pub use crate::error::chain;
 pub use crate::events::{EventKind, Events, Recorder, reference};
+pub use crate::inventory::check::is_label_key;
 pub use crate::liveness::{Liveness, STUCK};
 pub use crate::metrics::Metrics;
 pub use crate::nodes::{Confirmed, Nodes};

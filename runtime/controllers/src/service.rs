@@ -97,6 +97,8 @@ pub struct Options {
     pub syncs: usize,
     /// `--cluster-name`: part of what marks a load balancer as the cluster's.
     pub cluster_name: String,
+    /// `--load-balancer-class`: Services of this class are looked after too.
+    pub class: Option<String>,
     /// The pause after the first failure; it doubles with each further one, up to 60 times as much.
     pub retry_base: Duration,
     /// How load balancers are looked after beyond what Services ask for.
@@ -147,7 +149,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     };
     let controller = Controller {
         client: context.client.clone(),
-        cluster: Cluster { name: options.cluster_name, description: cloud.description },
+        cluster: Cluster { name: options.cluster_name, class: options.class, description: cloud.description },
         load_balancers,
         lists: cloud.load_balancer_inventory.map(|it| Arc::new(Lists::new(it, options.inventory, Instant::now()))),
         unowned: Mutex::default(),
@@ -281,7 +283,7 @@ impl Controller {
             }
             return;
         };
-        if is_wanted(service) {
+        if is_wanted(service, &self.cluster) {
             self.record_unknown_annotations(state, service);
         }
         let effect = match &plan {
@@ -353,7 +355,7 @@ impl Controller {
     fn pass(&self) {
         let (began, backends) = (Instant::now(), self.changes.backends());
         let pass = Pass::begin(self.metrics.backend_pass.clone());
-        for service in self.services.all().iter().filter(|it| is_wanted(it)) {
+        for service in self.services.all().iter().filter(|it| is_wanted(it, &self.cluster)) {
             let key = key(service);
             let mut states = self.states();
             let Some(state) = states.get(&key) else { continue };
@@ -426,7 +428,7 @@ impl Reconcile for Controller {
     }
 
     // In the log, and on the Service.
-    fn show(&self, key: &str, error: &Error) {
+    fn show(&self, key: &str, error: &Error, _: u32) {
         warn!(next = error.next(), "error syncing '{key}': {}, requeuing", chain(error));
         if let Some(asked) = error.cut_pause() {
             warn!(service = key, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());

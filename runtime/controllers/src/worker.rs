@@ -25,8 +25,8 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     /// Reconciles what is behind a key.
     fn sync(&self, key: &str) -> impl Future<Output = Result<Next, Self::Error>> + Send;
 
-    /// Shows a failure to whom it concerns.
-    fn show(&self, key: &str, error: &Self::Error);
+    /// Shows a failure to whom it concerns, after `failures` in a row before this one.
+    fn show(&self, key: &str, error: &Self::Error, failures: u32);
 
     /// When a key is tried again, after `failures` in a row before this one.
     fn pause(&self, error: &Self::Error, failures: u32) -> Pause;
@@ -79,7 +79,7 @@ async fn work<R: Reconcile>(reconciler: Arc<R>, queue: Arc<WorkQueue>) {
             Ok(Ok(Next::Done)) => work.succeeded(),
             Ok(Ok(Next::After(delay))) => work.postponed(delay),
             Ok(Err(error)) => {
-                reconciler.show(&key, &error);
+                reconciler.show(&key, &error, work.failures());
                 let pause = work.failed(|failures| reconciler.pause(&error, failures));
                 debug!(key, ?pause, "tried again after a pause");
             }
@@ -137,7 +137,7 @@ mod tests {
             }
         }
 
-        fn show(&self, _: &str, (): &()) {}
+        fn show(&self, _: &str, (): &(), _: u32) {}
 
         fn pause(&self, (): &(), _: u32) -> Pause {
             Pause::Exactly(STUCK * 100)

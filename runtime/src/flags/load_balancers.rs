@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use controllers::is_label_key;
 
 use super::values;
 
@@ -22,15 +23,21 @@ pub(super) struct Flags {
           require_equals = true, default_missing_value = "true", value_parser = values::boolean,
           value_name = "true|false")]
     delete_orphaned_load_balancers: bool,
+    /// The spec.loadBalancerClass of Services that get a load balancer beside those without a class. Services of other
+    /// classes are other controllers'
+    #[arg(long, help_heading = LOAD_BALANCERS, value_name = "CLASS")]
+    load_balancer_class: Option<String>,
 }
 
 /// How load balancers are looked after beyond what Services ask for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LoadBalancers {
     /// `--load-balancer-resync-period`: a second or more.
     pub resync_period: Duration,
     /// `--delete-orphaned-load-balancers`.
     pub delete_orphans: bool,
+    /// `--load-balancer-class`: a class as Kubernetes allows it.
+    pub class: Option<String>,
 }
 
 /// Checks what clap cannot.
@@ -38,8 +45,15 @@ pub(super) fn check(flags: &Flags, errors: &mut Vec<String>) -> LoadBalancers {
     if flags.load_balancer_resync_period < Duration::from_secs(1) {
         errors.push("load-balancer-resync-period must be at least 1s".to_owned());
     }
+    let class = flags.load_balancer_class.clone();
+    if let Some(class) = class.as_deref().filter(|it| !is_label_key(it)) {
+        errors.push(format!(
+            "load-balancer-class {class:?} is no class that Kubernetes allows; give a name such as example.com/aerostat"
+        ));
+    }
     LoadBalancers {
         resync_period: flags.load_balancer_resync_period,
         delete_orphans: flags.delete_orphaned_load_balancers,
+        class,
     }
 }

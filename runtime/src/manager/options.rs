@@ -35,6 +35,7 @@ impl From<&Settings> for service::Options {
         Self {
             syncs: settings.service.syncs,
             cluster_name: settings.cluster_name.clone(),
+            class: settings.load_balancers.class.clone(),
             retry_base: settings.service.retry_base_delay,
             inventory: (&settings.load_balancers).into(),
         }

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::json;
-use tests::control_plane::cluster;
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Answered, Fault, Faults};
 use tests::{kubelet, wait};
 
@@ -168,6 +168,34 @@ async fn what_a_person_has_to_mend_is_shown_on_the_node() {
     assert_eq!(text(|it| &it.reason), "InstanceMetadataDenied");
     let message = "failed to get instance metadata for node n1: HTTP 401: the token is not valid";
     assert_eq!(text(|it| &it.message), message);
+}
+
+/// What the first event about a node says.
+async fn shown(cluster: &Cluster, name: &str) -> (String, String) {
+    let event = wait::until("an event", async || events(cluster, name).await.pop()).await;
+    (event.reason.unwrap_or_default(), event.message.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn what_time_does_not_heal_is_shown_on_the_node() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has([machine(2)]);
+    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
+    create(&cluster, &kubelet::node("n1")).await;
+    let mut elsewhere = kubelet::node("n2");
+    elsewhere.annotations_mut().insert(NODE_IP.to_owned(), "198.51.100.99".to_owned());
+    create(&cluster, &elsewhere).await;
+
+    let (reason, message) = shown(&cluster, "n1").await;
+    assert_eq!(reason, "InstanceNotFound");
+    let expected = "failed to get instance metadata for node n1: instance not found; it was looked for by the name \"n1\", \
+                    which the machine must have in the cloud too";
+    assert_eq!(message, expected);
+    let (reason, message) = shown(&cluster, "n2").await;
+    assert_eq!(reason, "ProvidedNodeIPInvalid");
+    assert!(message.contains("that matches ip: 198.51.100.99; correct the --node-ip of its kubelet"), "{message}");
+    assert!(message.contains("name the private network in the provider's settings"), "{message}");
 }
 
 #[tokio::test]

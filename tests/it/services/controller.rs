@@ -31,7 +31,13 @@ pub(crate) fn one() -> Options {
 
 /// So many workers.
 pub(crate) fn workers(syncs: usize) -> Options {
-    Options { syncs, cluster_name: "kubernetes".to_owned(), retry_base: RETRY, inventory: InventoryOptions::default() }
+    Options {
+        syncs,
+        cluster_name: "kubernetes".to_owned(),
+        class: None,
+        retry_base: RETRY,
+        inventory: InventoryOptions::default(),
+    }
 }
 
 /// A Service of type LoadBalancer with one port.

@@ -1,6 +1,7 @@
 //! Services that get a load balancer, and Services that do not.
 
 use cloud_provider::{ExternalTrafficPolicy, Ingress, IpFamily, Protocol};
+use controllers::service::Options;
 use http::Method;
 use kube::ResourceExt;
 use serde_json::json;
@@ -171,6 +172,27 @@ async fn case_137_a_service_with_a_class_is_somebody_elses() {
     assert!(cloud.about("s1").is_empty());
     assert!(events(&cluster, "s1").is_empty());
     assert!(writes(&cluster, "s1").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_service_of_the_configured_class_is_ours() {
+    let cluster = any_cluster().await;
+    let cloud = Cloud::new();
+    join_all(&cluster, 1).await;
+    let options = Options { class: Some("example.com/ours".to_owned()), ..one() };
+    let _controller = Controller::start(&cluster, &cloud, options);
+    for (name, class) in [("s1", Some("example.com/ours")), ("s2", None), ("s3", Some("example.com/other"))] {
+        let mut classed = service(name);
+        classed.spec.as_mut().unwrap().load_balancer_class = class.map(str::to_owned);
+        create(&cluster, &classed).await;
+    }
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    addressed(&cluster, "s2", "192.0.2.1").await;
+    settled(&cluster).await;
+    assert!(cloud.about("s3").is_empty());
+    delete(&cluster, "s1").await;
+    gone(&cluster, "s1").await;
+    assert!(writes(&cluster, "s3").await.is_empty());
 }
 
 #[tokio::test]

@@ -99,7 +99,8 @@ fn is_name(text: &str) -> bool {
 }
 
 /// A qualified name: an optional DNS subdomain and a slash before the name itself.
-pub(crate) fn is_label_key(key: &str) -> bool {
+#[must_use]
+pub fn is_label_key(key: &str) -> bool {
     let (domain, name) = key.split_once('/').map_or((None, key), |(domain, name)| (Some(domain), name));
     domain.is_none_or(is_subdomain) && !name.is_empty() && is_label_value(name)
 }

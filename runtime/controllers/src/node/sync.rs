@@ -13,9 +13,12 @@ use crate::error::{self, BackOff, LONGEST_RETRY_AFTER, Pause, back_off, chain, p
 use crate::events::{EventKind, reference};
 use crate::node::controller::Controller;
 use crate::node::plan::{self, Discarded, Initialized};
-use crate::node_fields::is_waiting;
+use crate::node_fields::{is_waiting, provider_id};
 use crate::object::{self, Part};
 use crate::worker::{Next, Reconcile};
+
+/// From so many failures in a row on, what time may heal is shown too: some ten seconds have passed.
+const LASTING: u32 = 11;
 
 /// Why a node could not be synced.
 #[derive(Debug, thiserror::Error)]
@@ -58,11 +61,33 @@ impl Error {
         }
     }
 
-    /// The reason of the event that shows this to a person; `None` where time alone may heal it.
-    pub(super) fn reason(&self) -> Option<&'static str> {
+    /// The reason of the event that shows this to a person, after `failures` in a row before this one; `None` where time
+    /// alone may heal it.
+    pub(super) fn reason(&self, failures: u32) -> Option<&'static str> {
+        let is_lasting = failures >= LASTING;
         match self {
             Self::Metadata { source: CloudError::Invalid(_), .. } => Some("InstanceMetadataInvalid"),
             Self::Metadata { source: CloudError::Denied(_), .. } => Some("InstanceMetadataDenied"),
+            Self::NotFound(_) if is_lasting => Some("InstanceNotFound"),
+            Self::Plan(plan::Error::NoProviderId(_)) if is_lasting => Some("NoProviderID"),
+            Self::Plan(plan::Error::ProvidedNodeIp { .. }) if is_lasting => Some("ProvidedNodeIPInvalid"),
+            _ => None,
+        }
+    }
+
+    /// What the event says beyond the error: what was tried, and what a person can do.
+    fn hint(&self, node: &Node) -> Option<String> {
+        let name = node.name_any();
+        match self {
+            Self::NotFound(_) => Some(match provider_id(node) {
+                Some(id) => format!("; it was looked for by its provider id {id:?}"),
+                None => format!("; it was looked for by the name {name:?}, which the machine must have in the cloud too"),
+            }),
+            Self::Plan(plan::Error::ProvidedNodeIp { .. }) => Some(
+                "; correct the --node-ip of its kubelet, or name the private network in the provider's settings if the \
+                 address is one of such a network"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
@@ -122,7 +147,7 @@ impl Controller {
             // The node works without: the next pass over all addresses tries again.
             tracing::error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
         }
-        info!(node = name, provider_id = crate::node_fields::provider_id(&initialized), "the node is initialised");
+        info!(node = name, provider_id = provider_id(&initialized), "the node is initialised");
         self.recorder.record(reference(initialized.as_ref()), EventKind::Normal, "Synced", "Node synced successfully");
         self.metrics.initial_sync_delay.observe(age(&node));
         Ok(())
@@ -175,14 +200,15 @@ impl Reconcile for Controller {
     }
 
     // In the log, and where a person has to act also on the node.
-    fn show(&self, name: &str, error: &Error) {
+    fn show(&self, name: &str, error: &Error, failures: u32) {
         let text = chain(error);
         warn!(next = error.next(), "error syncing '{name}': {text}, requeuing");
         if let Some(asked) = error.cut_pause() {
             warn!(node = name, "the cloud asks for a pause of {} s; it gets an hour", asked.as_secs());
         }
-        if let (Some(reason), Some(node)) = (error.reason(), self.nodes.get(name)) {
-            self.recorder.record(reference(node.as_ref()), EventKind::Warning, reason, &text);
+        if let (Some(reason), Some(node)) = (error.reason(failures), self.nodes.get(name)) {
+            let message = text + error.hint(&node).as_deref().unwrap_or_default();
+            self.recorder.record(reference(node.as_ref()), EventKind::Warning, reason, &message);
         }
     }
 

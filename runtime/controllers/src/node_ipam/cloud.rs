@@ -217,7 +217,7 @@ impl Reconcile for CloudAllocator {
         self.reconcile(name).await.map(|()| Next::Done)
     }
 
-    fn show(&self, name: &str, error: &Error) {
+    fn show(&self, name: &str, error: &Error, _: u32) {
         let next = match error {
             Error::Plan(from_cloud::Error::NoProviderId(_)) => {
                 "tried again once the node has one, and with growing pauses"

@@ -205,7 +205,7 @@ impl Reconcile for RangeAllocator {
         Ok(Next::Done)
     }
 
-    fn show(&self, name: &str, error: &Error) {
+    fn show(&self, name: &str, error: &Error, _: u32) {
         let next = match error {
             Error::Plan(plan::Error::Exhausted { .. }) => {
                 "tried again when a node is deleted, and with growing pauses; a larger --cluster-cidr or a longer \

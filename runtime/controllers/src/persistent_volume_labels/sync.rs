@@ -96,7 +96,7 @@ impl Reconcile for Controller {
     }
 
     // In the log, and on the volume.
-    fn show(&self, name: &str, error: &Error) {
+    fn show(&self, name: &str, error: &Error, _: u32) {
         let text = chain(error);
         warn!(next = error.next(), "error syncing '{name}': {text}, requeuing");
         if let Some(pv) = self.get(name).filter(|_| error.is_shown()) {

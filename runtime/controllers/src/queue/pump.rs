@@ -165,6 +165,11 @@ impl Work<'_> {
         self.queue.changed.notify_one();
     }
 
+    /// How many times in a row the key has failed before.
+    pub(crate) fn failures(&self) -> u32 {
+        self.queue.lock().queue.failures(&self.key)
+    }
+
     /// The key has to be tried again; `pause` says when, told how many times in a row it had failed before.
     /// Returns the pause that it was given.
     pub(crate) fn failed(self, pause: impl FnOnce(u32) -> Pause) -> Duration {

@@ -25,6 +25,8 @@ const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ran
 pub(super) struct Cluster {
     /// `--cluster-name`.
     pub(super) name: String,
+    /// `--load-balancer-class`: Services of this class are looked after too.
+    pub(super) class: Option<String>,
     /// What the cloud's provider says of itself.
     pub(super) description: CurrentDescription,
 }

@@ -4,7 +4,7 @@ use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::Service;
 
 use crate::service::desired::{Cluster, Invalid, desired, unclaimed, unwanted};
-use crate::service::status::{has_class, is_finalized, is_load_balancer, memo};
+use crate::service::status::{is_finalized, is_load_balancer, is_of_another, memo};
 
 /// What is to be done about a Service.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) enum Plan {
 
 /// What is to be done about a Service, if one of our calls `may` have given it a load balancer in this process's life.
 pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Result<Plan, Invalid> {
-    if is_wanted(service) && !is_deleted(service) {
+    if is_wanted(service, cluster) && !is_deleted(service) {
         return desired(service, cluster).map(Plan::Ensure);
     }
     let may_exist = may_exist || memo(service).is_some();
@@ -31,14 +31,16 @@ pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Res
         true if is_another_controllers => Plan::Forget,
         false if !needs_cleanup(service) => Plan::Ignore,
         // The addresses in its status are the other controller's: they prove nothing.
-        _ if has_class(service) => Plan::Delete(unclaimed(unwanted(service, cluster), cluster)),
+        _ if is_of_another(service, cluster.class.as_deref()) => {
+            Plan::Delete(unclaimed(unwanted(service, cluster), cluster))
+        }
         _ => Plan::Delete(unwanted(service, cluster)),
     })
 }
 
 /// Whether a Service wants a load balancer, and no other controller was named for it. An empty class is a class.
-pub(super) fn is_wanted(service: &Service) -> bool {
-    is_load_balancer(service) && !has_class(service)
+pub(super) fn is_wanted(service: &Service, cluster: &Cluster) -> bool {
+    is_load_balancer(service) && !is_of_another(service, cluster.class.as_deref())
 }
 
 /// Whether a Service has our finalizer, and should not have it any more.
@@ -109,6 +111,16 @@ mod tests {
         deleted["status"]["loadBalancer"]["ingress"] = json!([{ "ip": "198.51.100.7" }]);
         let Ok(Plan::Delete(unwanted)) = plan(&service(deleted), false, &cluster()) else { panic!("it is deleted") };
         assert!(unwanted.current_ingress.is_empty(), "another controller's addresses prove nothing");
+    }
+
+    #[test]
+    fn a_service_of_our_class_is_ours() {
+        let cluster = Cluster { class: Some("example.com/ours".to_owned()), ..cluster() };
+        let planned = |class: Value| plan(&service(json!({ "spec": { "loadBalancerClass": class } })), false, &cluster);
+        assert!(matches!(planned(json!("example.com/ours")), Ok(Plan::Ensure(_))));
+        assert!(matches!(planned(Value::Null), Ok(Plan::Ensure(_))), "the cloud's is the default");
+        assert_eq!(planned(json!("example.com/other")), Ok(Plan::Ignore));
+        assert_eq!(planned(json!("")), Ok(Plan::Ignore));
     }
 
     #[test]

@@ -19,9 +19,10 @@ pub(super) fn is_load_balancer(service: &Service) -> bool {
     service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"))
 }
 
-/// Whether another controller was named for the Service. An empty class is a class.
-pub(super) fn has_class(service: &Service) -> bool {
-    service.spec.as_ref().is_some_and(|it| it.load_balancer_class.is_some())
+/// Whether another controller was named for the Service than the one of this class. An empty class is a class.
+pub(super) fn is_of_another(service: &Service, class: Option<&str>) -> bool {
+    let named = service.spec.as_ref().and_then(|it| it.load_balancer_class.as_deref());
+    named.is_some() && named != class
 }
 
 /// Whether the Service has our finalizer.
@@ -68,22 +69,22 @@ pub(super) fn finalized(service: &Service) -> Service {
 
 /// The Service with what its provider asked to keep and to show until its load balancer is as desired. Where it is
 /// reached stays as it is, unless the provider knows better.
-pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, now: Timestamp) -> Service {
+pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, class: Option<&str>, now: Timestamp) -> Service {
     let mut desired = service.clone();
     for (key, value) in &status.annotations {
         desired.metadata.annotations.get_or_insert_default().insert(key.clone(), value.clone());
     }
     remember(&mut desired, MEMO, status.memo.as_deref(), now);
     if !status.ingress.is_empty() {
-        reach(&mut desired, &status.ingress);
+        reach(&mut desired, &status.ingress, class);
     }
     desired
 }
 
 /// The Service, reached at its load balancer, and nowhere else.
-pub(super) fn served(service: &Service, status: &LoadBalancerStatus, now: Timestamp) -> Service {
-    let mut desired = kept(service, status, now);
-    reach(&mut desired, &status.ingress);
+pub(super) fn served(service: &Service, status: &LoadBalancerStatus, class: Option<&str>, now: Timestamp) -> Service {
+    let mut desired = kept(service, status, class, now);
+    reach(&mut desired, &status.ingress, class);
     desired
 }
 
@@ -116,9 +117,9 @@ pub(super) fn released(service: &Service) -> Service {
 }
 
 /// The API server takes addresses for load balancers alone: what has become something else by now has none. Those of a
-/// Service with a class are another controller's.
-fn reach(service: &mut Service, ingress: &[Ingress]) {
-    if !is_load_balancer(service) || has_class(service) {
+/// Service with another class are another controller's.
+fn reach(service: &mut Service, ingress: &[Ingress], class: Option<&str>) {
+    if !is_load_balancer(service) || is_of_another(service, class) {
         return;
     }
     let ingress = Some(ingress.iter().map(self::ingress).collect()).filter(|it: &Vec<_>| !it.is_empty());
@@ -194,7 +195,7 @@ mod tests {
             annotations: vec![(ID.to_owned(), "lb-1".to_owned())],
             ..status(vec![ip("192.0.2.1", None)])
         };
-        let served = served(&service(json!({})), &status, NOW);
+        let served = served(&service(json!({})), &status, None, NOW);
         let expected = json!({
             "loadBalancer": { "ingress": [{ "ip": "192.0.2.1", "ipMode": "VIP" }] },
             "conditions": [{
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn case_141_the_same_status_is_no_change() {
         let before = service(with_load_balancer());
-        let is_same = |ingress| served(&before, &status(ingress), NOW) == before;
+        let is_same = |ingress| served(&before, &status(ingress), None, NOW) == before;
         assert!(is_same(vec![ip("192.0.2.1", None)]), "the API server's default");
         assert!(is_same(vec![ip("192.0.2.1", Some(IpMode::Vip))]));
         assert!(!is_same(vec![ip("192.0.2.1", Some(IpMode::Proxy))]));
@@ -225,17 +226,17 @@ mod tests {
         let mut ports = with_load_balancer();
         ports["status"]["loadBalancer"]["ingress"][0]["ports"] = json!([{ "port": 80, "protocol": "TCP" }]);
         let ports = service(ports);
-        assert_ne!(served(&ports, &status(vec![ip("192.0.2.1", None)]), NOW), ports);
+        assert_ne!(served(&ports, &status(vec![ip("192.0.2.1", None)]), None, NOW), ports);
         let empty = service(json!({}));
-        assert_eq!(served(&empty, &LoadBalancerStatus::default(), NOW), empty, "empty and empty");
+        assert_eq!(served(&empty, &LoadBalancerStatus::default(), None, NOW), empty, "empty and empty");
         let bare = service(json!({ "status": null }));
-        assert_eq!(served(&bare, &LoadBalancerStatus::default(), NOW), bare, "empty and nothing at all");
+        assert_eq!(served(&bare, &LoadBalancerStatus::default(), None, NOW), bare, "empty and nothing at all");
     }
 
     #[test]
     fn a_name_has_no_mode() {
         let name = Ingress { ip: None, hostname: Some("lb.example.com".to_owned()), ip_mode: None };
-        let served = served(&service(json!({})), &status(vec![name.clone()]), NOW);
+        let served = served(&service(json!({})), &status(vec![name.clone()]), None, NOW);
         assert_eq!(status_of(&served)["loadBalancer"], json!({ "ingress": [{ "hostname": "lb.example.com" }] }));
         assert_eq!(current(&served), [name]);
     }
@@ -244,16 +245,16 @@ mod tests {
     fn until_ready_the_ingress_stays_unless_the_provider_says_so() {
         let before = service(with_load_balancer());
         let memo_only = LoadBalancerStatus { memo: Some("lb-1 changing".to_owned()), ..LoadBalancerStatus::default() };
-        let after = kept(&before, &memo_only, NOW);
+        let after = kept(&before, &memo_only, None, NOW);
         assert_eq!((memo(&after), current(&after)), (Some("lb-1 changing"), current(&before)));
-        let moved = kept(&before, &status(vec![ip("192.0.2.2", None)]), NOW);
+        let moved = kept(&before, &status(vec![ip("192.0.2.2", None)]), None, NOW);
         assert_eq!(current(&moved), [ip("192.0.2.2", Some(IpMode::Vip))]);
     }
 
     #[test]
     fn what_is_no_load_balancer_any_more_gets_a_memo_and_no_address() {
         let after =
-            served(&service(json!({ "spec": { "type": "ClusterIP" } })), &status(vec![ip("192.0.2.1", None)]), NOW);
+            served(&service(json!({ "spec": { "type": "ClusterIP" } })), &status(vec![ip("192.0.2.1", None)]), None, NOW);
         assert_eq!((memo(&after), current(&after)), (Some("lb-1"), Vec::new()));
     }
 
@@ -262,7 +263,7 @@ mod tests {
         let mut change = with_load_balancer();
         change["spec"] = json!({ "loadBalancerClass": "example.com/other" });
         let before = service(change);
-        let served = served(&before, &status(vec![ip("192.0.2.2", None)]), NOW);
+        let served = served(&before, &status(vec![ip("192.0.2.2", None)]), None, NOW);
         assert_eq!(current(&served), current(&before));
         let forgotten = forgotten(&before);
         assert_eq!((memo(&forgotten), current(&forgotten)), (None, current(&before)));
@@ -279,10 +280,10 @@ mod tests {
         change["status"]["conditions"].as_array_mut().unwrap().push(other.clone());
         let before = service(change);
         let memo_only = LoadBalancerStatus { memo: Some("lb-2".to_owned()), ..LoadBalancerStatus::default() };
-        let conditions = status_of(&kept(&before, &memo_only, NOW))["conditions"].clone();
+        let conditions = status_of(&kept(&before, &memo_only, None, NOW))["conditions"].clone();
         assert_eq!((&conditions[0]["message"], &conditions[1]), (&json!("lb-2"), &other));
         assert_eq!(conditions[0]["lastTransitionTime"], "2026-01-01T00:00:00Z", "its status is what it was");
-        assert_eq!(status_of(&kept(&before, &LoadBalancerStatus::default(), NOW))["conditions"], json!([other]));
+        assert_eq!(status_of(&kept(&before, &LoadBalancerStatus::default(), None, NOW))["conditions"], json!([other]));
         assert_eq!(status_of(&released(&before))["conditions"], json!([other]));
     }
 

@@ -92,7 +92,7 @@ impl Controller {
         let mut states = self.states();
         let state = states.of(key, service, Instant::now());
         state.start_work(rights);
-        if is_wanted(service) {
+        if is_wanted(service, &self.cluster) {
             self.record_unknown_annotations(state, service);
         }
         state.work.may_exist

@@ -27,7 +27,7 @@ pub(super) fn cluster() -> Cluster {
         writes_annotations: vec![ID.to_owned()],
         ..Description::default()
     };
-    Cluster { name: "kubernetes".to_owned(), description: Arc::new(description).into() }
+    Cluster { name: "kubernetes".to_owned(), class: None, description: Arc::new(description).into() }
 }
 
 /// Service `default/s1` as the API server shows it, with changes as a merge patch.

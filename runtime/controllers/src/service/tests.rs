@@ -269,7 +269,7 @@ async fn a_deletion_that_fails_keeps_what_is_remembered() {
     let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Deletion::Done)]);
     rig.remember(&gone);
     let error = rig.reconcile(&gone).await.unwrap_err();
-    rig.controller.show("default/s1", &error);
+    rig.controller.show("default/s1", &error, 0);
     assert!(!rig.is_forgotten(&gone));
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeleteLoadBalancerFailed", "DeletedLoadBalancer"]);
@@ -352,7 +352,7 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
         match rig.reconcile(service).await {
             Ok(next) => assert_eq!(next, Next::Done),
             Err(error @ Error::Withheld(_)) => {
-                rig.controller.show(&key(service), &error);
+                rig.controller.show(&key(service), &error, 0);
                 assert_eq!(error.pause(rig.controller.back_off, 0), Pause::AtLeast(300 * SECOND));
             }
             Err(error) => panic!("{error}"),
@@ -398,12 +398,12 @@ async fn another_credential_brings_a_denied_service_back_at_once() {
     controller.states().of(&key(&service), &service, Instant::now());
     for _ in 0..2 {
         controller.start_work(&key(&service));
-        controller.show(&key(&service), &denied);
+        controller.show(&key(&service), &denied, 0);
         cloud.versions.send_modify(|it| *it += 1);
         assert_eq!(back().await, expected, "nobody waits for the next time that it is looked at");
     }
     controller.start_work(&key(&service));
-    controller.show(&key(&service), &denied);
+    controller.show(&key(&service), &denied, 0);
     controller.requested.approve(Instant::now());
     assert_eq!(back().await, expected, "so does an approval");
 
@@ -411,7 +411,7 @@ async fn another_credential_brings_a_denied_service_back_at_once() {
     retries.shutdown().await;
     controller.start_work(&key(&service));
     cloud.versions.send_modify(|it| *it += 1);
-    controller.show(&key(&service), &denied);
+    controller.show(&key(&service), &denied, 0);
     assert_eq!(back().await, expected);
 }
 

@@ -67,6 +67,7 @@ impl Controller {
         let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
         let (backends, revision) = self.seen(key);
         let mut compared = None;
+        let class = self.cluster.class.as_deref();
         let plan = |it: &Service| {
             // Who has written a memo that is neither the call's nor its answer's knows more.
             let other = memo(it).filter(|it| Some(*it) != sent_memo.as_deref() && Some(*it) != status.memo.as_deref());
@@ -76,15 +77,15 @@ impl Controller {
             compared = self.desired_now(it);
             Ok(match then {
                 Outcome::Ready => {
-                    let served = status::served(it, &status, now);
+                    let served = status::served(it, &status, class, now);
                     match self.evidence(&served, &backends, revision.as_deref()) {
                         Some(evidence) => status::proven(served, &evidence, now),
                         // What was kept before says itself what it is about.
                         None => served,
                     }
                 }
-                Outcome::Restored => status::served(it, &status, now),
-                Outcome::Pending(_) | Outcome::Deleting(_) | Outcome::MemoOnly => status::kept(it, &status, now),
+                Outcome::Restored => status::served(it, &status, class, now),
+                Outcome::Pending(_) | Outcome::Deleting(_) | Outcome::MemoOnly => status::kept(it, &status, class, now),
             })
         };
         let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
