@@ -63,6 +63,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    /// Cases: case 254
     #[tokio::test(start_paused = true)]
     async fn a_loop_that_does_not_begin_its_next_round_is_stuck() {
         let (liveness, period) = (Liveness::default(), 300 * SECOND);

@@ -148,6 +148,7 @@ mod tests {
         }
     }
 
+    /// Cases: case 254
     #[tokio::test(start_paused = true)]
     async fn workers_that_finish_nothing_are_stuck_and_failures_are_not() {
         let metrics = crate::metrics::Metrics::register(&prometheus::Registry::new()).unwrap();

@@ -63,6 +63,35 @@ async fn case_240_health_is_open_and_everything_else_is_not() {
 }
 
 #[tokio::test]
+async fn case_241_without_a_secure_port_nothing_listens() {
+    let cluster = cluster().await;
+    let with = Setup::guest(&cluster, guests::HOSTILE);
+    let process = with.started().await;
+    assert_eq!(listening(process.aerostat.pid()), 1);
+    process.stop().await;
+
+    let mut without = with;
+    without.flags.retain(|it| !it.starts_with("--secure-port="));
+    let process = without.flags(&["--secure-port=0"]).started().await;
+    assert_eq!(listening(process.aerostat.pid()), 0);
+    process.stop().await;
+}
+
+/// How many sockets of a process accept connections: proc_pid_fd(5), proc_pid_net(5).
+fn listening(pid: u32) -> usize {
+    let fds = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let links = fds.filter_map(|it| std::fs::read_link(it.ok()?.path()).ok());
+    let sockets: Vec<_> = links.map(|it| it.to_string_lossy().into_owned()).collect();
+    let tables = ["tcp", "tcp6"].map(|it| std::fs::read_to_string(format!("/proc/{pid}/net/{it}")).unwrap());
+    let lines = tables.iter().flat_map(|it| it.lines());
+    let is_ours = |line: &&str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        fields[3] == "0A" && sockets.contains(&format!("socket:[{}]", fields[9]))
+    };
+    lines.filter(is_ours).count()
+}
+
+#[tokio::test]
 async fn case_240_every_started_controller_is_checked() {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
