@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use http::Method;
 use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Node, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
@@ -174,6 +175,20 @@ impl Process {
     pub async fn stop(self) {
         let status = self.aerostat.stop().await.unwrap();
         assert_eq!(status.code(), Some(0));
+    }
+
+    /// As [`kill`](Self::kill); and the time passes for which the process was promised the Lease.
+    ///
+    /// With so short a Lease that a test could wait for it, a busy machine would end processes that nobody killed.
+    pub async fn kill_until_its_lease_ends(self, cluster: &Cluster) {
+        self.kill();
+        let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
+        let given_back = Patch::Merge(json!({ "spec": { "holderIdentity": "" } }));
+        match leases.patch("cloud-controller-manager", &PatchParams::default(), &given_back).await {
+            // It had not become leader.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            patched => drop(patched.unwrap()),
+        }
     }
 
     /// Kills it, as a power failure would.

@@ -25,14 +25,12 @@ const NODES: usize = 500;
 const EACH: usize = NODES / LIVES;
 /// Nodes that go in each life, and come again under their names.
 const REMADE: usize = 5;
-/// Twelve blocks more than nodes: what leaks is missed. A Lease that is soon taken over.
-const FLAGS: [&str; 7] = [
+/// Twelve blocks more than nodes: what leaks is missed.
+const FLAGS: [&str; 5] = [
     "--controllers=node-ipam-controller",
     "--allocate-node-cidrs",
     "--cluster-cidr=10.0.0.0/16",
     "--node-cidr-mask-size=25",
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
     "--leader-elect-retry-period=200ms",
 ];
 /// How long a life waits for a write that may never come.
@@ -98,7 +96,7 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
         join(cluster, &name).await;
     }
     let ended = format!("fault {fault}, killed when {} of {EACH} had networks", given(cluster, &own).await);
-    process.kill();
+    process.kill_until_its_lease_ends(cluster).await;
     (proxy, ended)
 }
 

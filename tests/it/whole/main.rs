@@ -14,6 +14,7 @@ mod limits;
 mod lost;
 mod nodes;
 mod poison;
+mod routes;
 mod setup;
 mod takeover;
 mod theft;

@@ -21,13 +21,8 @@ pub(crate) use tests::vendor::digitalocean::ID;
 pub(crate) const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 const MEMO: &str = "aerostat.dev/memo";
 
-/// A Lease that is soon taken over, and little patience between two tries.
-const FAST: [&str; 4] = [
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
-    "--leader-elect-retry-period=200ms",
-    "--service-retry-base-delay=500ms",
-];
+/// Little patience between two tries.
+const FAST: [&str; 2] = ["--leader-elect-retry-period=200ms", "--service-retry-base-delay=500ms"];
 
 /// Everything that a test of one cloud has.
 pub(crate) struct CloudRig<V: Vendor> {
