@@ -177,14 +177,14 @@ impl Process {
         assert_eq!(status.code(), Some(0));
     }
 
-    /// As [`kill`](Self::kill); and the time passes for which the process was promised the Lease.
+    /// As [`kill`](Self::kill), and lets the Lease that it leaves end after a second.
     ///
-    /// With so short a Lease that a test could wait for it, a busy machine would end processes that nobody killed.
-    pub async fn kill_until_its_lease_ends(self, cluster: &Cluster) {
+    /// With so short a Lease while it runs, a busy machine would end processes that nobody killed.
+    pub async fn kill_and_shorten_its_lease(self, cluster: &Cluster) {
         self.kill();
         let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
-        let given_back = Patch::Merge(json!({ "spec": { "holderIdentity": "" } }));
-        match leases.patch("cloud-controller-manager", &PatchParams::default(), &given_back).await {
+        let short = Patch::Merge(json!({ "spec": { "leaseDurationSeconds": 1 } }));
+        match leases.patch("cloud-controller-manager", &PatchParams::default(), &short).await {
             // It had not become leader.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             patched => drop(patched.unwrap()),

@@ -96,7 +96,7 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
         join(cluster, &name).await;
     }
     let ended = format!("fault {fault}, killed when {} of {EACH} had networks", given(cluster, &own).await);
-    process.kill_until_its_lease_ends(cluster).await;
+    process.kill_and_shorten_its_lease(cluster).await;
     (proxy, ended)
 }
 

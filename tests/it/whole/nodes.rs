@@ -122,7 +122,7 @@ async fn no_failure_deletes_a_node<V: Vendor>() {
         ends(&rig);
         post_ready(&rig, true).await;
     }
-    process.kill_until_its_lease_ends(&rig.cluster).await;
+    process.kill_and_shorten_its_lease(&rig.cluster).await;
 
     // A process that knows nothing of all that, and a cloud that says of each machine that it is gone.
     let process = rig.start().await;

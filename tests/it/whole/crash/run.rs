@@ -165,7 +165,7 @@ impl<V: Vendor> CrashTest<V> {
         match outcome {
             Outcome::Settled => self.process = Some(process),
             Outcome::Killed => {
-                process.kill_until_its_lease_ends(&self.rig.cluster).await;
+                process.kill_and_shorten_its_lease(&self.rig.cluster).await;
                 self.points += self.left(desired).await;
                 self.check_no_orphan();
             }
