@@ -109,7 +109,8 @@ struct Next {
     module: Option<Module>,
     label: Option<Label>,
     candidate: Option<Arc<Candidate>>,
-    /// Under which version of credentials and provider it has named the account.
+    /// Under which version of credentials and provider it has named the account; `None` if the account has to be asked about
+    /// again before anything is written.
     seen: Option<u64>,
 }
 
@@ -189,7 +190,7 @@ impl Swap {
                 Event::Loaded
             }
             Ok(Done::Probed { seen }) => {
-                self.next.seen = Some(seen);
+                self.next.seen = seen;
                 Event::Probed
             }
             Err(Failed::Later(because)) => {
