@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tests::aerostat::message;
 use tests::control_plane::any_cluster;
-use tests::operator::{PATIENCE, Process, event};
+use tests::operator::{Process, event};
 use tests::random::{self, Random};
 
 use super::rig::{FAST, Heard, LEASE, Rig, names};
@@ -24,6 +24,8 @@ const STAY: usize = 6;
 const LATENCY: Duration = Duration::from_millis(20);
 /// After how many reads a load balancer is built.
 const READS: usize = 5;
+/// Without a sign of life for so long, the process is killed where it is.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long it may take until everything is built, or gone.
 const END: Duration = Duration::from_secs(90);
 /// What is said at the quarantine of a version before which none is kept.
@@ -141,16 +143,15 @@ impl KillRun {
     async fn signs(&mut self, process: &mut Process, most: usize) -> Option<()> {
         let count = self.random.below(most);
         let mut steps = self.rig.cloud.steps();
-        let signs = async {
-            for _ in 0..count {
-                tokio::select! {
-                    () = steps.next() => {}
-                    entry = process.aerostat.log.recv() => self.heard.0.push(entry?),
-                }
+        for _ in 0..count {
+            tokio::select! {
+                () = steps.next() => {}
+                entry = process.aerostat.log.recv() => self.heard.0.push(entry?),
+                // It has nothing more to do.
+                () = tokio::time::sleep(QUIET) => break,
             }
-            Some(())
-        };
-        tokio::time::timeout(PATIENCE, signs).await.expect("it lives")
+        }
+        Some(())
     }
 
     /// Two Services come and one goes, and so many nodes join.
