@@ -27,8 +27,9 @@ async fn versions_come_and_go_under_load_and_nothing_is_lost() {
     let mut rig = Rig::over(cluster().await, "version=1.0.0 pause=2").await;
     rig.cloud.set_latency(LATENCY);
     // The log has the end of each call, and the API server's client has no limit.
-    rig.setup.flags.extend(["-v=2", "--kube-api-qps=-1"].map(str::to_owned));
-    let (mut heard, mut process) = (Heard::default(), rig.started("10s").await);
+    rig.setup.flags.extend(["-v=2", "--kube-api-qps=-1", "--module-trial=10s"].map(str::to_owned));
+    let (mut heard, mut process) = (Heard::default(), rig.setup.start());
+    heard.says(&mut process, "started cloud-node-controller").await;
     rig.part(0).await;
 
     rig.comes("version=1.1.0 pause=2 sizes").await;
