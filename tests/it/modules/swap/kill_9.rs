@@ -54,6 +54,7 @@ async fn kill_9_in_the_middle_of_swaps_loses_nothing() {
     let mut run = KillRun::start().await;
     while run.points < points {
         run.live(KillRun::sound_version).await;
+        println!("in the middle of swaps: {} points in {} lives", run.points, run.lives);
     }
     run.end().await;
 }
@@ -69,6 +70,7 @@ async fn kill_9_between_swap_and_rollback_loses_nothing() {
         } else {
             run.live(KillRun::fragile_version).await;
         }
+        println!("between swap and rollback: {} points in {} lives", run.points, run.lives);
     }
     run.end().await;
 }
