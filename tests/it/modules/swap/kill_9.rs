@@ -146,11 +146,16 @@ impl KillRun {
         let count = self.random.below(most);
         let mut steps = self.rig.cloud.steps();
         for _ in 0..count {
-            tokio::select! {
-                () = steps.next() => {}
-                entry = process.aerostat.log.recv() => self.heard.0.push(entry?),
+            let sign = async {
+                tokio::select! {
+                    () = steps.next() => Some(None),
+                    entry = process.aerostat.log.recv() => entry.map(Some),
+                }
+            };
+            match tokio::time::timeout(QUIET, sign).await {
+                Ok(sign) => self.heard.0.extend(sign?),
                 // It has nothing more to do.
-                () = tokio::time::sleep(QUIET) => break,
+                Err(_) => break,
             }
         }
         Some(())
