@@ -41,6 +41,9 @@ pub use self::webhooks::Webhooks;
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/// A shorter pause between two looks at `--cloud-config` would only read the file all the time.
+const LEAST_LOOK: Duration = Duration::from_millis(10);
+
 /// What the program was started for.
 #[derive(Clone, Debug)]
 pub enum Invocation {
@@ -63,6 +66,8 @@ pub struct Settings {
     pub module_cache: Option<PathBuf>,
     /// How long a module is on trial that has replaced another one, counted while this process leads: `--module-trial`.
     pub module_trial: Duration,
+    /// How often `--cloud-config` is looked at for another module: `--module-look`. At least 10 ms.
+    pub module_look: Duration,
     /// `--cluster-name`.
     pub cluster_name: String,
     /// `--cluster-cidr`, without bits behind the prefixes.
@@ -359,6 +364,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
         cloud_config: flags.cloud_config,
         module_cache: given(&flags.modules.module_cache),
         module_trial: flags.modules.module_trial,
+        module_look: flags.modules.module_look.max(LEAST_LOOK),
         cloud_provider: flags.cloud_provider,
         cluster_cidrs,
         cluster_name: flags.cluster_name,

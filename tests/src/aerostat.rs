@@ -124,6 +124,18 @@ impl Aerostat {
         }
     }
 
+    /// Kills it, as a power failure would. Returns every line that it wrote since the log was last read.
+    pub async fn killed(mut self) -> Vec<Map<String, Value>> {
+        // Errors mean that it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let mut lines = Vec::new();
+        while let Some(entry) = self.log.recv().await {
+            lines.push(entry);
+        }
+        lines
+    }
+
     /// Asks it to end, as Kubernetes does, and waits until it has.
     ///
     /// # Errors

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::guests;
@@ -51,19 +52,33 @@ struct Shared {
     state: Mutex<Account>,
     arrived: Notify,
     released: Notify,
+    /// How often a request has arrived, or was carried out.
+    steps: watch::Sender<usize>,
 }
 
 #[derive(Default)]
 struct Account {
     machines: Vec<String>,
-    /// The Service of each balancer, by the balancer's id.
-    balancers: BTreeMap<String, String>,
-    made: usize,
-    are_ready: bool,
+    balancers: BTreeMap<String, Balancer>,
+    /// The Services for which one was made, in this order.
+    made: Vec<String>,
+    /// After how many reads a balancer has its address; `None` if none gets one.
+    reads: Option<usize>,
     is_new: bool,
+    latency: Duration,
     requests: Vec<String>,
+    /// How many requests are not answered, and how many were so at most.
+    waiting: usize,
+    most_waiting: usize,
+    /// Those that whoever had sent them did not wait for.
+    cut_off: Vec<String>,
     /// The beginning of the request that is held next.
     hold: Option<String>,
+}
+
+struct Balancer {
+    service: String,
+    reads: usize,
 }
 
 impl Cloud {
@@ -80,7 +95,7 @@ impl Cloud {
             .route("/account", get(account))
             .route("/machines", get(list))
             .route("/machines/{name}", get(machine))
-            .route("/balancers", post(make))
+            .route("/balancers", get(find).post(make))
             .route("/balancers/{id}", get(balancer).delete(remove))
             .layer(middleware::from_fn_with_state(shared.clone(), record))
             .with_state(shared.clone());
@@ -96,7 +111,10 @@ impl Cloud {
             "name": "api",
             "baseUrl": format!("http://{}", self.address),
             "allow": [
-                { "methods": ["GET"], "paths": ["/account", "/machines", "/machines/*", "/balancers/*"] },
+                {
+                    "methods": ["GET"],
+                    "paths": ["/account", "/machines", "/machines/*", "/balancers", "/balancers/*"],
+                },
                 { "methods": ["POST"], "paths": ["/balancers"] },
                 { "methods": ["DELETE"], "paths": ["/balancers/*"] },
             ],
@@ -117,7 +135,12 @@ impl Cloud {
 
     /// From now on all balancers have addresses.
     pub fn finish_balancers(&self) {
-        self.shared.state().are_ready = true;
+        self.finish_after(0);
+    }
+
+    /// From now on balancers have their addresses once they were read so often.
+    pub fn finish_after(&self, reads: usize) {
+        self.shared.state().reads = Some(reads);
     }
 
     /// From now on all answers say that they are new.
@@ -125,16 +148,52 @@ impl Cloud {
         self.shared.state().is_new = true;
     }
 
+    /// From now on no answer says that it is new.
+    pub fn becomes_old(&self) {
+        self.shared.state().is_new = false;
+    }
+
+    /// From now on a request takes so long: half of it before it is carried out, and half of it after.
+    pub fn set_latency(&self, latency: Duration) {
+        self.shared.state().latency = latency;
+    }
+
     /// How many balancers were ever made.
     #[must_use]
     pub fn made(&self) -> usize {
-        self.shared.state().made
+        self.shared.state().made.len()
+    }
+
+    /// The Services for which balancers were ever made, one for each creation, in alphabetical order.
+    #[must_use]
+    pub fn made_for(&self) -> Vec<String> {
+        let mut made = self.shared.state().made.clone();
+        made.sort();
+        made
     }
 
     /// The Services of the balancers that are there.
     #[must_use]
     pub fn balancers(&self) -> Vec<String> {
-        self.shared.state().balancers.values().cloned().collect()
+        self.shared.state().balancers.values().map(|it| it.service.clone()).collect()
+    }
+
+    /// The requests that were cut off: whoever had sent them went away before they were answered.
+    #[must_use]
+    pub fn cut_off(&self) -> Vec<String> {
+        self.shared.state().cut_off.clone()
+    }
+
+    /// How many requests were on their way at the same time, at most.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        self.shared.state().most_waiting
+    }
+
+    /// Counts the steps from now on, of which each request makes two: it arrives, and it is carried out.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        Steps(self.shared.steps.subscribe())
     }
 
     /// All requests so far: `GET /machines?after=&limit=1`.
@@ -159,6 +218,33 @@ impl Cloud {
     }
 }
 
+/// The steps of requests; see [`Cloud::steps`].
+pub struct Steps(watch::Receiver<usize>);
+
+impl Steps {
+    /// Waits for the next step. Those that came meanwhile are one.
+    pub async fn next(&mut self) {
+        // An error means that the cloud is gone: nothing comes any more.
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A request on its way. Dropped before it was answered, it was cut off.
+struct OnItsWay<'a> {
+    shared: &'a Shared,
+    line: Option<String>,
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        let mut account = self.shared.state();
+        account.waiting -= 1;
+        account.cut_off.extend(self.line.take());
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, Account> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -167,17 +253,27 @@ impl Shared {
 
 async fn record(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let line = format!("{} {}", request.method(), request.uri());
-    let is_held = {
+    let (is_held, latency) = {
         let mut account = shared.state();
         let is_held = account.hold.take_if(|it| line.starts_with(it.as_str())).is_some();
-        account.requests.push(line);
-        is_held
+        account.requests.push(line.clone());
+        account.waiting += 1;
+        account.most_waiting = account.most_waiting.max(account.waiting);
+        (is_held, account.latency)
     };
+    let mut on_its_way = OnItsWay { shared: &shared, line: Some(line) };
+    shared.steps.send_modify(|it| *it += 1);
     if is_held {
         shared.arrived.notify_one();
         shared.released.notified().await;
     }
-    next.run(request).await
+    tokio::time::sleep(latency / 2).await;
+    let answer = next.run(request).await;
+    shared.steps.send_modify(|it| *it += 1);
+    tokio::time::sleep(latency / 2).await;
+    on_its_way.line = None;
+    drop(on_its_way);
+    answer
 }
 
 async fn account(State(shared): State<Arc<Shared>>) -> Json<Value> {
@@ -209,26 +305,41 @@ async fn machine(State(shared): State<Arc<Shared>>, Path(name): Path<String>) ->
 }
 
 #[derive(Deserialize)]
-struct BalancerRequest {
+struct OfService {
     service: String,
 }
 
-async fn make(
-    State(shared): State<Arc<Shared>>,
-    Json(BalancerRequest { service }): Json<BalancerRequest>,
-) -> Json<Value> {
+async fn find(State(shared): State<Arc<Shared>>, Query(OfService { service }): Query<OfService>) -> Json<Value> {
+    let account = shared.state();
+    let found = account.balancers.iter().filter(|(_, it)| it.service == service);
+    Json(found.map(|(id, it)| account.shown(id, it)).collect())
+}
+
+async fn make(State(shared): State<Arc<Shared>>, Json(OfService { service }): Json<OfService>) -> Json<Value> {
     let mut account = shared.state();
-    account.made += 1;
-    let id = format!("lb-{}", account.made);
-    account.balancers.insert(id.clone(), service);
-    Json(json!({ "id": id, "ip": null }))
+    account.made.push(service.clone());
+    let (id, made) = (format!("lb-{}", account.made.len()), Balancer { service, reads: 0 });
+    let shown = account.shown(&id, &made);
+    account.balancers.insert(id, made);
+    Json(shown)
 }
 
 async fn balancer(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Response {
-    let account = shared.state();
-    match account.balancers.contains_key(&id) {
-        true => Json(json!({ "id": id, "ip": account.are_ready.then_some("192.0.2.1") })).into_response(),
-        false => StatusCode::NOT_FOUND.into_response(),
+    let mut account = shared.state();
+    if let Some(balancer) = account.balancers.get_mut(&id) {
+        balancer.reads += 1;
+    }
+    match account.balancers.get(&id) {
+        Some(balancer) => Json(account.shown(&id, balancer)).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+impl Account {
+    /// A balancer, as the cloud shows it.
+    fn shown(&self, id: &str, balancer: &Balancer) -> Value {
+        let is_ready = balancer.reads > 0 && self.reads.is_some_and(|it| balancer.reads >= it);
+        json!({ "id": id, "ip": is_ready.then_some("192.0.2.1"), "new": self.is_new })
     }
 }
 

@@ -144,21 +144,29 @@ impl Account {
         self.guard.as_ref().map_or(0, |it| it.version())
     }
 
-    /// Whether the account that another version of the provider names is the cluster's, which has been checked before.
+    /// Whether the account that another version of the provider names is the cluster's, as far as it is remembered here or on
+    /// the Lease.
     ///
     /// # Errors
     ///
-    /// A sentence without its full stop, if it is another one.
-    pub async fn compare(&self, found: Option<&str>) -> std::result::Result<(), String> {
+    /// [`Error::Denied`] with a sentence without its full stop, if it is another one. Any other error is that of the API server.
+    pub async fn compare(&self, found: Option<&str>) -> Result<()> {
         let Some(guard) = &self.guard else { return Ok(()) };
-        let known = guard.known.lock().await;
+        let mut known = guard.known.lock().await;
+        // The version that serves may have crashed before it could name any.
+        if known.remembered.is_none()
+            && let Some(store) = &guard.store
+            && let Some(on_lease) = store.read().await?
+        {
+            known.follow_lease(on_lease, found);
+        }
         match judge(known.remembered.as_deref(), found) {
             Judgement::Same | Judgement::First => Ok(()),
-            Judgement::Other => Err(format!(
+            Judgement::Other => Err(Error::Denied(format!(
                 "it says that the credential belongs to {}, and this cluster belongs to the cloud account {:?}",
                 found.map_or("no cloud account".to_owned(), |it| format!("the cloud account {it:?}")),
                 known.remembered.as_deref().unwrap_or_default(),
-            )),
+            ))),
         }
     }
 

@@ -18,4 +18,7 @@ pub(super) struct ModuleFlags {
     /// How long another module than before is on trial. For tests
     #[arg(long, hide = true, value_name = "DURATION", default_value = "10m", value_parser = values::duration)]
     pub(super) module_trial: Duration,
+    /// How often `--cloud-config` is looked at for another module. For tests
+    #[arg(long, hide = true, value_name = "DURATION", default_value = "10s", value_parser = values::duration)]
+    pub(super) module_look: Duration,
 }

@@ -16,7 +16,10 @@ pub(super) async fn quarantine(
     while quarantine.changed().await.is_ok() {
         let because = quarantine.borrow_and_update().clone();
         if let Some(because) = because {
-            let message = format!("provider {provider} is {because}");
+            let message = format!(
+                "provider {provider} is {because}. Next step: name a sound version in provider.module of --cloud-config, by its \
+                 digest: it takes the place of this one without a restart"
+            );
             recorder.record(about.clone(), EventKind::Warning, "ProviderQuarantined", &message);
         }
     }

@@ -34,8 +34,7 @@ use crate::flags::{LeaderElection, Settings};
 use crate::leader::{self, Leadership, RefusedModule};
 use crate::telemetry::ProviderPage;
 
-/// How often the config is looked at, and how often it is looked whether something is due.
-const LOOK: Duration = Duration::from_secs(10);
+/// How often it is looked whether something is due.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The metric families of this part.
@@ -79,6 +78,8 @@ pub(super) struct Swap {
     provider: Provider,
     start: Start,
     config: ConfigFile,
+    /// How often the config is looked at.
+    look: Duration,
     modules: Modules,
     /// `None` until the cluster is known: before, no provider is asked anything.
     account: watch::Receiver<Option<Account>>,
@@ -108,7 +109,8 @@ struct Next {
     module: Option<Module>,
     label: Option<Label>,
     candidate: Option<Arc<Candidate>>,
-    /// Under which version of credentials and provider it has named the account.
+    /// Under which version of credentials and provider it has named the account; `None` if the account has to be asked about
+    /// again before anything is written.
     seen: Option<u64>,
 }
 
@@ -126,13 +128,14 @@ impl Swap {
         let config = ConfigFile::new(settings.cloud_config.clone(), start.source.clone(), start.written.clone());
         let serving = Label { name: start.name.clone(), signer: start.signer.clone() };
         let next = Next::default();
-        Self { provider, start, config, modules, account, on_lease, metrics, page, next, serving, former: None }
+        let look = settings.module_look;
+        Self { provider, start, config, look, modules, account, on_lease, metrics, page, next, serving, former: None }
     }
 
     /// Replaces modules, for as long as it is polled.
     pub(super) async fn run(mut self) {
         let quarantine = self.provider.quarantine();
-        let (mut looks, mut ticks) = (interval(LOOK), interval(TICK));
+        let (mut looks, mut ticks) = (interval(self.look), interval(TICK));
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // What was rolled back before is known before another module is looked for.
@@ -187,7 +190,7 @@ impl Swap {
                 Event::Loaded
             }
             Ok(Done::Probed { seen }) => {
-                self.next.seen = Some(seen);
+                self.next.seen = seen;
                 Event::Probed
             }
             Err(Failed::Later(because)) => {

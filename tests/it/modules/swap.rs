@@ -1,82 +1,23 @@
 //! Another module takes the place of the one that serves, without a restart, and goes again.
 
+mod kill_9;
+mod load;
+mod replicas;
+mod rig;
+
+use std::time::Duration;
+
+use controllers::ACCOUNT_ANNOTATION;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::ResourceExt as _;
-use kube::api::Api;
+use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 use tests::aerostat::message;
-use tests::control_plane::{Cluster, cluster};
-use tests::operator::{Process, Setup, admin_token, event, initialized, says};
-use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer};
-use tests::versioned::{Cloud, version};
-use tests::{guests, kubelet, wait};
+use tests::operator::{Process, admin_token, event, initialized, says};
+use tests::registry::Signer;
+use tests::versioned::version;
+use tests::{component, kubelet, wait};
 
-const LEASE: &str = "cloud-controller-manager";
-const REFUSED: &str = "aerostat.dev/module-refused";
-
-/// A cluster, a cloud, a registry, and a config that names the version 1.0.0.
-struct Rig {
-    cluster: Cluster,
-    cloud: Cloud,
-    registry: RealRegistry,
-    setup: Setup,
-    first: String,
-}
-
-impl Rig {
-    async fn new() -> Self {
-        let cluster = cluster().await;
-        let (cloud, registry) = (Cloud::start().await, RealRegistry::distribution(Access::Anyone).await);
-        let setup = Setup::guest(&cluster, guests::VERSIONED).edit(|it| it["endpoints"] = json!([cloud.endpoint()]));
-        let mut rig = Self { cluster, cloud, registry, setup, first: String::new() };
-        rig.first = rig.push(&version("version=1.0.0")).await;
-        let first = rig.first.clone();
-        rig.configure(&first);
-        rig
-    }
-
-    /// Puts a module into the registry. Returns the digest of its manifest.
-    async fn push(&self, module: &[u8]) -> String {
-        let artifact = Artifact::new(module);
-        self.registry.push(&artifact, None).await;
-        artifact.digest()
-    }
-
-    /// Names a module in the config, whether the binary runs or not.
-    fn configure(&mut self, digest: &str) {
-        let (image, ca_file) = (format!("{}/{REPOSITORY}:1", self.registry.address()), self.registry.ca_file());
-        self.setup.rewrite(|config| {
-            config["provider"]["module"] =
-                json!({ "oci": { "image": image, "digest": format!("sha256:{digest}"), "tls": { "caFile": ca_file } } });
-        });
-    }
-
-    /// Starts the binary with a trial that a test can wait for.
-    async fn started(&mut self, trial: &str) -> Process {
-        self.setup.flags.push(format!("--module-trial={trial}"));
-        self.setup.started().await
-    }
-
-    /// A machine, and its node, which must be initialised.
-    async fn joins(&self, name: &str) {
-        self.cloud.add_machine(name);
-        kubelet::join(&self.cluster.admin, name).await.unwrap();
-        initialized(&self.cluster, name).await;
-    }
-
-    /// What `/provider` shows.
-    async fn page(&self, process: &Process) -> Value {
-        let answer = process.get("/provider", Some(&admin_token(&self.cluster).await)).await;
-        assert_eq!((answer.code, &*answer.content_type), (200, "application/json"), "{}", answer.body);
-        serde_json::from_str(&answer.body).unwrap()
-    }
-
-    /// The annotation that names a module that was rolled back.
-    async fn refused(&self) -> Option<String> {
-        let leases: Api<Lease> = Api::namespaced(self.cluster.admin.clone(), "kube-system");
-        leases.get(LEASE).await.unwrap().annotations().get(REFUSED).cloned()
-    }
-}
+use self::rig::{LEASE, REFUSED, Rig, names};
 
 #[tokio::test]
 async fn another_digest_serves_without_a_restart() {
@@ -108,7 +49,7 @@ async fn another_digest_serves_without_a_restart() {
 }
 
 /// A module that is not put in place: the event says why, and the version before goes on.
-async fn check_refused(prepare: impl AsyncFnOnce(&mut Rig) -> String, parts: &[&str]) {
+async fn check_refused(prepare: impl AsyncFnOnce(&mut Rig) -> String, parts: &[&str]) -> Rig {
     let mut rig = Rig::new().await;
     let process = rig.started("10m").await;
     let digest = prepare(&mut rig).await;
@@ -122,26 +63,50 @@ async fn check_refused(prepare: impl AsyncFnOnce(&mut Rig) -> String, parts: &[&
     assert_eq!(page["candidate"]["digest"], json!(format!("sha256:{digest}")));
     says(page["candidate"]["because"].as_str().unwrap(), parts);
     process.stop().await;
+    rig
 }
 
 /// As [`check_refused`], for a module with these bytes.
-async fn check_module_refused(bytes: &[u8], parts: &[&str]) {
+async fn check_module_refused(bytes: &[u8], parts: &[&str]) -> Rig {
     let prepare = async |rig: &mut Rig| {
         let digest = rig.push(bytes).await;
         rig.configure(&digest);
         digest
     };
-    check_refused(prepare, parts).await;
+    check_refused(prepare, parts).await
 }
 
 #[tokio::test]
-async fn a_module_that_needs_more_is_held_back() {
+async fn adv_69_a_module_that_needs_more_waits_for_the_operator() {
     let parts = [
         "versioned 1.1.0 needs what versioned 1.0.0 did not, and endpoint api does not allow it",
         "allow: - { methods: [POST], paths: ['/firewalls'] }",
         "restart, or stay with versioned 1.0.0",
     ];
-    check_module_refused(&version("version=1.1.0 grown"), &parts).await;
+    let mut rig = check_module_refused(&version("version=1.1.0 grown"), &parts).await;
+    let rules = &mut rig.setup.config["endpoints"][0]["allow"];
+    rules.as_array_mut().unwrap().push(json!({ "methods": ["POST"], "paths": ["/firewalls"] }));
+    let mut process = rig.setup.start();
+    process.says("provider versioned 1.1.0 from").await;
+    rig.joins("worker-2").await;
+    process.stop().await;
+}
+
+/// Whatever the config allows: what is not offered cannot be approved.
+#[tokio::test]
+async fn adv_69_a_module_that_imports_more_is_refused() {
+    let world = "
+        package test:guest;
+        world guest { import evil:host/exec@1.0.0; export aerostat:cloud/provider@0.1.0; }
+        package evil:host@1.0.0 { interface exec { run: func(); } }
+    ";
+    let module = r#"(module
+        (import "evil:host/exec@1.0.0" "run" (func))
+        (memory (export "memory") 1)
+        (func (export "aerostat:cloud/provider@0.1.0#describe") (result i32) (i32.const 0))
+        (func (export "aerostat:cloud/provider@0.1.0#identity") (result i32) (i32.const 0)))"#;
+    let parts = ["imports evil:host/exec@1.0.0, which Aerostat does not offer"];
+    check_module_refused(&component::component(world, module), &parts).await;
 }
 
 #[tokio::test]
@@ -151,7 +116,7 @@ async fn a_module_of_another_name_is_refused() {
 
 #[tokio::test]
 async fn a_module_without_a_capability_is_refused() {
-    check_module_refused(&tests::component::only_provider(), &["does not export aerostat:cloud/instances"]).await;
+    check_module_refused(&component::only_provider(), &["does not export aerostat:cloud/instances"]).await;
 }
 
 #[tokio::test]
@@ -211,5 +176,46 @@ async fn a_module_that_crashes_on_trial_is_rolled_back() {
     let line = process.says("is not put in place").await;
     says(message(&line), &["was rolled back in this cluster", "versioned 1.0.0 goes on"]);
     rig.joins("worker-8").await;
+    process.stop().await;
+}
+
+/// A process that was started with a version that crashes whatever it is asked: none before it is kept.
+async fn in_quarantine(rig: &mut Rig) -> Process {
+    rig.cloud.becomes_new();
+    rig.comes("version=1.1.0 fragile").await;
+    let mut process = rig.started("10m").await;
+    rig.join(&names("worker", 0..6)).await;
+    let line = process.says("in quarantine").await;
+    says(
+        message(&line),
+        &["Another version that provider.module names by its digest takes its place without a restart"],
+    );
+    let parts = ["in quarantine", "name a sound version in provider.module of --cloud-config", "without a restart"];
+    event(&rig.cluster, LEASE, &parts).await;
+    process
+}
+
+#[tokio::test]
+async fn a_version_in_quarantine_is_replaced_without_a_restart() {
+    let mut rig = Rig::new().await;
+    let mut process = in_quarantine(&mut rig).await;
+    rig.comes("version=1.2.0").await;
+    process.says("versioned 1.2.0 serves from now on").await;
+    rig.settles(Vec::new(), Duration::from_secs(60)).await;
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn in_quarantine_a_candidate_of_another_account_is_refused() {
+    let mut rig = Rig::new().await;
+    let leases: Api<Lease> = Api::namespaced(rig.cluster.admin.clone(), "kube-system");
+    let lease = json!({ "metadata": { "name": LEASE, "annotations": { ACCOUNT_ANNOTATION: "another" } } });
+    leases.create(&PostParams::default(), &serde_json::from_value(lease).unwrap()).await.unwrap();
+    let process = in_quarantine(&mut rig).await;
+    rig.comes("version=1.2.0").await;
+    let parts = [r#"the credential belongs to the cloud account "a""#, r#"belongs to the cloud account "another""#];
+    let found = event(&rig.cluster, LEASE, &parts).await;
+    assert_eq!(found.reason.as_deref(), Some("ModuleRefused"));
+    assert_eq!(rig.page(&process).await["version"], json!("1.1.0"));
     process.stop().await;
 }

@@ -183,7 +183,8 @@ impl Guard {
         tracing::error!(
             provider = &*self.provider,
             pause_s = pause.as_secs(),
-            "the provider is {because}; it is probed after the pause, and nothing is deleted meanwhile"
+            "the provider is {because}; it is probed after the pause, and nothing is deleted meanwhile. Another version that \
+             provider.module names by its digest takes its place without a restart"
         );
         self.tell(Some(because));
     }

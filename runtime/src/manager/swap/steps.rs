@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::controllers::{Account, chain};
+use cloud_provider::Error;
 use sandbox::{Candidate, Module, ProbeError, Provider};
 use tokio::sync::watch;
 
@@ -17,8 +18,8 @@ pub(super) enum Done {
     Loaded(Arc<Candidate>),
     /// It has named the cluster's account.
     Probed {
-        /// Under this version of credentials and provider.
-        seen: u64,
+        /// Under this version of credentials and provider; `None` if the version that serves has named no account.
+        seen: Option<u64>,
     },
 }
 
@@ -60,13 +61,20 @@ pub(super) async fn probe(
     let known = account.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
     // Without one the process is about to end.
     let Some(account) = known else { return std::future::pending().await };
-    // What the version that serves is told counts for the candidate, too.
-    account.check().await.map_err(|it| Failed::Later(it.to_string()))?;
-    let seen = account.version();
+    // What the version that serves is told counts for the candidate, too. One that cannot ask, because it crashes, must keep no
+    // other away: then the account is asked about again once the candidate serves.
+    let seen = match account.check().await {
+        Ok(()) => Some(account.version()),
+        Err(Error::Denied(because)) => return Err(Failed::Later(because)),
+        Err(_) => None,
+    };
     let found = candidate.identity().await.map_err(|error| match error {
         ProbeError::Unusable(because) => Failed::Refused(because),
         ProbeError::Unanswered(error) => Failed::Later(error.to_string()),
     })?;
-    account.compare(found.as_deref()).await.map_err(Failed::Refused)?;
+    account.compare(found.as_deref()).await.map_err(|error| match error {
+        Error::Denied(because) => Failed::Refused(because),
+        other => Failed::Later(other.to_string()),
+    })?;
     Ok(Done::Probed { seen })
 }

@@ -8,6 +8,9 @@
 //! | `grown` | need a request more |
 //! | `sizes` | remember a size in its memos, which versions without the word keep as they find it |
 //! | `fragile` | crash over whatever answer of the cloud says that it is new |
+//! | `pause=3` | come back after so many seconds to a balancer that is being built, and not after half a second |
+//!
+//! A balancer bears the name of its Service. It is looked for before one is made, so that a memo may be lost.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -49,7 +52,7 @@ fn words() -> impl Iterator<Item = &'static str> {
 impl Provider for Versioned {
     fn describe() -> Result<Description> {
         let mut api = Endpoint::new(API, "machines and balancers", "https://api.versioned.example")
-            .allow([Method::Get], ["/account", "/machines", "/machines/*", "/balancers/*"], [])
+            .allow([Method::Get], ["/account", "/machines", "/machines/*", "/balancers", "/balancers/*"], [])
             .allow([Method::Post], ["/balancers"], [])
             .allow([Method::Delete], ["/balancers/*"], []);
         if is("grown") {
@@ -84,11 +87,16 @@ impl Instances for Versioned {
 impl LoadBalancers for Versioned {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         let Some(memo) = desired.memo.as_deref().map(Memo::parse).transpose()? else {
-            let service = json!({ "service": desired.owner.name });
-            let made: Balancer = http::post(API, ["balancers"]).json(&service).send()?.json()?;
-            return Ok(pending(&Memo { id: made.id, rest: Vec::new() }));
+            let service = &desired.owner.name;
+            let balancer = match find(service)? {
+                Some(balancer) => balancer,
+                None => http::post(API, ["balancers"]).json(&json!({ "service": service })).send()?.json()?,
+            };
+            survive(balancer.is_new);
+            return Ok(pending(&Memo { id: balancer.id, rest: Vec::new() }));
         };
         let balancer: Balancer = http::get(API, ["balancers", &memo.id]).send()?.json()?;
+        survive(balancer.is_new);
         Ok(match balancer.ip {
             Some(ip) => Progress::Ready(LoadBalancerStatus::new([Ingress::ip(ip)]).memo(memo.to_text())),
             None => pending(&memo),
@@ -96,16 +104,28 @@ impl LoadBalancers for Versioned {
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        if let Some(memo) = unwanted.memo.as_deref().map(Memo::parse).transpose()? {
-            http::delete(API, ["balancers", &memo.id]).send_or_gone()?;
+        let id = match unwanted.memo.as_deref().map(Memo::parse).transpose()? {
+            Some(memo) => Some(memo.id),
+            None => find(&unwanted.owner.name)?.map(|it| it.id),
+        };
+        if let Some(id) = id {
+            http::delete(API, ["balancers", &id]).send_or_gone()?;
         }
         Ok(Deletion::Done)
     }
 }
 
+/// The balancer of a Service, if there is one.
+fn find(service: &str) -> Result<Option<Balancer>> {
+    let found: Vec<Balancer> = http::get(API, ["balancers"]).query("service", service).send()?.json()?;
+    Ok(found.into_iter().next())
+}
+
 fn pending(memo: &Memo) -> Progress {
     let status = LoadBalancerStatus::new([]).memo(memo.to_text());
-    Progress::pending(status, Duration::from_millis(500), "the cloud builds the balancer")
+    let seconds = value("pause").and_then(|it| it.parse().ok());
+    let pause = seconds.map_or(Duration::from_millis(500), Duration::from_secs);
+    Progress::pending(status, pause, "the cloud builds the balancer")
 }
 
 /// Panics over what is new, in a version that cannot read it.
@@ -166,4 +186,6 @@ struct Machine {
 struct Balancer {
     id: String,
     ip: Option<String>,
+    #[serde(default, rename = "new")]
+    is_new: bool,
 }
