@@ -145,7 +145,7 @@ impl Swap {
             self.show();
             let events = tokio::select! {
                 done = working(&mut self.next.work) => vec![self.done(done)],
-                _ = looks.tick() => self.config.look().await,
+                _ = looks.tick() => self.config.look(self.modules.serving()).await,
                 _ = ticks.tick() => {
                     let leads = self.leads();
                     let because = quarantine.borrow().clone().filter(|_| leads);
