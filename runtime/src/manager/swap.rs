@@ -204,7 +204,8 @@ impl Swap {
                 Action::Fetch => {
                     let (source, means) = (self.config.source().clone(), self.start.means.clone());
                     info!("--cloud-config names another module: sha256:{}", source.digest());
-                    self.next = Next { work: Some(steps::fetch(source, means).boxed()), ..Next::default() };
+                    let work = steps::fetch(source, means, self.modules.serving());
+                    self.next = Next { work: Some(work.boxed()), ..Next::default() };
                 }
                 Action::Load => {
                     let Some(module) = self.next.module.take() else { continue };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::controllers::{Account, chain};
-use sandbox::{Candidate, Module, ProbeError, Provider};
+use sandbox::{Candidate, Digest, Module, ProbeError, Provider};
 use tokio::sync::watch;
 
 use super::comparison;
@@ -30,9 +30,9 @@ pub(super) enum Failed {
     Refused(String),
 }
 
-/// Fetches and verifies a module.
-pub(super) async fn fetch(source: ModuleSource, means: Means) -> Result<Done, Failed> {
-    match module::attempt(&source, &means).await {
+/// Fetches and verifies a module. The folder of modules keeps `serving` beside it: a restart may need it again.
+pub(super) async fn fetch(source: ModuleSource, means: Means, serving: Digest) -> Result<Done, Failed> {
+    match module::attempt(&source, &means, Some(serving)).await {
         Ok(fetched) => Ok(Done::Fetched(fetched)),
         Err(Missing::Refused(error)) => Err(Failed::Refused(chain(error.as_ref()))),
         Err(Missing::Elsewhere(error)) => Err(Failed::Later(chain(error.as_ref()))),
