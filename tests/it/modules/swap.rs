@@ -1,5 +1,7 @@
 //! Another module takes the place of the one that serves, without a restart, and goes again.
 
+mod told;
+
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::ResourceExt as _;
 use kube::api::Api;
