@@ -8,7 +8,7 @@
 #   SHA256SUMS            of all of these
 #
 # Neither folders nor times are to be in the bytes, so that the same sources and tools make the same. No test builds twice and
-# compares: a few days later, SHA256SUMS of a second build says whether it holds.
+# compares.
 #
 # deploy/release.sh            builds all of it, with the cargo-cyclonedx that the variable CYCLONEDX names: make release
 # deploy/release.sh program    builds the program alone, as the image needs it
