@@ -7,7 +7,8 @@
 #   BUILT-WITH.txt        the commit and the tools that these bytes come from
 #   SHA256SUMS            of all of these
 #
-# The same sources and tools make the same bytes, in whatever folder and whenever.
+# Neither folders nor times are to be in the bytes, so that the same sources and tools make the same. No test builds twice and
+# compares.
 #
 # deploy/release.sh            builds all of it, with the cargo-cyclonedx that the variable CYCLONEDX names: make release
 # deploy/release.sh program    builds the program alone, as the image needs it
@@ -104,6 +105,11 @@ mkdir -p "$unfinished"
 announce "aerostat for $target (10 minutes at the first time)"
 "$cargo" build --locked --release --target "$target" --target-dir target -p aerostat
 cp "target/$target/release/aerostat" "$unfinished/$program"
+# The image has no C library, so that a program that asks for a loader would not start there.
+segments=$(LC_ALL=C readelf -lW "$unfinished/$program") ||
+	fail "$program cannot be read" "install readelf, which comes with binutils, or look at what was built"
+[[ $segments != *INTERP* ]] ||
+	fail "$program is not static: it asks for a loader" "look at what sets flags for $target, as in a config.toml of Cargo"
 if [ "$what" = program ]; then
 	mkdir -p "$out"
 	mv "$unfinished/$program" "$out/"

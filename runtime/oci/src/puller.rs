@@ -23,6 +23,8 @@ pub struct Puller {
     settings: Settings,
     outside: Outside,
     cache: Option<Cache>,
+    /// The digest of a manifest that the folder keeps beside the configured ones.
+    serving: Option<Digest>,
 }
 
 /// A module that is what the operator has configured, signed by whom the operator trusts.
@@ -42,7 +44,13 @@ impl Puller {
     /// Asks nobody yet.
     #[must_use]
     pub fn new(settings: Settings, outside: Outside, cache: Option<Cache>) -> Self {
-        Self { settings, outside, cache }
+        Self { settings, outside, cache, serving: None }
+    }
+
+    /// With the digest of the manifest of what serves meanwhile: the folder keeps it beside `digest` and `previous`.
+    #[must_use]
+    pub fn keeping(self, serving: Option<Digest>) -> Self {
+        Self { serving, ..self }
     }
 
     /// How messages call the module: by its name for people and the digest that decides.
@@ -99,7 +107,7 @@ impl Puller {
             cache.put(Digest::of(blob), blob).await;
             cache.put_signature(digest, found).await;
         }
-        let needed: Vec<_> = [digest].into_iter().chain(self.settings.previous).collect();
+        let needed: Vec<_> = [digest].into_iter().chain(self.settings.previous).chain(self.serving).collect();
         cache.prune(&needed).await;
     }
 }

@@ -121,6 +121,13 @@ impl Provider {
         self.0.serving().loaded.capabilities()
     }
 
+    /// The interfaces of the version that was loaded first: what [`cloud`](Self::cloud) has. Every later version exports them,
+    /// and what it exports beside is not called.
+    #[must_use]
+    pub fn capabilities_in_use(&self) -> Vec<&'static str> {
+        self.0.capabilities.clone()
+    }
+
     /// Says which cluster the provider works for: before it is asked anything about it, and once. What is said later has no
     /// effect.
     pub fn set_cluster(&self, cluster: Cluster) {

@@ -19,7 +19,9 @@ const VERIFY_HELP: &str = "Examples:
   aerostat module verify registry.example.com/acme/provider:1.2.0 --key=acme.pub
   aerostat module verify registry.example.com/mirror/provider:1.2.0 --key=acme.pub --signed-as=registry.acme.example/provider
 
-One key that has signed is enough. The command ends with 1 if none has, and says of each signature why it does not count.";
+One key that has signed is enough. The command ends with 1 if none has, and says of each signature why it does not count.
+A file cannot be verified: what is signed is the manifest in the registry. Verify that, and compare the sha256 of the file with
+the module's, which aerostat module inspect prints.";
 
 const PULL_HELP: &str = "Examples:
   aerostat module pull registry.example.com/acme/provider:1.2.0 --key=acme.pub --out=acme.wasm
@@ -85,8 +87,8 @@ pub struct Inspect {
 /// `aerostat module verify`.
 #[derive(Args, Clone, Debug)]
 pub struct Verify {
-    /// host/repository:tag or host/repository@sha256:…
-    #[arg(value_name = "REFERENCE|FILE.wasm")]
+    /// host/repository:tag or host/repository@sha256:…. No file: signatures lie in the registry, beside the manifest
+    #[arg(value_name = "REFERENCE")]
     pub place: String,
     /// A public key, PEM: P-256, P-384 or RSA. Can be repeated; one is enough
     #[arg(long = "key", value_name = "FILE", required = true)]

@@ -43,6 +43,7 @@ fn defaults_are_upstreams_but_for_the_workers() {
     assert_eq!((election.namespace.as_str(), election.name.as_str()), ("kube-system", "cloud-controller-manager"));
     assert_eq!(settings.serving.unwrap().address.to_string(), "0.0.0.0:10258");
     assert_eq!(settings.api.limit, None);
+    assert_eq!(settings.module_trial, Duration::from_secs(600));
     assert_eq!(settings.warnings, Vec::<String>::new());
 }
 

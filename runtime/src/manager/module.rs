@@ -57,7 +57,7 @@ pub(super) enum Missing {
 pub(super) async fn fetch(source: &ModuleSource, means: &Means) -> Result<Fetched> {
     let mut pause = PAUSE;
     loop {
-        match attempt(source, means).await {
+        match attempt(source, means, None).await {
             Ok(fetched) => return Ok(fetched),
             Err(Missing::Refused(error) | Missing::Elsewhere(error)) => return Err(error),
             Err(Missing::Unavailable(because)) => {
@@ -69,8 +69,8 @@ pub(super) async fn fetch(source: &ModuleSource, means: &Means) -> Result<Fetche
     }
 }
 
-/// Gets the module, or says why not.
-pub(super) async fn attempt(source: &ModuleSource, means: &Means) -> Result<Fetched, Missing> {
+/// Gets the module, or says why not. The folder of modules keeps `serving` beside it, if something serves.
+pub(super) async fn attempt(source: &ModuleSource, means: &Means, serving: Option<Digest>) -> Result<Fetched, Missing> {
     let digest = source.digest();
     let settings = match source {
         ModuleSource::Local(source) => {
@@ -89,7 +89,7 @@ pub(super) async fn attempt(source: &ModuleSource, means: &Means) -> Result<Fetc
     let networks = Networks { api_servers, pods, nodes, ..Networks::default() };
     let (resolver, route) = (means.names.clone(), means.route);
     let outside = oci::Outside { networks, resolver, route, ..oci::Outside::default() };
-    let puller = Puller::new(settings, outside, cache);
+    let puller = Puller::new(settings, outside, cache).keeping(serving);
     let name = puller.name();
     let Artifact { bytes, sha256, signer, is_cached } = puller.pull().await.map_err(|error| match error {
         PullError::Refused(_) => Missing::Refused(error.into()),

@@ -148,7 +148,7 @@ impl Swap {
             self.show();
             let events = tokio::select! {
                 done = working(&mut self.next.work) => vec![self.done(done)],
-                _ = looks.tick() => self.config.look().await,
+                _ = looks.tick() => self.config.look(self.modules.serving()).await,
                 _ = ticks.tick() => {
                     let leads = self.leads();
                     let because = quarantine.borrow().clone().filter(|_| leads);
@@ -207,7 +207,8 @@ impl Swap {
                 Action::Fetch => {
                     let (source, means) = (self.config.source().clone(), self.start.means.clone());
                     info!("--cloud-config names another module: sha256:{}", source.digest());
-                    self.next = Next { work: Some(steps::fetch(source, means).boxed()), ..Next::default() };
+                    let work = steps::fetch(source, means, self.modules.serving());
+                    self.next = Next { work: Some(work.boxed()), ..Next::default() };
                 }
                 Action::Load => {
                     let Some(module) = self.next.module.take() else { continue };

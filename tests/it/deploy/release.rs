@@ -1,7 +1,15 @@
 //! `make release` and `make publish`: which files there will be, and that pages name no others.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use serde_json::json;
+use tests::aerostat::binary;
+use tests::component;
+use tests::operator::Folder;
+use tests::registry::{Access, RealRegistry};
 
 use crate::setup::{deploy, text};
 
@@ -64,4 +72,132 @@ fn what_the_scripts_cannot_do_is_said_with_the_next_step() {
         assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
         assert!(parts.iter().all(|it| said.contains(it)), "{script} {arguments:?}: {said}");
     }
+}
+
+/// A folder with our scripts, and with nothing built.
+struct Sources {
+    folder: Folder,
+    /// Where a release lies.
+    release: PathBuf,
+    /// The name of the program in it.
+    program: String,
+}
+
+impl Sources {
+    fn new() -> Self {
+        let folder = Folder::new();
+        for path in ["deploy", "providers/minimal", "target/release-artifacts/1.2.3"] {
+            std::fs::create_dir_all(folder.path(path)).unwrap();
+        }
+        for script in ["deploy/release.sh", "deploy/publish.sh"] {
+            std::fs::copy(deploy().join("..").join(script), folder.path(script)).unwrap();
+        }
+        folder.write("Cargo.toml", "[workspace.package]\nversion = \"1.2.3\"\n");
+        folder.write("providers/minimal/Cargo.toml", "");
+        let program = names().into_iter().find(|it| it.starts_with("aerostat-linux-")).unwrap();
+        Self { release: folder.path("target/release-artifacts/1.2.3"), folder, program }
+    }
+
+    fn run(&self, script: &str, argument: &str, variables: &[(&str, &Path)]) -> Output {
+        let mut command = Command::new(self.folder.path("deploy").join(script));
+        command.arg(argument).envs(variables.iter().copied()).output().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn what_is_published_twice_has_the_same_digest() {
+    let sources = Sources::new();
+    let Sources { folder, release, program } = &sources;
+    let module = component::only_provider();
+    std::fs::write(release.join("minimal.wasm"), &module).unwrap();
+    symlink(binary().unwrap(), release.join(program)).unwrap();
+    let sums = Command::new("sha256sum").args([program, "minimal.wasm"]).current_dir(release).output().unwrap();
+    std::fs::write(release.join("SHA256SUMS"), sums.stdout).unwrap();
+
+    let registry = RealRegistry::distribution(Access::Password).await;
+    let address = registry.address().to_owned();
+    let login = json!({ "auths": { address.as_str(): { "username": "alice", "password": "correct-horse" } } });
+    let (login, ca) = (folder.write("login.json", login.to_string()), registry.ca_file());
+    let place = format!("{address}/acme");
+    let publish = || sources.run("publish.sh", &place, &[("LOGIN", login.as_path()), ("CA", ca.as_path())]);
+    let said = || {
+        let output = publish();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let first = said();
+    let digest = first.strip_prefix(&format!("{place}/minimal:1.2.3  ")).unwrap().lines().next().unwrap();
+    assert!(first.contains(&format!("cosign sign --key cosign.key {place}/minimal@{digest}")), "{first}");
+    assert_eq!(said(), first);
+
+    let out = folder.path("pulled.wasm");
+    let flags = [("--login", &login), ("--ca", &ca), ("--out", &out)];
+    let mut pull = Command::new(binary().unwrap());
+    pull.args(["module", "pull", &format!("{place}/minimal"), "--digest", digest]);
+    let pulled = pull.args(flags.iter().flat_map(|(name, path)| [Path::new(name), path.as_path()])).output().unwrap();
+    assert!(pulled.status.success(), "{pulled:?}");
+    assert_eq!(std::fs::read(&out).unwrap(), module);
+
+    let mut flipped = module;
+    *flipped.last_mut().unwrap() ^= 1;
+    std::fs::write(release.join("minimal.wasm"), flipped).unwrap();
+    let output = publish();
+    let [said, error] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert!(!output.status.success() && !said.contains("sha256:"), "nothing is pushed: {said}");
+    assert!(error.contains("release-artifacts/1.2.3 is not what was built\nNext step: make release"), "{error}");
+}
+
+/// A program file that holds nothing, with one segment of this type.
+fn elf(segment: u32) -> Vec<u8> {
+    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+    bytes.resize(16, 0);
+    // A program for x86-64, in version 1, without an entry; its segments begin behind this head of 64 bytes.
+    for (number, size) in [(2, 2), (62, 2), (1, 4), (0, 8), (64, 8), (0, 8), (0, 4), (64, 2), (56, 2), (1, 2), (64, 2)]
+    {
+        bytes.extend(&u64::to_le_bytes(number)[..size]);
+    }
+    bytes.resize(64, 0);
+    bytes.extend(segment.to_le_bytes());
+    bytes.resize(64 + 56, 0);
+    bytes
+}
+
+#[test]
+fn a_program_that_is_not_static_is_no_release() {
+    const LOAD: u32 = 1;
+    const INTERP: u32 = 3;
+    let sources = Sources::new();
+    let Sources { folder, release, program } = &sources;
+    let (built, tools) = (folder.path("built"), folder.path("tools"));
+    std::fs::create_dir_all(folder.path("sysroot/lib/rustlib")).unwrap();
+    std::fs::create_dir(&tools).unwrap();
+    for machine in ["x86_64", "aarch64"] {
+        let target = format!("{machine}-unknown-linux-musl");
+        std::fs::create_dir(folder.path("sysroot/lib/rustlib").join(&target)).unwrap();
+        std::fs::create_dir_all(folder.path("target").join(target).join("release")).unwrap();
+    }
+    // What stands in the place of Rust: it builds in no time.
+    let script = |name: &str, text: &str| {
+        let path = tools.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    script("rustc", &format!("echo {}", folder.path("sysroot").display()));
+    let copy = format!("for it in target/*/release; do cp {} $it/aerostat; done", built.display());
+    let cargo = script("cargo", &copy);
+    let path = [tools.clone()].into_iter().chain(std::env::split_paths("/usr/local/bin:/usr/bin:/bin"));
+    let path = PathBuf::from(std::env::join_paths(path).unwrap());
+    let build = || sources.run("release.sh", "program", &[("PATH", path.as_path()), ("CARGO", cargo.as_path())]);
+
+    std::fs::write(&built, elf(INTERP)).unwrap();
+    let output = build();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{error}");
+    assert!(error.contains(&format!("{program} is not static: it asks for a loader\nNext step: ")), "{error}");
+    assert!(!release.join(program).exists(), "nobody takes it for a release");
+    std::fs::write(&built, elf(LOAD)).unwrap();
+    let output = build();
+    assert!(output.status.success(), "{output:?}");
+    assert!(release.join(program).exists());
 }

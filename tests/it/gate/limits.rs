@@ -13,8 +13,8 @@ use tests::capture::{Capture, Step};
 use tests::wait;
 use tokio::sync::Notify;
 
-use crate::audit;
 use crate::setup::{Folder, Lab, Outcome, Request, Setup, endpoint, get, lead, named, route};
+use tests::audit;
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);

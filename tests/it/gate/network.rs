@@ -6,8 +6,8 @@ use egress::{Addresses, ApiServer, BaseUrl, Endpoint, Gate, GateSettings, Networ
 use sandbox::CallLimits;
 use tests::capture::{Blackhole, Capture, Step};
 
-use crate::audit;
 use crate::setup::{Folder, Lab, Names, Outcome, Setup, any, endpoint, get, lead, load, named, route};
+use tests::audit;
 
 const NAME: &str = "api.example.com";
 

@@ -9,8 +9,8 @@ use tests::capture::{Capture, Step};
 use tests::wait;
 use tokio::sync::Notify;
 
-use crate::audit;
 use crate::setup::{Folder, Lab, Outcome, Request, Setup, bearer, endpoint, get};
+use tests::audit;
 
 /// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(600);

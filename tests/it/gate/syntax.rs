@@ -2,8 +2,8 @@
 
 use tests::capture::{Capture, Step};
 
-use crate::audit;
 use crate::setup::{Folder, Outcome, Request, Setup, bearer, endpoint, get};
+use tests::audit;
 
 /// Asserts that none of the requests reaches the server, and that each is refused with this code.
 async fn refused(requests: impl IntoIterator<Item = Request>, code: &str) {

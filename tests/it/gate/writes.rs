@@ -3,8 +3,8 @@
 use egress::{Endpoint, Method, PathPattern, Rule};
 use tests::capture::{Capture, Step};
 
-use crate::audit;
 use crate::setup::{Lab, Outcome, Request, Setup, endpoint, get};
+use tests::audit;
 
 /// A cloud in which everything is allowed, by an operator who trusts his provider.
 async fn careless() -> (Lab, Capture) {

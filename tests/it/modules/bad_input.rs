@@ -1,5 +1,7 @@
 //! What an operator gets wrong about a registry: the object, the cause and the next step.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tests::registry::{Answers, Signer};
 
@@ -82,10 +84,60 @@ async fn bad_input_key_file_that_is_no_public_key() {
         (format!("{}{}", p256.public_key(), p256.public_key()), "something else than one public key"),
         (String::new(), "holds no key; write the public key"),
         ("-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n".to_owned(), "of an unknown kind"),
+        (rsa(1024), "is an RSA key of 1024 bits; from 2048 to 8192 can be used"),
+        (point_cut_off(&p256), "is a damaged key; write it again"),
     ] {
         let setup = Setup::at(&registry, &artifact().digest()).signed_by(&[&p256]);
         setup.folder.write("0.pub", &text);
         setup.refused(&["the key ", "0.pub of provider.module.signedBy.keys", part]).await;
     }
     assert_eq!(registry.connections(), 0);
+}
+
+/// Cases: bad-signature
+#[tokio::test]
+async fn bad_input_odd_key_beside_a_good_one() {
+    let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let digest = artifact().digest();
+    let registry = Answers::of(&artifact()).referrers(&digest, &[signer.referrer(&digest)]).serve().await;
+    let setup = Setup::at(&registry, &digest).signed_by(&[&signer, &signer]);
+    assert!(setup.pulled().await.signer.unwrap().ends_with("0.pub (bundle)"));
+    let asked = registry.connections();
+    // That another key would do is no reason to go on with one that nobody can read.
+    setup.folder.write("1.pub", rsa(1024));
+    setup.refused(&["1.pub of provider.module.signedBy.keys", "RSA key of 1024 bits"]).await;
+    std::fs::remove_file(setup.folder.path("1.pub")).unwrap();
+    setup.refused(&["1.pub of provider.module.signedBy.keys", "No such file"]).await;
+    assert_eq!(registry.connections(), asked, "nobody is asked without the keys");
+}
+
+fn pem(der: &[u8]) -> String {
+    format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", STANDARD.encode(der))
+}
+
+/// An element of DER with a tag.
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(content.len()).unwrap().to_be_bytes();
+    let head = match length {
+        [0, short @ ..128] => vec![tag, short],
+        [high, low] => vec![tag, 0x82, high, low],
+    };
+    [&head, content].concat()
+}
+
+/// An RSA key with a modulus of so many bits, which nobody has factors of.
+fn rsa(bits: usize) -> String {
+    let modulus = element(2, &[vec![0], vec![0xc5; bits / 8]].concat());
+    let key = element(0x30, &[modulus, element(2, &[1, 0, 1])].concat());
+    let algorithm = b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
+    pem(&element(0x30, &[algorithm.to_vec(), element(3, &[vec![0], key].concat())].concat()))
+}
+
+/// A key whose point has lost its last byte.
+fn point_cut_off(signer: &Signer) -> String {
+    let text = signer.public_key();
+    let lines: String = text.lines().filter(|it| !it.starts_with('-')).collect();
+    let mut der = STANDARD.decode(lines).unwrap();
+    der.pop();
+    pem(&der)
 }

@@ -69,6 +69,35 @@ async fn a_module_that_is_cut_off_or_too_short_is_asked_for_again() {
 }
 
 #[tokio::test]
+async fn adv_59_a_compressed_module_is_refused() {
+    for encoding in ["gzip", "zstd", "br", "identity, gzip"] {
+        let (_registry, setup) = served(Step::bytes(&[("content-encoding", encoding)], MODULE)).await;
+        setup.unavailable(&["answered with a content-encoding, although it was asked for none"]).await;
+    }
+    let (_registry, setup) = served(Step::bytes(&[("content-encoding", "identity")], MODULE)).await;
+    assert_eq!(setup.pulled().await.bytes, MODULE);
+}
+
+#[tokio::test]
+async fn a_lie_in_content_length_is_not_believed() {
+    let said = |length: &str| vec![Step::raw(&format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\na module"))];
+    for (length, part) in [
+        ("4", "sent 4 bytes as blob"),
+        ("0", "sent 0 bytes as blob"),
+        ("9", "more than the 8 bytes that are awaited"),
+        ("18446744073709551615", "broke the connection off"),
+        ("-1", "broke the connection off"),
+        ("8, 9", "broke the connection off"),
+    ] {
+        let (_registry, setup) = served(said(length)).await;
+        let text = setup.pull().await.unwrap_err().to_string();
+        assert!(text.contains(part), "{length}: {part:?} is not in {text:?}");
+    }
+    let (_registry, setup) = served(said("8")).await;
+    assert_eq!(setup.pulled().await.bytes, MODULE);
+}
+
+#[tokio::test]
 async fn a_part_of_a_module_is_no_module() {
     let part =
         Step::raw("HTTP/1.1 206 Partial Content\r\ncontent-length: 8\r\ncontent-range: bytes 0-7/8\r\n\r\na module");

@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use std::time::SystemTime;
+
+use oci::{Cache, Puller};
+use sha256::Digest;
 use tests::capture::Capture;
-use tests::registry::{Answers, Signer};
+use tests::registry::{Answers, Artifact, Signer};
 
 use crate::setup::{MODULE, Setup, artifact};
 
@@ -34,6 +38,43 @@ async fn with_everything_there_the_registry_is_not_asked() {
     assert_eq!(registry.connections(), asked);
     drop(registry);
     setup.pulled().await;
+}
+
+/// Whether the folder still holds the module of `digest` with its signature, once another one was pulled into a full folder.
+/// `change` is done to the settings for that one, and it serves meanwhile, if `serves`.
+async fn outlives_another(change: impl FnOnce(&mut oci::Settings, Digest), serves: bool) -> bool {
+    let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let (first, second) = (artifact(), Artifact::new(b"the next module"));
+    let mut answers = Answers::default();
+    for it in [&first, &second] {
+        answers = answers.with(it).referrers(&it.digest(), &[signer.referrer(&it.digest())]);
+    }
+    let registry = answers.serve().await;
+    let setup = Setup::at(&registry, &first.digest()).signed_by(&[&signer]).cached();
+    setup.pulled().await;
+    // What is kept was used long ago, and what has filled the folder is new.
+    let folder = setup.cache.clone().unwrap();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let file = std::fs::File::options().append(true).open(entry.unwrap().path()).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+    std::fs::File::create(folder.join("7".repeat(64))).unwrap().set_len(32 << 20).unwrap();
+
+    let (first, second) = [first, second].map(|it| Digest::parse(&it.digest()).unwrap()).into();
+    let mut settings = oci::Settings { digest: second, ..setup.settings.clone() };
+    change(&mut settings, first);
+    let cache = Cache::open(&folder).await.unwrap();
+    let puller = Puller::new(settings, setup.outside.clone(), Some(cache)).keeping(serves.then_some(first));
+    puller.pull().await.unwrap();
+    drop(registry);
+    setup.pull().await.is_ok_and(|it| it.is_cached && it.signer.is_some())
+}
+
+#[tokio::test]
+async fn what_runs_and_what_ran_before_it_are_kept() {
+    assert!(outlives_another(|_, _| (), true).await, "it serves while the next one is fetched");
+    assert!(outlives_another(|it, first| it.previous = Some(first), false).await, "it is named as previous");
+    assert!(!outlives_another(|_, _| (), false).await, "nobody needs it");
 }
 
 #[tokio::test]

@@ -29,7 +29,13 @@ pub(crate) struct Ran {
 
 /// Runs `aerostat module` with these arguments.
 pub(crate) async fn run(arguments: &[&str]) -> Ran {
+    run_with(arguments, &[]).await
+}
+
+/// As [`run`], with these variables in its environment.
+async fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = tokio::process::Command::new(binary().unwrap());
+    command.envs(variables.iter().copied());
     command.arg("module").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     let ended = command.output().await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -254,4 +260,20 @@ async fn a_pushed_artifact_is_what_aerostat_loads() {
     let pulled = crate::setup::Setup::in_real(&registry, digest).pulled().await;
     assert_eq!(pulled.bytes, component::only_provider());
     assert_ne!(Artifact::new(&pulled.bytes).digest(), digest, "its config says what it imports");
+}
+
+#[tokio::test]
+async fn no_proxy_of_the_environment_is_asked() {
+    let folder = Folder::new();
+    let module = Artifact::new(&component::only_provider());
+    let registry = Answers::of(&module).serve().await;
+    let proxy = Capture::http(|_| Step::answer("502 Bad Gateway", &[], "")).await;
+    let ca = flag("ca", &folder.write("ca.pem", registry.ca()));
+    let reference = format!("{}/{REPOSITORY}@sha256:{}", registry.address(), module.digest());
+    let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    let url = proxy.url();
+    let ran = run_with(&["inspect", &reference, &ca], &names.map(|it| (it, url.as_str()))).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(registry.connections() > 0);
+    assert_eq!(proxy.connections(), 0);
 }

@@ -116,6 +116,40 @@ async fn a_registry_token_goes_to_the_registry_itself() {
 }
 
 #[tokio::test]
+async fn a_body_of_a_question_for_a_login_is_not_read() {
+    let answers = Answers::of(&artifact());
+    let registry = Capture::https(&["127.0.0.1"], move |request| match request.header("authorization") {
+        Some(_) => answers.answer(request),
+        None => {
+            let head = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic realm=\"x\"\r\ncontent-length: 10737418240\r\n\r\n";
+            vec![Step::raw(head), Step::Hang]
+        }
+    })
+    .await;
+    let setup = Setup::at(&registry, &artifact().digest()).password("correct-horse").impatient();
+    assert_eq!(setup.pulled().await.bytes, MODULE);
+}
+
+#[tokio::test]
+async fn the_login_is_read_again_at_each_pull() {
+    let answers = Answers::of(&artifact());
+    let registry = Capture::https(&["127.0.0.1"], move |request| match request.header("authorization") {
+        Some("Bearer second") => answers.answer(request),
+        _ => Step::answer("401 Unauthorized", &[("www-authenticate", "Basic realm=\"x\"")], ""),
+    })
+    .await;
+    let login = |token: &str| json!({ "registrytoken": token });
+    let setup = Setup::at(&registry, &artifact().digest()).login(&login("first"));
+    // One puller, as one process has it.
+    let puller = oci::Puller::new(setup.settings.clone(), setup.outside.clone(), None);
+    let refused = puller.pull().await.unwrap_err().to_string();
+    assert!(refused.contains("does not let us read"), "{refused}");
+    let setup = setup.login(&login("second"));
+    assert_eq!(puller.pull().await.unwrap().bytes, MODULE);
+    drop(setup);
+}
+
+#[tokio::test]
 async fn a_body_of_an_error_is_not_read() {
     let path = format!("manifests/sha256:{}", artifact().digest());
     let endless = vec![Step::raw("HTTP/1.1 404 Not Found\r\ncontent-length: 10737418240\r\n\r\n"), Step::Hang];

@@ -1,7 +1,9 @@
 //! The digest decides which manifest it is, and what stands in it.
 
+use std::time::Duration;
+
 use serde_json::json;
-use tests::capture::Step;
+use tests::capture::{Capture, Step};
 use tests::registry::{Answers, Artifact};
 
 use crate::setup::{MODULE, Setup, artifact, paths};
@@ -80,6 +82,14 @@ async fn a_manifest_that_never_ends_is_given_up() {
             vec![Step::raw("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}")],
             "broke the connection off",
         ),
+        (
+            vec![Step::raw(&format!("HTTP/1.1 200 OK\r\nx-large: {}\r\n\r\n", "x".repeat(65 << 10)))],
+            "broke the connection off",
+        ),
+        (
+            vec![Step::raw(&format!("HTTP/1.1 200 OK\r\n{}\r\n", "x-many: x\r\n".repeat(101)))],
+            "broke the connection off",
+        ),
         (vec![Step::raw("SSH-2.0-OpenSSH_9.6\r\n")], "broke the connection off"),
         (vec![Step::Close], "broke the connection off"),
         (Step::answer("503 Service Unavailable", &[], "later"), "answers 503 Service Unavailable"),
@@ -90,6 +100,27 @@ async fn a_manifest_that_never_ends_is_given_up() {
         let text = setup.pull().await.unwrap_err().to_string();
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }
+}
+
+#[tokio::test]
+async fn a_registry_that_is_slow_each_time_is_given_up_in_all() {
+    let answers = Answers::of(&artifact());
+    // No single answer is late.
+    let registry = Capture::https(&["127.0.0.1"], move |request| {
+        let mut answer = answers.answer(request);
+        let Some(Step::Send(bytes)) = answer.pop() else { return answer };
+        let head = bytes.windows(4).position(|it| it == b"\r\n\r\n").map_or(0, |it| it + 4);
+        let (head, body) = bytes.split_at(head);
+        vec![Step::Send(head.to_vec()), Step::Drip(body.to_vec(), Duration::from_millis(5))]
+    })
+    .await;
+    let mut setup = Setup::at(&registry, &artifact().digest());
+    setup.outside.total = Duration::from_millis(500);
+    let begun = std::time::Instant::now();
+    setup.unavailable(&["cannot be pulled: the registry was not done within 500ms"]).await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    setup.outside.total = Duration::from_secs(60);
+    assert_eq!(setup.pulled().await.bytes, MODULE);
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 mod attacks;
 mod bad_input;
 
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::Api;
 use serde_json::json;
 use tests::capture::Capture;
 use tests::control_plane::cluster;
@@ -79,6 +81,9 @@ async fn a_registry_that_is_down_is_waited_for_without_the_lease() {
     assert_eq!(process.get("/healthz", None).await.code, 200, "no restart would help");
     assert_eq!(process.get("/readyz", None).await.code, 500);
     assert_waits(&cluster, "worker-1").await;
+    let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let lease = leases.get_opt("cloud-controller-manager").await.unwrap();
+    assert!(lease.is_none(), "it is left to whoever has a module: {lease:?}");
     process.stop().await;
 }
 

@@ -108,6 +108,30 @@ async fn signatures_in_both_kinds_of_real_registries() {
     assert!(setup.pulled().await.signer.unwrap().ends_with("0.pub (bundle)"));
 }
 
+#[tokio::test]
+async fn a_signature_under_the_tag_of_a_real_registry() {
+    let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let digest = artifact().digest();
+    let registry = RealRegistry::distribution(Access::Anyone).await;
+    registry.push(&artifact(), None).await;
+    let setup = Setup::in_real(&registry, &digest).signed_by(&[&signer]);
+    let tag = format!("sha256-{digest}.sig");
+    // The name is the image's own: nothing stands in signedBy.as.
+    for (name, is_ours) in [("127.0.0.1:1/acme/provider", false), (&*setup.name(), true)] {
+        let payload = Signer::payload(name, &digest);
+        let signature = signer.sign(payload.as_bytes());
+        let signed = Artifact::edited(payload.as_bytes(), |it| {
+            it["layers"][0]["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
+            it["layers"][0]["annotations"] = json!({ "dev.cosignproject.cosign/signature": signature });
+        });
+        registry.push(&signed, Some(&tag)).await;
+        match is_ours {
+            false => setup.refused(&["is a signature of 127.0.0.1:1/acme/provider and not of"]).await,
+            true => assert!(setup.pulled().await.signer.unwrap().ends_with("0.pub (tag)")),
+        }
+    }
+}
+
 /// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_digest_that_a_real_registry_has_not() {

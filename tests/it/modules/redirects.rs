@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tests::audit;
 use tests::capture::{Capture, Step};
 use tests::registry::Answers;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -64,6 +65,32 @@ async fn adv_57_a_blob_elsewhere_is_read_without_the_login() {
     assert_eq!(paths(&storage), ["/bucket/blob?signature=abc"]);
     assert_eq!(storage.requests()[0].header("authorization"), None);
     assert!(!storage.requests()[0].text().contains("the-token"));
+}
+
+#[tokio::test]
+async fn registry_and_storage_have_audit_lines_without_queries() {
+    audit::keep();
+    let storage = Capture::https(&["1-0-4-57.example.com"], |_| Step::ok("a module")).await;
+    lead("1.0.4.57", storage.address());
+    let secret = "https://1-0-4-57.example.com/bucket/audited-blob?X-Signature=not-for-the-log";
+    let (registry, setup) = sending_to(secret).await;
+    assert_eq!(setup.trust(&storage).led().pulled().await.bytes, MODULE);
+    let line = |path: &str, origin: &str| {
+        let lines = audit::lines(path);
+        let line = lines.iter().find(|it| it["origin"] == origin);
+        line.cloned().unwrap_or_else(|| panic!("no line about {origin} in {lines:?}"))
+    };
+    let blob = format!("/v2/acme/provider/blobs/sha256:{}", sha256::Digest::of(MODULE));
+    let asked = line(&blob, &registry.url());
+    assert_eq!(
+        (&asked["what"], &asked["method"], &asked["status"]),
+        (&"provider.module.oci".into(), &"GET".into(), &307.into())
+    );
+    let stored = line("/bucket/audited-blob", "https://1-0-4-57.example.com");
+    assert_eq!((&stored["status"], &stored["address"]), (&200.into(), &"1.0.4.57:443".into()));
+    for shown in [asked, stored] {
+        assert!(!shown.to_string().contains("not-for-the-log"), "{shown}");
+    }
 }
 
 #[tokio::test]

@@ -205,6 +205,57 @@ async fn signatures_are_found_among_others_but_not_without_end() {
 }
 
 #[tokio::test]
+async fn of_signatures_under_the_tag_eight_are_looked_at() {
+    let (signer, other, digest) = (signer(), signer(), artifact().digest());
+    let name = "registry.example.com/acme/provider";
+    let payload = Signer::payload(name, &digest);
+    for (others, counts) in [(7, true), (8, false)] {
+        let tagged = Artifact::edited(payload.as_bytes(), |it| {
+            let layer = |signer: &Signer| {
+                let mut layer = it["layers"][0].clone();
+                layer["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
+                layer["annotations"] = json!({ "dev.cosignproject.cosign/signature": signer.sign(payload.as_bytes()) });
+                layer
+            };
+            let layers: Vec<_> = (0..others).map(|_| layer(&other)).chain([layer(&signer)]).collect();
+            it["layers"] = json!(layers);
+        });
+        let answers = Answers::of(&artifact()).blob(payload.as_bytes());
+        let answers = answers.set(&format!("manifests/sha256-{digest}.sig"), Step::bytes(&[], &tagged.manifest));
+        let registry = answers.serve().await;
+        let mut setup = setup(&registry, &[&signer]);
+        setup.settings.signed_by.as_mut().unwrap().name = Some(name.to_owned());
+        match counts {
+            true => assert!(setup.pulled().await.signer.unwrap().ends_with("0.pub (tag)")),
+            false => setup.refused(&["is not by a key of provider.module.signedBy.keys"]).await,
+        }
+        let payload = format!("/blobs/sha256:{}", sha256::Digest::of(payload.as_bytes()));
+        let asked = paths(&registry).iter().filter(|it| it.ends_with(&payload)).count();
+        assert_eq!(asked, 8, "with {others} others");
+    }
+}
+
+#[tokio::test]
+async fn a_bundle_of_more_than_1_mib_is_not_read() {
+    let signer = signer();
+    let right = about(&signer, |_| ());
+    let of_size = |size: usize| {
+        let mut bundle = right.clone();
+        bundle["padding"] = json!("");
+        let length = bundle.to_string().len();
+        bundle["padding"] = json!("x".repeat(size - length));
+        bundle
+    };
+    let registry = bundled(&of_size(1 << 20)).await;
+    setup(&registry, &[&signer]).pulled().await;
+    let large = of_size((1 << 20) + 1);
+    let registry = bundled(&large).await;
+    setup(&registry, &[&signer]).refused(&["has 1048577 bytes; 1048576 are the most"]).await;
+    let blob = format!("/blobs/sha256:{}", sha256::Digest::of(large.to_string().as_bytes()));
+    assert!(paths(&registry).iter().all(|it| !it.ends_with(&blob)), "{:?}", paths(&registry));
+}
+
+#[tokio::test]
 async fn what_cannot_be_read_is_no_permission() {
     let signer = signer();
     let digest = artifact().digest();

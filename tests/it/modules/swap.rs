@@ -4,6 +4,7 @@ mod kill_9;
 mod load;
 mod replicas;
 mod rig;
+mod told;
 
 use std::time::Duration;
 

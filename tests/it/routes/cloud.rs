@@ -63,6 +63,8 @@ struct State {
     list_takes: Duration,
     apply_takes: Duration,
     account: Option<String>,
+    /// Since when its provider serves, if it was replaced.
+    replaced: Option<tokio::time::Instant>,
     calls: Vec<(Instant, Call)>,
     in_flight: usize,
     most_in_flight: usize,
@@ -128,6 +130,11 @@ impl Cloud {
     pub(crate) fn belongs_to(&self, account: &str) {
         self.lock().account = Some(account.to_owned());
         self.gets_another_credential();
+    }
+
+    /// Its provider was replaced by another version, which serves since then.
+    pub(crate) fn replaced_at(&self, since: tokio::time::Instant) {
+        self.lock().replaced = Some(since);
     }
 
     /// Is asked with another credential from now on.
@@ -249,6 +256,10 @@ impl Identity for Cloud {
 
     fn versions(&self) -> watch::Receiver<u64> {
         self.versions.subscribe()
+    }
+
+    fn replaced(&self) -> Option<tokio::time::Instant> {
+        self.lock().replaced
     }
 }
 

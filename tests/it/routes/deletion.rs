@@ -142,6 +142,22 @@ async fn case_200_in_the_first_minute_only_what_was_seen_goes() {
 }
 
 #[tokio::test]
+async fn no_route_goes_just_after_the_provider_was_replaced() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.has(stale(1));
+    create_all(&cluster, [node(1)]).await;
+    let warm_up = Duration::from_secs(2);
+    let begun = tokio::time::Instant::now();
+    // As if it happened a moment after the controller has begun, when its own time is over.
+    cloud.replaced_at(begun + Duration::from_secs(2));
+    let _controller = Controller::start(&cluster, &cloud, often(Options { warm_up, ..options() }));
+    event(&cluster, LEASE, "RouteDeletionWithheld").await;
+    wait::until("it goes", async || (stale_left(&cloud) == 0).then_some(())).await;
+    assert!(begun.elapsed() > Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn another_account_gets_and_loses_no_route() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());

@@ -195,6 +195,39 @@ async fn a_candidate_names_its_account_before_it_serves() {
 }
 
 #[tokio::test]
+async fn since_when_a_version_serves_is_known() {
+    let cloud = Cloud::start().await;
+    let provider = loaded(&cloud).await;
+    let identity = provider.cloud().identity;
+    let other = candidate(&provider, "version=1.1.0").await;
+    assert_eq!(identity.replaced(), None, "it has served from the start");
+    let before = tokio::time::Instant::now();
+    let former = swap(&provider, &other);
+    let swapped = identity.replaced().unwrap();
+    assert!((before..=tokio::time::Instant::now()).contains(&swapped), "{swapped:?}");
+    drop(swap(&provider, &former));
+    assert!(identity.replaced().unwrap() >= swapped, "it counts from when the version before came back");
+}
+
+#[tokio::test]
+async fn new_capabilities_wait_for_the_next_start() {
+    let cloud = Cloud::start().await;
+    let mut guest = Guest::of(tests::component::only_provider());
+    guest.endpoints.push(endpoint("api", cloud.address()));
+    let provider = guest.try_load(&Registry::new()).await.unwrap();
+    let in_use = provider.cloud();
+    let more = candidate(&provider, "version=1.1.0").await;
+    let former = swap(&provider, &more);
+    assert_eq!(in_use.description.now().name, "versioned");
+    assert_eq!(provider.capabilities(), ["instances", "load-balancers"]);
+    assert_eq!(provider.capabilities_in_use(), [""; 0]);
+    assert!(in_use.instances.is_none() && provider.cloud().instances.is_none(), "nothing was started for it");
+    assert_eq!(in_use.identity.identity().await, Ok(Some("a".to_owned())), "what is in use is the new version's");
+    drop(swap(&provider, &former));
+    assert_eq!((provider.capabilities(), in_use.identity.identity().await), (Vec::new(), Ok(None)));
+}
+
+#[tokio::test]
 async fn a_candidate_without_a_capability_is_refused() {
     let cloud = Cloud::start().await;
     let provider = loaded(&cloud).await;

@@ -2,25 +2,35 @@
 //!
 //! A table belongs to cases if a comment such as `<!-- cases: adv -->` stands before it. Its first column names the cases of a row: by
 //! numbers (`8`, `12–14, 16`), or, after `<!-- cases -->`, by words in backticks. The column with the head `tests` is written here.
+//! Before the comment a line may name cases without tests: `Not of this release: 11, 19–21 (why)`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sources::Test;
 
+/// What begins the line that names cases without tests.
+const LEFT_OUT: &str = "Not of this release: ";
+
 /// Returns the page with the tests of each row.
 ///
 /// # Errors
 ///
-/// Fails with a sentence for each test whose case has no row, for each that says no case and should, and for each row without tests and
-/// without a note.
+/// Fails with a sentence for each test whose case has no row, for each that says no case and should, for each row without tests and
+/// without a note, and for each test of a case that is said to have none.
 pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<String>> {
     let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
     let mut lines = Vec::new();
     let mut prefix = None;
     let mut column = None;
+    let (mut listed, mut left_out) = ("", Vec::new());
     for line in page.lines() {
+        if let Some(list) = line.strip_prefix(LEFT_OUT) {
+            listed = list.split(" (").next().unwrap_or_default();
+        }
         if let Some(comment) = line.strip_prefix("<!-- cases").and_then(|it| it.strip_suffix("-->")) {
-            prefix = Some(comment.trim_start_matches(':').trim());
+            let of = comment.trim_start_matches(':').trim();
+            prefix = Some(of);
+            left_out.extend(cases(of, std::mem::take(&mut listed)));
         }
         let mut cells: Vec<String> = line.split('|').map(str::to_owned).collect();
         match (prefix, column) {
@@ -47,6 +57,13 @@ pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<Strin
         lines.push(line.to_owned());
     }
     errors.extend(tests.iter().filter_map(|it| wrong(it, &known)));
+    errors.extend(left_out.iter().filter_map(|case| {
+        let Test { name, file, .. } = tests.iter().find(|it| it.cases.contains(case))?;
+        Some(format!(
+            "tests/CASES.md: `{case}` is listed as \"{}\", and {file} has {name}",
+            LEFT_OUT.trim_end_matches(": ")
+        ))
+    }));
     if errors.is_empty() { Ok(lines.join("\n") + "\n") } else { Err(errors) }
 }
 
@@ -97,6 +114,9 @@ mod tests {
     const PAGE: &str = "\
 # Cases
 
+Not of this release: 7, 20–22 (no 8 of them
+is built).
+
 <!-- cases: adv -->
 | case | tests | notes |
 | --- | --- | --- |
@@ -137,5 +157,11 @@ mod tests {
         assert_eq!(errors[0], "tests/CASES.md: `restart` has neither tests nor a note that says why");
         assert!(errors[1].starts_with("x.rs: a is of `adv 9`, which has no row"), "{errors:?}");
         assert!(errors[2].starts_with("x.rs: theft_of_a says no case"), "{errors:?}");
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        let errors = with_tests(PAGE, &[test("b", "y.rs", "restart"), test("a", "x.rs", "adv 21")]).unwrap_err();
+        assert_eq!(
+            errors[1], "tests/CASES.md: `adv 21` is listed as \"Not of this release\", and x.rs has a",
+            "{errors:?}"
+        );
     }
 }

@@ -1,15 +1,24 @@
 //! Whether another version of a provider fits where the one before serves. Values only.
 
-use cloud_provider::Description;
+use cloud_provider::{Description, printable};
 use egress::Endpoint;
 
 use crate::manager::claims;
 
-/// Why the version `new` cannot take the place of `old`, whose endpoints are these: a sentence; `None` if it can.
+/// How many characters of an annotation's key are shown: more than Kubernetes allows a key to have.
+const KEY: usize = 320;
+
+/// Why the version `new` cannot take the place of `old`, where the config has these endpoints, and these annotations in
+/// `provider.writesAnnotations`: a sentence; `None` if it can.
 ///
 /// Nothing is gained by a swap, because the gate enforces the config. What is looked at is that nothing breaks, and that
 /// nobody is surprised. What both need and the config does not allow is left as it is: the operator may mean it.
-pub(super) fn objection(old: &Description, new: &Description, endpoints: &[&Endpoint]) -> Option<String> {
+pub(super) fn objection(
+    old: &Description,
+    new: &Description,
+    endpoints: &[&Endpoint],
+    writes_annotations: &[String],
+) -> Option<String> {
     let (before, after) = (called(old), called(new));
     if old.name != new.name {
         return Some(format!(
@@ -23,6 +32,15 @@ pub(super) fn objection(old: &Description, new: &Description, endpoints: &[&Endp
         return Some(format!(
             "{after} does not claim the provider ids that begin with {prefix:?}, as {before} does: their nodes would be left \
              alone. Configure a version that does, or restart to run without them"
+        ));
+    }
+    let is_grown = |it: &&String| !old.writes_annotations.contains(it) && !writes_annotations.contains(it);
+    let written: Vec<_> = new.writes_annotations.iter().filter(is_grown).map(|it| printable(it, KEY)).collect();
+    if !written.is_empty() {
+        return Some(format!(
+            "{after} writes annotations that {before} did not, and provider.writesAnnotations does not allow them: add them to \
+             --cloud-config and restart with {after}, or stay with {before}. What is missing: {}",
+            written.join(", ")
         ));
     }
     let grown = claims::grown(old, new, endpoints);
@@ -77,7 +95,9 @@ mod tests {
             ..Endpoint::new("api", BaseUrl::parse("https://api.acme.example").unwrap())
         };
         // It needs what is not allowed, too.
-        objection(&version("1.2.0", &[("GET", "/v2/machines"), ("PUT", "/v2/balancers/*")]), new, &[&endpoint])
+        let mut old = version("1.2.0", &[("GET", "/v2/machines"), ("PUT", "/v2/balancers/*")]);
+        old.writes_annotations = words(&["acme.example/id"]);
+        objection(&old, new, &[&endpoint], &words(&["acme.example/size"]))
     }
 
     #[test]
@@ -102,6 +122,20 @@ mod tests {
             assert!(text.contains(part), "{part:?} is not in {text:?}");
         }
         assert!(!text.contains("/v2/balancers"), "that is as it was: {text}");
+    }
+
+    #[test]
+    fn a_version_that_writes_more_than_is_allowed_is_held_back() {
+        let writes = |keys: &[&str]| Description { writes_annotations: words(keys), ..version("1.3.0", &[]) };
+        assert_eq!(said(&writes(&["acme.example/id"])), None, "as before, and not allowed");
+        assert_eq!(said(&writes(&["acme.example/id", "acme.example/size"])), None, "more, and it is allowed");
+        let text = said(&writes(&["acme.example/id", "acme.example/zone", "acme.example/plan"])).unwrap();
+        for part in [
+            "acme 1.3.0 writes annotations that acme 1.2.0 did not, and provider.writesAnnotations does not allow them",
+            "restart with acme 1.3.0, or stay with acme 1.2.0. What is missing: acme.example/zone, acme.example/plan",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The file of `--cloud-config`, as it becomes while the process runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::controllers::chain;
 use sandbox::Digest;
@@ -32,8 +32,9 @@ impl ConfigFile {
         &self.source
     }
 
-    /// Reads the file. Only its module may change while the process runs; what else has changed is said once.
-    pub(super) async fn look(&mut self) -> Vec<Event> {
+    /// Reads the file. Only its module may change while the process runs; what else has changed is said once. `serving` is the
+    /// digest in the config of what serves.
+    pub(super) async fn look(&mut self, serving: Digest) -> Vec<Event> {
         let path = self.path.clone();
         let read = tokio::task::spawn_blocking(move || CloudConfig::read(&path)).await;
         let config = match read {
@@ -42,7 +43,7 @@ impl ConfigFile {
             Err(panic) => return self.is_wrong(chain(&panic)),
         };
         self.wrong = None;
-        self.seen(config.source, &config.written)
+        self.seen(config.source, &config.written, serving)
     }
 
     fn is_wrong(&mut self, wrong: String) -> Vec<Event> {
@@ -54,7 +55,7 @@ impl ConfigFile {
     }
 
     /// What follows from a file that could be used.
-    fn seen(&mut self, source: ModuleSource, written: &Written) -> Vec<Event> {
+    fn seen(&mut self, source: ModuleSource, written: &Written, serving: Digest) -> Vec<Event> {
         let differences = self.start.differences(written);
         let is_other_module = source != self.source;
         let is_other_rest = differences != self.differences;
@@ -69,6 +70,9 @@ impl ConfigFile {
             return Vec::new();
         }
         let digest = source.digest();
+        if is_other_module && digest == self.source.digest() && digest == serving {
+            warn!("{}", same_module(&self.path));
+        }
         self.source = source;
         self.differences = differences;
         match self.differences.as_slice() {
@@ -77,6 +81,15 @@ impl ConfigFile {
             them => vec![Event::Unfit(digest, unfit(digest, them))],
         }
     }
+}
+
+/// Of what serves already: another image, login or authority, or other keys.
+fn same_module(path: &Path) -> String {
+    format!(
+        "--cloud-config {} has changed in provider.module, but not in its digest: nothing is loaded for that. Other keys, and \
+         another place of the module, count from the next load on, at the next start or with the next digest",
+        path.display()
+    )
 }
 
 fn unfit(digest: Digest, differences: &[String]) -> String {
@@ -103,23 +116,28 @@ mod tests {
 
     #[test]
     fn only_another_module_is_put_in_place() {
+        let serving = Digest::of(&[1]);
         let mut file = ConfigFile::new("/cloud.yaml".into(), source(1), written("a"));
-        assert_eq!(file.seen(source(1), &written("a")), []);
-        assert_eq!(file.seen(source(2), &written("a")), [Event::Configured(Digest::of(&[2]))]);
-        assert_eq!(file.seen(source(2), &written("a")), [], "it is told once");
-        assert_eq!(file.seen(source(2), &written("b")), [], "that takes effect at the next start");
-        let both = file.seen(source(3), &written("b"));
+        assert_eq!(file.seen(source(1), &written("a"), serving), []);
+        assert_eq!(file.seen(source(2), &written("a"), serving), [Event::Configured(Digest::of(&[2]))]);
+        assert_eq!(file.seen(source(2), &written("a"), serving), [], "it is told once");
+        assert_eq!(file.seen(source(2), &written("b"), serving), [], "that takes effect at the next start");
+        let both = file.seen(source(3), &written("b"), serving);
         let [Event::Unfit(digest, text)] = both.as_slice() else { panic!("{both:?}") };
         assert_eq!(*digest, Digest::of(&[3]));
         assert!(text.contains("changes in provider.settings") && text.contains("restart to use both"), "{text}");
-        assert_eq!(file.seen(source(3), &written("a")), [Event::Configured(Digest::of(&[3]))], "it was taken back");
+        assert_eq!(
+            file.seen(source(3), &written("a"), serving),
+            [Event::Configured(Digest::of(&[3]))],
+            "it was taken back"
+        );
         assert_eq!(file.source(), &source(3));
     }
 
     #[tokio::test]
     async fn a_file_that_cannot_be_used_changes_nothing() {
         let mut file = ConfigFile::new("/nowhere/cloud.yaml".into(), source(1), written("a"));
-        assert_eq!(file.look().await, []);
+        assert_eq!(file.look(Digest::of(&[1])).await, []);
         assert!(file.wrong.as_ref().is_some_and(|it| it.contains("cannot read --cloud-config /nowhere/cloud.yaml")));
         assert_eq!(file.source(), &source(1));
     }

@@ -31,12 +31,17 @@ impl Page {
         let description = self.provider.description();
         let endpoints: Vec<_> = self.fit.endpoints().into_iter().map(|it| endpoint(&description, it)).collect();
         let digest = |it: Digest| format!("sha256:{it}");
+        // Controllers are started once, with what the first version could do.
+        let in_use = self.provider.capabilities_in_use();
+        let mut at_next_start = self.provider.capabilities();
+        at_next_start.retain(|it| !in_use.contains(it));
         json!({
             "name": description.name,
             "version": description.version,
             "digest": digest(self.digest),
             "module": { "name": self.module, "sha256": self.provider.digest().to_string(), "signer": self.signer },
-            "capabilities": self.provider.capabilities(),
+            "capabilities": in_use,
+            "capabilitiesAtNextStart": at_next_start,
             "endpoints": endpoints,
             "state": self.state,
             "candidate": self.candidate.map(|it| json!({ "digest": digest(it), "because": self.because })),

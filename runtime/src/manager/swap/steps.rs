@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::controllers::{Account, chain};
 use cloud_provider::Error;
-use sandbox::{Candidate, Module, ProbeError, Provider};
+use sandbox::{Candidate, Digest, Module, ProbeError, Provider};
 use tokio::sync::watch;
 
 use super::comparison;
@@ -31,9 +31,9 @@ pub(super) enum Failed {
     Refused(String),
 }
 
-/// Fetches and verifies a module.
-pub(super) async fn fetch(source: ModuleSource, means: Means) -> Result<Done, Failed> {
-    match module::attempt(&source, &means).await {
+/// Fetches and verifies a module. The folder of modules keeps `serving` beside it: a restart may need it again.
+pub(super) async fn fetch(source: ModuleSource, means: Means, serving: Digest) -> Result<Done, Failed> {
+    match module::attempt(&source, &means, Some(serving)).await {
         Ok(fetched) => Ok(Done::Fetched(fetched)),
         Err(Missing::Refused(error)) => Err(Failed::Refused(chain(error.as_ref()))),
         Err(Missing::Elsewhere(error)) => Err(Failed::Later(chain(error.as_ref()))),
@@ -46,7 +46,7 @@ pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result
     let name = module.name().to_owned();
     let candidate = provider.load_candidate(module).await.map_err(|it| Failed::Refused(chain(&it)))?;
     let (old, new) = (provider.description(), candidate.description());
-    if let Some(objection) = comparison::objection(&old, &new, &fit.endpoints()) {
+    if let Some(objection) = comparison::objection(&old, &new, &fit.endpoints(), &fit.writes_annotations) {
         return Err(Failed::Refused(format!("{name}: {objection}")));
     }
     fit.check(&new, &name).map_err(|it| Failed::Refused(chain(it.as_ref())))?;

@@ -5,6 +5,9 @@
 //! | --- | --- |
 //! | `version=1.1.0` | that version |
 //! | `name=other` | another provider |
+//! | `account=b` | say that the credential belongs to that account |
+//! | `setting=zone` | need that setting |
+//! | `endpoint=files` | need that endpoint, too |
 //! | `grown` | need a request more |
 //! | `sizes` | remember a size in its memos, which versions without the word keep as they find it |
 //! | `fragile` | crash over whatever answer of the cloud says that it is new |
@@ -17,7 +20,7 @@ use std::time::Duration;
 
 use aerostat_sdk::{
     Deletion, Description, Endpoint, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancerStatus,
-    LoadBalancers, Method, Node, Page, Progress, Provider, Result, http, provider_id,
+    LoadBalancers, Method, Node, Page, Progress, Provider, Result, Setting, http, provider_id,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -59,13 +62,21 @@ impl Provider for Versioned {
             api = api.allow([Method::Post], ["/firewalls"], []);
         }
         let (name, version) = (value("name").unwrap_or("versioned"), value("version").unwrap_or_default());
-        Ok(Description::new(name, version).provider_id_prefix(PREFIX).endpoint(api))
+        let mut description = Description::new(name, version).provider_id_prefix(PREFIX).endpoint(api);
+        if let Some(name) = value("setting") {
+            description = description.setting(Setting::required(name, "where to look"));
+        }
+        if let Some(name) = value("endpoint") {
+            description =
+                description.endpoint(Endpoint::new(name, "what else there is", "https://files.versioned.example"));
+        }
+        Ok(description)
     }
 
     fn identity() -> Result<Option<String>> {
         let account: Account = http::get(API, ["account"]).send()?.json()?;
         survive(account.is_new);
-        Ok(Some(account.account))
+        Ok(Some(value("account").map_or(account.account, str::to_owned)))
     }
 }
 
