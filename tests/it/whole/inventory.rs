@@ -66,7 +66,7 @@ async fn they_are_waited_for_with_a_few_lists<V: Vendor>(most: usize) {
     let actions = count(reads_actions::<V>);
     assert_eq!(writes, SERVICES, "each is created, and nothing else is written");
     assert!(reads <= 3, "{reads} load balancers were read one by one, where lists answer for all");
-    assert!(lists <= 20, "{lists} lists for {SERVICES} load balancers of {BUILDING:?}");
+    assert!(lists <= 10, "{lists} lists for {SERVICES} load balancers of {BUILDING:?}");
     assert!(actions <= lists, "actions are read {actions} times for {lists} lists");
     let calls = lists + actions + reads + writes;
     assert!(calls * 10 <= SERVICES * most, "{calls} calls for {SERVICES} Services");
