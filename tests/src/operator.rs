@@ -182,13 +182,7 @@ impl Process {
     /// With so short a Lease while it runs, a busy machine would end processes that nobody killed.
     pub async fn kill_and_shorten_its_lease(self, cluster: &Cluster) {
         self.kill();
-        let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
-        let short = Patch::Merge(json!({ "spec": { "leaseDurationSeconds": 1 } }));
-        match leases.patch("cloud-controller-manager", &PatchParams::default(), &short).await {
-            // It had not become leader.
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            patched => drop(patched.unwrap()),
-        }
+        shorten_lease(cluster).await;
     }
 
     /// Kills it, as a power failure would.
@@ -280,6 +274,17 @@ pub async fn assert_waits(cluster: &Cluster, name: &str) {
     let node = node(cluster, name).await;
     assert!(kubelet::is_uninitialized(&node), "the taint stays");
     assert_eq!(node.spec.unwrap().provider_id, None);
+}
+
+/// Lets the Lease of a killed process end a second after somebody sees this.
+pub async fn shorten_lease(cluster: &Cluster) {
+    let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let short = Patch::Merge(json!({ "spec": { "leaseDurationSeconds": 1 } }));
+    match leases.patch("cloud-controller-manager", &PatchParams::default(), &short).await {
+        // It had not become leader.
+        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        patched => drop(patched.unwrap()),
+    }
 }
 
 /// Waits for an event about an object whose message contains all of `parts`.

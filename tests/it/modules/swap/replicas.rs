@@ -62,7 +62,7 @@ async fn a_standby_replica_prepares_and_swaps_once_it_leads() {
     assert_eq!((&page["version"], &page["quarantine"]), (&json!("1.0.0"), &json!(null)));
     assert_eq!(page["candidate"]["digest"], json!(format!("sha256:{digest}")));
 
-    leader.kill();
+    leader.kill_and_shorten_its_lease(&rig.cluster).await;
     standby.says("versioned 1.1.0 serves from now on").await;
     rig.joins("worker-1").await;
     assert_eq!(rig.page(&standby).await["state"], json!("on-trial"), "its trial is its own");
@@ -90,7 +90,7 @@ async fn a_handover_during_a_swap_loses_nothing() {
         leader.says(moment).await;
         match is_asked {
             true => leader.stop().await,
-            false => leader.kill(),
+            false => leader.kill_and_shorten_its_lease(&rig.cluster).await,
         }
         standby.says(&format!("versioned 1.{minor}.0 serves from now on")).await;
         leader = standby;

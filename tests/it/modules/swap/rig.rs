@@ -22,13 +22,8 @@ pub(super) const REFUSED: &str = "aerostat.dev/module-refused";
 
 /// How often the config is looked at: sooner than people need it.
 const LOOK: &str = "--module-look=200ms";
-/// A Lease that is soon taken over, and little patience between two tries.
-pub(super) const FAST: [&str; 4] = [
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
-    "--leader-elect-retry-period=200ms",
-    "--service-retry-base-delay=500ms",
-];
+/// Little patience between two tries.
+pub(super) const FAST: [&str; 2] = ["--leader-elect-retry-period=200ms", "--service-retry-base-delay=500ms"];
 /// How many objects are created or deleted side by side.
 const AT_ONCE: usize = 20;
 /// How much of the log is shown.
