@@ -4,6 +4,7 @@
 
 mod answers;
 mod audit;
+mod aws;
 mod credentials;
 mod floods;
 mod http2;
