@@ -50,7 +50,7 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
         Some(url) => Ok(url.0),
         None => KeyServiceUrl::parse(default),
     };
-    let mut sources = Vec::new();
+    let mut sources: Vec<Result<KeySource, String>> = Vec::new();
     sources.extend(shared_file.map(|file::SharedFile { file, profile }| {
         Ok(KeySource::SharedFile { file, profile: profile.unwrap_or_else(|| "default".to_owned()) })
     }));
@@ -64,7 +64,7 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
         Ok(KeySource::InstanceMetadata { url: url(written, INSTANCE_METADATA)? })
     }));
     let keys = match (sources.pop(), sources.is_empty()) {
-        (Some(keys), true) => keys.map_err(|because: String| format!("credential {name}: {because}"))?,
+        (Some(keys), true) => keys.map_err(|because| format!("credential {name}: {because}"))?,
         (None, _) => return Err(format!("credential {name} says not where its keys come from; write {SOURCES}")),
         (Some(_), false) => {
             return Err(format!("credential {name} has several sources of keys; write one of {SOURCES}"));

@@ -40,8 +40,8 @@ use crate::writes::WriteLimits;
 const FETCHING: Duration = Duration::from_secs(1);
 /// So often keys are asked for because requests are refused. An account that refuses everything must not make it a flood.
 const FORCED: Duration = Duration::from_secs(30);
-/// The part of AWS's names for endpoints that is the same everywhere.
-const AWS: &str = ".amazonaws.";
+/// What AWS's own names for endpoints hold; those of a region have it as a label.
+const AWS: [&str; 2] = [".amazonaws.", ".api.aws"];
 
 /// A credential that signs.
 pub(super) struct Sigv4Credential {
@@ -101,17 +101,21 @@ impl Sigv4Credential {
             renewals: tokio::sync::Mutex::default(),
             changes,
         };
-        credential.state.lock().origins = credential.read_origins()?;
+        let read = credential.origins_file.as_deref().map_or(Ok(None), origins::read);
+        credential.state.lock().origins = credential.origins(read)?;
         if credential.source.plain_file().is_some() {
             credential.take_over(credential.source.read_shared_file()?, SystemTime::now());
         }
         Ok(credential)
     }
 
-    fn read_origins(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
-        let Some(file) = &self.origins_file else { return Ok(None) };
-        let (credential, file) = (self.name.clone(), file.clone());
-        origins::read(&file).map_err(|failed| match failed {
+    /// What the file that lists origins says now.
+    fn origins(
+        &self,
+        read: Result<Option<Vec<Origin>>, origins::Failed>,
+    ) -> Result<Option<Vec<Origin>>, CredentialError> {
+        let (credential, file) = (self.name.clone(), self.origins_file.clone().unwrap_or_default());
+        read.map_err(|failed| match failed {
             origins::Failed::Unreadable(source) => {
                 CredentialError::Unreadable { credential, file, key: "sigv4", source }
             }
@@ -167,9 +171,14 @@ impl Sigv4Credential {
     /// [`Credential::keep`] at this machine's time `local`.
     async fn keep_at(&self, local: SystemTime) {
         let mut renewals = self.renewals.lock().await;
-        match self.read_origins() {
-            Ok(origins) => self.state.lock().origins = origins,
-            Err(error) => self.warn_once(&mut renewals, error.to_string()),
+        if let Some(file) = self.origins_file.clone() {
+            // If it fails, the list stays as it was.
+            let read = tokio::task::spawn_blocking(move || origins::read(&file)).await;
+            match read.map(|it| self.origins(it)) {
+                Ok(Ok(origins)) => self.state.lock().origins = origins,
+                Ok(Err(error)) => self.warn_once(&mut renewals, error.to_string()),
+                Err(error) => self.warn_once(&mut renewals, format!("reading failed: {error}")),
+            }
         }
         let is_due = {
             let state = self.state.lock();
@@ -249,7 +258,7 @@ impl Credential for Sigv4Credential {
         }
         let origin = endpoint.base_url.origin();
         if let Host::Name(host) = origin.host()
-            && host.contains(AWS)
+            && AWS.iter().any(|it| host.contains(it))
             && !host.split('.').any(|it| it == region)
         {
             return refused(format!(

@@ -174,8 +174,8 @@ async fn adv_140_another_version_of_the_api_is_refused() {
         &[("version", "2016-11-15")],
         &[VERSION, ("VERSION", "2012-06-01")],
     ] {
-        world.form(OPERATION, part, &[&[DESCRIBE], version].concat()).await;
-        world.query(OPERATION, part, &[&[DESCRIBE], version].concat()).await;
+        world.form(OPERATION, part, &[&[DESCRIBE][..], version].concat()).await;
+        world.query(OPERATION, part, &[&[DESCRIBE][..], version].concat()).await;
     }
     let make = || GuestRequest {
         query: pairs(&[("Version", "2012-06-01")]),

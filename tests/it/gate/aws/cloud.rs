@@ -56,7 +56,7 @@ fn check(request: &Request) -> Result<(), String> {
         }
     }
     let signed: Result<String, String> =
-        names.iter().map(|name| Ok(format!("{name}:{}\n", words(header(name)?)))).collect();
+        names.iter().map(|&name| Ok(format!("{name}:{}\n", words(header(name)?)))).collect();
     let canonical = format!(
         "{method}\n{}\n{}\n{}\n{}\n{}",
         encoded(path),
@@ -90,7 +90,7 @@ fn encoded(path: &str) -> String {
 /// HMAC-SHA256 (RFC 2104), for keys of at most a block.
 fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
     assert!(key.len() <= 64, "a longer key would have to be hashed first");
-    let pad = |with: u8| -> Vec<u8> { (0..64).map(|at| key.get(at).unwrap_or(&0) ^ with).collect() };
+    let pad = |with: u8| -> Vec<u8> { (0..64_usize).map(|at| key.get(at).unwrap_or(&0) ^ with).collect() };
     let inner = Sha256::digest([pad(0x36), text.to_vec()].concat());
     Sha256::digest([pad(0x5c), inner.to_vec()].concat()).to_vec()
 }

@@ -141,6 +141,7 @@ async fn bad_a_wrong_region_is_said_before_anything_is_sent() {
         "endpoint ec2: its base URL is https://ec2.us-east-1.amazonaws.com, whose name does not hold the region eu-west-1 of \
          `signing`; correct one of them"
     );
+    assert!(check(ec2("https://ec2.us-east-1.api.aws")).contains("does not hold the region eu-west-1"));
     assert_eq!(
         check(Endpoint { signing: None, ..ec2("https://ec2.eu-west-1.amazonaws.com") }),
         "endpoint ec2: the credential aws signs, and needs to know for what; write signing: { region: eu-west-1, service: … }"
