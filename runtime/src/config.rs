@@ -1,5 +1,6 @@
 //! `--cloud-config`: which provider, its settings, and what it may reach. Unknown keys are errors.
 
+mod credential;
 mod file;
 mod module;
 mod text;
@@ -7,9 +8,7 @@ mod written;
 
 use std::path::Path;
 
-use egress::{
-    Addresses, CredentialKind, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, WriteLimits,
-};
+use egress::{Addresses, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, Signing};
 use ipnet::IpNet;
 use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
@@ -105,7 +104,7 @@ impl TryFrom<File> for CloudConfig {
             },
             provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect(),
-            credentials: credentials.into_iter().map(credential).collect::<Result<_, _>>()?,
+            credentials: credentials.into_iter().map(credential::credential).collect::<Result<_, _>>()?,
             cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
         })
     }
@@ -152,14 +151,26 @@ fn compile(limits: file::CompileLimits) -> CompileLimits {
 }
 
 fn endpoint(endpoint: file::Endpoint) -> Endpoint {
-    let file::Endpoint { name, base_url, credential, operation, parameters, allow, addresses, tls, headers, limits } =
-        endpoint;
+    let file::Endpoint {
+        name,
+        base_url,
+        credential,
+        signing,
+        operation,
+        parameters,
+        allow,
+        addresses,
+        tls,
+        headers,
+        limits,
+    } = endpoint;
     let limits = limits.unwrap_or_default();
     let default = EndpointLimits::default();
     Endpoint {
         name,
         base_url: base_url.0,
         credential,
+        signing: signing.map(|it| Signing { region: it.region.0, service: it.service.0.0 }),
         operation: operation.map(|it| match it {
             file::Operation::Parameter(name) => OperationPlace::Parameter(name),
             file::Operation::Header(name) => OperationPlace::Header(name),
@@ -188,34 +199,6 @@ fn rule(rule: file::Rule) -> Rule {
         effect: effect.map(|it| it.0),
         requires: requires.into_iter().map(|it| it.0).collect(),
     }
-}
-
-fn credential(credential: file::Credential) -> Result<CredentialSettings, String> {
-    let file::Credential { name, bearer, basic, limits } = credential;
-    let kind = match (bearer, basic) {
-        (Some(file::Bearer { file }), None) => CredentialKind::Bearer { file },
-        (None, Some(file::Basic { user_file, password_file })) => CredentialKind::Basic { user_file, password_file },
-        (Some(_), Some(_)) => {
-            return Err(format!("credential {name} is both bearer and basic; write one of them"));
-        }
-        (None, None) => {
-            return Err(format!(
-                "credential {name} names no secret; write bearer: {{ file: … }} or basic: {{ userFile: …, passwordFile: \
-                 … }}"
-            ));
-        }
-    };
-    let limits = limits.unwrap_or_default();
-    let default = WriteLimits::default();
-    Ok(CredentialSettings {
-        name,
-        kind,
-        limits: WriteLimits {
-            window: limits.window.map_or(default.window, |it| it.0.0),
-            deletions: limits.deletions.unwrap_or(default.deletions),
-            creations: limits.creations.unwrap_or(default.creations),
-        },
-    })
 }
 
 /// The parser's words, with line and column. Without the lines around it: what is misplaced there may be a secret.

@@ -11,6 +11,7 @@ pub use self::networks::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 use self::ranges::{embedded, never};
 use crate::destination::Destination;
 use crate::endpoint::Addresses;
+use crate::key_service::is_key_source;
 
 const API_SERVER: &str = "the API server";
 
@@ -24,6 +25,9 @@ pub(crate) fn permit(address: SocketAddr, destination: &Destination, networks: &
     match never(ip) {
         // A literal is what the operator wrote; the API server is the one thing on loopback that it cannot mean.
         Some(kind) if kind != API_SERVER && ip.is_loopback() && is_literal => {
+            return Ok(());
+        }
+        Some(kind) if kind != API_SERVER && destination.is_key_source && is_literal && is_key_source(ip) => {
             return Ok(());
         }
         Some(kind) => return Err(refused(kind)),
@@ -297,6 +301,24 @@ mod tests {
             ("https://127.0.0.1:6443", "127.0.0.1"),
         ] {
             judge(base_url, &["0.0.0.0/0", "::/0"], ip).expect_err(base_url);
+        }
+    }
+
+    #[test]
+    fn adv_141_only_the_host_itself_asks_where_keys_come_from() {
+        for ip in crate::key_service::ADDRESSES {
+            let url = if ip.is_ipv4() { format!("http://{ip}") } else { format!("http://[{ip}]") };
+            let origin = crate::KeyServiceUrl::parse(&url).unwrap().base_url().origin();
+            let socket = SocketAddr::new(ip, 80);
+            let endpoint = Destination { origin: origin.clone(), ..Destination::from(&endpoint("https://a.example")) };
+            let error = permit(socket, &endpoint, &networks()).expect_err("it is an endpoint");
+            assert!(error.ends_with("no config can allow it"), "{error}");
+            let own = Destination { is_key_source: true, ..endpoint };
+            assert_eq!(permit(socket, &own, &networks()), Ok(()), "{ip}");
+            let name = Destination { origin: crate::Origin::parse("https://a.example").unwrap(), ..own.clone() };
+            permit(socket, &name, &networks()).expect_err("by a name that resolves to it");
+            let other = SocketAddr::new("169.254.1.1".parse().unwrap(), 80);
+            permit(other, &own, &networks()).expect_err("another link-local address");
         }
     }
 

@@ -51,6 +51,17 @@ impl BaseUrl {
     /// A sentence that says what is wrong and what to write instead. It does not repeat the URL, which may hold a
     /// password.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let url = Self::parse_any(text)?;
+        if url.origin.scheme == Scheme::Http && !url.origin.is_loopback() {
+            return Err("the URL begins with http://, which is only for loopback literals such as \
+                        http://127.0.0.1:8080; write https://"
+                .to_owned());
+        }
+        Ok(url)
+    }
+
+    /// The same, whatever the scheme is.
+    pub(crate) fn parse_any(text: &str) -> Result<Self, String> {
         let (scheme, rest) = scheme(text)?;
         if let Some(odd) = rest.chars().find(|it| it.is_control() || it.is_whitespace() || *it == '\\') {
             return Err(format!("the URL holds the character {odd:?}; remove it"));
@@ -63,11 +74,6 @@ impl BaseUrl {
         }
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let origin = Origin::parse_authority(scheme, authority)?;
-        if scheme == Scheme::Http && !origin.is_loopback() {
-            return Err("the URL begins with http://, which is only for loopback literals such as \
-                        http://127.0.0.1:8080; write https://"
-                .to_owned());
-        }
         let path = path.trim_end_matches('/');
         let path = path.strip_prefix('/').map_or_else(Vec::new, |it| it.split('/').map(str::to_owned).collect());
         for segment in &path {

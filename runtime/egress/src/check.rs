@@ -42,8 +42,14 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
                 return Err(GateError::Limit { endpoint: name(), limit });
             }
         }
-        if let Some(credential) = &endpoint.credential {
-            credentials.check(credential, endpoint)?;
+        match &endpoint.credential {
+            Some(credential) => credentials.check(credential, endpoint)?,
+            None if endpoint.signing.is_some() => {
+                let because =
+                    "`signing` says what a signature is for, and there is no `credential` that signs".to_owned();
+                return Err(GateError::Signing { endpoint: name(), because });
+            }
+            None => {}
         }
     }
     Ok(())

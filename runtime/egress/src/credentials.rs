@@ -8,8 +8,10 @@ mod decoded;
 mod error;
 mod files;
 mod kind;
+mod origins;
 mod secret;
-#[cfg_attr(not(test), expect(dead_code, reason = "kinds that fetch tokens come with their clouds"))]
+mod sigv4;
+mod text_file;
 mod token_client;
 
 use std::sync::Arc;
@@ -21,10 +23,11 @@ use tokio::sync::watch;
 
 pub(crate) use self::authenticated::{Authenticated, Secrets};
 use self::credential::Credential;
-pub(crate) use self::credential::NotAuthorized;
+pub(crate) use self::credential::{NotAuthorized, Refusal};
 pub use self::error::CredentialError;
-use self::files::FileCredential;
-pub use self::kind::{CredentialKind, CredentialSettings};
+use self::files::{FileCredential, SecretFiles};
+pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings, Sts};
+use self::sigv4::Sigv4Credential;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::Answer;
@@ -59,7 +62,15 @@ impl Credentials {
             if all.iter().any(|it| it.name() == name) {
                 return Err(CredentialError::Twice { credential: name });
             }
-            all.push(Arc::new(FileCredential::load(name, kind, limits, changes.clone())?));
+            let file = match kind {
+                CredentialKind::Bearer { file } => SecretFiles::Bearer { file },
+                CredentialKind::Basic { user_file, password_file } => SecretFiles::Basic { user_file, password_file },
+                CredentialKind::Sigv4(settings) => {
+                    all.push(Arc::new(Sigv4Credential::load(name, *settings, limits, changes.clone())?));
+                    continue;
+                }
+            };
+            all.push(Arc::new(FileCredential::load(name, file, limits, changes.clone())?));
         }
         Ok(Self { all: all.into(), approval: Arc::default(), replacements: Arc::default(), changes })
     }
@@ -70,7 +81,7 @@ impl Credentials {
         Self { all: all.into(), ..Self::default() }
     }
 
-    /// Reads the files every ten seconds. What cannot be read then is one warning, and the old secret stays.
+    /// Reads the files every ten seconds, and renews what ends soon. What fails then is one warning, and the old secret stays.
     ///
     /// Never returns.
     pub async fn watch(self) {
@@ -78,9 +89,8 @@ impl Credentials {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            for credential in self.all.iter() {
-                credential.keep().await;
-            }
+            // Side by side: one that asks somebody who is slow keeps no other from being read.
+            futures::future::join_all(self.all.iter().map(|it| it.keep())).await;
         }
     }
 
@@ -89,13 +99,7 @@ impl Credentials {
         let Some(known) = self.named(credential) else {
             return Err(GateError::Credential { endpoint: endpoint.name.clone(), credential: credential.to_owned() });
         };
-        let origin = endpoint.base_url.origin();
-        known.check(&origin).map_err(|file| GateError::Origin {
-            endpoint: endpoint.name.clone(),
-            credential: credential.to_owned(),
-            origin: origin.to_string(),
-            file,
-        })
+        known.check(endpoint)
     }
 
     /// Gives each what it needs to fetch tokens.
@@ -113,9 +117,9 @@ impl Credentials {
         self.of_request(permitted).map_or(0, |it| it.generation())
     }
 
-    /// Another number whenever one of them has changed, or the provider was replaced.
+    /// Another number whenever one of them may be another account's since, or the provider was replaced.
     pub(crate) fn version(&self) -> u64 {
-        self.all.iter().map(|it| it.generation()).sum::<u64>() + self.replacements.load(Ordering::Relaxed)
+        self.all.iter().map(|it| it.account_version()).sum::<u64>() + self.replacements.load(Ordering::Relaxed)
     }
 
     /// The provider is replaced by another version of it, which has seen the right account under the version `seen`.
@@ -184,17 +188,17 @@ impl Credentials {
         Ok(authenticated.protecting(secrets))
     }
 
-    /// Whether an answer refuses the credential that its request carried.
-    pub(crate) fn is_refusal(&self, endpoint: &Endpoint, answer: &Answer) -> bool {
-        self.of_endpoint(endpoint).is_some_and(|it| it.is_refusal(answer))
+    /// What an answer says against the credential that its request carried, if it refuses it.
+    pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &Answer) -> Option<Refusal> {
+        self.of_endpoint(endpoint)?.refusal(answer)
     }
 
     /// Renews a credential that the cloud has refused, unless somebody has done so since `refused`.
     ///
     /// Answers whether there is a newer version than the one that was used.
-    pub(crate) async fn renew(&self, endpoint: &Endpoint, used: u64, refused: Instant) -> bool {
+    pub(crate) async fn renew(&self, endpoint: &Endpoint, used: u64, refused: Instant, refusal: &Refusal) -> bool {
         match self.of_endpoint(endpoint) {
-            Some(credential) => credential.renew(used, refused).await,
+            Some(credential) => credential.renew(used, refused, refusal).await,
             None => false,
         }
     }

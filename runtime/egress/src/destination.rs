@@ -14,6 +14,8 @@ pub(crate) struct Destination {
     pub(crate) origin: Origin,
     /// The operator wrote the origin, so that an address literal in it is meant.
     pub(crate) is_written: bool,
+    /// It is where this process itself gets keys from, and may be a metadata service. No endpoint is.
+    pub(crate) is_key_source: bool,
     /// Which addresses its host may have.
     pub(crate) addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
@@ -33,6 +35,7 @@ impl From<&Endpoint> for Destination {
             name: format!("endpoint {}", endpoint.name),
             origin: endpoint.base_url.origin(),
             is_written: true,
+            is_key_source: false,
             addresses: endpoint.addresses.clone(),
             ca_file: endpoint.ca_file.clone(),
             resolve: limits.resolve,

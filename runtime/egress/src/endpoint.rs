@@ -20,6 +20,8 @@ pub struct Endpoint {
     pub base_url: BaseUrl,
     /// The name of the credential that requests carry; without it they carry none.
     pub credential: Option<String>,
+    /// What a signature of a request is for, where the credential signs.
+    pub signing: Option<Signing>,
     /// Where a request says what it does, if not in its method and path. Then every rule names operations.
     pub operation: Option<OperationPlace>,
     /// What each request carries in its query or form, each name exactly once and with this value: tells apart two APIs
@@ -45,6 +47,7 @@ impl Endpoint {
             name: name.to_owned(),
             base_url,
             credential: None,
+            signing: None,
             operation: None,
             parameters: Vec::new(),
             allow: Vec::new(),
@@ -53,6 +56,40 @@ impl Endpoint {
             headers: Vec::new(),
             limits: EndpointLimits::default(),
         }
+    }
+}
+
+/// What a signature by AWS's Signature Version 4 is for. It is worth nothing elsewhere.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Signing {
+    /// The region: `eu-west-1`.
+    pub region: Region,
+    /// The service, as signatures name it: `ec2`, `elasticloadbalancing`.
+    pub service: String,
+}
+
+/// The name of a region, as signatures have it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Region(String);
+
+impl Region {
+    /// Reads `eu-west-1`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write, if it holds anything but lower-case letters, digits and hyphens.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_plain = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
+        if text.is_empty() || text.len() > 64 || !text.bytes().all(is_plain) {
+            return Err(format!("{text:?} is no region; write its name, as in eu-west-1"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 

@@ -68,6 +68,14 @@ pub enum GateError {
         /// The file that lists the credential's origins.
         file: PathBuf,
     },
+    /// What a signature is for, missing or not fitting.
+    #[error("endpoint {endpoint}: {because}")]
+    Signing {
+        /// The endpoint's name.
+        endpoint: String,
+        /// What is wrong, and what to write.
+        because: String,
+    },
     /// Certificate authorities that cannot be read.
     #[error("{whose}: cannot read certificate authorities from {file}; correct `tls.caFile`")]
     CaFile {

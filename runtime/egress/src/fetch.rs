@@ -221,6 +221,7 @@ impl Fetch {
             name: name.clone(),
             origin: origin.clone(),
             is_written: written.contains(origin),
+            is_key_source: false,
             addresses: addresses.clone(),
             ca_file: ca_file.clone(),
             resolve: limits.resolve,

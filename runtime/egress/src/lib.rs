@@ -23,6 +23,7 @@ mod endpoint;
 mod error;
 mod fetch;
 mod gate;
+mod key_service;
 mod list_reads;
 mod location;
 mod metrics;
@@ -53,12 +54,16 @@ pub use crate::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
-pub use crate::credentials::{CredentialError, CredentialKind, CredentialSettings, Credentials};
+pub use crate::credentials::{
+    AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Sigv4Settings,
+    Sts,
+};
 pub use crate::effect::Effect;
-pub use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Requirement, Rule};
+pub use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Region, Requirement, Rule, Signing};
 pub use crate::error::GateError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::gate::{Gate, GateCall};
+pub use crate::key_service::KeyServiceUrl;
 pub use crate::list_reads::ListReads;
 pub use crate::metrics::Metrics;
 pub use crate::operation::{OperationPattern, OperationPlace};

@@ -169,7 +169,7 @@ pub(crate) fn permit(
     // The least that a rule could say of it: what writes by every rule is refused before anything else is read.
     let rules = endpoint.allow.iter().filter(|it| it.methods.contains(&method));
     let least = rules.map(|it| it.effect_of(method)).min().unwrap_or(Effect::of(method));
-    may_call_send(state, method, least, None)?;
+    may_call_send(state, method, least, None, None)?;
     let refused = |code| move |because: String| Denied::new(code, format!("endpoint {}: {because}", endpoint.name));
     let (matching, target) = allowed(endpoint, method, &path, body.is_some())?;
     let operation_header = match &endpoint.operation {
@@ -209,7 +209,7 @@ pub(crate) fn permit(
     if endpoint.operation.is_none() && !judged.effect.writes() {
         operation::has_none(&pairs, &headers).map_err(refused(Code::Operation))?;
     }
-    may_call_send(state, method, judged.effect, Some(&judged.rule))?;
+    may_call_send(state, method, judged.effect, Some(&judged.rule), operation)?;
     meets(&judged.requires, &headers).map_err(refused(Code::Header))?;
     within_budgets(state, judged.effect, &body)?;
     let operation = operation.map(str::to_owned);
@@ -223,14 +223,19 @@ pub(crate) struct OwnRequest {
     pub(crate) method: Method,
     /// Unescaped segments under the endpoint's base URL.
     pub(crate) path: Vec<String>,
+    /// A slash follows the path, for what is called a folder there.
+    pub(crate) is_folder: bool,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
 /// Decides about a request of the host itself, at an endpoint of a credential's own.
 pub(crate) fn permit_own(endpoint: &Arc<Endpoint>, request: OwnRequest) -> Result<Permitted, Denied> {
-    let OwnRequest { method, path, headers, body } = request;
-    let (matching, target) = allowed(endpoint, method, &path, !body.is_empty())?;
+    let OwnRequest { method, path, is_folder, headers, body } = request;
+    let (matching, mut target) = allowed(endpoint, method, &path, !body.is_empty())?;
+    if is_folder {
+        target.push('/');
+    }
     let Judged { rule, effect, .. } = judge(endpoint, &matching, method, None)?;
     Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation: None, method, target, headers, body })
 }
@@ -341,14 +346,24 @@ fn judge(
     }
 }
 
-/// Whether a call may send a request that does this, as `rule` says, or whichever rule it is.
-fn may_call_send(state: CallState, method: Method, effect: Effect, rule: Option<&str>) -> Result<(), Denied> {
+/// Whether a call may send a request that does this, as `rule` says of its `operation`, or whichever rule it is.
+fn may_call_send(
+    state: CallState,
+    method: Method,
+    effect: Effect,
+    rule: Option<&str>,
+    operation: Option<&str>,
+) -> Result<(), Denied> {
     match state.mode {
         Mode::None => {
             Err(Denied::new(Code::ReadOnly, "this call has no HTTP: `describe` answers without asking the cloud"))
         }
         Mode::Read if effect.writes() => {
-            let what = rule.map_or_else(|| method.to_string(), str::to_owned);
+            let what = match (rule, operation) {
+                (Some(rule), Some(operation)) => format!("{} ({rule})", shown(operation)),
+                (Some(rule), None) => rule.to_owned(),
+                (None, _) => method.to_string(),
+            };
             let next = match method {
                 Method::Get | Method::Head | Method::Post => {
                     "if these requests only read, the operator would have to say effect: read in their rule"

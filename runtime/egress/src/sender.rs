@@ -158,7 +158,8 @@ impl Sender {
         Outcome { address, answer }
     }
 
-    /// Sends; where the cloud refuses the credential it is renewed once, and a read goes out again if it has changed.
+    /// Sends; where the cloud refuses the credential it is renewed once, and if it has changed, a read goes out again. So does a
+    /// write that was certainly refused before anything was done.
     async fn exchange(
         &self,
         own: &EndpointState,
@@ -168,8 +169,24 @@ impl Sender {
     ) -> Result<Answer, Failure> {
         let _turn = own.budget.turn().await.map_err(Failure::Paused)?;
         left.mark();
+        let again = permitted.clone();
+        let (used, answer) = self.send_once(own, permitted, address).await?;
+        let Some(refusal) = self.credentials.refusal(again.endpoint(), &answer) else { return Ok(answer) };
+        let is_new = self.credentials.renew(again.endpoint(), used, Instant::now(), &refusal).await;
+        if is_new && (refusal.is_before_all || !again.effect().writes()) {
+            return self.send_once(own, again, address).await.map(|(_, answer)| answer);
+        }
+        Ok(answer)
+    }
+
+    /// Attaches the credential and sends once. Answers which version of the credential it was, too.
+    async fn send_once(
+        &self,
+        own: &EndpointState,
+        permitted: Permitted,
+        address: &mut Option<SocketAddr>,
+    ) -> Result<(u64, Answer), Failure> {
         let effect = permitted.effect();
-        let again = (!effect.writes()).then(|| permitted.clone());
         let authenticated = self.authorize(permitted).await?;
         // The turn may have taken a while, and the Lease may be gone.
         policy::may_write((self.fence)(), effect).map_err(Failure::Denied)?;
@@ -177,7 +194,7 @@ impl Sender {
         if effect.writes() {
             self.credentials.check_approval().map_err(Failure::Unreachable)?;
         }
-        let (endpoint, used) = (authenticated.permitted().endpoint().clone(), authenticated.generation());
+        let used = authenticated.generation();
         // The last thing before it leaves: what is refused before takes no place.
         let kind = writes::kind_of(authenticated.permitted());
         let place = kind.map(|it| self.place(own, &authenticated, it)).transpose().map_err(Failure::Denied)?;
@@ -185,18 +202,7 @@ impl Sender {
         if let Some(place) = place.filter(|_| was_not_carried_out(&answer)) {
             place.give_back();
         }
-        let answer = answer?;
-        if !self.credentials.is_refusal(&endpoint, &answer) {
-            return Ok(answer);
-        }
-        let is_new = self.credentials.renew(&endpoint, used, Instant::now()).await;
-        match again {
-            Some(permitted) if is_new => {
-                let authenticated = self.authorize(permitted).await?;
-                self.attempt(own, authenticated, address).await
-            }
-            Some(_) | None => Ok(answer),
-        }
+        Ok((used, answer?))
     }
 
     async fn authorize(&self, permitted: Permitted) -> Result<Authenticated, Failure> {

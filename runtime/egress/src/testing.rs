@@ -34,15 +34,24 @@ pub(crate) fn request(method: Method, path: &[&str]) -> GuestRequest {
     }
 }
 
-/// A server that answers everything with one status.
+/// A server that writes down what arrives, and answers.
 pub(crate) struct Server {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<String>>>,
     _task: JoinSet<()>,
 }
 
+/// An answer: status line, further lines of the head, body.
+pub(crate) type Scripted = (&'static str, String, String);
+
 impl Server {
+    /// A server that answers everything with one status.
     pub(crate) async fn start(status: &'static str) -> Self {
+        Self::script(move |_| (status, String::new(), String::new())).await
+    }
+
+    /// A server that answers each request, head and body, as `answer` says.
+    pub(crate) async fn script(answer: impl Fn(&str) -> Scripted + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -50,7 +59,7 @@ impl Server {
         task.spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                serve(stream, status, &seen).await;
+                serve(stream, &answer, &seen).await;
             }
         });
         Self { url, requests, _task: task }
@@ -63,7 +72,7 @@ impl Server {
 }
 
 /// Reads one request, writes it down, answers it, closes the connection.
-async fn serve(mut stream: TcpStream, status: &str, seen: &Mutex<Vec<String>>) {
+async fn serve(mut stream: TcpStream, answer: &(impl Fn(&str) -> Scripted + Sync), seen: &Mutex<Vec<String>>) {
     let mut bytes = Vec::new();
     loop {
         assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "a whole request");
@@ -75,8 +84,11 @@ async fn serve(mut stream: TcpStream, status: &str, seen: &Mutex<Vec<String>>) {
             break;
         }
     }
-    seen.lock().push(String::from_utf8(bytes).unwrap());
-    let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    let request = String::from_utf8(bytes).unwrap();
+    let (status, head, body) = answer(&request);
+    seen.lock().push(request);
+    let answer =
+        format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{head}\r\n{body}", body.len());
     stream.write_all(answer.as_bytes()).await.unwrap();
     stream.shutdown().await.unwrap();
 }

@@ -83,8 +83,19 @@ pub(crate) struct Exchange {
 
 impl Wire {
     pub(crate) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, GateError> {
+        let destination = Destination::from(&*endpoint);
+        Self::to(destination, endpoint, outside, budget)
+    }
+
+    /// The way to `destination`, at which `endpoint` is.
+    pub(crate) fn to(
+        destination: Destination,
+        endpoint: Arc<Endpoint>,
+        outside: Outside,
+        budget: Arc<Budget>,
+    ) -> Result<Self, GateError> {
         let authority = endpoint.base_url.origin().authority();
-        let dialer = Dialer::new(Destination::from(&*endpoint), outside, budget, &PROTOCOLS)?;
+        let dialer = Dialer::new(destination, outside, budget, &PROTOCOLS)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
         Ok(Self { endpoint, authority, dialer, pool })
     }

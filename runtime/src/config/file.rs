@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, Requirement};
+use egress::{BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, Region, Requirement, RoleArn};
 use ipnet::IpNet;
 use oci::{Image, TokenService};
 use sandbox::Digest;
 use serde::Deserialize;
 
-use super::text::{AddressList, Bytes, Constant, Count, Only, Rate, Text, Window};
+use super::text::{AddressList, Bytes, Constant, Count, HeaderText, Only, Rate, Service, Text, Window};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -148,6 +148,7 @@ pub(super) struct Endpoint {
     pub(super) name: String,
     pub(super) base_url: Text<BaseUrl>,
     pub(super) credential: Option<String>,
+    pub(super) signing: Option<Signing>,
     pub(super) operation: Option<Operation>,
     /// As text, however it is written: `1.10` stays `1.10`.
     #[serde(default)]
@@ -158,6 +159,14 @@ pub(super) struct Endpoint {
     #[serde(default)]
     pub(super) headers: Vec<String>,
     pub(super) limits: Option<EndpointLimits>,
+}
+
+/// What a signature is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Signing {
+    pub(super) region: Text<Region>,
+    pub(super) service: Text<Service>,
 }
 
 #[derive(Deserialize)]
@@ -201,6 +210,7 @@ pub(super) struct Credential {
     pub(super) name: String,
     pub(super) bearer: Option<Bearer>,
     pub(super) basic: Option<Basic>,
+    pub(super) sigv4: Option<Box<Sigv4>>,
     pub(super) limits: Option<WriteLimits>,
 }
 
@@ -224,6 +234,64 @@ pub(super) struct Bearer {
 pub(super) struct Basic {
     pub(super) user_file: PathBuf,
     pub(super) password_file: PathBuf,
+}
+
+/// A signature of each request, by AWS's Signature Version 4.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Sigv4 {
+    pub(super) region: Text<Region>,
+    pub(super) shared_file: Option<SharedFile>,
+    pub(super) web_identity: Option<WebIdentity>,
+    pub(super) pod_identity: Option<PodIdentity>,
+    pub(super) instance_metadata: Option<InstanceMetadata>,
+    pub(super) assume_role: Option<AssumeRole>,
+    pub(super) sts: Option<Sts>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SharedFile {
+    pub(super) file: PathBuf,
+    pub(super) profile: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct WebIdentity {
+    pub(super) role_arn: Text<RoleArn>,
+    pub(super) token_file: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct PodIdentity {
+    pub(super) url: Option<Text<KeyServiceUrl>>,
+    pub(super) token_file: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InstanceMetadata {
+    pub(super) url: Option<Text<KeyServiceUrl>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct AssumeRole {
+    pub(super) role_arn: Text<RoleArn>,
+    pub(super) external_id: Option<String>,
+    pub(super) source_arn: Option<Text<HeaderText>>,
+    /// As text: an account may begin with 0.
+    pub(super) source_account: Option<Text<HeaderText>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Sts {
+    pub(super) base_url: Option<Text<BaseUrl>>,
+    pub(super) addresses: Option<AddressList>,
+    pub(super) tls: Option<Tls>,
 }
 
 #[derive(Default, Deserialize)]

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egress::{Addresses, Effect, Method, OperationPattern, OperationPlace, Requirement};
+use egress::{
+    Addresses, CredentialKind, Effect, KeySource, Method, OperationPattern, OperationPlace, Requirement, Sigv4Settings,
+    WriteLimits,
+};
 
 use sandbox::Source;
 
@@ -40,6 +43,7 @@ endpoints:
     headers: [x-project]
   - name: ec2
     baseUrl: https://ec2.eu-central-1.amazonaws.com
+    signing: {{ region: eu-central-1, service: ec2 }}
     operation: {{ parameter: Action }}
     parameters: {{ Version: 2016-11-15 }}
     allow:
@@ -97,6 +101,8 @@ fn the_example_is_read() {
     assert_eq!(private.ca_file, Some(PathBuf::from("/etc/aerostat/ca.crt")));
     assert_eq!(private.limits.requests_per_second, 20.0);
     assert_eq!(ec2.operation, Some(OperationPlace::Parameter("Action".to_owned())));
+    let signing = ec2.signing.as_ref().map(|it| (it.region.as_str(), it.service.as_str()));
+    assert_eq!(signing, Some(("eu-central-1", "ec2")));
     assert_eq!(ec2.parameters, [("Version".to_owned(), "2016-11-15".to_owned())]);
     assert_eq!(ec2.allow[0].operations, [OperationPattern::parse("Describe*").unwrap()]);
     assert_eq!((ec2.allow[0].effect, ec2.allow[1].effect), (Some(Effect::Read), Some(Effect::Write)));
@@ -168,6 +174,59 @@ fn a_credential_is_of_one_kind() {
     );
     check_refused(bearer, &format!("{bearer}, {basic}"), &["credential token is both", "write one of them"]);
     check_refused(&format!(", {bearer}"), "", &["credential token names no secret", "basic: { userFile:"]);
+}
+
+/// The settings of `sigv4: { region: eu-west-1, … }`, or what is wrong with them.
+fn sigv4(keys: &str) -> Result<Sigv4Settings, String> {
+    let sigv4 = format!("sigv4: {{ region: eu-west-1, {keys} }}");
+    let text = example().replacen("bearer: { file: /etc/aerostat/token }", &sigv4, 1);
+    let config = CloudConfig::parse(&text)?;
+    match &config.credentials[0].kind {
+        CredentialKind::Sigv4(settings) => Ok((**settings).clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn keys_for_signatures_come_from_one_source() {
+    let file = sigv4("sharedFile: { file: /etc/aerostat/aws }").unwrap();
+    let KeySource::SharedFile { file: path, profile } = &file.keys else { panic!("{file:?}") };
+    assert_eq!((path.to_str(), profile.as_str()), (Some("/etc/aerostat/aws"), "default"));
+    assert_eq!((file.region.as_str(), file.assume_role.is_none()), ("eu-west-1", true));
+    assert_eq!((file.sts.base_url.as_ref(), &file.sts.addresses), (None, &Addresses::Public));
+    let pod = sigv4("podIdentity: { tokenFile: /var/token }").unwrap();
+    assert!(format!("{:?}", pod.keys).contains("169.254.170.23"), "{:?}", pod.keys);
+    let machine = sigv4("instanceMetadata: {}").unwrap();
+    assert!(format!("{:?}", machine.keys).contains("169.254.169.254"), "{:?}", machine.keys);
+    let role = "roleArn: 'arn:aws:iam::123456789012:role/ccm'";
+    let web = sigv4(&format!(
+        "webIdentity: {{ {role}, tokenFile: /var/token }}, assumeRole: {{ {role}, externalId: e, sourceArn: 'arn:aws:eks', \
+         sourceAccount: '012345678901' }}, sts: {{ baseUrl: https://sts.internal, addresses: [10.0.0.0/8], tls: {{ caFile: /ca }} }}"
+    ))
+    .unwrap();
+    let wanted = web.assume_role.unwrap();
+    assert_eq!((wanted.external_id.as_deref(), wanted.source_account.as_deref()), (Some("e"), Some("012345678901")));
+    assert_eq!(web.sts.base_url.map(|it| it.to_string()).as_deref(), Some("https://sts.internal"));
+    assert_eq!(web.sts.ca_file, Some(PathBuf::from("/ca")));
+}
+
+#[test]
+fn bad_sources_of_keys_are_named() {
+    let refused = |keys: &str, part: &str| {
+        let error = sigv4(keys).expect_err(keys);
+        assert!(error.contains(part), "{keys}: {error}");
+    };
+    let file = "sharedFile: { file: /etc/aerostat/aws }";
+    refused("sts: {}", "credential token says not where its keys come from; write sharedFile:");
+    refused(&format!("{file}, instanceMetadata: {{}}"), "credential token has several sources of keys");
+    refused("webIdentity: { roleArn: ccm, tokenFile: /var/token }", "write its ARN, as in arn:aws:iam::");
+    refused("podIdentity: { tokenFile: /var/token, url: http://10.0.0.1/ }", "169.254.170.23");
+    refused(&format!("{file}, sts: {{ baseUrl: http://sts.internal }}"), "write https://");
+    refused(&format!("{file}, key: secret"), "key");
+    check_refused("bearer: { file", "sigv4: { region: EU, sharedFile: {} }, bearer: { file", &["EU", "is no region"]);
+    let both = format!("sigv4: {{ region: eu-west-1, {file} }}, bearer: {{ file");
+    check_refused("bearer: { file", &both, &["credential token is sigv4 and something else"]);
+    check_refused("service: ec2", "service: EC2", &["\"EC2\" is no service", "as in ec2"]);
 }
 
 #[test]

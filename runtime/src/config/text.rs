@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
-use egress::{Addresses, BaseUrl, Effect, Method, OperationPattern, PathPattern, Requirement};
+use egress::{
+    Addresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, Region, Requirement, RoleArn,
+};
 use ipnet::IpNet;
 use oci::{Image, TokenService};
 use sandbox::Digest;
@@ -146,6 +148,51 @@ impl FromText for Effect {
 impl FromText for Requirement {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)
+    }
+}
+
+impl FromText for Region {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for RoleArn {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for KeyServiceUrl {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+/// The name of a service, as signatures have it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Service(pub(super) String);
+
+impl FromText for Service {
+    fn from_text(text: &str) -> Result<Self, String> {
+        let is_plain = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
+        match !text.is_empty() && text.len() <= 64 && text.bytes().all(is_plain) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(format!("\"{text}\" is no service; write its name in signatures, as in ec2")),
+        }
+    }
+}
+
+/// A text that goes out in a header.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct HeaderText(pub(super) String);
+
+impl FromText for HeaderText {
+    fn from_text(text: &str) -> Result<Self, String> {
+        match !text.is_empty() && text.len() <= 2048 && text.bytes().all(|it| it.is_ascii_graphic()) {
+            true => Ok(Self(text.to_owned())),
+            false => Err("the text is empty, too long, or not visible ASCII".to_owned()),
+        }
     }
 }
 

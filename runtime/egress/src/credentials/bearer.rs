@@ -1,7 +1,5 @@
 //! `authorization: Bearer …`, with a token from a file.
 
-use std::path::Path;
-
 use zeroize::Zeroizing;
 
 use super::secret::Secret;
@@ -20,11 +18,4 @@ pub(super) fn read(text: &[u8]) -> Result<(Zeroizing<String>, Vec<Secret>), Stri
     let token: Zeroizing<String> = Zeroizing::new(text.iter().copied().map(char::from).collect());
     let header = Zeroizing::new(format!("Bearer {}", &*token));
     Ok((header, vec![Secret::new(token)]))
-}
-
-/// Where a token's list of origins is: beside it.
-pub(super) fn origins_beside(file: &Path) -> std::path::PathBuf {
-    let mut origins = file.to_owned().into_os_string();
-    origins.push(".origins");
-    origins.into()
 }

@@ -1,6 +1,5 @@
 //! What every kind of credential can do.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,7 +7,7 @@ use async_trait::async_trait;
 
 use super::authenticated::Authenticated;
 use super::secret::Secret;
-use crate::base_url::Origin;
+use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::Answer;
 use crate::outside::Outside;
@@ -29,11 +28,16 @@ pub(crate) trait Credential: Send + Sync {
         Ok(())
     }
 
-    /// Whether it may be sent to an origin. The error is the file that limits it.
-    fn check(&self, origin: &Origin) -> Result<(), PathBuf>;
+    /// Whether it fits an endpoint, and may be sent there.
+    fn check(&self, endpoint: &Endpoint) -> Result<(), GateError>;
 
     /// Which version of it is in use: a larger number after each change.
     fn generation(&self) -> u64;
+
+    /// Another number whenever it may be another account's since.
+    fn account_version(&self) -> u64 {
+        self.generation()
+    }
 
     /// What no answer and no log may hold now.
     fn secrets(&self) -> Vec<Arc<Secret>>;
@@ -42,15 +46,26 @@ pub(crate) trait Credential: Send + Sync {
     /// token from elsewhere answers that the token is being fetched.
     async fn authorize(&self, permitted: Permitted, now: SystemTime) -> Result<Authenticated, NotAuthorized>;
 
-    /// Whether the cloud refuses the credential with this answer: it has expired, or the clocks differ.
-    fn is_refusal(&self, answer: &Answer) -> bool;
+    /// What this answer says against the credential, if it refuses it: it has expired, or the clocks differ.
+    fn refusal(&self, answer: &Answer) -> Option<Refusal>;
 
     /// Renews it after a refusal of the version `used`, unless that has happened since `refused`. Answers whether there is
     /// another version now.
-    async fn renew(&self, used: u64, refused: Instant) -> bool;
+    async fn renew(&self, used: u64, refused: Instant, refusal: &Refusal) -> bool;
 
     /// Renews it by its own rules, each time that it is asked to: every ten seconds.
     async fn keep(&self);
+}
+
+/// What an answer says against the credential of its request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Refusal {
+    /// The request was refused before anything was done, so that a write may go out again too.
+    pub(crate) is_before_all: bool,
+    /// The cloud's word for the reason, where it has one.
+    pub(crate) code: String,
+    /// What time it was for whoever refused it.
+    pub(crate) date: Option<SystemTime>,
 }
 
 /// Why a request has no credential.
@@ -59,6 +74,5 @@ pub(crate) enum NotAuthorized {
     /// It cannot be sent: a sentence without its full stop.
     Refused(String),
     /// A token is being fetched; it may be there after this time.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kinds that fetch tokens come with their clouds"))]
     Fetching(Duration),
 }

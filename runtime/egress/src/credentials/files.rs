@@ -1,7 +1,6 @@
 //! Credentials whose secrets are in files, which are read again when they change.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -16,17 +15,17 @@ use zeroize::Zeroizing;
 use super::authenticated::Authenticated;
 use super::basic::{self, Part};
 use super::bearer;
-use super::credential::{Credential, NotAuthorized};
+use super::credential::{Credential, NotAuthorized, Refusal};
 use super::error::CredentialError;
-use super::kind::CredentialKind;
 use super::secret::Secret;
+use super::{origins, text_file};
 use crate::base_url::Origin;
+use crate::endpoint::Endpoint;
+use crate::error::GateError;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 use crate::writes::WriteLimits;
 
-/// The longest secret or list of origins.
-const FILE_BYTES: u64 = 16 << 10;
 /// So often files are read again that change while they are read.
 const ATTEMPTS: usize = 3;
 
@@ -41,9 +40,36 @@ pub(super) struct FileCredential {
     changes: Arc<watch::Sender<u64>>,
 }
 
+/// The files with the secrets.
+pub(super) enum SecretFiles {
+    /// `authorization: Bearer …`.
+    Bearer { file: PathBuf },
+    /// `authorization: Basic …`, by RFC 7617.
+    Basic { user_file: PathBuf, password_file: PathBuf },
+}
+
+impl SecretFiles {
+    /// The file with the secret.
+    fn secret_file(&self) -> &Path {
+        match self {
+            Self::Bearer { file } => file,
+            Self::Basic { password_file, .. } => password_file,
+        }
+    }
+
+    /// The key of the config that names a file.
+    fn key_of(&self, file: &Path) -> &'static str {
+        match self {
+            Self::Bearer { .. } => "bearer.file",
+            Self::Basic { user_file, .. } if user_file == file => "basic.userFile",
+            Self::Basic { .. } => "basic.passwordFile",
+        }
+    }
+}
+
 struct Files {
     credential: String,
-    kind: CredentialKind,
+    kind: SecretFiles,
     origins: PathBuf,
 }
 
@@ -68,11 +94,11 @@ impl FileCredential {
     /// Reads the files for the first time.
     pub(super) fn load(
         credential: String,
-        kind: CredentialKind,
+        kind: SecretFiles,
         limits: WriteLimits,
         changes: Arc<watch::Sender<u64>>,
     ) -> Result<Self, CredentialError> {
-        let origins = bearer::origins_beside(kind.secret_file());
+        let origins = origins::beside(kind.secret_file());
         let files = Files { credential, kind, origins };
         let version = files.read(1)?;
         version.warn(&files.credential);
@@ -131,8 +157,23 @@ impl Credential for FileCredential {
         self.limits
     }
 
-    fn check(&self, origin: &Origin) -> Result<(), PathBuf> {
-        if self.current().may_go_to(origin) { Ok(()) } else { Err(self.files.origins.clone()) }
+    fn check(&self, endpoint: &Endpoint) -> Result<(), GateError> {
+        let origin = endpoint.base_url.origin();
+        if !self.current().may_go_to(&origin) {
+            return Err(GateError::Origin {
+                endpoint: endpoint.name.clone(),
+                credential: self.name().to_owned(),
+                origin: origin.to_string(),
+                file: self.files.origins.clone(),
+            });
+        }
+        match endpoint.signing {
+            None => Ok(()),
+            Some(_) => Err(GateError::Signing {
+                endpoint: endpoint.name.clone(),
+                because: format!("the credential {} signs nothing; remove `signing`", self.name()),
+            }),
+        }
     }
 
     fn generation(&self) -> u64 {
@@ -159,11 +200,11 @@ impl Credential for FileCredential {
         Ok(authenticated.with_header(AUTHORIZATION, value))
     }
 
-    fn is_refusal(&self, answer: &Answer) -> bool {
-        answer.status == StatusCode::UNAUTHORIZED
+    fn refusal(&self, answer: &Answer) -> Option<Refusal> {
+        (answer.status == StatusCode::UNAUTHORIZED).then(Refusal::default)
     }
 
-    async fn renew(&self, used: u64, refused: Instant) -> bool {
+    async fn renew(&self, used: u64, refused: Instant, _: &Refusal) -> bool {
         let mut readings = self.readings.lock().await;
         if self.generation() == used && readings.last.is_none_or(|it| it < refused) {
             self.read_once(&mut readings).await;
@@ -210,10 +251,10 @@ impl Files {
 
     fn read_parts(&self, generation: u64) -> Result<Version, CredentialError> {
         let (header, secrets) = match &self.kind {
-            CredentialKind::Bearer { file } => {
+            SecretFiles::Bearer { file } => {
                 bearer::read(&self.read_line(file)?).map_err(|because| self.unusable(file, because))?
             }
-            CredentialKind::Basic { user_file, password_file } => {
+            SecretFiles::Basic { user_file, password_file } => {
                 let (user, password) = (self.read_line(user_file)?, self.read_line(password_file)?);
                 basic::read(&user, &password).map_err(|(part, because)| match part {
                     Part::User => self.unusable(user_file, because),
@@ -227,31 +268,15 @@ impl Files {
 
     /// The bytes of a file without the end of its line.
     fn read_line(&self, file: &Path) -> Result<Zeroizing<Vec<u8>>, CredentialError> {
-        let text = read(file).map_err(|source| self.unreadable(file, source))?;
-        let mut text = text
-            .ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put nothing but the secret there".to_owned()))?;
-        for end in [b'\n', b'\r'] {
-            if text.last() == Some(&end) {
-                text.pop();
-            }
-        }
-        Ok(text)
+        let text = text_file::read_line(file).map_err(|source| self.unreadable(file, source))?;
+        text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put nothing but the secret there".to_owned()))
     }
 
     fn read_origins(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
-        let unusable = |because| self.unusable(&self.origins, because);
-        let text = match read(&self.origins) {
-            Ok(text) => text.ok_or_else(|| unusable("is larger than 16 KiB; remove lines".to_owned()))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(self.unreadable(&self.origins, source)),
-        };
-        let text =
-            std::str::from_utf8(&text).map_err(|_| unusable("is not UTF-8; write one origin in a line".into()))?;
-        let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-        let origins = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).map(|(number, line)| {
-            Origin::parse(line).map_err(|because| unusable(format!("has no usable origin in line {number}: {because}")))
-        });
-        origins.collect::<Result<_, _>>().map(Some)
+        origins::read(&self.origins).map_err(|failed| match failed {
+            origins::Failed::Unreadable(source) => self.unreadable(&self.origins, source),
+            origins::Failed::Unusable(because) => self.unusable(&self.origins, because),
+        })
     }
 
     fn unusable(&self, file: &Path, because: String) -> CredentialError {
@@ -262,12 +287,4 @@ impl Files {
         let (credential, key) = (self.credential.clone(), self.kind.key_of(file));
         CredentialError::Unreadable { credential, file: file.to_owned(), key, source }
     }
-}
-
-/// The bytes of a file; `None` if they are too many.
-fn read(file: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-    // With all its capacity from the start: a buffer that grows leaves copies of the secret behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(FILE_BYTES as usize + 1));
-    File::open(file)?.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= FILE_BYTES).then_some(bytes))
 }

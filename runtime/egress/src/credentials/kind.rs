@@ -1,5 +1,10 @@
-use std::path::{Path, PathBuf};
+//! What an operator can write about a credential.
 
+use std::path::PathBuf;
+
+use crate::base_url::BaseUrl;
+use crate::endpoint::{Addresses, Region};
+use crate::key_service::KeyServiceUrl;
 use crate::writes::WriteLimits;
 
 /// A credential as the operator wrote it: a reference, never the secret itself.
@@ -31,23 +36,129 @@ pub enum CredentialKind {
         /// The file with the password.
         password_file: PathBuf,
     },
+    /// A signature of each request, by AWS's Signature Version 4.
+    Sigv4(Box<Sigv4Settings>),
 }
 
-impl CredentialKind {
-    /// The file with the secret.
-    pub(super) fn secret_file(&self) -> &Path {
-        match self {
-            Self::Bearer { file } => file,
-            Self::Basic { password_file, .. } => password_file,
+/// How requests to AWS are signed.
+#[derive(Clone, Debug)]
+pub struct Sigv4Settings {
+    /// The only region that it signs for, and where STS is asked.
+    pub region: Region,
+    /// Where keys come from.
+    pub keys: KeySource,
+    /// The role to take with these keys.
+    pub assume_role: Option<AssumeRole>,
+    /// The Security Token Service.
+    pub sts: Sts,
+}
+
+/// Where keys come from.
+#[derive(Clone, Debug)]
+pub enum KeySource {
+    /// A file in the format of the shared credentials file, read again when it changes.
+    SharedFile {
+        /// The file.
+        file: PathBuf,
+        /// The section to read.
+        profile: String,
+    },
+    /// A projected token of a service account that STS changes into a session (IRSA).
+    WebIdentity {
+        /// The role.
+        role_arn: RoleArn,
+        /// The file with the token, which the kubelet replaces.
+        token_file: PathBuf,
+    },
+    /// The agent of EKS Pod Identity, or what speaks like it.
+    PodIdentity {
+        /// Where it is asked.
+        url: KeyServiceUrl,
+        /// The file with the token, which the kubelet replaces.
+        token_file: PathBuf,
+    },
+    /// The metadata service of the machine, version 2.
+    InstanceMetadata {
+        /// Where it is.
+        url: KeyServiceUrl,
+    },
+}
+
+/// A role to take.
+#[derive(Clone, Debug)]
+pub struct AssumeRole {
+    /// The role.
+    pub role_arn: RoleArn,
+    /// What the role's owner wants to hear.
+    pub external_id: Option<String>,
+    /// On behalf of which resource, for conditions on `aws:SourceArn`.
+    pub source_arn: Option<String>,
+    /// On behalf of which account, for conditions on `aws:SourceAccount`.
+    pub source_account: Option<String>,
+}
+
+/// Where the Security Token Service is.
+#[derive(Clone, Debug)]
+pub struct Sts {
+    /// The region's own, if not written.
+    pub base_url: Option<BaseUrl>,
+    /// Which addresses its host may have.
+    pub addresses: Addresses,
+    /// A PEM file with the only certificate authorities to trust; without it, the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The name of a role.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RoleArn(String);
+
+impl RoleArn {
+    /// Reads `arn:aws:iam::123456789012:role/name`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let parts: Vec<_> = text.splitn(6, ':').collect();
+        let is_account = |it: &str| it.len() == 12 && it.bytes().all(|it| it.is_ascii_digit());
+        let is_role = |it: &str| it.strip_prefix("role/").is_some_and(|it| !it.is_empty());
+        match parts[..] {
+            ["arn", partition, "iam", "", account, role]
+                if partition.starts_with("aws") && is_account(account) && is_role(role) => {}
+            _ => return Err(format!("{text:?} is no role; write its ARN, as in arn:aws:iam::123456789012:role/name")),
         }
+        if text.len() > 2048 || !text.bytes().all(|it| it.is_ascii_graphic()) {
+            return Err("the role's ARN is too long, or holds a character that is not visible ASCII".to_owned());
+        }
+        Ok(Self(text.to_owned()))
     }
 
-    /// The key of the config that names a file.
-    pub(super) fn key_of(&self, file: &Path) -> &'static str {
-        match self {
-            Self::Bearer { .. } => "bearer.file",
-            Self::Basic { user_file, .. } if user_file == file => "basic.userFile",
-            Self::Basic { .. } => "basic.passwordFile",
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_written_as_its_arn() {
+        for arn in ["arn:aws:iam::123456789012:role/ccm", "arn:aws-cn:iam::123456789012:role/a/path/ccm"] {
+            assert_eq!(RoleArn::parse(arn).map(|it| it.as_str().to_owned()).as_deref(), Ok(arn));
+        }
+        for arn in [
+            "",
+            "ccm",
+            "arn:aws:iam::12345678901:role/ccm",
+            "arn:aws:iam::123456789012:user/ccm",
+            "arn:aws:iam::123456789012:role/",
+            "arn:aws:sts::123456789012:assumed-role/ccm/x",
+            "arn:aws:iam:eu-west-1:123456789012:role/ccm",
+            "arn:gcp:iam::123456789012:role/ccm",
+            "arn:aws:iam::123456789012:role/c m",
+        ] {
+            assert!(RoleArn::parse(arn).is_err(), "{arn}");
         }
     }
 }

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use crate::budget::Budget;
+use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::{Answer, Failure};
 use crate::outside::Outside;
-use crate::policy::{self, OwnRequest};
+use crate::policy::{self, OwnRequest, Permitted};
 use crate::wire::Wire;
 
 use super::authenticated::Authenticated;
@@ -23,16 +24,37 @@ pub(super) struct TokenClient {
 impl TokenClient {
     /// `endpoint` is the credential's own: its rules say what may be asked for.
     pub(super) fn new(endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
+        let destination = Destination::from(&endpoint);
+        Self::to(destination, endpoint, outside)
+    }
+
+    /// The same, to a service that gives keys to machines and pods, where no endpoint of a provider can be.
+    pub(super) fn to_key_service(endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
+        let destination = Destination { is_key_source: true, ..Destination::from(&endpoint) };
+        Self::to(destination, endpoint, outside)
+    }
+
+    fn to(destination: Destination, endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
         let (endpoint, budget) = (Arc::new(endpoint.clone()), Arc::new(Budget::new(&endpoint.limits)));
-        let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
+        let wire = Wire::to(destination, endpoint.clone(), outside.clone(), budget.clone())?;
         Ok(Self { endpoint, budget, wire })
     }
 
     /// Sends one request once. Its answer, which holds a token, is for the credential alone.
     pub(super) async fn send(&self, request: OwnRequest) -> Result<Answer, Failure> {
+        self.send_as(request, |it| Ok(Authenticated::new(it, 0, Vec::new()))).await
+    }
+
+    /// The same, with what proves who asks. The error of `authenticate` is a sentence without its full stop.
+    pub(super) async fn send_as(
+        &self,
+        request: OwnRequest,
+        authenticate: impl FnOnce(Permitted) -> Result<Authenticated, String> + Send,
+    ) -> Result<Answer, Failure> {
         let permitted = policy::permit_own(&self.endpoint, request).map_err(Failure::Denied)?;
         let _turn = self.budget.turn().await.map_err(Failure::Paused)?;
-        self.wire.send(Authenticated::new(permitted, 0, Vec::new())).await.result
+        let authenticated = authenticate(permitted).map_err(Failure::Unreachable)?;
+        self.wire.send(authenticated).await.result
     }
 }
 
@@ -48,18 +70,18 @@ mod tests {
     use prometheus::Registry;
     use zeroize::Zeroizing;
 
-    use super::super::credential::{Credential, NotAuthorized};
+    use super::super::credential::{Credential, NotAuthorized, Refusal};
     use super::super::secret::Secret;
     use super::super::{CredentialSettings, Credentials};
     use super::*;
     use crate::address::Networks;
     use crate::audit::CallId;
-    use crate::base_url::{BaseUrl, Origin};
+    use crate::base_url::BaseUrl;
     use crate::canonical::PathPattern;
     use crate::endpoint::Rule;
     use crate::gate::Gate;
     use crate::metrics::Metrics;
-    use crate::policy::{Mode, Permitted};
+    use crate::policy::Mode;
     use crate::request::{GuestResponse, Method, SendError};
     use crate::settings::GateSettings;
     use crate::testing::{self, Server};
@@ -83,7 +105,9 @@ mod tests {
             let client = self.client.lock().clone().expect("it is connected");
             let body = Bytes::from_static(b"grant_type=client_credentials&client_secret=s3cret");
             let path = vec!["oauth".to_owned(), path.to_owned()];
-            client.send(OwnRequest { method: Method::Post, path, headers: HeaderMap::new(), body }).await
+            client
+                .send(OwnRequest { method: Method::Post, path, is_folder: false, headers: HeaderMap::new(), body })
+                .await
         }
 
         fn token(&self) -> Secret {
@@ -106,7 +130,7 @@ mod tests {
             Ok(())
         }
 
-        fn check(&self, _: &Origin) -> Result<(), std::path::PathBuf> {
+        fn check(&self, _: &Endpoint) -> Result<(), GateError> {
             Ok(())
         }
 
@@ -127,11 +151,11 @@ mod tests {
             Ok(Authenticated::new(permitted, generation, self.secrets()).with_header(AUTHORIZATION, value))
         }
 
-        fn is_refusal(&self, answer: &Answer) -> bool {
-            answer.status == http::StatusCode::FORBIDDEN
+        fn refusal(&self, answer: &Answer) -> Option<Refusal> {
+            (answer.status == http::StatusCode::FORBIDDEN).then(Refusal::default)
         }
 
-        async fn renew(&self, used: u64, _: Instant) -> bool {
+        async fn renew(&self, used: u64, _: Instant, _: &Refusal) -> bool {
             self.keep().await;
             self.generation() != used
         }

@@ -401,6 +401,6 @@ fn a_denial_names_the_rule_that_makes_a_write_of_it() {
     let query = pairs(&[("Action", "RunInstances"), VERSION]);
     let asked = GuestRequest { query, ..request(Method::Post, &[]) };
     let denied = permit(&[Arc::new(action_endpoint())], READS, asked).err().expect("denied").to_string();
-    expect_test::expect!["E-EGRESS-READONLY: api.allow[1] POST / RunInstances has the effect write here, and this call only reads; if these requests only read, the operator would have to say effect: read in their rule"]
+    expect_test::expect![[r#"E-EGRESS-READONLY: "RunInstances" (api.allow[1] POST / RunInstances) has the effect write here, and this call only reads; if these requests only read, the operator would have to say effect: read in their rule"#]]
         .assert_eq(&denied);
 }

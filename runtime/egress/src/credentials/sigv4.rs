@@ -1,0 +1,329 @@
+//! A signature of each request, by AWS's Signature Version 4, with keys that are read or asked for and renewed before they end.
+
+mod clock;
+mod key_services;
+mod keys;
+mod refusal;
+mod shared_file;
+mod sign;
+mod source;
+mod sts;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use self::keys::Keys;
+use self::source::{NoKeys, Source};
+use super::authenticated::Authenticated;
+use super::credential::{Credential, NotAuthorized, Refusal};
+use super::error::CredentialError;
+use super::kind::Sigv4Settings;
+use super::origins;
+use super::secret::Secret;
+use crate::base_url::{Host, Origin};
+use crate::endpoint::{Endpoint, Region};
+use crate::error::GateError;
+use crate::outcome::Answer;
+use crate::outside::Outside;
+use crate::policy::Permitted;
+use crate::writes::WriteLimits;
+
+/// When keys that are being asked for may be there.
+const FETCHING: Duration = Duration::from_secs(1);
+/// So often keys are asked for because requests are refused. An account that refuses everything must not make it a flood.
+const FORCED: Duration = Duration::from_secs(30);
+/// What AWS's own names for endpoints hold; those of a region have it as a label.
+const AWS: [&str; 2] = [".amazonaws.", ".api.aws"];
+
+/// A credential that signs.
+pub(super) struct Sigv4Credential {
+    name: String,
+    region: Region,
+    limits: WriteLimits,
+    source: Arc<Source>,
+    /// The file that lists origins, if there can be one.
+    origins_file: Option<PathBuf>,
+    state: Mutex<State>,
+    /// One renewal at a time.
+    renewals: tokio::sync::Mutex<Renewals>,
+    /// Counts the changes of all credentials that may change the account.
+    changes: Arc<watch::Sender<u64>>,
+}
+
+#[derive(Default)]
+struct State {
+    keys: Option<Arc<Keys>>,
+    /// When new ones are due, by the cloud's clock.
+    due: Option<SystemTime>,
+    generation: u64,
+    account_version: u64,
+    /// Why the last renewal brought nothing.
+    failure: Option<String>,
+    /// The only origins that signatures go to, if they are limited.
+    origins: Option<Vec<Origin>>,
+}
+
+#[derive(Default)]
+struct Renewals {
+    /// When one was last tried.
+    last: Option<Instant>,
+    /// When one was last tried because of a refusal.
+    forced: Option<Instant>,
+    /// What was found wrong last, to warn of it once.
+    wrong: Option<String>,
+}
+
+impl Sigv4Credential {
+    /// Reads the files for the first time. Nobody is asked yet.
+    pub(super) fn load(
+        name: String,
+        settings: Sigv4Settings,
+        limits: WriteLimits,
+        changes: Arc<watch::Sender<u64>>,
+    ) -> Result<Self, CredentialError> {
+        let region = settings.region.clone();
+        let source = Arc::new(Source::new(&name, settings)?);
+        let credential = Self {
+            origins_file: source.secret_file().map(origins::beside),
+            name,
+            region,
+            limits,
+            source,
+            state: Mutex::default(),
+            renewals: tokio::sync::Mutex::default(),
+            changes,
+        };
+        let read = credential.origins_file.as_deref().map_or(Ok(None), origins::read);
+        credential.state.lock().origins = credential.origins(read)?;
+        if credential.source.plain_file().is_some() {
+            credential.take_over(credential.source.read_shared_file()?, SystemTime::now());
+        }
+        Ok(credential)
+    }
+
+    /// What the file that lists origins says now.
+    fn origins(
+        &self,
+        read: Result<Option<Vec<Origin>>, origins::Failed>,
+    ) -> Result<Option<Vec<Origin>>, CredentialError> {
+        let (credential, file) = (self.name.clone(), self.origins_file.clone().unwrap_or_default());
+        read.map_err(|failed| match failed {
+            origins::Failed::Unreadable(source) => {
+                CredentialError::Unreadable { credential, file, key: "sigv4", source }
+            }
+            origins::Failed::Unusable(because) => CredentialError::Unusable { credential, file, because },
+        })
+    }
+
+    fn take_over(&self, keys: Keys, local: SystemTime) {
+        let mut state = self.state.lock();
+        state.failure = None;
+        state.due = keys.due(self.source.clock.at(local));
+        if state.keys.as_ref().is_some_and(|it| it.is_same(&keys)) {
+            return;
+        }
+        for weakness in keys.secrets().iter().filter_map(|it| it.weakness()) {
+            tracing::warn!(credential = self.name, "a secret of credential {} {weakness}", self.name);
+        }
+        let is_known = state.keys.as_ref().is_some_and(|it| it.has_owner_of(&keys));
+        state.generation += 1;
+        tracing::info!(credential = self.name, generation = state.generation, "the credential has new keys");
+        state.keys = Some(Arc::new(keys));
+        if !is_known {
+            state.account_version += 1;
+            // Before anybody can have signed with them.
+            self.changes.send_modify(|it| *it += 1);
+        }
+    }
+
+    /// Asks for keys once, or reads them.
+    async fn fetch(&self, renewals: &mut Renewals, local: SystemTime) {
+        let fetched = self.source.fetch(local).await;
+        renewals.last = Some(Instant::now());
+        match fetched {
+            Ok(keys) => {
+                renewals.wrong = None;
+                self.take_over(keys, local);
+            }
+            Err(NoKeys::NotConnected) => {}
+            Err(NoKeys::Failed(because)) => {
+                self.warn_once(renewals, format!("no new keys: {because}"));
+                self.state.lock().failure = Some(because);
+            }
+        }
+    }
+
+    fn warn_once(&self, renewals: &mut Renewals, wrong: String) {
+        if renewals.wrong.as_ref() != Some(&wrong) {
+            tracing::warn!(credential = self.name, "{wrong}");
+            renewals.wrong = Some(wrong);
+        }
+    }
+
+    /// [`Credential::keep`] at this machine's time `local`.
+    async fn keep_at(&self, local: SystemTime) {
+        let mut renewals = self.renewals.lock().await;
+        if let Some(file) = self.origins_file.clone() {
+            // If it fails, the list stays as it was.
+            let read = tokio::task::spawn_blocking(move || origins::read(&file)).await;
+            match read.map(|it| self.origins(it)) {
+                Ok(Ok(origins)) => self.state.lock().origins = origins,
+                Ok(Err(error)) => self.warn_once(&mut renewals, error.to_string()),
+                Err(error) => self.warn_once(&mut renewals, format!("reading failed: {error}")),
+            }
+        }
+        let is_due = {
+            let state = self.state.lock();
+            let now = self.source.clock.at(local);
+            self.source.plain_file().is_some() || state.keys.is_none() || state.due.is_some_and(|it| it <= now)
+        };
+        if is_due {
+            self.fetch(&mut renewals, local).await;
+        }
+    }
+
+    /// [`Credential::renew`] at this machine's time `local`.
+    async fn renew_at(&self, used: u64, refused: Instant, refusal: &Refusal, local: SystemTime) -> bool {
+        let mut renewals = self.renewals.lock().await;
+        if self.generation() != used {
+            return true;
+        }
+        if let Some(date) = refusal.date
+            && self.source.clock.correct(date, local, &self.name)
+        {
+            self.state.lock().generation += 1;
+            return true;
+        }
+        let plain_file = self.source.plain_file();
+        let is_late = renewals.forced.is_none_or(|it| it.elapsed() >= FORCED);
+        if renewals.last.is_none_or(|it| it < refused) && (plain_file.is_some() || is_late) {
+            renewals.forced = Some(Instant::now());
+            self.fetch(&mut renewals, local).await;
+        }
+        if self.generation() != used {
+            return true;
+        }
+        if let Some(file) = plain_file {
+            let wrong = format!(
+                "the cloud refuses the keys in {} ({}), and the file has no others; put new ones there",
+                file.display(),
+                refusal.code
+            );
+            self.warn_once(&mut renewals, wrong);
+        }
+        false
+    }
+
+    /// A sentence about keys that are not to be had.
+    fn refused(&self, because: &str) -> NotAuthorized {
+        NotAuthorized::Refused(format!("credential {}: {because}", self.name))
+    }
+}
+
+#[async_trait]
+impl Credential for Sigv4Credential {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn write_limits(&self) -> WriteLimits {
+        self.limits
+    }
+
+    fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+        self.source.connect(outside)
+    }
+
+    fn check(&self, endpoint: &Endpoint) -> Result<(), GateError> {
+        let refused = |because: String| Err(GateError::Signing { endpoint: endpoint.name.clone(), because });
+        let (name, region) = (&self.name, self.region.as_str());
+        let Some(signing) = &endpoint.signing else {
+            return refused(format!(
+                "the credential {name} signs, and needs to know for what; write signing: {{ region: {region}, service: … }}"
+            ));
+        };
+        if signing.region != self.region {
+            return refused(format!(
+                "`signing` names the region {}, and the credential {name} signs for {region} alone; correct one of them",
+                signing.region.as_str()
+            ));
+        }
+        let origin = endpoint.base_url.origin();
+        if let Host::Name(host) = origin.host()
+            && AWS.iter().any(|it| host.contains(it))
+            && !host.split('.').any(|it| it == region)
+        {
+            return refused(format!(
+                "its base URL is {origin}, whose name does not hold the region {region} of `signing`; correct one of them"
+            ));
+        }
+        match (&self.state.lock().origins, &self.origins_file) {
+            (Some(origins), Some(file)) if !origins.contains(&origin) => Err(GateError::Origin {
+                endpoint: endpoint.name.clone(),
+                credential: name.clone(),
+                origin: origin.to_string(),
+                file: file.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn generation(&self) -> u64 {
+        self.state.lock().generation
+    }
+
+    fn account_version(&self) -> u64 {
+        self.state.lock().account_version
+    }
+
+    fn secrets(&self) -> Vec<Arc<Secret>> {
+        self.state.lock().keys.as_ref().map(|it| it.secrets().to_vec()).unwrap_or_default()
+    }
+
+    async fn authorize(&self, permitted: Permitted, local: SystemTime) -> Result<Authenticated, NotAuthorized> {
+        let now = self.source.clock.at(local);
+        let (keys, generation) = {
+            let state = self.state.lock();
+            let keys = match (&state.keys, &state.failure) {
+                (Some(keys), _) => keys.clone(),
+                (None, Some(because)) => return Err(self.refused(because)),
+                (None, None) => return Err(NotAuthorized::Fetching(FETCHING)),
+            };
+            if keys.ended(now).is_some() {
+                return Err(match &state.failure {
+                    Some(because) => {
+                        self.refused(&format!("its keys have ended, and there are no new ones: {because}"))
+                    }
+                    None => NotAuthorized::Fetching(FETCHING),
+                });
+            }
+            if state.origins.as_ref().is_some_and(|it| !it.contains(&permitted.origin())) {
+                return Err(self.refused(&format!("it may no longer sign for {}", permitted.origin())));
+            }
+            (keys, state.generation)
+        };
+        let endpoint = permitted.endpoint().clone();
+        let signing = endpoint.signing.as_ref().ok_or_else(|| self.refused("the endpoint has no `signing`"))?;
+        sign::signed(permitted, &keys, signing, generation, now).map_err(|because| self.refused(&because))
+    }
+
+    fn refusal(&self, answer: &Answer) -> Option<Refusal> {
+        refusal::refusal(answer)
+    }
+
+    async fn renew(&self, used: u64, refused: Instant, refusal: &Refusal) -> bool {
+        self.renew_at(used, refused, refusal, SystemTime::now()).await
+    }
+
+    async fn keep(&self) {
+        self.keep_at(SystemTime::now()).await;
+    }
+}

@@ -1,0 +1,141 @@
+//! Keys from the services that give them to machines and pods: EC2's instance metadata (version 2), and EKS Pod Identity's agent,
+//! which speaks as ECS's does.
+//!
+//! The forms: "Retrieve security credentials from instance metadata" in the EC2 User Guide, and "Container credential provider" in
+//! the AWS SDKs and Tools Reference Guide.
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+use super::super::token_client::TokenClient;
+use super::keys::Keys;
+use super::sts;
+use crate::canonical::PathPattern;
+use crate::endpoint::{Endpoint, Rule};
+use crate::error::GateError;
+use crate::key_service::KeyServiceUrl;
+use crate::outcome::{Answer, Failure};
+use crate::outside::Outside;
+use crate::policy::OwnRequest;
+use crate::request::Method;
+
+/// Where the instance metadata has the keys of the machine's role.
+const ROLES: [&str; 4] = ["latest", "meta-data", "iam", "security-credentials"];
+const METADATA_TOKEN: HeaderName = HeaderName::from_static("x-aws-ec2-metadata-token");
+const METADATA_TOKEN_TTL: HeaderName = HeaderName::from_static("x-aws-ec2-metadata-token-ttl-seconds");
+
+/// A service that gives keys.
+pub(super) struct KeyService(TokenClient);
+
+impl KeyService {
+    pub(super) fn new(name: &str, url: &KeyServiceUrl, outside: &Outside) -> Result<Self, GateError> {
+        let all = PathPattern::parse("/**").expect("it is a pattern");
+        let endpoint = Endpoint {
+            allow: vec![Rule::new([Method::Get, Method::Put], [all])],
+            limits: sts::limits(),
+            ..Endpoint::new(name, url.base_url().clone())
+        };
+        Ok(Self(TokenClient::to_key_service(endpoint, outside)?))
+    }
+
+    /// The keys of the pod's role, for the token that the kubelet has given.
+    pub(super) async fn of_pod(&self, token: &str) -> Result<Keys, String> {
+        let token = HeaderValue::from_str(token).map_err(|_| "the token is no header".to_owned())?;
+        let answer = self.send(Method::Get, &[], false, [(AUTHORIZATION, token)]).await?;
+        if !answer.status.is_success() {
+            return Err(format!(
+                "the agent of Pod Identity answers {}; look whether the service account has an association",
+                answer.status.as_u16()
+            ));
+        }
+        keys(answer, |keys| keys.account_id.clone())
+            .map_err(|because| format!("the answer of the agent of Pod Identity {because}"))
+    }
+
+    /// The keys of the machine's role.
+    pub(super) async fn of_instance(&self) -> Result<Keys, String> {
+        let ttl = (METADATA_TOKEN_TTL, HeaderValue::from_static("300"));
+        let answer = self.send(Method::Put, &["latest", "api", "token"], false, [ttl]).await.map_err(|because| {
+            format!("{because}; from a pod outside of the host's network it takes the hop limit 2 of the instance's metadata options")
+        })?;
+        let token = text(answer, "a token")?;
+        let token =
+            HeaderValue::from_str(&token).map_err(|_| "the instance metadata gives no usable token".to_owned())?;
+        let token = || [(METADATA_TOKEN, token.clone())];
+        let answer = self.send(Method::Get, &ROLES, true, token()).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Err(
+                "the machine has no role: attach an instance profile to it, or write another source of keys".to_owned()
+            );
+        }
+        let role = text(answer, "the name of the role")?;
+        let role = role.lines().next().unwrap_or_default().trim();
+        let answer = self.send(Method::Get, &[&ROLES[..], &[role]].concat(), false, token()).await?;
+        if !answer.status.is_success() {
+            return Err(format!("the instance metadata answers {} about the keys of its role", answer.status.as_u16()));
+        }
+        // A machine's role is of the machine's account, whichever role it is.
+        keys(answer, |_| Some("instance".to_owned()))
+            .map_err(|because| format!("the answer of the instance metadata {because}"))
+    }
+
+    async fn send<const N: usize>(
+        &self,
+        method: Method,
+        path: &[&str],
+        is_folder: bool,
+        headers: [(HeaderName, HeaderValue); N],
+    ) -> Result<Answer, String> {
+        let path = path.iter().map(|&it| it.to_owned()).collect();
+        let headers = headers.into_iter().map(|(name, mut value)| {
+            value.set_sensitive(true);
+            (name, value)
+        });
+        let request =
+            OwnRequest { method, path, is_folder, headers: HeaderMap::from_iter(headers), body: Bytes::new() };
+        self.0.send(request).await.map_err(|failure| match failure {
+            Failure::Paused(after) => format!("the service that gives keys wants to be left alone for {after:?}"),
+            failure => sts::without_answer(failure),
+        })
+    }
+}
+
+/// A small text in an answer of the instance metadata.
+fn text(answer: Answer, what: &str) -> Result<Zeroizing<String>, String> {
+    let status = answer.status;
+    let text = Zeroizing::new(String::from_utf8(answer.body).unwrap_or_default());
+    if !status.is_success() || text.is_empty() {
+        return Err(format!("the instance metadata answers {} when asked for {what}", status.as_u16()));
+    }
+    Ok(text)
+}
+
+/// Keys as these services write them.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answered {
+    code: Option<String>,
+    access_key_id: String,
+    secret_access_key: String,
+    token: String,
+    expiration: String,
+    account_id: Option<String>,
+}
+
+/// Reads keys. `owner` says whose they are, if that is known. The error continues a sentence about the answer.
+fn keys(answer: Answer, owner: impl FnOnce(&Answered) -> Option<String>) -> Result<Keys, String> {
+    let body = Zeroizing::new(answer.body);
+    let answered: Answered = serde_json::from_slice(&body).map_err(|_| "is not what its API describes".to_owned())?;
+    if let Some(code) = answered.code.as_deref().filter(|it| *it != "Success") {
+        return Err(format!("holds no keys: {}", cloud_provider::printable(code, 64)));
+    }
+    let owner = owner(&answered);
+    let Answered { access_key_id, secret_access_key, token, expiration, .. } = answered;
+    let (secret, token) = (Zeroizing::new(secret_access_key), Zeroizing::new(token));
+    let expires: jiff::Timestamp = expiration.parse().map_err(|_| "says no time at which the keys end".to_owned())?;
+    let owner = owner.unwrap_or_else(|| access_key_id.clone());
+    Keys::new(&access_key_id, &secret, Some(&token), Some(expires.into()), &owner)
+}

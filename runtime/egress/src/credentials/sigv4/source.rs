@@ -1,0 +1,205 @@
+//! Where keys come from, and how they are asked for.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use zeroize::Zeroizing;
+
+use super::super::error::CredentialError;
+use super::super::kind::{AssumeRole, KeySource, Sigv4Settings};
+use super::super::text_file;
+use super::clock::Clock;
+use super::key_services::KeyService;
+use super::keys::Keys;
+use super::shared_file;
+use super::sts::StsClient;
+use crate::error::GateError;
+use crate::outside::Outside;
+
+/// Where the keys of one credential come from.
+pub(super) struct Source {
+    credential: String,
+    settings: Sigv4Settings,
+    /// Made when the gate is.
+    clients: OnceLock<Clients>,
+    pub(super) clock: Clock,
+}
+
+/// Whom a source asks.
+struct Clients {
+    sts: Option<StsClient>,
+    key_service: Option<KeyService>,
+}
+
+/// Why there are no new keys.
+pub(super) enum NoKeys {
+    /// Nobody can be asked before there is a gate.
+    NotConnected,
+    /// A sentence without its full stop.
+    Failed(String),
+}
+
+impl From<String> for NoKeys {
+    fn from(because: String) -> Self {
+        Self::Failed(because)
+    }
+}
+
+impl Source {
+    /// Looks at the files, and asks nobody.
+    pub(super) fn new(credential: &str, settings: Sigv4Settings) -> Result<Self, CredentialError> {
+        let source =
+            Self { credential: credential.to_owned(), settings, clients: OnceLock::new(), clock: Clock::default() };
+        match &source.settings.keys {
+            KeySource::SharedFile { .. } => drop(source.read_shared_file()?),
+            KeySource::WebIdentity { token_file, .. } => drop(source.read_token(token_file)?),
+            KeySource::PodIdentity { token_file, .. } => drop(source.read_token(token_file)?),
+            KeySource::InstanceMetadata { .. } => {}
+        }
+        Ok(source)
+    }
+
+    /// The file whose keys requests are signed with themselves; `None` if keys are asked for.
+    pub(super) fn plain_file(&self) -> Option<&Path> {
+        match &self.settings {
+            Sigv4Settings { keys: KeySource::SharedFile { file, .. }, assume_role: None, .. } => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The file beside which a list of origins may be.
+    pub(super) fn secret_file(&self) -> Option<&Path> {
+        match &self.settings.keys {
+            KeySource::SharedFile { file, .. } => Some(file),
+            KeySource::WebIdentity { token_file, .. } | KeySource::PodIdentity { token_file, .. } => Some(token_file),
+            KeySource::InstanceMetadata { .. } => None,
+        }
+    }
+
+    /// Makes the ways to whom it asks.
+    pub(super) fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+        let Sigv4Settings { region, keys, assume_role, sts } = &self.settings;
+        let name = &self.credential;
+        let needs_sts = assume_role.is_some() || matches!(keys, KeySource::WebIdentity { .. });
+        let sts = needs_sts.then(|| StsClient::new(name, region, sts, outside)).transpose()?;
+        let key_service = match keys {
+            KeySource::PodIdentity { url, .. } => {
+                Some(KeyService::new(&format!("pod identity of credential {name}"), url, outside)?)
+            }
+            KeySource::InstanceMetadata { url } => {
+                Some(KeyService::new(&format!("instance metadata of credential {name}"), url, outside)?)
+            }
+            KeySource::SharedFile { .. } | KeySource::WebIdentity { .. } => None,
+        };
+        // A gate that is built a second time goes the same ways.
+        let _ = self.clients.set(Clients { sts, key_service });
+        Ok(())
+    }
+
+    /// New keys. `local` is this machine's time.
+    pub(super) async fn fetch(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<Keys, NoKeys> {
+        let keys = match &self.settings.keys {
+            KeySource::SharedFile { .. } => self.read(|it| it.read_shared_file()).await?,
+            KeySource::WebIdentity { role_arn, .. } => {
+                let token = self.token().await?;
+                self.sts()?.with_web_identity(role_arn, &token).await?
+            }
+            KeySource::PodIdentity { .. } => {
+                let token = self.token().await?;
+                self.key_service()?.of_pod(&token).await?
+            }
+            KeySource::InstanceMetadata { .. } => self.key_service()?.of_instance().await?,
+        };
+        let keys = match &self.settings.assume_role {
+            Some(wanted) => self.assume_role(&keys, wanted, local).await?,
+            None => keys,
+        };
+        match keys.ended(self.clock.at(local)) {
+            Some(_) => Err(NoKeys::Failed("the keys that were given have ended already".to_owned())),
+            None => Ok(keys),
+        }
+    }
+
+    async fn assume_role(&self, keys: &Keys, wanted: &AssumeRole, local: SystemTime) -> Result<Keys, NoKeys> {
+        Ok(self.sts()?.assume_role(keys, wanted, &self.clock, local).await?)
+    }
+
+    fn sts(&self) -> Result<&StsClient, NoKeys> {
+        self.clients.get().and_then(|it| it.sts.as_ref()).ok_or(NoKeys::NotConnected)
+    }
+
+    fn key_service(&self) -> Result<&KeyService, NoKeys> {
+        self.clients.get().and_then(|it| it.key_service.as_ref()).ok_or(NoKeys::NotConnected)
+    }
+
+    async fn token(self: &std::sync::Arc<Self>) -> Result<Zeroizing<String>, NoKeys> {
+        self.read(|it| match &it.settings.keys {
+            KeySource::WebIdentity { token_file, .. } | KeySource::PodIdentity { token_file, .. } => {
+                it.read_token(token_file)
+            }
+            KeySource::SharedFile { .. } | KeySource::InstanceMetadata { .. } => Ok(Zeroizing::default()),
+        })
+        .await
+    }
+
+    /// Reads a file where that keeps nobody waiting.
+    async fn read<T: Send + 'static>(
+        self: &std::sync::Arc<Self>,
+        read: impl FnOnce(&Self) -> Result<T, CredentialError> + Send + 'static,
+    ) -> Result<T, NoKeys> {
+        let source = self.clone();
+        let read = tokio::task::spawn_blocking(move || read(&source)).await;
+        match read {
+            Ok(Ok(read)) => Ok(read),
+            Ok(Err(error)) => {
+                let cause = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
+                // Each names the credential, and so does whoever says it.
+                let text = format!("{error}{cause}");
+                let own = format!("credential {}: ", self.credential);
+                Err(NoKeys::Failed(text.strip_prefix(&own).unwrap_or(&text).to_owned()))
+            }
+            Err(error) => Err(NoKeys::Failed(format!("reading failed: {error}"))),
+        }
+    }
+
+    pub(super) fn read_shared_file(&self) -> Result<Keys, CredentialError> {
+        let KeySource::SharedFile { file, profile } = &self.settings.keys else {
+            unreachable!("only credentials with a shared file ask for it")
+        };
+        let text = || {
+            let text =
+                text_file::read(file).map_err(|source| self.unreadable(file, "sigv4.sharedFile.file", source))?;
+            text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; leave the profile alone in it".to_owned()))
+        };
+        let (first, second) = (text()?, text()?);
+        if first != second {
+            return Err(self.unusable(file, "changes while it is read; it is read again soon".to_owned()));
+        }
+        let text = std::str::from_utf8(&first).map_err(|_| self.unusable(file, "is not UTF-8".to_owned()))?;
+        shared_file::read(text, profile).map_err(|because| self.unusable(file, because))
+    }
+
+    fn read_token(&self, file: &Path) -> Result<Zeroizing<String>, CredentialError> {
+        let key = match &self.settings.keys {
+            KeySource::PodIdentity { .. } => "sigv4.podIdentity.tokenFile",
+            _ => "sigv4.webIdentity.tokenFile",
+        };
+        let text = text_file::read_line(file).map_err(|source| self.unreadable(file, key, source))?;
+        let text = text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB, and so no token".to_owned()))?;
+        if text.is_empty() || !text.iter().all(u8::is_ascii_graphic) {
+            let because =
+                "holds no token: it is empty, or holds what is not visible ASCII; look at the pod's projected volume";
+            return Err(self.unusable(file, because.to_owned()));
+        }
+        Ok(Zeroizing::new(text.iter().copied().map(char::from).collect()))
+    }
+
+    fn unusable(&self, file: &Path, because: String) -> CredentialError {
+        CredentialError::Unusable { credential: self.credential.clone(), file: file.to_owned(), because }
+    }
+
+    fn unreadable(&self, file: &Path, key: &'static str, source: std::io::Error) -> CredentialError {
+        CredentialError::Unreadable { credential: self.credential.clone(), file: file.to_owned(), key, source }
+    }
+}

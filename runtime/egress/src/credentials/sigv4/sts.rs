@@ -1,0 +1,226 @@
+//! Sessions of a role from AWS's Security Token Service.
+//!
+//! The API: `AssumeRole` and `AssumeRoleWithWebIdentity` of the AWS STS API Reference, version 2011-06-15.
+
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use cloud_provider::printable;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use roxmltree::Document;
+use zeroize::Zeroizing;
+
+use super::super::kind::{AssumeRole, RoleArn, Sts};
+use super::super::token_client::TokenClient;
+use super::clock::Clock;
+use super::keys::Keys;
+use super::refusal::{self, HasName as _};
+use super::sign;
+use crate::base_url::BaseUrl;
+use crate::canonical::{FORM, PathPattern};
+use crate::endpoint::{Endpoint, EndpointLimits, Region, Rule, Signing};
+use crate::error::GateError;
+use crate::outcome::{Answer, Failure};
+use crate::outside::Outside;
+use crate::policy::OwnRequest;
+use crate::request::Method;
+
+const VERSION: &str = "2011-06-15";
+/// How the session is called in CloudTrail and in the ARN of whoever uses it.
+const SESSION_NAME: &str = "aerostat";
+/// For how long a session is asked. No role can forbid an hour, and a role that was taken with another role's keys has no more.
+const SECONDS: &str = "3600";
+/// The longest message of STS in a sentence.
+const MESSAGE_CHARACTERS: usize = 300;
+
+/// The region's Security Token Service.
+pub(super) struct StsClient {
+    client: TokenClient,
+    credential: String,
+    signing: Signing,
+}
+
+impl StsClient {
+    pub(super) fn new(credential: &str, region: &Region, sts: &Sts, outside: &Outside) -> Result<Self, GateError> {
+        let base_url = sts.base_url.clone().unwrap_or_else(|| base_url(region));
+        let endpoint = Endpoint {
+            allow: vec![Rule::new([Method::Post], [PathPattern::parse("/").expect("it is a pattern")])],
+            addresses: sts.addresses.clone(),
+            ca_file: sts.ca_file.clone(),
+            limits: limits(),
+            ..Endpoint::new(&format!("sts of credential {credential}"), base_url)
+        };
+        let signing = Signing { region: region.clone(), service: "sts".to_owned() };
+        Ok(Self { client: TokenClient::new(endpoint, outside)?, credential: credential.to_owned(), signing })
+    }
+
+    /// A session for a token of a service account. Who asks is in the token, so that the request is not signed.
+    pub(super) async fn with_web_identity(&self, role: &RoleArn, token: &str) -> Result<Keys, String> {
+        let form = form(&[
+            ("Action", "AssumeRoleWithWebIdentity"),
+            ("Version", VERSION),
+            ("RoleArn", role.as_str()),
+            ("RoleSessionName", SESSION_NAME),
+            ("DurationSeconds", SECONDS),
+            ("WebIdentityToken", token),
+        ]);
+        let answer = self.client.send(request(HeaderMap::new(), form)).await;
+        keys(role, answer.map_err(without_answer)?)
+    }
+
+    /// A session for a role that the owner of `keys` may take. A clock that differs is corrected once.
+    pub(super) async fn assume_role(
+        &self,
+        keys: &Keys,
+        wanted: &AssumeRole,
+        clock: &Clock,
+        local: SystemTime,
+    ) -> Result<Keys, String> {
+        let AssumeRole { role_arn, external_id, source_arn, source_account } = wanted;
+        let mut pairs = vec![
+            ("Action", "AssumeRole"),
+            ("Version", VERSION),
+            ("RoleArn", role_arn.as_str()),
+            ("RoleSessionName", SESSION_NAME),
+            ("DurationSeconds", SECONDS),
+        ];
+        pairs.extend(external_id.as_deref().map(|it| ("ExternalId", it)));
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("x-amz-source-arn", source_arn), ("x-amz-source-account", source_account)] {
+            let Some(value) = value else { continue };
+            let value = HeaderValue::from_str(value).map_err(|_| format!("the value of {name} is no header"))?;
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        let send = || {
+            let request = request(headers.clone(), form(&pairs));
+            self.client.send_as(request, |it| sign::signed(it, keys, &self.signing, 0, clock.at(local)))
+        };
+        let mut answer = send().await.map_err(without_answer)?;
+        if let Some(date) = refusal::refusal(&answer).and_then(|it| it.date)
+            && clock.correct(date, local, &self.credential)
+        {
+            answer = send().await.map_err(without_answer)?;
+        }
+        self::keys(role_arn, answer)
+    }
+}
+
+/// How fast a service that gives keys has to be.
+pub(super) fn limits() -> EndpointLimits {
+    let second = std::time::Duration::from_secs(1);
+    EndpointLimits { total: 10 * second, first_byte: 8 * second, response_bytes: 64 << 10, ..EndpointLimits::default() }
+}
+
+/// The region's own service. The suffixes are those of `partitions.json` in AWS's SDKs.
+fn base_url(region: &Region) -> BaseUrl {
+    let region = region.as_str();
+    let suffix = match region {
+        it if it.starts_with("cn-") => "amazonaws.com.cn",
+        it if it.starts_with("eusc-") => "amazonaws.eu",
+        it if it.starts_with("us-iso-") => "c2s.ic.gov",
+        it if it.starts_with("us-isob-") => "sc2s.sgov.gov",
+        it if it.starts_with("eu-isoe-") => "cloud.adc-e.uk",
+        it if it.starts_with("us-isof-") => "csp.hci.ic.gov",
+        _ => "amazonaws.com",
+    };
+    let region = region.trim_matches('-');
+    BaseUrl::parse(&format!("https://sts.{region}.{suffix}")).expect("a region is a label of a name")
+}
+
+fn request(mut headers: HeaderMap, body: Zeroizing<String>) -> OwnRequest {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(FORM));
+    let body = Bytes::copy_from_slice(body.as_bytes());
+    OwnRequest { method: Method::Post, path: Vec::new(), is_folder: false, headers, body }
+}
+
+fn form(pairs: &[(&str, &str)]) -> Zeroizing<String> {
+    let encoded = |it: &str| Zeroizing::new(utf8_percent_encode(it, NON_ALPHANUMERIC).to_string());
+    let mut form = Zeroizing::new(String::new());
+    for (name, value) in pairs {
+        if !form.is_empty() {
+            form.push('&');
+        }
+        form.push_str(name);
+        form.push('=');
+        form.push_str(&encoded(value));
+    }
+    form
+}
+
+/// The session in an answer about `role`.
+fn keys(role: &RoleArn, answer: Answer) -> Result<Keys, String> {
+    let role = role.as_str();
+    if !answer.status.is_success() {
+        let reason = match refusal::error(&answer) {
+            Some(error) => printable(&format!("{}: {}", error.code, error.message), MESSAGE_CHARACTERS),
+            None => format!("status {}", answer.status.as_u16()),
+        };
+        return Err(format!(
+            "STS does not give a session of the role {role} ({reason}); correct the role's name, or its trust policy"
+        ));
+    }
+    let body = Zeroizing::new(answer.body);
+    session(&body).map_err(|because| format!("the answer of STS about the role {role} {because}"))
+}
+
+fn session(body: &[u8]) -> Result<Keys, String> {
+    let unknown = || "is not what its API describes".to_owned();
+    let document = std::str::from_utf8(body).ok().and_then(|it| Document::parse(it).ok()).ok_or_else(unknown)?;
+    let element = |name: &str| document.descendants().find(|it| it.has_tag_name_of(name));
+    let credentials = element("Credentials").ok_or_else(unknown)?;
+    let text = |name: &str| {
+        let element = credentials.children().find(|it| it.has_tag_name_of(name));
+        element.and_then(|it| it.text()).map(str::trim).ok_or_else(unknown)
+    };
+    let owner = element("AssumedRoleUser").and_then(|it| it.children().find(|it| it.has_tag_name_of("Arn"))?.text());
+    let expires: jiff::Timestamp = text("Expiration")?.parse().map_err(|_| unknown())?;
+    let (id, secret, token) = (text("AccessKeyId")?, text("SecretAccessKey")?, text("SessionToken")?);
+    Keys::new(id, secret, Some(token), Some(expires.into()), owner.unwrap_or(id))
+}
+
+/// Why there was no answer, as a sentence without its full stop.
+pub(super) fn without_answer(failure: Failure) -> String {
+    match failure {
+        Failure::Denied(denied) => denied.to_string(),
+        Failure::Paused(after) => format!("STS wants to be left alone for {after:?}"),
+        Failure::Unreachable(because) | Failure::Interrupted(because) => because,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_region_has_its_own_sts() {
+        for (region, url) in [
+            ("eu-west-1", "https://sts.eu-west-1.amazonaws.com"),
+            ("us-gov-west-1", "https://sts.us-gov-west-1.amazonaws.com"),
+            ("cn-north-1", "https://sts.cn-north-1.amazonaws.com.cn"),
+        ] {
+            assert_eq!(base_url(&Region::parse(region).unwrap()).to_string(), url);
+        }
+    }
+
+    #[test]
+    fn bad_an_answer_without_a_session_gives_no_keys() {
+        let whole = "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleResult><AssumedRoleUser>\
+                     <Arn>arn:aws:sts::1:assumed-role/a/b</Arn></AssumedRoleUser><Credentials><AccessKeyId>ASIA1</AccessKeyId>\
+                     <SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2026-11-23T07:00:00Z\
+                     </Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>";
+        let keys = session(whole.as_bytes()).unwrap();
+        assert_eq!(keys.for_signing().access_key_id(), "ASIA1");
+        for (from, to) in [
+            ("Credentials", "Something"),
+            ("SecretAccessKey", "Secret"),
+            ("2026-11-23T07:00:00Z", "soon"),
+            ("ASIA1", ""),
+            ("ASIA1", "a b"),
+            ("</AssumeRoleResponse>", ""),
+        ] {
+            assert!(session(whole.replace(from, to).as_bytes()).is_err(), "{from} {to}");
+        }
+        assert!(session(b"\xff").is_err() && session(b"").is_err());
+    }
+}

@@ -1,0 +1,6 @@
+//! The credential behind a gate, with simulated services of AWS on loopback.
+
+mod bad;
+mod renewals;
+mod sources;
+mod world;

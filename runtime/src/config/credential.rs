@@ -1,0 +1,89 @@
+//! `credentials`: where secrets are, and how keys are asked for.
+
+use egress::{
+    Addresses, AssumeRole, CredentialKind, CredentialSettings, KeyServiceUrl, KeySource, Sigv4Settings, Sts,
+    WriteLimits,
+};
+
+use super::file;
+use super::text::Text;
+
+/// The address of the agent of EKS Pod Identity on each node ("How EKS Pod Identity works", Amazon EKS User Guide).
+const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
+/// The address of the metadata service of each instance (Amazon EC2 User Guide).
+const INSTANCE_METADATA: &str = "http://169.254.169.254";
+
+const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … } or sigv4: { region: …, … }";
+const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
+                       instanceMetadata: {}";
+
+pub(super) fn credential(credential: file::Credential) -> Result<CredentialSettings, String> {
+    let file::Credential { name, bearer, basic, sigv4, limits } = credential;
+    let kind = match (bearer, basic, sigv4) {
+        (Some(file::Bearer { file }), None, None) => CredentialKind::Bearer { file },
+        (None, Some(file::Basic { user_file, password_file }), None) => {
+            CredentialKind::Basic { user_file, password_file }
+        }
+        (None, None, Some(settings)) => CredentialKind::Sigv4(Box::new(sigv4_settings(&name, *settings)?)),
+        (None, None, None) => return Err(format!("credential {name} names no secret; write {FORMS}")),
+        (Some(_), Some(_), None) => {
+            return Err(format!("credential {name} is both bearer and basic; write one of them"));
+        }
+        _ => return Err(format!("credential {name} is sigv4 and something else; write one of them")),
+    };
+    let limits = limits.unwrap_or_default();
+    let default = WriteLimits::default();
+    Ok(CredentialSettings {
+        name,
+        kind,
+        limits: WriteLimits {
+            window: limits.window.map_or(default.window, |it| it.0.0),
+            deletions: limits.deletions.unwrap_or(default.deletions),
+            creations: limits.creations.unwrap_or(default.creations),
+        },
+    })
+}
+
+fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, String> {
+    let file::Sigv4 { region, shared_file, web_identity, pod_identity, instance_metadata, assume_role, sts } = settings;
+    let url = |written: Option<Text<KeyServiceUrl>>, default| match written {
+        Some(url) => Ok(url.0),
+        None => KeyServiceUrl::parse(default),
+    };
+    let mut sources: Vec<Result<KeySource, String>> = Vec::new();
+    sources.extend(shared_file.map(|file::SharedFile { file, profile }| {
+        Ok(KeySource::SharedFile { file, profile: profile.unwrap_or_else(|| "default".to_owned()) })
+    }));
+    sources.extend(web_identity.map(|file::WebIdentity { role_arn, token_file }| {
+        Ok(KeySource::WebIdentity { role_arn: role_arn.0, token_file })
+    }));
+    sources.extend(pod_identity.map(|file::PodIdentity { url: written, token_file }| {
+        Ok(KeySource::PodIdentity { url: url(written, POD_IDENTITY)?, token_file })
+    }));
+    sources.extend(instance_metadata.map(|file::InstanceMetadata { url: written }| {
+        Ok(KeySource::InstanceMetadata { url: url(written, INSTANCE_METADATA)? })
+    }));
+    let keys = match (sources.pop(), sources.is_empty()) {
+        (Some(keys), true) => keys.map_err(|because| format!("credential {name}: {because}"))?,
+        (None, _) => return Err(format!("credential {name} says not where its keys come from; write {SOURCES}")),
+        (Some(_), false) => {
+            return Err(format!("credential {name} has several sources of keys; write one of {SOURCES}"));
+        }
+    };
+    let sts = sts.unwrap_or_default();
+    Ok(Sigv4Settings {
+        region: region.0,
+        keys,
+        assume_role: assume_role.map(|it| AssumeRole {
+            role_arn: it.role_arn.0,
+            external_id: it.external_id,
+            source_arn: it.source_arn.map(|it| it.0.0),
+            source_account: it.source_account.map(|it| it.0.0),
+        }),
+        sts: Sts {
+            base_url: sts.base_url.map(|it| it.0),
+            addresses: sts.addresses.map_or(Addresses::Public, |it| it.0),
+            ca_file: sts.tls.map(|it| it.ca_file),
+        },
+    })
+}

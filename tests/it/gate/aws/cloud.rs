@@ -1,0 +1,166 @@
+//! A server over TLS that checks signatures by the recipe of "Create a signed AWS API request" (AWS IAM User Guide), written
+//! here from that page and without the library that signs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use egress::{
+    Addresses, BaseUrl, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Endpoint, Gate, GateSettings,
+    GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule, SendError,
+    Signing, Sigv4Settings, Sts, WriteLimits,
+};
+use sha2::{Digest as _, Sha256};
+use tests::capture::{Capture, Request, Step};
+
+use crate::setup::{Folder, any, route};
+
+pub(super) const KEY: &str = "AKIDEXAMPLE";
+pub(super) const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+
+/// Where everything that is signed right gets 200, and everything else 403 with the reason.
+pub(super) async fn cloud() -> Capture {
+    Capture::https(&["127.0.0.1"], |request| match check(request) {
+        Ok(()) => Step::ok("<ok/>"),
+        Err(because) => Step::answer("403 Forbidden", &[], &because),
+    })
+    .await
+}
+
+/// Whether the signature of a request is what its bytes have to have.
+fn check(request: &Request) -> Result<(), String> {
+    let (head, body) = request.text().split_once("\r\n\r\n").ok_or("no head")?;
+    let mut lines = head.lines();
+    let mut first = lines.next().unwrap_or_default().split(' ');
+    let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+    let headers: BTreeMap<String, &str> =
+        lines.filter_map(|it| it.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value)).collect();
+    let header = |name: &str| headers.get(name).copied().ok_or(format!("no header {name}"));
+    let authorization = header("authorization")?.strip_prefix("AWS4-HMAC-SHA256 ").ok_or("another scheme")?;
+    let parts: BTreeMap<_, _> = authorization.split(", ").filter_map(|it| it.split_once('=')).collect();
+    let part = |name: &str| parts.get(name).copied().ok_or(format!("no {name}"));
+    let scope: Vec<_> = part("Credential")?.split('/').collect();
+    let [key, day, region, service, "aws4_request"] = scope[..] else { return Err("no scope".to_owned()) };
+    let date = header("x-amz-date")?;
+    if key != KEY || !date.starts_with(day) || (region, service) != ("eu-west-1", "ec2") {
+        return Err(format!("a wrong scope: {scope:?}"));
+    }
+
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut query: Vec<_> = query.split('&').collect();
+    query.sort_unstable();
+    let names: Vec<_> = part("SignedHeaders")?.split(';').collect();
+    for needed in ["host", "x-amz-date"] {
+        if !names.contains(&needed) {
+            return Err(format!("{needed} is not signed"));
+        }
+    }
+    let signed: Result<String, String> =
+        names.iter().map(|&name| Ok(format!("{name}:{}\n", words(header(name)?)))).collect();
+    let canonical = format!(
+        "{method}\n{}\n{}\n{}\n{}\n{}",
+        encoded(path),
+        query.join("&"),
+        signed?,
+        names.join(";"),
+        hex::encode(Sha256::digest(body))
+    );
+    let scope = format!("{day}/{region}/{service}/aws4_request");
+    let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex::encode(Sha256::digest(canonical.as_bytes())));
+    let key = scope.split('/').fold(format!("AWS4{SECRET}").into_bytes(), |key, it| hmac(&key, it.as_bytes()));
+    let expected = hex::encode(hmac(&key, text.as_bytes()));
+    if part("Signature")? == expected {
+        Ok(())
+    } else {
+        Err(format!("the signature is of something else than\n{canonical}"))
+    }
+}
+
+/// A header's value without spaces around it, and with one in the place of several.
+fn words(value: &str) -> String {
+    value.split(' ').filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A path as it was sent, encoded once more: all services but S3 want that.
+fn encoded(path: &str) -> String {
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || b"-._~/".contains(&it);
+    path.bytes().map(|it| if is_plain(it) { char::from(it).to_string() } else { format!("%{it:02X}") }).collect()
+}
+
+/// HMAC-SHA256 (RFC 2104), for keys of at most a block.
+fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
+    assert!(key.len() <= 64, "a longer key would have to be hashed first");
+    let pad = |with: u8| -> Vec<u8> { (0..64_usize).map(|at| key.get(at).unwrap_or(&0) ^ with).collect() };
+    let inner = Sha256::digest([pad(0x36), text.to_vec()].concat());
+    Sha256::digest([pad(0x5c), inner.to_vec()].concat()).to_vec()
+}
+
+/// The credential `aws`, with the keys that the server knows.
+pub(super) fn credentials(folder: &Folder) -> Credentials {
+    let text = format!("[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n");
+    let settings = Sigv4Settings {
+        region: Region::parse("eu-west-1").unwrap(),
+        keys: KeySource::SharedFile { file: folder.write("credentials", &text), profile: "default".to_owned() },
+        assume_role: None,
+        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None },
+    };
+    let (name, kind) = ("aws".to_owned(), CredentialKind::Sigv4(Box::new(settings)));
+    Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
+}
+
+/// The endpoint `ec2`, at which Describe* reads and TerminateInstances deletes, in one version of the API.
+pub(super) fn ec2(base_url: &str) -> Endpoint {
+    let rule = |operation: &str, effect| Rule {
+        operations: vec![OperationPattern::parse(operation).unwrap()],
+        effect: Some(effect),
+        ..Rule::new([Method::Get, Method::Post], [PathPattern::parse("/").unwrap()])
+    };
+    Endpoint {
+        operation: Some(OperationPlace::Parameter("Action".to_owned())),
+        parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
+        allow: vec![rule("Describe*", Effect::Read), rule("TerminateInstances", Effect::Delete)],
+        ..signed("ec2", base_url)
+    }
+}
+
+/// An endpoint whose requests are signed, and nothing is allowed yet.
+pub(super) fn signed(name: &str, base_url: &str) -> Endpoint {
+    let mut endpoint = Endpoint {
+        credential: Some("aws".to_owned()),
+        signing: Some(Signing { region: Region::parse("eu-west-1").unwrap(), service: "ec2".to_owned() }),
+        ..Endpoint::new(name, BaseUrl::parse(base_url).unwrap())
+    };
+    endpoint.limits.reuse = Duration::ZERO;
+    endpoint.limits.requests_per_second = 10_000.0;
+    endpoint
+}
+
+pub(super) fn gate(endpoints: Vec<Endpoint>, credentials: Credentials) -> Gate {
+    let settings = GateSettings {
+        endpoints,
+        credentials,
+        fence: Arc::new(|| true),
+        demands: any(),
+        reports: Arc::new(|_| ()),
+        route,
+    };
+    let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
+    Gate::new(settings, metrics).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A request to `ec2`.
+pub(super) fn request(method: Method) -> GuestRequest {
+    let endpoint = "ec2".to_owned();
+    GuestRequest { endpoint, method, path: Vec::new(), query: Vec::new(), headers: Vec::new(), body: None }
+}
+
+pub(super) fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Status and body of the answer to a request in a call of its own.
+pub(super) async fn send(gate: &Gate, mode: Mode, request: GuestRequest) -> Result<(u16, String), SendError> {
+    let call = CallId { provider: "test".into(), function: "ensure", id: 1 };
+    let answer = gate.open(call, mode).send(request).await?;
+    Ok((answer.status, String::from_utf8(answer.body).unwrap()))
+}
