@@ -17,7 +17,7 @@ demo: control-plane ## Show the main job: nodes, a load balancer, a dead machine
 	@exec target/debug/demo
 
 .PHONY: test
-test: control-plane registries ## Run all tests, against a real control plane and real registries.
+test: control-plane registries moto ## Run all tests, against a real control plane, real registries, and moto for AWS.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -80,6 +80,10 @@ control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager 
 .PHONY: registries
 registries: preflight ## Build the registries that tests pull modules from into target/ (a minute, once).
 	@tests/registry/build.sh
+
+.PHONY: moto
+moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK into target/ (a minute, once). It needs Python 3.11.
+	@tests/moto/build.sh
 
 .PHONY: baseline
 baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).

@@ -1,7 +1,7 @@
 //! The description of a provider.
 
 use crate::bindings::description::exports::aerostat::cloud::provider::Guest;
-use crate::{Annotation, Description, Effect, Endpoint, Method, Permission, Result, Setting};
+use crate::{Annotation, Description, Effect, Endpoint, Method, OperationPlace, Permission, Result, Setting};
 
 /// What every provider implements.
 pub trait Provider {
@@ -150,6 +150,40 @@ impl Endpoint {
         let effect = effect(&methods);
         let (paths, actions) = (owned(paths), owned(actions));
         self.allow.push(Permission { methods, paths, operations: Vec::new(), effect, actions });
+        self
+    }
+
+    /// For an API with one path: each request is a POST of a form, and says in this name of the form what it does. Go on with
+    /// [`Self::allow_operations`].
+    #[must_use]
+    pub fn operation_parameter(mut self, name: impl Into<String>) -> Self {
+        self.operation = Some(OperationPlace::Parameter(name.into()));
+        self
+    }
+
+    /// What every request to it carries in its query or form, exactly once: it tells apart two APIs at one host.
+    #[must_use]
+    pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.parameters.push((name.into(), value.into()));
+        self
+    }
+
+    /// What has to be allowed on an endpoint with [`Self::operation_parameter`]: patterns for the operation such as "Describe*", what
+    /// these requests do, and the scopes or roles that the cloud asks for.
+    #[must_use]
+    pub fn allow_operations<'a>(
+        mut self,
+        effect: Effect,
+        operations: impl IntoIterator<Item = &'a str>,
+        actions: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        self.allow.push(Permission {
+            methods: vec![Method::Post],
+            paths: owned(["/"]),
+            operations: owned(operations),
+            effect,
+            actions: owned(actions),
+        });
         self
     }
 }

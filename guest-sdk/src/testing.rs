@@ -145,6 +145,12 @@ impl Host {
         self.0.borrow().requests.iter().map(line).collect()
     }
 
+    /// What was sent, as it is.
+    #[must_use]
+    pub fn sent(&self) -> Vec<Request> {
+        self.0.borrow().requests.clone()
+    }
+
     /// The bodies that were sent.
     #[must_use]
     pub fn bodies(&self) -> Vec<String> {

@@ -20,6 +20,9 @@ pub const SCRIPTED_NETWORK: &str = env!("GUEST_SCRIPTED_NETWORK");
 /// A provider in as many versions as a test makes of its bytes: see [`versioned`](crate::versioned).
 pub const VERSIONED: &str = env!("GUEST_VERSIONED");
 
+/// The provider for AWS.
+pub const AWS: &str = env!("GUEST_AWS");
+
 /// The provider for DigitalOcean, as it is shipped.
 pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 
@@ -46,7 +49,7 @@ mod tests {
 
     #[test]
     fn every_guest_is_a_component() {
-        for path in [HOSTILE, SCRIPTED, LYING, SCRIPTED_NETWORK, VERSIONED, DIGITALOCEAN, HETZNER, ACME] {
+        for path in [HOSTILE, SCRIPTED, LYING, SCRIPTED_NETWORK, VERSIONED, AWS, DIGITALOCEAN, HETZNER, ACME] {
             let bytes = fs::read(path).unwrap();
             // The magic number, then version 13 of layer 1: a component, not a core module.
             assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "{path}");

@@ -17,6 +17,8 @@ pub mod fixtures;
 pub mod guests;
 pub mod kubelet;
 pub mod lagging;
+mod loopback;
+pub mod moto;
 pub mod operator;
 pub mod proxy;
 pub mod random;

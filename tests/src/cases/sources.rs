@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// What the names of tests with a number begin with.
-const NUMBERED: [&str; 5] = ["adv", "case", "do", "golden", "hcloud"];
+const NUMBERED: [&str; 6] = ["adv", "aws", "case", "do", "golden", "hcloud"];
 /// What the names of tests begin with that belong to a case in any event.
 const NAMED: [&str; 2] = ["bad_input_", "theft_"];
 /// A longer number in a name counts something else.

@@ -1,21 +1,17 @@
 //! The registries that `tests/registry/build.sh` builds, as child processes that end with the tests.
 
-use std::net::TcpListener;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 
 use super::artifact::{Artifact, REPOSITORY, hex_of, provider_module};
 use super::token_service::{ISSUER, SERVICE, TokenService};
 use crate::control_plane::install_crypto;
+use crate::loopback::{Program, free_address, tls_folder};
 use crate::operator::Folder;
 use crate::wait;
-
-/// Ends the registry when standard input ends, which it does whatever becomes of the tests.
-const GUARD: &str = r#""$@" & child=$!; cat; kill "$child"; wait "$child""#;
 
 /// The user alice with the password `correct-horse`.
 const HTPASSWD: &str = "alice:$2a$04$3hXiuoCuXP3LwLDvv/cATOVv.be4sRId2iWZF18PyZGhIG9LtlCGu\n";
@@ -34,11 +30,12 @@ pub enum Access {
 
 /// A registry on loopback, with a certificate for 127.0.0.1.
 pub struct RealRegistry {
+    // First: the program ends before its folder goes.
+    _program: Program,
     address: String,
     folder: Folder,
     bearer: Option<String>,
     client: reqwest::Client,
-    guard: Child,
 }
 
 impl RealRegistry {
@@ -87,19 +84,10 @@ impl RealRegistry {
     async fn start(name: &str, arguments: &[String], folder: Folder, address: String, bearer: Option<String>) -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/registries").join(name);
         assert!(program.is_file(), "there is no {}. Next step: make registries", program.display());
-        let guard = Command::new("sh")
-            .args(["-c", GUARD, "guard"])
-            .arg(program)
-            .args(arguments)
-            .env("OTEL_TRACES_EXPORTER", "none")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("sh starts");
+        let program = Program::start(&program, arguments, &[("OTEL_TRACES_EXPORTER", OsStr::new("none"))], None);
         install_crypto();
         let client = reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().build().expect("a client");
-        let registry = Self { address, folder, bearer, client, guard };
+        let registry = Self { _program: program, address, folder, bearer, client };
         let url = registry.url("");
         wait::until(&format!("{name} answers"), async || registry.client.get(&url).send().await.ok()).await;
         registry
@@ -160,32 +148,4 @@ impl RealRegistry {
     fn url(&self, path: &str) -> String {
         format!("https://{}/v2/{path}", self.address)
     }
-}
-
-impl Drop for RealRegistry {
-    fn drop(&mut self) {
-        drop(self.guard.stdin.take());
-        // It ends with its standard input.
-        let _ = self.guard.wait();
-    }
-}
-
-/// A folder with a certificate for 127.0.0.1, its key, and the authority's certificate.
-fn tls_folder() -> Folder {
-    let folder = Folder::new();
-    let ca_key = KeyPair::generate().expect("ring makes keys");
-    let mut ca = CertificateParams::default();
-    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    folder.write("ca.pem", ca.self_signed(&ca_key).expect("a key signs").pem());
-    let issuer = Issuer::from_params(&ca, &ca_key);
-    let key = KeyPair::generate().expect("ring makes keys");
-    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
-    folder.write("cert.pem", params.signed_by(&key, &issuer).expect("a key signs").pem());
-    folder.write("key.pem", key.serialize_pem());
-    folder
-}
-
-fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
-    listener.local_addr().expect("the listener is bound").to_string()
 }

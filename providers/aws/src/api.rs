@@ -1,0 +1,12 @@
+//! The APIs: their requests, their answers, and their errors.
+
+pub(crate) mod ec2;
+mod errors;
+mod form;
+mod service;
+mod xml;
+
+pub(crate) use self::errors::Refusal;
+pub(crate) use self::form::Form;
+pub(crate) use self::service::{Api, EC2};
+pub(crate) use self::xml::Element;

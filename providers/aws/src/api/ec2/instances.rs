@@ -1,0 +1,128 @@
+//! Instances (`DescribeInstances`).
+
+use super::FILTER_VALUES;
+use crate::api::{EC2, Element, Form, Refusal};
+use crate::settings::Cluster;
+
+/// The most instances of a page.
+pub(crate) const PAGE: u32 = 1_000;
+/// The fewest.
+const SMALLEST_PAGE: u32 = 5;
+
+/// States of instances that exist: all but `terminated`.
+const ALIVE: [&str; 5] = ["pending", "running", "shutting-down", "stopping", "stopped"];
+
+/// An instance.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Ec2Instance {
+    pub(crate) id: String,
+    /// `running`, `stopped`, …; empty, if EC2 does not say.
+    pub(crate) state: String,
+    pub(crate) machine_type: Option<String>,
+    pub(crate) zone: Option<String>,
+    pub(crate) zone_id: Option<String>,
+    pub(crate) private_dns: Option<String>,
+    pub(crate) public_dns: Option<String>,
+    pub(crate) public_ip: Option<String>,
+    /// Those in use, in the order of their devices.
+    pub(crate) interfaces: Vec<Interface>,
+    /// Key and value.
+    pub(crate) tags: Vec<(String, String)>,
+}
+
+/// A network interface of an instance.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Interface {
+    pub(crate) ipv4: Vec<String>,
+    pub(crate) ipv6: Vec<String>,
+}
+
+/// A page of a list, and where the next one begins.
+#[derive(Debug)]
+pub(crate) struct InstancePage {
+    pub(crate) instances: Vec<Ec2Instance>,
+    pub(crate) next: Option<String>,
+}
+
+/// By which tag of the cluster a list finds its instances.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum By {
+    /// The tag with the cluster's id in its key.
+    Key,
+    /// The older tag with the cluster's id for its value.
+    LegacyValue,
+}
+
+/// A page of the instances with the cluster's tag that exist.
+pub(crate) fn page(cluster: &Cluster, by: By, token: Option<&str>, size: u32) -> Result<InstancePage, Refusal> {
+    let form = EC2.action("DescribeInstances");
+    let form = match by {
+        By::Key => form.filter("tag-key", [cluster.tag()]),
+        By::LegacyValue => form.filter(&format!("tag:{}", Cluster::LEGACY_TAG), [cluster.id()]),
+    };
+    let form = form.filter("vpc-id", [&cluster.vpc]).filter("instance-state-name", ALIVE);
+    send(form, token, size.clamp(SMALLEST_PAGE, PAGE))
+}
+
+/// The instances with these ids, at most 200, in whatever state and with whatever tags. Of an id that is unknown there is none.
+pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<Ec2Instance>, Refusal> {
+    all(&EC2.action("DescribeInstances").filter("instance-id", ids))
+}
+
+/// The instances with these private DNS names that exist, whoever's they are.
+pub(crate) fn by_private_dns(names: &[&str]) -> Result<Vec<Ec2Instance>, Refusal> {
+    let mut found = Vec::new();
+    for names in names.chunks(FILTER_VALUES) {
+        let form = EC2.action("DescribeInstances").filter("private-dns-name", names);
+        found.extend(all(&form.filter("instance-state-name", ALIVE))?);
+    }
+    Ok(found)
+}
+
+/// All pages of a list.
+fn all(form: &Form) -> Result<Vec<Ec2Instance>, Refusal> {
+    let (mut found, mut token) = (Vec::new(), None);
+    loop {
+        let page = send(form.clone(), token.as_deref(), PAGE)?;
+        found.extend(page.instances);
+        match page.next {
+            None => return Ok(found),
+            Some(next) if token.as_ref() == Some(&next) => return Err(EC2.endless(form.action())),
+            next => token = next,
+        }
+    }
+}
+
+fn send(form: Form, token: Option<&str>, size: u32) -> Result<InstancePage, Refusal> {
+    let form = form.with("MaxResults", size).with_some("NextToken", token);
+    let mut instances = Vec::new();
+    let path = ["reservationSet", "item", "instancesSet", "item"];
+    let rest = EC2.each(form, &path, |it| instances.push(read(&it)))?;
+    Ok(InstancePage { instances, next: rest.text(&["nextToken"]).map(str::to_owned) })
+}
+
+fn read(it: &Element) -> Ec2Instance {
+    let text = |path: &[&str]| it.text(path).map(str::to_owned);
+    let device = |it: &Element| it.text(&["attachment", "deviceIndex"]).and_then(|it| it.parse().ok());
+    let in_use = it.items("networkInterfaceSet").filter(|it| it.text(&["status"]) == Some("in-use"));
+    let mut interfaces: Vec<(u32, Interface)> =
+        in_use.map(|it| (device(it).unwrap_or(u32::MAX), interface(it))).collect();
+    interfaces.sort_by_key(|(device, _)| *device);
+    Ec2Instance {
+        id: text(&["instanceId"]).unwrap_or_default(),
+        state: text(&["instanceState", "name"]).unwrap_or_default(),
+        machine_type: text(&["instanceType"]),
+        zone: text(&["placement", "availabilityZone"]),
+        zone_id: text(&["placement", "availabilityZoneId"]),
+        private_dns: text(&["privateDnsName"]),
+        public_dns: text(&["dnsName"]),
+        public_ip: text(&["ipAddress"]),
+        interfaces: interfaces.into_iter().map(|(_, it)| it).collect(),
+        tags: it.tags(),
+    }
+}
+
+fn interface(it: &Element) -> Interface {
+    let all = |list, field: &str| it.items(list).filter_map(|it| it.text(&[field])).map(str::to_owned).collect();
+    Interface { ipv4: all("privateIpAddressesSet", "privateIpAddress"), ipv6: all("ipv6AddressesSet", "ipv6Address") }
+}

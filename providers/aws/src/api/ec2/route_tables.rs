@@ -1,0 +1,107 @@
+//! Route tables and their routes.
+
+use crate::api::{EC2, Element, Refusal};
+use crate::settings::Cluster;
+
+/// A route table with its IPv4 routes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct RouteTable {
+    pub(crate) id: String,
+    pub(crate) routes: Vec<Ec2Route>,
+    pub(crate) tags: Vec<(String, String)>,
+}
+
+/// An IPv4 route.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Ec2Route {
+    pub(crate) destination: String,
+    /// The instance that it leads to, if it leads to one.
+    pub(crate) instance: Option<String>,
+    /// Whether it leads to something else than an instance or a network interface: a gateway, a peering, the VPC itself.
+    pub(crate) has_other_target: bool,
+    /// The network interface that it leads to: an instance's own too.
+    pub(crate) interface: Option<String>,
+    /// Whether somebody made it, and not the table itself or a gateway.
+    pub(crate) is_made: bool,
+    /// Whether it leads nowhere.
+    pub(crate) is_blackhole: bool,
+}
+
+/// What routes lead to that is no machine.
+const OTHER_TARGETS: [&str; 9] = [
+    "carrierGatewayId",
+    "coreNetworkArn",
+    "egressOnlyInternetGatewayId",
+    "gatewayId",
+    "localGatewayId",
+    "natGatewayId",
+    "odbNetworkArn",
+    "transitGatewayId",
+    "vpcPeeringConnectionId",
+];
+
+/// The route table with this id; `None`, if there is none.
+pub(crate) fn find(id: &str) -> Result<Option<RouteTable>, Refusal> {
+    let mut found = Vec::new();
+    let form = EC2.action("DescribeRouteTables").filter("route-table-id", [id]);
+    EC2.each(form, &["routeTableSet", "item"], |it| found.push(read(&it)))?;
+    Ok(found.into_iter().find(|it| it.id == id))
+}
+
+/// The route tables of the VPC with the cluster's tag.
+pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<RouteTable>, Refusal> {
+    let mut found = Vec::new();
+    let keys = [Some(cluster.tag()), cluster.has_legacy_tag.then(|| Cluster::LEGACY_TAG.to_owned())];
+    let form = EC2.action("DescribeRouteTables").filter("vpc-id", [&cluster.vpc]);
+    let form = form.filter("tag-key", keys.into_iter().flatten());
+    EC2.each(form, &["routeTableSet", "item"], |it| found.push(read(&it)))?;
+    found.retain(|it: &RouteTable| it.tags.iter().any(|(key, value)| cluster.owns(key, value)));
+    Ok(found)
+}
+
+/// Makes a route to an instance where there is none to this destination.
+pub(crate) fn create(table: &str, destination: &str, instance: &str) -> Result<(), Refusal> {
+    write("CreateRoute", table, destination, Some(instance))
+}
+
+/// Lets the route to this destination lead to an instance.
+pub(crate) fn replace(table: &str, destination: &str, instance: &str) -> Result<(), Refusal> {
+    write("ReplaceRoute", table, destination, Some(instance))
+}
+
+/// Deletes the route to this destination.
+pub(crate) fn delete(table: &str, destination: &str) -> Result<(), Refusal> {
+    write("DeleteRoute", table, destination, None)
+}
+
+/// Lets an instance forward packets that are not for itself.
+pub(crate) fn forward(instance: &str) -> Result<(), Refusal> {
+    let form = EC2.action("ModifyInstanceAttribute").with("InstanceId", instance);
+    EC2.call(form.with("SourceDestCheck.Value", "false")).map(drop)
+}
+
+fn write(action: &str, table: &str, destination: &str, instance: Option<&str>) -> Result<(), Refusal> {
+    let form = EC2.action(action).with("RouteTableId", table).with("DestinationCidrBlock", destination);
+    EC2.call(form.with_some("InstanceId", instance)).map(drop)
+}
+
+fn read(it: &Element) -> RouteTable {
+    RouteTable {
+        id: it.text(&["routeTableId"]).unwrap_or_default().to_owned(),
+        routes: it.items("routeSet").filter_map(route).collect(),
+        tags: it.tags(),
+    }
+}
+
+/// `None` for a route to an IPv6 network or to a list of networks.
+fn route(it: &Element) -> Option<Ec2Route> {
+    let text = |name: &str| it.text(&[name]).map(str::to_owned);
+    Some(Ec2Route {
+        destination: text("destinationCidrBlock")?,
+        instance: text("instanceId"),
+        has_other_target: OTHER_TARGETS.iter().any(|name| text(name).is_some()),
+        interface: text("networkInterfaceId"),
+        is_made: text("origin").as_deref() == Some("CreateRoute"),
+        is_blackhole: text("state").as_deref() == Some("blackhole"),
+    })
+}

@@ -1,0 +1,20 @@
+//! Where instances are in the network (`DescribeInstanceTopology`).
+
+use std::collections::BTreeMap;
+
+use crate::api::{EC2, Refusal};
+
+/// The most instances of one request.
+const BATCH: usize = 100;
+
+/// The network nodes above each of these instances, the outermost first. An instance of which EC2 tells none is missing.
+pub(crate) fn network_nodes(ids: &[&str]) -> Result<BTreeMap<String, Vec<String>>, Refusal> {
+    let mut found = BTreeMap::new();
+    for ids in ids.chunks(BATCH) {
+        EC2.each(EC2.action("DescribeInstanceTopology").list("InstanceId", ids), &["instanceSet", "item"], |it| {
+            let id = it.text(&["instanceId"]).unwrap_or_default().to_owned();
+            found.insert(id, it.texts("networkNodeSet"));
+        })?;
+    }
+    Ok(found)
+}

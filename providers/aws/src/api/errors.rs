@@ -1,0 +1,164 @@
+//! What AWS answers instead of what was asked for, sorted by what the host does next.
+//!
+//! EC2 (`<Response><Errors><Error>`) and Elastic Load Balancing (`<ErrorResponse><Error>`) say a code, which decides, and a sentence.
+
+use std::time::Duration;
+
+use aerostat_sdk::Error;
+use aerostat_sdk::http::{self, Response};
+
+use super::xml::{self, Element, Unreadable};
+
+/// How long an API is left alone that throttles: AWS does not say for how long. A bucket of EC2's requests is full again after that time
+/// ("Request throttling for the Amazon EC2 API": describing actions get back 20 requests a second, up to 100).
+const REST: Duration = Duration::from_secs(5);
+
+/// The most characters of AWS's sentence that a message keeps.
+const WORDS: usize = 400;
+
+/// Codes that ask for a pause: those that AWS's own SDKs retry as throttling.
+const THROTTLED: [&str; 11] = [
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+    "PriorRequestNotComplete",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "SlowDown",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+];
+
+/// Codes about the credential, or about what it may do.
+const DENIED: [&str; 16] = [
+    "AccessDenied",
+    "AccessDeniedException",
+    "AuthFailure",
+    "Blocked",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "IncompleteSignature",
+    "InvalidClientTokenId",
+    "InvalidSecurity",
+    "MissingAuthenticationToken",
+    "NotAuthorized",
+    "OptInRequired",
+    "PendingVerification",
+    "RequestExpired",
+    "SignatureDoesNotMatch",
+    "UnauthorizedOperation",
+];
+
+/// Codes of answers with status 400 that pass by themselves.
+const PASSING: [&str; 9] = [
+    "ConcurrentTagAccess",
+    "DependencyViolation",
+    "IncorrectInstanceState",
+    "IncorrectState",
+    "InsufficientInstanceCapacity",
+    "RequestTimeout",
+    "RequestTimeTooSkewed",
+    "ResourceInUse",
+    "ServiceUnavailable",
+];
+
+/// Why there is nothing of what was asked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Refusal {
+    /// AWS's code; empty, if AWS has not answered.
+    pub(crate) code: String,
+    /// What the host is told.
+    pub(crate) error: Error,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { code: String::new(), error }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        refusal.error
+    }
+}
+
+/// A request, as messages name it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) endpoint: &'a str,
+    /// What the API's actions begin with in policies.
+    pub(super) service: &'a str,
+    pub(super) action: &'a str,
+}
+
+/// The refusal that an answer is.
+pub(super) fn refusal(asked: Asked<'_>, response: &Response) -> Refusal {
+    let said = said(response);
+    let why = complaint(asked, response.status(), &said);
+    let code = said.code;
+    let error = match (&*code, response.status()) {
+        (it, status) if THROTTLED.contains(&it) || (it.is_empty() && status == 429) => {
+            let pause = response.retry_after().unwrap_or(REST);
+            http::throttle(asked.endpoint, pause, &why);
+            Error::retry_after(pause, why)
+        }
+        (it, _) if DENIED.contains(&it) => {
+            Error::denied(format_args!("{why}. The credential needs {}:{}", asked.service, asked.action))
+        }
+        (it, _) if PASSING.contains(&it) || it.ends_with(".NotFound") => Error::Unavailable(why),
+        (_, 503) => match response.retry_after() {
+            Some(pause) => Error::retry_after(pause, why),
+            None => Error::Unavailable(why),
+        },
+        ("", 401 | 403) => Error::Denied(why),
+        ("", _) => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
+        (_, 400..500) => Error::Invalid(why),
+        _ => Error::Unavailable(why),
+    };
+    Refusal { code, error }
+}
+
+/// The refusal that a successful answer is which cannot be read.
+pub(super) fn unreadable(asked: Asked<'_>, why: &Unreadable) -> Refusal {
+    let Asked { endpoint, action, .. } = asked;
+    Error::unavailable(format_args!("{action} at endpoint {endpoint}: an answer that cannot be read: {why}")).into()
+}
+
+/// What AWS says of an error.
+#[derive(Default)]
+struct Said {
+    code: String,
+    sentence: String,
+    request: String,
+}
+
+fn said(response: &Response) -> Said {
+    let Ok(answer) = xml::read(response.body()) else { return Said::default() };
+    let error = answer.child("Errors").unwrap_or(&answer).child("Error");
+    let of = |name| error.and_then(|it| it.text(&[name])).map(str::to_owned).unwrap_or_default();
+    Said { code: of("Code"), sentence: of("Message"), request: request(&answer) }
+}
+
+/// The id of the request, by which AWS's support finds it.
+fn request(answer: &Element) -> String {
+    let id = answer.text(&["RequestID"]).or_else(|| answer.text(&["RequestId"])).unwrap_or_default();
+    id.chars().filter(char::is_ascii_graphic).take(64).collect()
+}
+
+/// The answer for a person: "DescribeInstances at endpoint ec2: 400 InvalidParameterValue: … (request …)".
+fn complaint(asked: Asked<'_>, status: u16, said: &Said) -> String {
+    let mut text = format!("{} at endpoint {}: {status}", asked.action, asked.endpoint);
+    for (separator, words) in [(" ", &said.code), (": ", &said.sentence)] {
+        if !words.is_empty() {
+            text.push_str(separator);
+            text.extend(words.chars().map(|it| if it.is_control() { ' ' } else { it }).take(WORDS));
+        }
+    }
+    if !said.request.is_empty() {
+        text.push_str(&format!(" (request {})", said.request));
+    }
+    text
+}

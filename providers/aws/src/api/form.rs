@@ -1,0 +1,84 @@
+//! Requests in the form of AWS's Query protocols: `Action`, `Version`, and lists whose items are numbered from 1 on.
+
+/// The names and values of one request, in order.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Form {
+    pairs: Vec<(String, String)>,
+    filters: usize,
+}
+
+impl Form {
+    /// A request for this action of this version of an API.
+    pub(crate) fn new(action: &str, version: &str) -> Self {
+        Self { pairs: Vec::new(), filters: 0 }.with("Action", action).with("Version", version)
+    }
+
+    /// Adds one value.
+    pub(crate) fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.pairs.push((name.into(), value.to_string()));
+        self
+    }
+
+    /// Adds one value, if there is one.
+    pub(crate) fn with_some(self, name: &str, value: Option<impl ToString>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// Adds a list as EC2 takes it: `InstanceId.1`, `InstanceId.2`.
+    pub(crate) fn list<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+        values
+            .into_iter()
+            .zip(1..)
+            .fold(self, |it, (value, number): (V, usize)| it.with(format!("{name}.{number}"), value))
+    }
+
+    /// Adds a filter of EC2: what has one of these values.
+    pub(crate) fn filter<V: ToString>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+        self.filters += 1;
+        let filter = format!("Filter.{}", self.filters);
+        self.with(format!("{filter}.Name"), name).list(&format!("{filter}.Value"), values)
+    }
+
+    /// The action.
+    pub(crate) fn action(&self) -> &str {
+        self.pairs.first().map_or("", |(_, action)| action)
+    }
+
+    /// All names and values.
+    pub(crate) fn into_pairs(self) -> Vec<(String, String)> {
+        self.pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Form;
+
+    #[test]
+    fn lists_and_filters_are_numbered_from_one() {
+        let form = Form::new("DescribeInstances", "2016-11-15")
+            .list("InstanceId", ["i-1", "i-2"])
+            .filter("tag-key", ["a/b"])
+            .with("MaxResults", 5)
+            .filter("state", ["x", "y"])
+            .with_some("NextToken", None::<&str>);
+        assert_eq!(form.action(), "DescribeInstances");
+        let pairs: Vec<_> = form.into_pairs().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let expected = [
+            "Action=DescribeInstances",
+            "Version=2016-11-15",
+            "InstanceId.1=i-1",
+            "InstanceId.2=i-2",
+            "Filter.1.Name=tag-key",
+            "Filter.1.Value.1=a/b",
+            "MaxResults=5",
+            "Filter.2.Name=state",
+            "Filter.2.Value.1=x",
+            "Filter.2.Value.2=y",
+        ];
+        assert_eq!(pairs, expected);
+    }
+}

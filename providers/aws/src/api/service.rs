@@ -1,0 +1,52 @@
+//! One of AWS's APIs.
+
+use aerostat_sdk::Error;
+use aerostat_sdk::http;
+
+use super::errors::{self, Asked, Refusal};
+use super::form::Form;
+use super::xml::{self, Element};
+
+/// One of AWS's APIs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Api {
+    /// The name of the endpoint.
+    pub(crate) endpoint: &'static str,
+    /// What its actions begin with in policies: `ec2`.
+    pub(crate) service: &'static str,
+    /// Its version, which every request names.
+    pub(crate) version: &'static str,
+}
+
+/// EC2: machines, networks, volumes.
+pub(crate) const EC2: Api = Api { endpoint: "ec2", service: "ec2", version: "2016-11-15" };
+
+impl Api {
+    /// A request for this action.
+    pub(crate) fn action(self, action: &str) -> Form {
+        Form::new(action, self.version)
+    }
+
+    /// Sends a request, and reads the answer.
+    pub(crate) fn call(self, form: Form) -> Result<Element, Refusal> {
+        self.each(form, &[], |_| ())
+    }
+
+    /// Sends a request, and hands over each element at this path of its answer. Returns the rest of the answer.
+    pub(crate) fn each(self, form: Form, path: &[&str], each: impl FnMut(Element)) -> Result<Element, Refusal> {
+        let action = form.action().to_owned();
+        let asked = Asked { endpoint: self.endpoint, service: self.service, action: &action };
+        let request = http::post(self.endpoint, [""; 0]).header("accept", "text/xml").form(form.into_pairs());
+        let response = request.answer()?;
+        if !response.is_success() {
+            return Err(errors::refusal(asked, &response));
+        }
+        xml::read_each(response.body(), path, each).map_err(|why| errors::unreadable(asked, &why))
+    }
+
+    /// The refusal of a list that goes on with its own page.
+    pub(crate) fn endless(self, action: &str) -> Refusal {
+        let endpoint = self.endpoint;
+        Error::unavailable(format_args!("{action} at endpoint {endpoint}: the list does not end")).into()
+    }
+}

@@ -1,0 +1,203 @@
+//! The machine of a node: an instance of EC2, or a pod of Fargate.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aerostat_sdk::{Error, Instance, Instances, Node, Page, Result, events};
+
+use crate::api::ec2::instances::{self as api, By, Ec2Instance};
+use crate::api::ec2::{FILTER_VALUES, interfaces};
+use crate::instance::{self, exists};
+use crate::machine::{Machine, fargate_address};
+use crate::places::Places;
+use crate::provider::Aws;
+use crate::settings::Machines;
+
+/// What a cursor of the list by the older tag begins with; EC2's own token follows.
+const LEGACY: &str = "legacy:";
+/// What a cursor of the list by the tag begins with.
+const KEY: &str = "key:";
+
+impl Instances for Aws {
+    fn get(node: &Node) -> Result<Option<Instance>> {
+        let mut answers = Self::get_many(std::slice::from_ref(node));
+        answers.pop().unwrap_or_else(|| Err(Error::unavailable("there is no answer")))
+    }
+
+    fn get_many(nodes: &[Node]) -> Vec<Result<Option<Instance>>> {
+        match Machines::read() {
+            Ok(settings) => answers(nodes, &settings),
+            Err(error) => nodes.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
+        let settings = Machines::read()?;
+        let (by, token) = position(cursor)?;
+        let found = api::page(&settings.cluster, by, token, limit)?;
+        let is_listed_before = |it: &&Ec2Instance| by == By::LegacyValue && has_tag(it, &settings.cluster.tag());
+        let shown: Vec<_> = found.instances.iter().filter(|it| exists(it) && !is_listed_before(it)).collect();
+        let next = match (found.next, by) {
+            (Some(token), By::Key) => Some(format!("{KEY}{token}")),
+            (Some(token), By::LegacyValue) => Some(format!("{LEGACY}{token}")),
+            (None, By::Key) if settings.cluster.has_legacy_tag => Some(LEGACY.to_owned()),
+            (None, _) => None,
+        };
+        Ok(page(&shown, &settings, next))
+    }
+
+    fn canonical_id(provider_id: &str) -> Result<String> {
+        Machine::parse(provider_id).map(|it| it.id().to_owned())
+    }
+}
+
+/// Which list a cursor goes on with, and from where. An empty token is that list's beginning.
+fn position(cursor: Option<&str>) -> Result<(By, Option<&str>)> {
+    let Some(cursor) = cursor else { return Ok((By::Key, None)) };
+    match (cursor.strip_prefix(KEY), cursor.strip_prefix(LEGACY)) {
+        (Some(token), _) => Ok((By::Key, Some(token))),
+        (_, Some(token)) => Ok((By::LegacyValue, Some(token).filter(|it| !it.is_empty()))),
+        _ => Err(Error::invalid(format_args!("cursor {cursor:?} is not one of the list of instances"))),
+    }
+}
+
+fn has_tag(it: &Ec2Instance, key: &str) -> bool {
+    it.tags.iter().any(|(it, _)| it == key)
+}
+
+/// A page of these instances. One whose labels could not be read is left out, which leaves a gap in its zone: it is then asked about
+/// alone.
+fn page(shown: &[&Ec2Instance], settings: &Machines, next: Option<String>) -> Page {
+    let places = Places::of(shown, settings);
+    let mut instances = Vec::new();
+    let mut gaps = BTreeMap::new();
+    for it in shown {
+        match places.labels(it) {
+            Ok(labels) => instances.push(instance::instance(it, settings, labels)),
+            Err(error) => _ = gaps.entry(it.zone.clone()).or_insert_with(|| why(error)),
+        }
+    }
+    gaps.into_iter().fold(Page::new(instances, next), |page, (zone, why)| match zone {
+        Some(zone) => page.gap_in_zone(zone, why),
+        None => page.gap(why),
+    })
+}
+
+fn why(error: Error) -> String {
+    match error {
+        Error::Invalid(why) | Error::Denied(why) | Error::Unavailable(why) => why,
+        Error::RetryAfter(pause) => pause.reason,
+    }
+}
+
+/// One answer for each node, by as few requests as there are kinds of questions.
+fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>> {
+    let machines: Vec<Result<Option<Machine<'_>>>> = nodes.iter().map(machine).collect();
+    let of_machine = |it: &dyn Fn(&Machine<'_>) -> bool| -> BTreeSet<&str> {
+        machines.iter().flatten().flatten().filter(|machine| it(machine)).map(Machine::id).collect()
+    };
+    let by_id = by_ids(of_machine(&|it| matches!(it, Machine::Instance(_))));
+    let pods = pods(of_machine(&|it| matches!(it, Machine::Fargate(_))), settings);
+    let named =
+        nodes.iter().zip(&machines).filter(|(_, machine)| matches!(machine, Ok(None))).map(|(node, _)| &*node.name);
+    let by_name = by_names(named.collect(), settings);
+
+    let found = |node: &Node, machine: &Result<Option<Machine<'_>>>| -> Result<Option<Ec2Instance>> {
+        match machine.as_ref().map_err(Clone::clone)? {
+            Some(machine) => by_id.get(machine.id()).cloned().unwrap_or(Ok(None)),
+            None => of_name(node, &by_name),
+        }
+    };
+    let found: Vec<Result<Option<Ec2Instance>>> =
+        nodes.iter().zip(&machines).map(|(node, machine)| found(node, machine).map(|it| it.filter(exists))).collect();
+    let shown: Vec<_> = found.iter().flatten().flatten().collect();
+    let places = Places::of(&shown, settings);
+    let answer = |node: &Node, machine: &Result<Option<Machine<'_>>>, found: &Result<Option<Ec2Instance>>| {
+        if let Ok(Some(Machine::Fargate(id))) = machine {
+            let interface = pods.get(id).cloned().unwrap_or(Ok(None))?;
+            return Ok(interface.map(|it| instance::fargate(node, id, &it, settings)));
+        }
+        let Some(found) = found.as_ref().map_err(Clone::clone)? else { return Ok(None) };
+        places.labels(found).map(|labels| Some(instance::instance(found, settings, labels)))
+    };
+    nodes.iter().zip(&machines).zip(&found).map(|((node, machine), found)| answer(node, machine, found)).collect()
+}
+
+/// The machine that a node says; `None`, if only its name can be asked for.
+fn machine(node: &Node) -> Result<Option<Machine<'_>>> {
+    match &node.provider_id {
+        Some(provider_id) => Machine::parse(provider_id).map(Some),
+        None => Ok(Machine::of_name(&node.name)),
+    }
+}
+
+type ById<'a, T> = BTreeMap<&'a str, Result<Option<T>>>;
+
+fn by_ids(ids: BTreeSet<&str>) -> ById<'_, Ec2Instance> {
+    let ids: Vec<_> = ids.into_iter().collect();
+    let mut answers = BTreeMap::new();
+    ids.chunks(FILTER_VALUES).for_each(|ids| ask(ids, &mut answers));
+    answers
+}
+
+/// Asks for instances by id, all at once. If EC2 refuses an id, the others are asked for without it.
+fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
+    match api::by_ids(ids) {
+        Ok(found) => {
+            let mut found: BTreeMap<String, Ec2Instance> = found.into_iter().map(|it| (it.id.clone(), it)).collect();
+            answers.extend(ids.iter().map(|id| (*id, Ok(found.remove(*id)))));
+        }
+        Err(refusal) if refusal.code.starts_with("InvalidInstanceID.") && ids.len() > 1 => {
+            let (some, others) = ids.split_at(ids.len() / 2);
+            ask(some, answers);
+            ask(others, answers);
+        }
+        Err(refusal) if refusal.code == "InvalidInstanceID.NotFound" => {
+            answers.extend(ids.iter().map(|id| (*id, Ok(None))))
+        }
+        Err(refusal) => answers.extend(ids.iter().map(|id| (*id, Err(refusal.error.clone())))),
+    }
+}
+
+/// The network interface of each pod of Fargate, by the id of its node.
+fn pods<'a>(ids: BTreeSet<&'a str>, settings: &Machines) -> ById<'a, interfaces::NetworkInterface> {
+    let parsed: Vec<_> = ids.into_iter().map(|id| (id, fargate_address(id).map(|it| it.to_string()))).collect();
+    let addresses: Vec<String> = parsed.iter().filter_map(|(_, address)| address.as_ref().ok().cloned()).collect();
+    let found = match addresses.is_empty() {
+        true => Ok(Vec::new()),
+        false => interfaces::attached(&settings.cluster.vpc, &addresses).map_err(Error::from),
+    };
+    let answer = |address: Result<String>| {
+        let (address, found) = (address?, found.as_ref().map_err(Clone::clone)?);
+        Ok(found.iter().find(|it| it.address == address).cloned())
+    };
+    parsed.into_iter().map(|(id, address)| (id, answer(address))).collect()
+}
+
+/// The cluster's instances with these private DNS names.
+fn by_names(names: BTreeSet<&str>, settings: &Machines) -> Result<Vec<Ec2Instance>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<_> = names.into_iter().collect();
+    let mut found = api::by_private_dns(&names)?;
+    found.retain(|it| it.tags.iter().any(|(key, value)| settings.cluster.owns(key, value)));
+    Ok(found)
+}
+
+/// The one instance whose kubelet registers as this node.
+fn of_name(node: &Node, found: &Result<Vec<Ec2Instance>>) -> Result<Option<Ec2Instance>> {
+    let found = found.as_ref().map_err(Clone::clone)?;
+    let mut of_node = found.iter().filter(|it| instance::node_name(it) == node.name);
+    match (of_node.next(), of_node.next()) {
+        (Some(one), Some(another)) => {
+            let message = format!(
+                "instances {} and {} both have the cluster's tag and the private DNS name {}, and either could be this node: take the \
+                 tag off one of them",
+                one.id, another.id, node.name
+            );
+            events::warning(Some(&node.name), "InstanceLookupFailed", &message);
+            Err(Error::Invalid(message))
+        }
+        (found, _) => Ok(found.cloned()),
+    }
+}

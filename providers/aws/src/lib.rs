@@ -1,0 +1,55 @@
+//! The AWS provider: instances of EC2 and pods of Fargate for nodes, routes for pods, and where EBS volumes are.
+
+#![forbid(unsafe_code)]
+
+mod api;
+mod endpoint;
+mod instance;
+mod instances;
+mod machine;
+mod places;
+mod provider;
+mod routes;
+mod settings;
+mod volumes;
+
+pub use crate::provider::Aws;
+
+use aerostat_sdk::{Description, Error, Provider, Result};
+
+use crate::api::ec2::{self, vpcs};
+use crate::settings::{Cluster, Machines};
+
+aerostat_sdk::export!(Aws: Provider, Instances, Routes, PersistentVolumes);
+
+/// Nodes in one `get`: as many ids as one filter takes.
+const GET_BATCH: u32 = 200;
+const _: () = assert!(GET_BATCH as usize == ec2::FILTER_VALUES);
+
+impl Provider for Aws {
+    fn describe() -> Result<Description> {
+        // Settings that cannot work are refused before anything is asked.
+        Machines::read()?;
+        Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
+            .provider_id_prefix(machine::PREFIX)
+            .provider_id_prefix(machine::BARE)
+            .endpoint(endpoint::ec2())
+            .settings(settings::TABLE)
+            .get_batch_size(GET_BATCH)
+            .list_page_size(ec2::instances::PAGE))
+    }
+
+    /// The account, by whom the VPC belongs to: a credential of another account does not see it.
+    fn identity() -> Result<Option<String>> {
+        let Cluster { region, vpc, .. } = Cluster::read()?;
+        let owner = vpcs::owner(&vpc)?.ok_or_else(|| {
+            Error::denied(format_args!(
+                "the credential's account has no VPC {vpc} in {region}: it is another account, or setting vpc is wrong"
+            ))
+        })?;
+        Ok(Some(format!("account {owner}, region {region}, {vpc}")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Labels that say where instances are: the id of their zone, and the network nodes above them.
+
+use std::collections::BTreeMap;
+
+use aerostat_sdk::{Error, Result, log};
+
+use crate::api::Refusal;
+use crate::api::ec2::instances::Ec2Instance;
+use crate::api::ec2::{topology, zones};
+use crate::instance::ZONE_ID;
+use crate::settings::Machines;
+
+/// What the labels of network nodes begin with; 1 and more follow, from the outside in.
+const NETWORK_NODE: &str = "topology.k8s.aws/network-node-layer-";
+
+/// Where the instances of one answer are, as far as had to be asked.
+pub(crate) struct Places<'a> {
+    settings: &'a Machines,
+    /// The ids of zones, if an instance does not say its own.
+    zones: Result<BTreeMap<String, String>>,
+    /// The network nodes above instances, if there is one of a type that has them.
+    network_nodes: Result<BTreeMap<String, Vec<String>>>,
+}
+
+impl<'a> Places<'a> {
+    /// Asks what the labels of these instances need: nothing, if each says the id of its zone, and none is of a type whose place in the
+    /// network counts.
+    pub(crate) fn of(instances: &[&Ec2Instance], settings: &'a Machines) -> Self {
+        let lacks_zone = instances.iter().any(|it| it.zone.is_some() && it.zone_id.is_none());
+        let zones =
+            if lacks_zone { zones::ids(&settings.cluster.region).map_err(Error::from) } else { Ok(BTreeMap::new()) };
+        let in_network: Vec<_> =
+            instances.iter().filter(|it| has_network_nodes(it, settings)).map(|it| &*it.id).collect();
+        let network_nodes = match in_network.is_empty() {
+            true => Ok(BTreeMap::new()),
+            false => topology::network_nodes(&in_network).or_else(without),
+        };
+        Self { settings, zones, network_nodes }
+    }
+
+    /// The labels of one of these instances.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be asked for one of them. The node would never get it once it is initialised.
+    pub(crate) fn labels(&self, it: &Ec2Instance) -> Result<Vec<(String, String)>> {
+        let mut labels = Vec::new();
+        match (&it.zone_id, &it.zone) {
+            (Some(id), _) => labels.push((ZONE_ID.to_owned(), id.clone())),
+            (None, Some(zone)) => {
+                let id = self.zones.as_ref().map_err(Clone::clone)?.get(zone);
+                let id = id.ok_or_else(|| Error::unavailable(format_args!("EC2 lists no zone {zone}")))?;
+                labels.push((ZONE_ID.to_owned(), id.clone()));
+            }
+            (None, None) => {}
+        }
+        if has_network_nodes(it, self.settings) {
+            let nodes = self.network_nodes.as_ref().map_err(Clone::clone)?.get(&it.id);
+            let numbered = nodes.into_iter().flatten().zip(1..);
+            labels.extend(numbered.map(|(node, layer): (_, u32)| (format!("{NETWORK_NODE}{layer}"), node.clone())));
+        }
+        Ok(labels)
+    }
+}
+
+fn has_network_nodes(it: &Ec2Instance, settings: &Machines) -> bool {
+    it.machine_type.as_deref().is_some_and(|it| settings.has_topology(it))
+}
+
+/// No network nodes, where the region tells none, or the credential may not ask: nodes do without these labels.
+fn without(refusal: Refusal) -> Result<BTreeMap<String, Vec<String>>> {
+    match refusal.error {
+        Error::Denied(why) => {
+            log::info("nodes get no labels about network nodes", &[("why", &why)]);
+            Ok(BTreeMap::new())
+        }
+        _ if refusal.code == "UnsupportedOperation" => Ok(BTreeMap::new()),
+        error => Err(error),
+    }
+}

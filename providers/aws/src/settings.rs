@@ -1,0 +1,112 @@
+//! The settings of the provider.
+
+use aerostat_sdk::form::{Bool, Custom, List, OneOf};
+use aerostat_sdk::{IpFamily, Result, settings};
+
+aerostat_sdk::table! {
+    /// All of them.
+    pub(crate) const TABLE;
+    REGION: Custom<String> = ("region", Custom::slug("the name of a region such as eu-central-1"),
+        "The region of the cluster, also as the nodes' label says it.").required();
+    VPC: Custom<String> = ("vpc", Custom {
+        allowed: "the id of a VPC such as vpc-0123456789abcdef0", parse: |text| resource("vpc-", text) },
+        "The VPC of the cluster. It is also how another account's credential is noticed.").required();
+    CLUSTER_ID: Custom<String> = ("clusterID", Custom { allowed: "the cluster's id in its tags, of 1 to 100 characters",
+        parse: |text| (1..=100).contains(&text.len()).then(|| text.to_owned()) },
+        "What stands behind `kubernetes.io/cluster/` in the key of the tag that instances, subnets and route tables of the cluster \
+         have.").required();
+    LEGACY_TAG: Bool = ("legacyClusterTag", Bool,
+        "Whether the older tag `KubernetesCluster`, with the cluster's id for its value, marks instances and route tables too: one \
+         more list each time.").default("false");
+    FAMILIES: List<OneOf<IpFamily>> = ("nodeIPFamilies", List {
+        of: OneOf(&[("ipv4", IpFamily::Ipv4), ("ipv6", IpFamily::Ipv6)]), what: "families", example: "ipv6,ipv4" },
+        "Of which families nodes get addresses, in this order. DNS names and the host name come with ipv4.").default("ipv4");
+    TOPOLOGY_TYPES: List<Custom<String>> = ("topologyInstanceTypes", List {
+        of: Custom { allowed: "the beginning of an instance type", parse: type_beginning },
+        what: "beginnings of instance types", example: "p,trn,hpc" },
+        "Instances of which types get labels about their place in the network, by what their types begin with: it costs a request \
+         for each hundred of them in a list. `none` asks for none.").default("hpc,p,trn");
+    ROUTE_TABLE: Custom<String> = ("routeTable", Custom {
+        allowed: "the id of a route table such as rtb-0123456789abcdef0", parse: |text| resource("rtb-", text) },
+        "The route table that routes for pods are written into.").otherwise("the one in the VPC with the cluster's tag");
+}
+
+/// An id of EC2, with the beginning that its kind has.
+fn resource(prefix: &str, text: &str) -> Option<String> {
+    let rest = text.strip_prefix(prefix)?;
+    let is_id = !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_alphanumeric());
+    is_id.then(|| text.to_owned())
+}
+
+fn type_beginning(text: &str) -> Option<String> {
+    let is_word = !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-'));
+    is_word.then(|| text.to_owned())
+}
+
+/// What marks the cluster's own resources.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster {
+    pub(crate) region: String,
+    pub(crate) vpc: String,
+    id: String,
+    pub(crate) has_legacy_tag: bool,
+}
+
+impl Cluster {
+    /// The key of the older tag, whose value is the cluster's id.
+    pub(crate) const LEGACY_TAG: &str = "KubernetesCluster";
+
+    /// What the operator wrote.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the setting, its value and the allowed values.
+    pub(crate) fn read() -> Result<Self> {
+        Ok(Self {
+            region: settings::get(&REGION)?,
+            vpc: settings::get(&VPC)?,
+            id: settings::get(&CLUSTER_ID)?,
+            has_legacy_tag: settings::get(&LEGACY_TAG)?,
+        })
+    }
+
+    /// The key of its tag.
+    pub(crate) fn tag(&self) -> String {
+        format!("kubernetes.io/cluster/{}", self.id)
+    }
+
+    /// Its id in tags.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether a tag marks the cluster's own.
+    pub(crate) fn owns(&self, key: &str, value: &str) -> bool {
+        key == self.tag() || (self.has_legacy_tag && key == Self::LEGACY_TAG && value == self.id)
+    }
+}
+
+/// What is needed about machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Machines {
+    pub(crate) cluster: Cluster,
+    pub(crate) families: Vec<IpFamily>,
+    topology_types: Vec<String>,
+}
+
+impl Machines {
+    /// What the operator wrote.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::read`].
+    pub(crate) fn read() -> Result<Self> {
+        let topology_types = settings::get(&TOPOLOGY_TYPES)?;
+        Ok(Self { cluster: Cluster::read()?, families: settings::get(&FAMILIES)?, topology_types })
+    }
+
+    /// Whether instances of this type have a place in the network that they tell of.
+    pub(crate) fn has_topology(&self, machine_type: &str) -> bool {
+        self.topology_types != ["none"] && self.topology_types.iter().any(|it| machine_type.starts_with(it.as_str()))
+    }
+}

@@ -1,0 +1,61 @@
+//! What the provider says of itself, and its README.
+
+use aerostat_sdk::testing::answer;
+use aerostat_sdk::{Effect, Error, Method, OperationPlace, Provider, readme};
+
+use super::{Host, host, refused, sent, settings};
+use crate::Aws;
+
+#[test]
+fn it_describes_its_endpoints() {
+    let description = settings().run(Aws::describe).unwrap();
+    assert_eq!((&*description.name, description.get_batch_size, description.list_page_size), ("aws", 200, 1_000));
+    assert_eq!(description.provider_id_prefixes, ["aws://", ""]);
+    let ec2 = &description.endpoints[0];
+    assert_eq!(ec2.operation, Some(OperationPlace::Parameter("Action".to_owned())));
+    assert_eq!(ec2.parameters, [("Version".to_owned(), "2016-11-15".to_owned())]);
+    for rule in &ec2.allow {
+        assert_eq!((&rule.methods[..], &rule.paths[..]), (&[Method::Post][..], &["/".to_owned()][..]));
+        let reads = rule.operations.iter().all(|it| it.starts_with("Describe"));
+        assert_eq!(rule.effect == Effect::Read, reads, "{:?}", rule.operations);
+        let actions: Vec<_> = rule.operations.iter().map(|it| format!("ec2:{it}")).collect();
+        assert_eq!(rule.actions, actions);
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_at_load() {
+    for (name, value, allowed) in [
+        ("nodeIPFamilies", "ipv5", "a list of families such as ipv6,ipv4"),
+        ("topologyInstanceTypes", "p,,g", "a list of beginnings of instance types such as p,trn,hpc"),
+        ("legacyClusterTag", "yes", "true or false"),
+        ("routeTable", "main", "the id of a route table such as rtb-0123456789abcdef0"),
+    ] {
+        let refused = settings().setting(name, value).run(Aws::describe).unwrap_err();
+        assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
+    }
+    let missing = Host::new().setting("region", "us-east-1").setting("clusterID", "prod").run(Aws::describe);
+    assert_eq!(missing, Err(Error::invalid("setting vpc is missing: write it under provider.settings")));
+}
+
+#[test]
+fn the_identity_is_account_region_and_vpc() {
+    let found =
+        host(|_| answer(200, "<R><vpcSet><item><vpcId>vpc-1</vpcId><ownerId>123</ownerId></item></vpcSet></R>"));
+    assert_eq!(found.run(Aws::identity), Ok(Some("account 123, region us-east-1, vpc-1".to_owned())));
+    assert_eq!(sent(&found), ["Action=DescribeVpcs Filter.1.Name=vpc-id Filter.1.Value.1=vpc-1"]);
+    let another = host(|_| answer(200, "<R><vpcSet/></R>")).run(Aws::identity);
+    assert!(
+        matches!(&another, Err(Error::Denied(why)) if why.contains("has no VPC vpc-1 in us-east-1")),
+        "{another:?}"
+    );
+    assert!(matches!(host(|_| refused(401, "AuthFailure")).run(Aws::identity), Err(Error::Denied(_))));
+}
+
+#[test]
+fn the_readme_shows_what_is_described() {
+    let description = settings().run(Aws::describe).unwrap();
+    let filled = readme::filled(include_str!("../../README.md"), &description, "service.beta.kubernetes.io/");
+    // UPDATE_EXPECT=1 rewrites the file; the failure says so.
+    expect_test::expect_file!["../../README.md"].assert_eq(&filled);
+}

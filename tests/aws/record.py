@@ -1,0 +1,116 @@
+"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json.
+
+    target/moto/bin/python tests/aws/record.py
+
+Nothing is sent. Key, region and clock are fixed, so that the same SDK records the same bytes; the version of the SDK is pinned in
+tests/moto/requirements.txt. Signatures are left out: the SDK signs a random id of each request.
+"""
+
+import json
+import pathlib
+from urllib.parse import parse_qsl
+
+import boto3
+from botocore.awsrequest import AWSResponse
+from botocore.config import Config
+
+CLUSTER = {"Name": "tag-key", "Values": ["kubernetes.io/cluster/prod"]}
+ALIVE = {"Name": "instance-state-name", "Values": ["pending", "running", "shutting-down", "stopping", "stopped"]}
+VPC = {"Name": "vpc-id", "Values": ["vpc-1"]}
+TABLE = {"RouteTableId": "rtb-1", "DestinationCidrBlock": "10.4.1.0/24"}
+
+# Name of the recording, service, operation, parameters.
+CALLS = [
+    ("instances", "ec2", "describe_instances", {"Filters": [CLUSTER, VPC, ALIVE], "MaxResults": 1000}),
+    (
+        "instances-next-page",
+        "ec2",
+        "describe_instances",
+        {"Filters": [CLUSTER, VPC, ALIVE], "MaxResults": 1000, "NextToken": "eyJ2IjoiMiJ9+/=&"},
+    ),
+    (
+        "instances-by-older-tag",
+        "ec2",
+        "describe_instances",
+        {"Filters": [{"Name": "tag:KubernetesCluster", "Values": ["prod"]}, VPC, ALIVE], "MaxResults": 1000},
+    ),
+    (
+        "instances-by-id",
+        "ec2",
+        "describe_instances",
+        {"Filters": [{"Name": "instance-id", "Values": ["i-1", "i-2"]}], "MaxResults": 1000},
+    ),
+    (
+        "instances-by-name",
+        "ec2",
+        "describe_instances",
+        {"Filters": [{"Name": "private-dns-name", "Values": ["ip-10-0-0-1.ec2.internal"]}, ALIVE], "MaxResults": 1000},
+    ),
+    (
+        "interfaces",
+        "ec2",
+        "describe_network_interfaces",
+        {
+            "Filters": [
+                {"Name": "attachment.status", "Values": ["attached"]},
+                VPC,
+                {"Name": "private-ip-address", "Values": ["10.0.0.9"]},
+            ]
+        },
+    ),
+    ("zones", "ec2", "describe_availability_zones", {"Filters": [{"Name": "region-name", "Values": ["us-east-1"]}]}),
+    ("topology", "ec2", "describe_instance_topology", {"InstanceIds": ["i-1", "i-2"]}),
+    ("vpc", "ec2", "describe_vpcs", {"Filters": [VPC]}),
+    ("route-tables", "ec2", "describe_route_tables", {"Filters": [VPC, CLUSTER]}),
+    ("route-table", "ec2", "describe_route_tables", {"Filters": [{"Name": "route-table-id", "Values": ["rtb-1"]}]}),
+    ("route-created", "ec2", "create_route", {**TABLE, "InstanceId": "i-1"}),
+    ("route-replaced", "ec2", "replace_route", {**TABLE, "InstanceId": "i-1"}),
+    ("route-deleted", "ec2", "delete_route", TABLE),
+    ("forwarding", "ec2", "modify_instance_attribute", {"InstanceId": "i-1", "SourceDestCheck": {"Value": False}}),
+    ("volumes", "ec2", "describe_volumes", {"Filters": [{"Name": "volume-id", "Values": ["vol-1", "vol-2"]}]}),
+]
+
+
+class Nothing:
+    """The body of an answer without elements."""
+
+    def stream(self, **_):
+        return iter([b"<Answer/>"])
+
+
+def record(client, operation, parameters):
+    sent = []
+
+    def instead_of_sending(request, **_):
+        sent.append(request)
+        return AWSResponse(request.url, 200, {}, Nothing())
+
+    client.meta.events.register("before-send", instead_of_sending)
+    getattr(client, operation)(**parameters)
+    client.meta.events.unregister("before-send", instead_of_sending)
+    (request,) = sent
+    body = request.body.decode() if isinstance(request.body, bytes) else request.body
+    content_type = request.headers["Content-Type"]
+    pairs = parse_qsl(body, keep_blank_values=True, strict_parsing=True)
+    assert len(dict(pairs)) == len(pairs), f"{operation}: a name comes twice"
+    return {
+        "method": request.method,
+        "target": "/" + request.url.split("/", 3)[3],
+        "contentType": content_type.decode() if isinstance(content_type, bytes) else content_type,
+        "pairs": dict(pairs),
+    }
+
+
+def main():
+    session = boto3.Session(aws_access_key_id="AKIDEXAMPLE", aws_secret_access_key="secret", region_name="us-east-1")
+    config = Config(retries={"total_max_attempts": 1}, ignore_configured_endpoint_urls=True)
+    clients, recorded = {}, {}
+    for name, service, operation, parameters in CALLS:
+        if service not in clients:
+            clients[service] = session.client(service, config=config)
+        recorded[name] = record(clients[service], operation, parameters)
+    text = json.dumps({"sdk": f"boto3 {boto3.__version__}", "requests": recorded}, indent=1)
+    (pathlib.Path(__file__).parent / "requests.json").write_text(text + "\n")
+
+
+main()
