@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
-mod audit;
 mod aws;
 mod credentials;
 mod floods;
