@@ -102,7 +102,8 @@ aerostat_sdk::table! {
     ACME_STAGING: Bool = (vendor!("http-managed-certificate-acme-staging"), Bool,
         "Whether the certificate comes from the issuer's test system.").default("false");
     HEALTH_PROTOCOL: AnyCase<Protocol> = (vendor!("health-check-protocol"), PROTOCOLS,
-        "How the health of nodes is checked. https checks by HTTP over TLS.").otherwise("as the port; tcp if no annotation is about health checks");
+        "How the health of nodes is checked. https checks by HTTP over TLS.")
+        .otherwise("as the port; tcp if no annotation and no setting is about health checks");
     HEALTH_PORT: Port = (vendor!("health-check-port"), Port, "Which port of the nodes is checked: a node port.")
         .otherwise("the port's node port");
     HEALTH_INTERVAL: Seconds = (vendor!("health-check-interval"), CHECK, "From one check to the next.")

@@ -16,7 +16,7 @@ use crate::api::load_balancers::{
 };
 use crate::settings::LoadBalancers as Settings;
 
-/// The annotations of which any makes a health check more than whether a node port is open.
+/// The annotations of which any makes a health check more than whether a node port is open. So does any setting about it.
 const ABOUT_HEALTH: [&str; 9] = [
     HEALTH_PROTOCOL.name,
     HEALTH_PORT.name,
@@ -141,8 +141,8 @@ fn redirects_take_port_80(services: &BTreeMap<u16, Service>) -> Result<()> {
 struct Health {
     /// Where the Service's local pods are asked for, if anything.
     local: Option<u16>,
-    /// Whether any annotation is about them.
-    is_annotated: bool,
+    /// Whether any annotation or setting is about them.
+    is_said: bool,
     protocol: Option<Protocol>,
     port: Option<u16>,
     interval: Option<u32>,
@@ -165,9 +165,12 @@ impl Health {
             ExternalTrafficPolicy::Local(port) if port > 0 && !as_the_vendor => Some(port),
             ExternalTrafficPolicy::Local(_) | ExternalTrafficPolicy::Cluster => None,
         };
+        let is_annotated = ABOUT_HEALTH.iter().any(|it| annotations.annotations.text(it).is_some());
+        let is_set =
+            [settings.health_interval, settings.health_timeout, settings.health_retries].iter().any(Option::is_some);
         Ok(Self {
             local,
-            is_annotated: ABOUT_HEALTH.iter().any(|it| annotations.annotations.text(it).is_some()),
+            is_said: is_annotated || is_set,
             protocol: annotations.read(&HEALTH_PROTOCOL)?,
             port: annotations.read(&HEALTH_PORT)?,
             interval: annotations.read(&HEALTH_INTERVAL)?.or(settings.health_interval),
@@ -182,7 +185,7 @@ impl Health {
 
     fn check(&self, node_port: u16, of_port: Protocol, shown: Option<&HealthCheck>) -> HealthCheck {
         let asks_pods = self.local.filter(|_| self.protocol.is_none() && self.port.is_none());
-        let plain = if self.is_annotated { of_port } else { Protocol::Tcp };
+        let plain = if self.is_said { of_port } else { Protocol::Tcp };
         let said = self.protocol.unwrap_or(plain);
         let (protocol, port) = match (asks_pods, said) {
             (Some(port), _) => (HealthProtocol::Http, port),

@@ -82,7 +82,7 @@ struct Cloud {
     running: bool,
     /// What is answered to a request that ends in this, in the place of the usual.
     special: Vec<(&'static str, u16, Value)>,
-    settings: Vec<(&'static str, &'static str)>,
+    settings: Vec<(String, &'static str)>,
     sent: Rc<RefCell<Vec<(String, Value)>>>,
 }
 
@@ -91,8 +91,8 @@ impl Cloud {
         Self { live: Some(live), ..Self::default() }
     }
 
-    fn setting(mut self, name: &'static str, value: &'static str) -> Self {
-        self.settings.push((name, value));
+    fn setting(mut self, name: impl Into<String>, value: &'static str) -> Self {
+        self.settings.push((name.into(), value));
         self
     }
 
@@ -104,7 +104,11 @@ impl Cloud {
     fn host(&self) -> Host {
         let cloud = self.clone();
         let host = Host::new().at(1_000).cluster(Cluster::of("kubernetes", CLUSTER));
-        let host = host.setting("loadBalancers.location", "fsn1").answers(move |request| cloud.answer(request));
+        let host = host.answers(move |request| cloud.answer(request));
+        let is_place = |name: &str| ["loadBalancers.location", "loadBalancers.networkZone"].contains(&name);
+        let place = [("loadBalancers.location", "fsn1")];
+        let place = place.iter().filter(|_| !self.settings.iter().any(|(name, _)| is_place(name)));
+        let host = place.fold(host, |it, (name, value)| it.setting(name, value));
         self.settings.iter().fold(host, |it, (name, value)| it.setting(name, value))
     }
 
@@ -134,6 +138,7 @@ impl Cloud {
             "load_balancers" => (200, json!({ "load_balancers": all, "meta": {} })),
             "load_balancer_types" => (200, json!({ "load_balancer_types": [kind("lb11", 25), kind("lb21", 75)] })),
             "actions" => (200, json!({ "actions": [ended] })),
+            "certificates" if is_post => (201, json!({ "certificate": { "id": 77, "name": "it", "labels": {} } })),
             "certificates" => (200, json!({ "certificates": [] })),
             it if it.ends_with("/actions") => (200, json!({ "actions": of_balancer })),
             it if it.contains("/actions/") => (201, json!({ "action": action })),

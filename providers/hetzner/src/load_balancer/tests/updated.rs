@@ -296,4 +296,25 @@ fn a_takeover_changes_no_health_check_for_itself() {
     assert_eq!(cloud.body("load_balancers/5")["labels"]["aerostat.dev/cluster-uid"], json!(CLUSTER));
     assert_eq!(cloud.body("update_service")["health_check"]["port"], json!(31_000));
     assert_eq!(written(&local, |_| ()).0, ["update_service"], "ours is checked as it should be");
+
+    // A setting makes health checks speak what the port does, as with the vendor's controller.
+    let http = five().with_annotation(key("protocol"), "http");
+    let left = |checked: &'static str| {
+        move |it: &mut Value| {
+            vendors(it);
+            it["services"][0]["protocol"] = json!("http");
+            it["services"][0]["http"] = json!({ "cookie_name": "HCLBSTICKY", "cookie_lifetime": 300 });
+            it["services"][0]["health_check"]["protocol"] = json!(checked);
+            if checked == "http" {
+                let asked =
+                    json!({ "domain": "", "path": "/", "response": "", "status_codes": ["2??", "3??"], "tls": false });
+                it["services"][0]["health_check"]["http"] = asked;
+            }
+        }
+    };
+    for (setting, value) in [("Interval", "15s"), ("Timeout", "10"), ("Retries", "3")] {
+        let cloud = Cloud::default().setting(format!("loadBalancers.healthCheck{setting}"), value);
+        assert_eq!(written_with(cloud, &http, left("http")).0, [""; 0], "{setting}");
+    }
+    assert_eq!(written(&http, left("tcp")).0, [""; 0], "without any, it is asked whether the port is open");
 }
