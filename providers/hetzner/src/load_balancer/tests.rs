@@ -1,6 +1,7 @@
 //! The mapping, natively: what is sent for a Service, and what becomes of the answers. The whole way through the sandbox
 //! is tested elsewhere, against a simulated cloud.
 
+mod annotations;
 mod created;
 mod owners;
 mod refused;

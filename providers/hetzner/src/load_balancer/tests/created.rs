@@ -129,22 +129,8 @@ fn a_managed_certificate_is_created_with_the_services_mark() {
         let it = it.with_annotation(key("protocol"), "https").with_annotation(key("certificate-type"), "managed");
         it.with_annotation(key("http-managed-certificate-domains"), "example.com,*.example.com")
     };
-    let made = json!({ "certificate": { "id": 77, "name": "it", "labels": {} }, "action": null });
     let cloud = Cloud::default();
-    *cloud.sent.borrow_mut() = Vec::new();
-    let host = {
-        let cloud = cloud.clone();
-        let made = made.to_string();
-        cloud.host().answers(move |request| match (&*request.path[0], &request.method) {
-            ("certificates", aerostat_sdk::Method::Post) => {
-                let Some(aerostat_sdk::testing::Body::Bytes(body)) = &request.body else { panic!("no body") };
-                cloud.sent.borrow_mut().push(("certificates".to_owned(), serde_json::from_slice(body).unwrap()));
-                answer(201, made.clone())
-            }
-            _ => cloud.answer(request),
-        })
-    };
-    waits(host.run(|| Hetzner::ensure(&managed(remembering(CREATING)))));
+    created(&cloud, managed);
     let sent = cloud.body("certificates");
     assert_eq!(sent["name"], json!(format!("ccm-managed-certificate-{UID}")));
     assert_eq!(sent["domain_names"], json!(["example.com", "*.example.com"]));
@@ -158,6 +144,28 @@ fn more_nodes_than_a_type_takes_are_left_out() {
     assert_eq!(body["targets"].as_array().unwrap().len(), 25);
     let warning = warnings.iter().find(|it| it.starts_with("MaxTargetsReached")).unwrap();
     assert!(warning.contains("its type takes 25 nodes, and 2 are left out"), "{warning}");
+}
+
+#[test]
+fn a_type_that_will_end_is_told_to_whoever_chooses_it() {
+    let kinds = || {
+        let mut old = kind("lb11", 25);
+        old["deprecated"] = json!("2026-12-01T00:00:00+00:00");
+        json!({ "load_balancer_types": [old, kind("lb21", 75)] })
+    };
+    let warned = |cloud: Cloud, service: LoadBalancer| {
+        let (progress, warnings) = cloud.special("load_balancer_types", 200, kinds()).ensure(&service);
+        assert!(progress.is_ok(), "{progress:?}");
+        warnings
+    };
+    let said = ["LoadBalancerTypeDeprecated: type lb11 is deprecated since 2026-12-01T00:00:00+00:00: choose another"];
+    let chosen = |it: LoadBalancer, kind: &str| it.with_annotation(key("type"), kind);
+    assert_eq!(warned(Cloud::default(), chosen(remembering(CREATING), "lb11")), said);
+    assert_eq!(warned(Cloud::default(), chosen(remembering(CREATING), "lb21")), [""; 0]);
+    let mut live = shown(5);
+    assert_eq!(warned(Cloud::with(live.clone()), chosen(remembering("5"), "lb11")), [""; 0], "it has it already");
+    live["load_balancer_type"] = kind("lb21", 75);
+    assert_eq!(warned(Cloud::with(live), chosen(remembering("5"), "lb11")), said);
 }
 
 #[test]
