@@ -39,6 +39,27 @@ async fn bad_input_route_table_that_is_full() {
 
 /// Cases: bad-routes
 #[tokio::test]
+async fn bad_input_route_table_that_is_full_for_each_who_joins() {
+    let cluster = cluster().await;
+    let cloud = Arc::new(Cloud::default());
+    cloud.always_answers(Some(Err(Error::Invalid("the route table has no room".to_owned()))));
+    let _controller = Controller::start(&cluster, &cloud, options());
+    create_all(&cluster, [node(1)]).await;
+    becomes(&cluster, "n1", "True NoRouteCreated").await;
+    create_all(&cluster, [node(2)]).await;
+    let message = event(&cluster, LEASE, "RouteTableFull").await;
+    assert!(message.contains("all of 2 new ones") && message.contains("no room"), "{message}");
+    becomes(&cluster, "n2", "True NoRouteCreated").await;
+    let tried = cloud.changes().len();
+    create_all(&cluster, [node(3)]).await;
+    becomes(&cluster, "n3", "True NoRouteCreated").await;
+    let more = async || (cloud.changes().len() > tried).then(|| cloud.changes());
+    // Longer than the first pauses of a node whose route was refused.
+    assert_eq!(wait::within(Duration::from_secs(12), more).await, None, "the table rests for an hour");
+}
+
+/// Cases: bad-routes
+#[tokio::test]
 async fn bad_input_list_of_routes_that_never_ends() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());

@@ -22,7 +22,8 @@ const SLOWEST: Duration = Duration::from_secs(10);
 const LONG: Duration = Duration::from_secs(900);
 /// How much later than necessary a list may come, if one is due then anyway.
 const SHARED: Duration = Duration::from_secs(10);
-/// So many new routes, and no fewer, have to be refused together before the table counts as full.
+/// New routes of so many nodes, and no fewer, have to be refused in a row before the table counts as full: one node's may be
+/// refused for what is wrong with that node.
 const FULL: usize = 2;
 /// How long no new route is tried then.
 pub(super) const FULL_PAUSE: Duration = Duration::from_secs(3600);
@@ -214,16 +215,53 @@ pub(super) fn rests_on_a_guess(changes: &[Change], routes: &[Listed]) -> bool {
     changes.iter().filter_map(|it| it.before.as_ref()).any(is_guess)
 }
 
-/// The text with which all new routes of a pass were refused, if that looks like a table without room: several nodes' were,
-/// and none was made.
-pub(super) fn table_is_full(answers: &[Answered]) -> Option<&str> {
-    let creations = || answers.iter().filter(|(change, _)| change.is_creation());
-    let refused = creations().filter_map(|(change, answer)| match answer {
-        Err(Error::Invalid(text)) => Some((change.after.as_ref()?.node.as_str(), text.as_str())),
-        _ => None,
-    });
-    let (nodes, texts): (BTreeSet<_>, Vec<_>) = refused.unzip();
-    (nodes.len() >= FULL && texts.len() == creations().count()).then(|| texts[0])
+/// The new routes that the cloud has refused since it last made one, or room for one. Nodes may join one by one: what counts is
+/// not that they are refused together.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    /// The node that each destination is for.
+    nodes: BTreeMap<Cidr, String>,
+}
+
+impl Refusals {
+    /// Takes note of a pass's answers. Returns the text of a refusal if the table looks as if it had no room: new routes of several
+    /// nodes were refused in a row, one of them now.
+    pub(super) fn answered<'a>(&mut self, answers: &'a [Answered]) -> Option<&'a str> {
+        let creations = || answers.iter().filter(|(change, _)| change.is_creation());
+        let is_made = creations().any(|(_, answer)| *answer == Ok(RouteOutcome::Done));
+        if is_made || makes_room(answers) {
+            self.clear();
+        }
+        if is_made {
+            return None;
+        }
+        let refused = creations().filter_map(|(change, answer)| match answer {
+            Err(Error::Invalid(text)) => Some((change.cidr, change.after.as_ref()?.node.clone(), text.as_str())),
+            _ => None,
+        });
+        let mut texts = Vec::new();
+        for (cidr, node, text) in refused {
+            self.nodes.insert(cidr, node);
+            texts.push(text);
+        }
+        let nodes: BTreeSet<_> = self.nodes.values().collect();
+        texts.into_iter().next().filter(|_| nodes.len() >= FULL)
+    }
+
+    /// How many routes were refused.
+    pub(super) fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Forgets all destinations but these.
+    pub(super) fn retain(&mut self, is_wanted: impl Fn(&Cidr) -> bool) {
+        self.nodes.retain(|cidr, _| is_wanted(cidr));
+    }
+
+    /// Something has changed: what was refused may be possible now.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+    }
 }
 
 /// Whether room was made: a route was deleted.

@@ -104,6 +104,7 @@ impl Controller {
         }
         debug!(routes = routes.len(), "listed the cloud's routes");
         if state.routes.as_ref().is_some_and(|it| it.routes.len() > routes.len()) {
+            state.refusals.clear();
             state.full_until = None;
         }
         state.routes = Some(Known { routes, incomplete: all.incomplete });
@@ -357,10 +358,10 @@ impl Controller {
         if answers::makes_room(answers) || state.full_until.is_some_and(|it| it <= now) {
             state.full_until = None;
         }
-        if let Some(text) = answers::table_is_full(answers) {
+        if let Some(text) = state.refusals.answered(answers) {
             state.full_until = Some(now + FULL_PAUSE);
             let routes = state.routes.as_ref().map_or(0, |it| it.routes.len());
-            let waiting = answers.iter().filter(|(it, _)| it.is_creation()).count() + plan.without_room.len();
+            let waiting = state.refusals.count() + plan.without_room.len();
             self.reports.table_full(routes, waiting, text);
         }
     }

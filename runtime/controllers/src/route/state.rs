@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::cidr::Cidr;
 use crate::error::{BackOff, Pause};
-use crate::route::answers::Rests;
+use crate::route::answers::{Refusals, Rests};
 use crate::route::brake::Count;
 use crate::route::conditions::NetworkStatus;
 use crate::route::hops::Hops;
@@ -38,6 +38,7 @@ pub(super) struct State {
     pub(super) count: Count,
     /// Who had which networks at the last pass, by UID.
     pub(super) held: HashMap<String, Vec<Cidr>>,
+    pub(super) refusals: Refusals,
     /// New routes wait until then, because the cloud refused all of them.
     pub(super) full_until: Option<Instant>,
     /// Conditions that are still to be written, by node's name.
@@ -70,6 +71,7 @@ impl State {
             seen: Seen::default(),
             count: Count::default(),
             held: HashMap::new(),
+            refusals: Refusals::default(),
             full_until: None,
             unwritten: BTreeMap::new(),
             written: HashMap::new(),
@@ -129,6 +131,7 @@ impl State {
     pub(super) fn credential_changed(&mut self, now: Instant) {
         self.rests.clear();
         self.hops.forget_errors();
+        self.refusals.clear();
         self.full_until = None;
         self.list_failures = 0;
         (self.list_due, self.no_list_before) = (now, now);
@@ -138,6 +141,7 @@ impl State {
     pub(super) fn forget_others(&mut self, desired: &BTreeSet<Cidr>) {
         let listed: BTreeSet<Cidr> = self.routes.iter().flat_map(|it| &it.routes).map(|it| it.cidr).collect();
         self.rests.retain(|it| desired.contains(it) || listed.contains(it));
+        self.refusals.retain(|it| desired.contains(it));
         // Whoever has the network now was seen, and what is not there cannot go.
         self.seen.gone.retain(|it| !desired.contains(it) && listed.contains(it));
     }

@@ -201,7 +201,8 @@ fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
 #[test]
 fn a_table_is_full_if_new_routes_of_all_nodes_are_refused() {
     let full = || Err(Error::Invalid("the route table is full".to_owned()));
-    let check = |answers: &[Answered], expected: bool| assert_eq!(table_is_full(answers).is_some(), expected);
+    let is_full = |refusals: &mut Refusals, answers: &[Answered]| refusals.answered(answers).is_some();
+    let check = |answers: &[Answered], expected: bool| assert_eq!(is_full(&mut Refusals::default(), answers), expected);
     check(&[(creation(1), full()), (creation(2), full())], true);
     check(&[(creation(1), full())], false);
     check(&[(creation(1), full()), (creation(2), full()), (creation(3), Ok(RouteOutcome::Done))], false);
@@ -210,4 +211,21 @@ fn a_table_is_full_if_new_routes_of_all_nodes_are_refused() {
     check(&[], false);
     assert!(makes_room(&[(deletion(3, "a"), Ok(RouteOutcome::Done))]));
     assert!(!makes_room(&[(deletion(3, "a"), unavailable()), (creation(1), Ok(RouteOutcome::Done))]));
+
+    // One after the other, whatever fails in another way in between.
+    let after = |between: &[Answered]| {
+        let mut refusals = Refusals::default();
+        assert!(!is_full(&mut refusals, &[(creation(1), full())]));
+        assert!(!is_full(&mut refusals, &[(creation(1), full())]), "it is the same node again");
+        assert!(!is_full(&mut refusals, between));
+        (is_full(&mut refusals, &[(creation(2), full())]), refusals.count())
+    };
+    assert_eq!(after(&[]), (true, 2));
+    assert_eq!(after(&[(creation(3), unavailable())]), (true, 2));
+    assert_eq!(after(&[(creation(3), Ok(RouteOutcome::Done))]), (false, 1), "there was room");
+    assert_eq!(after(&[(deletion(3, "a"), Ok(RouteOutcome::Done))]), (false, 1), "there may be room");
+    let mut refusals = Refusals::default();
+    refusals.answered(&[(creation(1), full())]);
+    refusals.retain(|_| false);
+    assert!(!is_full(&mut refusals, &[(creation(2), full())]), "nobody asks for the first any more");
 }
