@@ -138,9 +138,13 @@ fn doubted(requests: &[Request]) -> usize {
     let mut doubted = 0;
     for it in requests.iter().filter(|it| it.resource() == "nodes") {
         match it.verb.as_str() {
-            "patch" if it.response.code == 200 => drop(written.insert(&it.object.name)),
-            "get" if written.remove(&it.object.name) => doubted += 1,
-            _ => drop(written.remove(&it.object.name)),
+            "patch" if it.response.code == 200 => {
+                written.insert(&it.object.name);
+            }
+            "get" => doubted += usize::from(written.remove(&it.object.name)),
+            _ => {
+                written.remove(&it.object.name);
+            }
         }
     }
     doubted

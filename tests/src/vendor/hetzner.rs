@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cloud_provider::{Address, AddressKind, Node};
 use k8s_openapi::api::core::v1::Service;
-use kube::ResourceExt as _;
+use kube::ResourceExt;
 use serde_json::json;
 
 use crate::clouds::hetzner::{self, Assets, LoadBalancer, Network, Options, Server, Simulator, Taking, Target};
