@@ -84,7 +84,7 @@ impl KillRun {
         let (random, seed) = Random::seeded();
         let mut rig = Rig::over(any_cluster().await, "version=1.0.0").await;
         rig.setup.flags.extend(FAST.map(str::to_owned));
-        rig.setup.flags.push("--module-trial=5s".to_owned());
+        rig.setup.flags.push("--module-trial=20s".to_owned());
         rig.cloud.set_latency(LATENCY);
         rig.cloud.finish_after(READS);
         let heard = Heard::default();
@@ -136,6 +136,8 @@ impl KillRun {
 
     /// The config names a version that crashes, and no version before it is kept: the operator names another digest.
     async fn rescue(&mut self, process: &mut Process) -> Option<()> {
+        // The life before may have ended by itself, and sooner than that.
+        self.rig.cloud.becomes_new();
         self.change(5).await;
         self.heard.hears(process, "in quarantine").await?;
         event(&self.rig.cluster, LEASE, &["in quarantine", NEXT]).await;
@@ -187,6 +189,7 @@ impl KillRun {
         let mut process = self.rig.setup.start();
         self.heard.says(&mut process, "provider versioned ").await;
         if self.is_fragile {
+            self.rig.cloud.becomes_new();
             self.change(5).await;
             self.heard.says(&mut process, "in quarantine").await;
         }
