@@ -111,7 +111,8 @@ async fn what_is_published_twice_has_the_same_digest() {
     let module = component::only_provider();
     std::fs::write(release.join("minimal.wasm"), &module).unwrap();
     symlink(binary().unwrap(), release.join(program)).unwrap();
-    let sums = Command::new("sha256sum").args([program, "minimal.wasm"]).current_dir(release).output().unwrap();
+    let sums =
+        Command::new("sha256sum").args([program.as_str(), "minimal.wasm"]).current_dir(release).output().unwrap();
     std::fs::write(release.join("SHA256SUMS"), sums.stdout).unwrap();
 
     let registry = RealRegistry::distribution(Access::Password).await;

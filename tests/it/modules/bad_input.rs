@@ -119,10 +119,10 @@ fn pem(der: &[u8]) -> String {
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap().to_be_bytes();
     let head = match length {
-        [0, short @ ..128] => vec![tag, short],
+        [0, short @ 0..128] => vec![tag, short],
         [high, low] => vec![tag, 0x82, high, low],
     };
-    [&head, content].concat()
+    [&head[..], content].concat()
 }
 
 /// An RSA key with a modulus of so many bits, which nobody has factors of.

@@ -60,7 +60,7 @@ async fn outlives_another(change: impl FnOnce(&mut oci::Settings, Digest), serve
     }
     std::fs::File::create(folder.join("7".repeat(64))).unwrap().set_len(32 << 20).unwrap();
 
-    let (first, second) = [first, second].map(|it| Digest::parse(&it.digest()).unwrap()).into();
+    let [first, second] = [first, second].map(|it| Digest::parse(&it.digest()).unwrap());
     let mut settings = oci::Settings { digest: second, ..setup.settings.clone() };
     change(&mut settings, first);
     let cache = Cache::open(&folder).await.unwrap();
