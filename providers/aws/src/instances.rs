@@ -103,7 +103,7 @@ fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>>
 
     let found = |node: &Node, machine: &Result<Option<Machine<'_>>>| -> Result<Option<Ec2Instance>> {
         match machine.as_ref().map_err(Clone::clone)? {
-            Some(machine) => by_id.get(machine.id()).cloned().unwrap_or(Ok(None)),
+            Some(machine) => answer_of(&by_id, machine.id()),
             None => of_name(node, &by_name),
         }
     };
@@ -113,7 +113,7 @@ fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>>
     let places = Places::of(&shown, settings);
     let answer = |node: &Node, machine: &Result<Option<Machine<'_>>>, found: &Result<Option<Ec2Instance>>| {
         if let Ok(Some(Machine::Fargate(id))) = machine {
-            let interface = pods.get(id).cloned().unwrap_or(Ok(None))?;
+            let interface = answer_of(&pods, id)?;
             return Ok(interface.map(|it| instance::fargate(node, id, &it, settings)));
         }
         let Some(found) = found.as_ref().map_err(Clone::clone)? else { return Ok(None) };
@@ -131,6 +131,12 @@ fn machine(node: &Node) -> Result<Option<Machine<'_>>> {
 }
 
 type ById<'a, T> = BTreeMap<&'a str, Result<Option<T>>>;
+
+/// The answer about an id. What was not asked for is not absent.
+fn answer_of<T: Clone>(answers: &ById<'_, T>, id: &str) -> Result<Option<T>> {
+    let answer = answers.get(id).cloned();
+    answer.unwrap_or_else(|| Err(Error::unavailable(format_args!("{id} was not asked for"))))
+}
 
 fn by_ids(ids: BTreeSet<&str>) -> ById<'_, Ec2Instance> {
     let ids: Vec<_> = ids.into_iter().collect();
@@ -161,7 +167,8 @@ fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
 /// The network interface of each pod of Fargate, by the id of its node.
 fn pods<'a>(ids: BTreeSet<&'a str>, settings: &Machines) -> ById<'a, interfaces::NetworkInterface> {
     let parsed: Vec<_> = ids.into_iter().map(|id| (id, fargate_address(id).map(|it| it.to_string()))).collect();
-    let addresses: Vec<String> = parsed.iter().filter_map(|(_, address)| address.as_ref().ok().cloned()).collect();
+    let addresses: BTreeSet<&String> = parsed.iter().filter_map(|(_, address)| address.as_ref().ok()).collect();
+    let addresses: Vec<_> = addresses.into_iter().collect();
     let found = match addresses.is_empty() {
         true => Ok(Vec::new()),
         false => interfaces::attached(&settings.cluster.vpc, &addresses).map_err(Error::from),

@@ -165,14 +165,13 @@ fn aws_056_other_routes_are_foreign_and_not_touched() {
     let dead = made(POD, "<natGatewayId>nat-1</natGatewayId>").replace("active", "blackhole");
     for route in gateways.into_iter().chain([local, propagated, interface, dead]) {
         let cloud = cloud(route.clone(), |it| panic!("{it}"));
-        let mut before = list(&cloud).unwrap();
+        let before = list(&cloud).unwrap();
         assert_eq!(before[0].ownership, RouteOwnership::Foreign, "{route}");
         let destination = before[0].destination.clone();
         for after in [Some("i-1"), None] {
             let change = RouteChange { destination: destination.clone(), ..change(before.first().cloned(), after) };
             assert!(matches!(apply(&cloud, change), Err(Error::Invalid(_))), "{route}");
         }
-        before.clear();
     }
     let ipv6 = "<item><destinationIpv6CidrBlock>::/0</destinationIpv6CidrBlock><origin>CreateRoute</origin></item>";
     assert_eq!(list(&cloud(ipv6.to_owned(), done)), Ok(Vec::new()));

@@ -13,7 +13,7 @@ pub(crate) struct NetworkInterface {
 }
 
 /// The attached interfaces of a VPC with these private addresses.
-pub(crate) fn attached(vpc: &str, addresses: &[String]) -> Result<Vec<NetworkInterface>, Refusal> {
+pub(crate) fn attached(vpc: &str, addresses: &[&String]) -> Result<Vec<NetworkInterface>, Refusal> {
     let mut found = Vec::new();
     for addresses in addresses.chunks(FILTER_VALUES) {
         let form = EC2
