@@ -24,8 +24,8 @@ pub(super) const REFUSED: &str = "aerostat.dev/module-refused";
 const LOOK: &str = "--module-look=200ms";
 /// A Lease that is soon taken over, and little patience between two tries.
 pub(super) const FAST: [&str; 4] = [
-    "--leader-elect-lease-duration=2s",
-    "--leader-elect-renew-deadline=1500ms",
+    "--leader-elect-lease-duration=4s",
+    "--leader-elect-renew-deadline=3s",
     "--leader-elect-retry-period=200ms",
     "--service-retry-base-delay=500ms",
 ];
