@@ -22,15 +22,15 @@ pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<Strin
     let mut lines = Vec::new();
     let mut prefix = None;
     let mut column = None;
-    let (mut listed, mut left_out) = ("", Vec::new());
+    let (mut listed, mut left_out) = (Vec::new(), Vec::new());
     for line in page.lines() {
         if let Some(list) = line.strip_prefix(LEFT_OUT) {
-            listed = list.split(" (").next().unwrap_or_default();
+            listed.extend(list.split(" (").next());
         }
         if let Some(comment) = line.strip_prefix("<!-- cases").and_then(|it| it.strip_suffix("-->")) {
             let of = comment.trim_start_matches(':').trim();
             prefix = Some(of);
-            left_out.extend(cases(of, std::mem::take(&mut listed)));
+            left_out.extend(listed.drain(..).flat_map(|it| cases(of, it)));
         }
         let mut cells: Vec<String> = line.split('|').map(str::to_owned).collect();
         match (prefix, column) {
