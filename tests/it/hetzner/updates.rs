@@ -5,7 +5,7 @@ use std::time::Duration;
 use cloud_provider::{Error, Progress, Protocol};
 use tests::clouds::hetzner::{Behaviour, LoadBalancer, Options, Server, Taking, Target};
 
-use crate::setup::{LOCATION, NAME, NETWORK, Rig, Service, UID, node, port, rig, start, worker};
+use crate::setup::{LOCATION, NAME, NETWORK, Rig, Service, UID, node, port, rig, server, start, worker};
 
 const IN_NETWORK: [(&str, &str); 2] = [LOCATION, ("network", "4711")];
 const ACTIONS: &str = "/v1/load_balancers/*/actions";
@@ -40,13 +40,22 @@ async fn hcloud_29_a_new_node_is_one_new_target() {
 async fn hcloud_30_a_server_that_is_gone_is_no_target_any_more() {
     let options = Options { behaviour: Behaviour { targets_stay: true, ..Behaviour::default() }, ..Options::default() };
     let rig = start(options, &[LOCATION]).await;
-    let (mut service, before) = served(&rig).await;
-    service.desired.nodes = vec![worker(2)];
-    rig.cloud.servers().remove(1);
+    rig.cloud.servers().insert(server(3));
+    let mut service = Service::new(&rig).with("type", "lb11");
+    service.desired.nodes = vec![worker(1), worker(2)];
     service.served_with().await;
+    let before = rig.requests().len();
+    service.desired.nodes = vec![worker(3)];
+    rig.cloud.servers().remove(1);
+    rig.cloud.servers().remove(2);
+    service.ask().await.answer.unwrap();
     let writes: Vec<_> = since(&rig, before).into_iter().filter(|it| it.starts_with("POST")).collect();
-    assert_eq!(writes.len(), 2, "{writes:?}");
-    assert!(writes[0].ends_with("/add_target → 201") && writes[1].contains("/remove_target → "), "{writes:?}");
+    // What the cloud says of the first takes nothing from the second.
+    let refused = format!("POST {ACTIONS}/remove_target → 422");
+    assert_eq!(writes, [format!("POST {ACTIONS}/add_target → 201"), refused.clone(), refused]);
+    let (_, events) = service.served_with().await;
+    assert_eq!(events, []);
+    assert_eq!(rig.cloud.load_balancers().all()[0].targets, [Target::server(3)]);
 }
 
 #[tokio::test]
@@ -128,11 +137,36 @@ async fn hcloud_37_a_locked_load_balancer_is_waited_for() {
     let first = service.ask().await.answer;
     assert!(matches!(first, Ok(Progress::Pending(_))), "{first:?}");
     assert!(service.addresses().await.contains(&"10.0.0.9".to_owned()));
-    let writes = rig.writes();
-    assert!(writes.iter().any(|it| it.contains("/attach_to_network → 201")), "{writes:?}");
+    let attached: Vec<_> = rig.writes().into_iter().filter(|it| it.contains("/attach_to_network")).collect();
+    assert!(attached.len() > 1 && attached[0].ends_with(" → 423") && attached[1].ends_with(" → 201"), "{attached:?}");
 }
 
-// Case 38 is the host's: it evaluates the selector, and calls nobody if it cannot be read.
+#[tokio::test]
+async fn one_request_asks_about_all_actions_of_a_call() {
+    let rig = rig(&[LOCATION]).await;
+    let (mut service, before) = served(&rig).await;
+    rig.cloud.behave(|it| (it.locks, it.actions) = (false, Taking::Reads(2)));
+    service.set("algorithm-type", "least_connections");
+    service.desired.nodes.push(worker(2));
+    let first = service.ask().await.answer;
+    assert!(matches!(first, Ok(Progress::Pending(_))), "{first:?}");
+    let requests = since(&rig, before);
+    let writes: Vec<_> = requests.iter().filter(|it| it.starts_with("POST")).collect();
+    assert_eq!(
+        writes,
+        [&format!("POST {ACTIONS}/change_algorithm → 201"), &format!("POST {ACTIONS}/add_target → 201")]
+    );
+    let asked: Vec<_> = rig.requests().split_off(before).into_iter().filter(|it| it.contains(" /v1/actions")).collect();
+    let [one] = &asked[..] else { panic!("not one question: {asked:?}") };
+    let ids = one.strip_prefix("GET /v1/actions?id=").and_then(|it| it.strip_suffix(" → 200"));
+    let ids: Vec<u64> = ids.unwrap().split("&id=").map(|it| it.parse().unwrap()).collect();
+    assert!(matches!(ids[..], [algorithm, target] if algorithm < target), "{asked:?}");
+    service.served_with().await;
+    let made = &rig.cloud.load_balancers().all()[0];
+    assert_eq!((&*made.algorithm, made.targets.len()), ("least_connections", 2));
+}
+
+// Case 38 is the host's: it evaluates the selector, and calls nobody if it cannot be read. Here: that it is told to do so.
 
 #[tokio::test]
 async fn hcloud_38_the_host_evaluates_the_node_selector() {

@@ -54,6 +54,7 @@ async fn a_service_gets_the_nodes_that_its_selector_matches() {
     assert!(events(&cluster, "s1").iter().any(|it| it == UPDATED));
 }
 
+/// Cases: hcloud 38
 #[tokio::test]
 async fn a_selector_that_cannot_be_read_is_said_and_makes_no_call() {
     let cluster = any_cluster().await;
@@ -74,6 +75,13 @@ async fn a_selector_that_cannot_be_read_is_said_and_makes_no_call() {
 
     select(&cluster, "s1", "pool=").await;
     assert_eq!(hosts(&cloud, "s1", 2).await, [""; 0], "nobody has the empty value");
+
+    // One that works already stays as it is.
+    select(&cluster, "s1", "pool in web").await;
+    told(&cluster, "s1", "SyncLoadBalancerFailed", 2).await;
+    patch_node(&cluster, "n1", labels("db")).await;
+    settled(&cluster).await;
+    assert_eq!(cloud.about("s1").len(), 2, "no target is taken away or added");
 }
 
 #[tokio::test]
