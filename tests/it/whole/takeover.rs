@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use k8s_openapi::api::core::v1::Event;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
@@ -17,11 +18,22 @@ const CHOSEN: Left<'_> = Left::Hosted("lb.example.com", "web.example.com");
 
 /// Creates a Service, and lets it be as the vendor's controller leaves it: annotations, finalizer, status. Returns the load balancer's id.
 async fn left_behind<V: Vendor>(rig: &CloudRig<V>, name: &str, left: Left<'_>) -> String {
-    let annotations = match left {
+    left_behind_with(rig, name, left, &[]).await
+}
+
+/// The same for a Service with more annotations.
+async fn left_behind_with<V: Vendor>(
+    rig: &CloudRig<V>,
+    name: &str,
+    left: Left<'_>,
+    annotations: &[(&str, &str)],
+) -> String {
+    let chosen = match left {
         Left::Plain => vec![],
         Left::Named(name) => vec![(V::NAME, name)],
         Left::Hosted(name, host) => vec![(V::NAME, name), (V::HOSTNAME, host)],
     };
+    let annotations = [annotations, &chosen].concat();
     let service = rig.create(&service(name, &[80], &annotations)).await;
     let behind = V::leave_behind(rig.cloud.account(), &service, left);
     let metadata = json!({ "annotations": behind.annotations, "finalizers": [FINALIZER] });
@@ -42,34 +54,39 @@ async fn seen<V: Vendor>(rig: &CloudRig<V>, name: &str) -> Value {
 
 #[tokio::test]
 async fn a_cluster_is_taken_over_without_writes_and_can_go_back() {
-    taken_over_without_writes_and_back::<DigitalOcean>().await;
+    taken_over_without_writes_and_back::<DigitalOcean>(&[], &[]).await;
 }
 
 #[tokio::test]
 async fn a_cluster_at_hetzner_is_taken_over_and_can_go_back() {
-    taken_over_without_writes_and_back::<Hetzner>().await;
+    // The vendor's setting makes health checks speak what the port does, whatever the port speaks.
+    let settings = [("loadBalancers.healthCheckInterval", "15s")];
+    taken_over_without_writes_and_back::<Hetzner>(&settings, &[("load-balancer.hetzner.cloud/protocol", "http")]).await;
 }
 
-async fn taken_over_without_writes_and_back<V: Vendor>() {
-    let rig = CloudRig::<V>::with(Behaviour::default()).await;
+/// `annotations` are those of one of the Services, beside which the others have none but their names.
+async fn taken_over_without_writes_and_back<V: Vendor>(settings: &[(&str, &str)], annotations: &[(&str, &str)]) {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await.settings(settings);
     let process = rig.start().await;
     rig.workers(2).await;
     process.stop().await;
     let plain = left_behind(&rig, "plain", Left::Plain).await;
     let named = left_behind(&rig, "named", Left::Named("web.example.com")).await;
     let hosted = left_behind(&rig, "hosted", CHOSEN).await;
-    let before = [seen(&rig, "plain").await, seen(&rig, "named").await, seen(&rig, "hosted").await];
+    let annotated = left_behind_with(&rig, "annotated", Left::Plain, annotations).await;
+    let all = [("plain", &plain), ("named", &named), ("hosted", &hosted), ("annotated", &annotated)];
+    let seen = async || join_all(all.iter().map(|(name, _)| seen(&rig, name))).await;
+    let before = seen().await;
 
     let process = rig.start().await;
-    for (name, id) in [("plain", &plain), ("named", &named), ("hosted", &hosted)] {
+    for (name, id) in all {
         tests::wait::until(&format!("{name} is taken over"), async || {
             (memo(&rig.services().get(name).await.unwrap()) == Some(id.as_str())).then_some(())
         })
         .await;
     }
     rig.never(Duration::from_secs(3), async || rig.writes().pop()).await;
-    let after = [seen(&rig, "plain").await, seen(&rig, "named").await, seen(&rig, "hosted").await];
-    assert_eq!(after, before, "the vendor's finds what it left");
+    assert_eq!(seen().await, before, "the vendor's finds what it left");
 
     // It works: a port is added to one, and to no other.
     rig.ports("named", &[80, 81]).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cloud_provider::{Address, AddressKind, Node};
 use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt;
 use serde_json::json;
 
 use crate::clouds::hetzner::{self, Assets, LoadBalancer, Network, Options, Server, Simulator, Taking, Target};
@@ -18,6 +19,9 @@ use super::manifest;
 
 /// The vendor's label for the Service that a load balancer is for.
 const SERVICE: &str = "hcloud-ccm/service-uid";
+
+/// The annotation that says what ports speak.
+const PROTOCOL: &str = "load-balancer.hetzner.cloud/protocol";
 
 /// The name of the cluster's network. The other project has one that is called so, too.
 pub const NETWORK: &str = "cluster";
@@ -133,6 +137,7 @@ impl Vendor for Hetzner {
         account.load_balancers().update(number(id), |it| it.targets.clear());
     }
 
+    /// As with a setting about health checks: they speak what the port does.
     fn leave_behind(account: &Assets, service: &Service, left: Left<'_>) -> LeftBehind {
         let id = 5_000_001 + account.load_balancers().all().len() as u64;
         let (name, host) = match left {
@@ -141,8 +146,10 @@ impl Vendor for Hetzner {
             Left::Hosted(name, host) => (name.to_owned(), Some(host)),
         };
         let last = u8::try_from(id % 100).expect("it is below 100");
+        let speaks_http = service.annotations().get(PROTOCOL).is_some_and(|it| it == "http");
+        let of_port = if speaks_http { hetzner::Service::http } else { hetzner::Service::tcp };
         let load_balancer = LoadBalancer {
-            services: vec![hetzner::Service::tcp(80, node_port(service))],
+            services: vec![of_port(80, node_port(service))],
             targets: vec![Target::server(1), Target::server(2)],
             private_net: Some((NETWORK_ID, Ipv4Addr::new(10, 0, 200, last))),
             ..LoadBalancer::new(id, &name).label(SERVICE, uid(service))

@@ -111,6 +111,16 @@ impl Service {
         new(&json!({ "listen_port": listen_port, "destination_port": destination_port }))
             .expect("two ports are enough for a service")
     }
+
+    /// A service that forwards HTTP, and checks its targets by it.
+    #[must_use]
+    pub fn http(listen_port: u16, destination_port: u16) -> Service {
+        new(&json!({
+            "listen_port": listen_port, "destination_port": destination_port, "protocol": "http",
+            "health_check": { "protocol": "http" },
+        }))
+        .expect("ports and protocols are enough for a service")
+    }
 }
 
 /// A new service as a request says it, with the service's defaults where it says nothing.
