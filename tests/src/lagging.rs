@@ -1,4 +1,4 @@
-//! An API server that lags: to the next list it answers with one that was recorded earlier.
+//! An API server that lags: to the next list, or to all lists, it answers with one that was recorded earlier.
 
 use bytes::Bytes;
 use http::{Method, Request};
@@ -52,6 +52,16 @@ impl Recorded {
         let listed = format!(r"/{resource}\?.*sendInitialEvents=true");
         let body: Bytes = self.lines.iter().map(line).collect::<String>().into();
         faults.set(Fault::new(Method::GET, &listed, Reply::Body(body)).times(lists));
+    }
+
+    /// Answers all lists of the watch with this one, after which it tells nothing more.
+    pub fn stay(&self, faults: &Faults) {
+        let Self { resource, .. } = self;
+        let resumed = format!(r"/{resource}\?.*allowWatchBookmarks=true&resourceVersion=");
+        faults.set(Fault::new(Method::GET, &resumed, Reply::Silence));
+        let listed = format!(r"/{resource}\?.*sendInitialEvents=true");
+        let body: Bytes = self.lines.iter().map(line).collect::<String>().into();
+        faults.set(Fault::new(Method::GET, &listed, Reply::Body(body)));
     }
 
     /// How many lists were answered with a recorded one.
