@@ -1,15 +1,17 @@
 //! 500 nodes come, some go again, and meanwhile the binary is killed with `kill -9` in each of ten lives: at the end no two
 //! nodes have one network, and none is taken that nobody has.
 //!
-//! A proxy stands before the API server. In most lives it does one of two things while networks are written: answers are
-//! lost, so that the process does not know which of its writes have happened; or requests are held up, and arrive once the
-//! next process has given networks to other nodes. When the process dies, and what the proxy does, comes from a seed, which
-//! is printed; `AEROSTAT_SEED` repeats it.
+//! A proxy stands before the API server. In two of three lives it does one of two things while networks are written: answers
+//! are lost, so that the process does not know which of its writes have happened, and has to count its networks right all the
+//! same; or requests are held up, and arrive once the next process has given networks to other nodes. When the process dies
+//! comes from a seed, which is printed; `AEROSTAT_SEED` repeats it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, ListParams};
 use serde_json::Value;
+use tests::audit_log::Request;
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::{Process, Setup, admin_token};
 use tests::proxy::Proxy;
@@ -41,12 +43,14 @@ async fn kill_9_gives_no_network_twice_and_leaks_none() {
     let (mut random, seed) = Random::seeded();
     println!("to repeat it: AEROSTAT_SEED={seed}");
     let cluster = cluster().await;
-    let mut held = None;
+    let (mut held, mut lost) = (None, 0);
     for life in 0..LIVES {
-        let (proxy, ended) = live(&cluster, life, held, &mut random).await;
+        let (proxy, doubted, ended) = live(&cluster, life, held, &mut random).await;
         println!("life {life}: {ended}");
         held = Some(proxy);
+        lost += doubted;
     }
+    assert!(lost > 0, "no write has happened whose answer was lost");
     let last = setup(&cluster, None);
     let process = last.start();
     let all = all_given(&cluster, NODES).await;
@@ -61,11 +65,20 @@ async fn kill_9_gives_no_network_twice_and_leaks_none() {
     process.stop().await;
 }
 
-/// One life of the process. `held` is what its predecessor's requests were held up by. Returns that of its own, and how it
-/// ended.
-async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut Random) -> (Proxy, String) {
+/// What happens in a life while networks are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Fault {
+    Nothing,
+    LostAnswers,
+    HeldRequests,
+}
+
+/// One life of the process. `held` is what its predecessor's requests were held up by. Returns that of its own, how many of its
+/// writes have happened without its knowledge, and how it ended.
+async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut Random) -> (Proxy, usize, String) {
+    let fault = [Fault::Nothing, Fault::LostAnswers, Fault::HeldRequests][life % 3];
     let own: Vec<_> = (life * EACH..(life + 1) * EACH).map(name).collect();
-    let (early, late) = own.split_at(random.below(EACH));
+    let (early, late) = own.split_at(random.below(EACH / 2));
     join_all(cluster, early.to_vec()).await;
     let proxy = cluster.proxy().await;
     let own_setup = setup(cluster, Some(&proxy));
@@ -75,29 +88,66 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
         wait::within(wait::DEADLINE, async || (given(cluster, early).await >= early.len().min(1)).then_some(()));
     assert!(begun.await.is_some(), "life {life} has given nothing to {} nodes", early.len());
     held.into_iter().for_each(|it| it.release());
-    let (some, rest) = late.split_at(random.below(late.len() + 1));
-    join_all(cluster, some.to_vec()).await;
-    let fault = random.below(3);
-    match fault {
-        0 => {}
-        1 => proxy.lose_answers(),
-        _ => proxy.hold_requests(),
-    }
-    join_all(cluster, rest.to_vec()).await;
-    let wanted = random.below(EACH + 1);
-    let _ = wait::within(PATIENCE, async || (given(cluster, &own).await >= wanted).then_some(())).await;
-    if fault == 1 && random.below(2) == 0 {
-        // It learns that it will never know, and reads.
-        proxy.cut();
+    let mut doubted = 0;
+    if fault == Fault::LostAnswers {
+        doubted = lose_answers(cluster, &proxy, late, random).await;
+        // The process that has lost them counts right, and not only its successor.
+        all_given(cluster, (life + 1) * EACH).await;
+        takes(&process, &admin_token(cluster).await, (life + 1) * EACH).await;
+    } else {
+        let (some, rest) = late.split_at(random.below(late.len() + 1));
+        join_all(cluster, some.to_vec()).await;
+        if fault == Fault::HeldRequests {
+            proxy.hold_requests();
+        }
+        join_all(cluster, rest.to_vec()).await;
+        let wanted = random.below(EACH + 1);
+        let _ = wait::within(PATIENCE, async || (given(cluster, &own).await >= wanted).then_some(())).await;
     }
     for _ in 0..REMADE {
         let name = name(random.below((life + 1) * EACH));
         delete(cluster, &name).await;
         join(cluster, &name).await;
     }
-    let ended = format!("fault {fault}, killed when {} of {EACH} had networks", given(cluster, &own).await);
+    let given = given(cluster, &own).await;
+    let ended = format!("{fault:?}, {doubted} writes doubted, killed when {given} of {EACH} had networks");
     process.kill_and_shorten_its_lease(cluster).await;
-    (proxy, ended)
+    (proxy, doubted, ended)
+}
+
+/// Loses the answers to what is written while these nodes join, and then lets the process learn that it will never know.
+/// Returns how many nodes it had to read because their write had happened.
+async fn lose_answers(cluster: &Cluster, proxy: &Proxy, nodes: &[String], random: &mut Random) -> usize {
+    let log = cluster.audit().from_now().unwrap();
+    let wanted = 1 + random.below(nodes.len() / 2);
+    let lost = async {
+        let _ = wait::within(PATIENCE, async || (given(cluster, nodes).await >= wanted).then_some(())).await;
+        proxy.lose_answers();
+    };
+    tokio::join!(join_all(cluster, nodes.to_vec()), lost);
+    proxy.cut();
+    let all = async || (given(cluster, nodes).await == nodes.len()).then_some(());
+    wait::until("all nodes have networks", all).await;
+    log.settle(&cluster.admin).await.unwrap();
+    doubted(&log.requests().unwrap())
+}
+
+/// How many nodes were read right after a write of theirs that had happened: only whoever got no answer does that.
+fn doubted(requests: &[Request]) -> usize {
+    let mut written = BTreeSet::new();
+    let mut doubted = 0;
+    for it in requests.iter().filter(|it| it.resource() == "nodes") {
+        match it.verb.as_str() {
+            "patch" if it.response.code == 200 => {
+                written.insert(&it.object.name);
+            }
+            "get" => doubted += usize::from(written.remove(&it.object.name)),
+            _ => {
+                written.remove(&it.object.name);
+            }
+        }
+    }
+    doubted
 }
 
 fn name(nth: usize) -> String {
