@@ -1,7 +1,9 @@
 //! `--controllers`, and other flags that decide what runs, compared with upstream.
 
+use serde_json::json;
 use tests::control_plane::cluster;
 use tests::guests;
+use tests::script::Script;
 
 use crate::recording::{self, Case};
 use crate::setup::Setup;
@@ -68,4 +70,34 @@ fn has_alias(case: &Case) -> bool {
 #[tokio::test]
 async fn case_234_only_leases_are_locks() {
     check_all(234, |_| true).await;
+}
+
+#[tokio::test]
+async fn routes_without_the_pods_networks_are_skipped() {
+    let (cluster, script) = (cluster().await, Script::start().await);
+    let base_url = script.base_url();
+    let setup = |flags: &[&str]| {
+        let setup = Setup::guest(&cluster, guests::SCRIPTED_NETWORK).flags(flags);
+        setup.edit(|config| {
+            let allow = json!([{ "methods": ["GET", "POST"], "paths": ["/routes"] }]);
+            config["endpoints"] = json!([{ "name": "script", "baseUrl": base_url, "allow": allow }]);
+        })
+    };
+    // Nobody has to ask for routes: the provider has them.
+    let without = setup(&[]);
+    let mut process = without.start();
+    let warning = process.says("node-route-controller is skipped").await;
+    assert_eq!(warning["level"], "WARN");
+    let message = "node-route-controller is skipped: it needs to know the networks of all pods. Give them with --cluster-cidr, \
+                   or switch it off with --configure-cloud-routes=false";
+    assert_eq!(warning["message"], message);
+    let checks = process.checks().await;
+    assert!(checks.iter().any(|it| it == "cloud-node-controller"), "the others run: {checks:?}");
+    assert!(!checks.iter().any(|it| it == "node-route-controller"), "{checks:?}");
+    process.stop().await;
+
+    let with = setup(&["--cluster-cidr=10.244.0.0/16"]);
+    let mut process = with.start();
+    process.says("started node-route-controller").await;
+    process.stop().await;
 }

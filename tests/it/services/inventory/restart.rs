@@ -1,14 +1,17 @@
 //! A process that begins, with Services that have load balancers already.
 
+use std::sync::Arc;
+
+use controllers::service::{InventoryOptions, Options};
 use futures::future::join_all;
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::{Cluster, any_cluster};
 use tests::wait;
 
 use super::cloud::{Listing, QUIET, item};
 use super::{listing, with};
 use crate::cloud::ready;
-use crate::controller::{Controller, addressed, called, create, patch, resize, service, service_when};
+use crate::controller::{Controller, addressed, called, create, one, patch, resize, service, service_when};
 
 const SERVICES: usize = 20;
 
@@ -16,25 +19,30 @@ fn names() -> Vec<String> {
     (1..=SERVICES).map(|it| format!("s{it}")).collect()
 }
 
-#[tokio::test]
-async fn case_150_a_new_process_asks_only_about_what_has_changed() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+/// Lets a process serve all Services, each with the load balancer `lb of <name>`, and end.
+async fn served_before(cluster: &Cluster, cloud: &Arc<Listing>) {
     join_all(names().iter().map(async |name| {
         cloud.cloud.ensures(name, ready("192.0.2.1", &format!("lb of {name}")));
         cloud.shows(item(&format!("lb of {name}"), Some("1")));
-        create(&cluster, &service(name)).await;
+        create(cluster, &service(name)).await;
     }))
     .await;
-    let first = Controller::start(&cluster, &cloud, listing());
+    let first = Controller::start(cluster, cloud, listing());
     for name in names() {
-        addressed(&cluster, &name, "192.0.2.1").await;
-        service_when(&cluster, &name, |it| {
+        addressed(cluster, &name, "192.0.2.1").await;
+        service_when(cluster, &name, |it| {
             let conditions = it.status.as_ref().and_then(|it| it.conditions.as_ref());
             conditions.is_some_and(|it| it.iter().any(|it| it.type_ == "aerostat.dev/evidence"))
         })
         .await;
     }
     first.stop().ended().await;
+}
+
+#[tokio::test]
+async fn case_150_a_new_process_asks_only_about_what_has_changed() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    served_before(&cluster, &cloud).await;
 
     // While nobody looks, one Service changes, one load balancer, one status; and one loses its finalizer.
     resize(&cluster, "s1", "large").await;
@@ -61,6 +69,28 @@ async fn case_150_a_new_process_asks_only_about_what_has_changed() {
     };
     assert_eq!(wait::within(QUIET, of_others).await, None, "nothing had changed about it");
     addressed(&cluster, "s3", "192.0.2.1").await;
+}
+
+#[tokio::test]
+async fn case_150_what_has_changed_is_asked_about_first() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    served_before(&cluster, &cloud).await;
+    // The last one, whatever the order of their names is. The others are as they were: only their load balancers are not.
+    let changed = ["s20", "s9"];
+    for name in changed {
+        resize(&cluster, name, "large").await;
+    }
+    for name in names().iter().filter(|it| !changed.contains(&&***it)) {
+        cloud.shows(item(&format!("lb of {name}"), Some("2")));
+    }
+    let before = cloud.cloud.calls().len();
+    let options = Options { inventory: InventoryOptions::default(), ..one() };
+    let _second = Controller::start(&cluster, &cloud, options);
+    wait::until("each is asked about", async || (cloud.cloud.calls().len() >= before + SERVICES).then_some(())).await;
+    let since: Vec<_> = cloud.cloud.calls().split_off(before).into_iter().map(|it| it.desired.owner.name).collect();
+    let mut first = since[..changed.len()].to_vec();
+    first.sort();
+    assert_eq!(first, changed, "{since:?}");
 }
 
 #[tokio::test]
