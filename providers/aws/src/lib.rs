@@ -30,6 +30,7 @@ impl Provider for Aws {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         Machines::read()?;
+        aerostat_sdk::settings::read(&settings::ROUTE_TABLE)?;
         Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
