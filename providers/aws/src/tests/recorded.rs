@@ -11,8 +11,11 @@ use serde_json::Value;
 use super::{Ec2, Host, Outcome, Request, action, filter, host, listed, node, value};
 use crate::Aws;
 
+/// A name, and what makes the requests that are recorded under it.
+type Call = (&'static str, fn(&Host));
+
 /// A call of the provider that sends each recorded request, by the name of the recording.
-const CALLS: [(&str, fn(&Host)); 16] = [
+const CALLS: [Call; 16] = [
     ("instances", |host| drop(host.run(|| <Aws as Instances>::list(None, 1_000)))),
     ("instances-next-page", |host| drop(host.run(|| <Aws as Instances>::list(Some("key:eyJ2IjoiMiJ9+/=&"), 1_000)))),
     ("instances-by-older-tag", |host| drop(host.run(|| <Aws as Instances>::list(Some("legacy:"), 1_000)))),

@@ -48,11 +48,14 @@ const DOMAINS: (&str, &str) = ("http-managed-certificate-domains", "example.com"
 const MANAGED: &[(&str, &str)] = &[("protocol", "https"), ("certificate-type", "managed"), DOMAINS];
 const CHECKED_BY_HTTP: &[(&str, &str)] = &[("health-check-protocol", "http")];
 
+/// What is set, to what, beside what, and where that is seen.
+type Cells = (What, &'static str, &'static [(&'static str, &'static str)], Effect);
+
 #[rustfmt::skip]
 fn rows() -> Vec<Row> {
     let rdns = |ip: &str, name: &str| json!({ "ip": ip, "dns_ptr": name });
     let attached = |field: &str, value: &str| json!({ "network": 7, field: value });
-    let rows: Vec<(What, &str, &[(&str, &str)], Effect)> = vec![
+    let rows: Vec<Cells> = vec![
         (Annotation("name"), "web", &[], Created("/name", json!("web"))),
         (Annotation("type"), "lb21", &[], Created("/load_balancer_type", json!("lb21"))),
         (Annotation("location"), "hel1", &[], Created("/location", json!("hel1"))),
