@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use crate::operator::Folder;
 
@@ -62,10 +62,13 @@ pub(crate) fn tls_folder() -> Folder {
     let ca_key = KeyPair::generate().expect("ring makes keys");
     let mut ca = CertificateParams::default();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // OpenSSL takes a certificate for self-signed that has its authority's name.
+    ca.distinguished_name.push(DnType::CommonName, "the tests' authority");
     folder.write("ca.pem", ca.self_signed(&ca_key).expect("a key signs").pem());
     let issuer = Issuer::from_params(&ca, &ca_key);
     let key = KeyPair::generate().expect("ring makes keys");
-    let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    params.distinguished_name.push(DnType::CommonName, "127.0.0.1");
     folder.write("cert.pem", params.signed_by(&key, &issuer).expect("a key signs").pem());
     folder.write("key.pem", key.serialize_pem());
     folder

@@ -10,9 +10,9 @@ use tests::vendor::loading::{endpoint, load};
 /// As many instances as a page of EC2 has.
 const PAGE: usize = 1_000;
 
-/// An instance with as much text as real ones have: about 5 KB.
+/// An instance with as much text as a large real one has: about 4.5 KB.
 fn item(number: usize) -> String {
-    let tags: String = (0..20)
+    let tags: String = (0..30)
         .map(|it| {
             format!("<item><key>example.com/some-longer-key-{it}</key><value>some longer value {it}</value></item>\n")
         })
