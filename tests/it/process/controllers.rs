@@ -91,9 +91,9 @@ async fn routes_without_the_pods_networks_are_skipped() {
     let message = "node-route-controller is skipped: it needs to know the networks of all pods. Give them with --cluster-cidr, \
                    or switch it off with --configure-cloud-routes=false";
     assert_eq!(warning["message"], message);
+    process.says("started persistentvolume-label-controller").await;
     let checks = process.checks().await;
-    assert!(checks.iter().any(|it| it == "cloud-node-controller"), "the others run: {checks:?}");
-    assert!(!checks.iter().any(|it| it == "node-route-controller"), "{checks:?}");
+    assert_eq!(checks, ["leaderElection", "persistentvolume-label-controller"]);
     process.stop().await;
 
     let with = setup(&["--cluster-cidr=10.244.0.0/16"]);

@@ -26,6 +26,7 @@ const FURTHER: Reasons = &[
     ("service-retry-base-delay", "ours: upstream's is a constant"),
     ("load-balancer-resync-period", "ours: upstream never looks"),
     ("delete-orphaned-load-balancers", "ours: upstream never looks"),
+    ("load-balancer-class", "ours: upstream leaves Services with any class to others"),
     ("service-cluster-ip-range", "with node IPAM"),
     ("module-*", "ours: upstream loads no modules"),
 ];
