@@ -24,6 +24,7 @@ mod services;
 mod sizes;
 mod start;
 mod steady;
+mod swap;
 mod table;
 mod takeover;
 mod usage;
@@ -35,11 +36,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// What can be measured: a name for `ROW=…`, and what it is.
-const ROWS: [(&str, &str); 18] = [
+const ROWS: [(&str, &str); 19] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
     ("modules", "from the start of the process to the lease, with the module from a file, a registry, a cache"),
+    ("swap", "nodes that join while another version of the provider comes, and memory"),
     ("takeover", "from the end of the leader to the next, after SIGTERM and after kill -9"),
     ("join-100", "100 nodes join at once"),
     ("join-1000", "1,000 nodes join at once"),
@@ -89,6 +91,7 @@ async fn measure(row: &str) -> Result<()> {
         "call" => calls::measure().await,
         "start" => start::measure().await,
         "modules" => modules::measure().await,
+        "swap" => swap::measure().await,
         "takeover" => takeover::measure().await,
         "join-100" => join::measure(100).await,
         "join-1000" => join::measure(1000).await,
