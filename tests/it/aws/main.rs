@@ -4,3 +4,4 @@
 
 mod module;
 mod moto;
+mod whole;
