@@ -1,5 +1,5 @@
-//! What joining nodes notice of another version of the provider that takes the place of the one that serves, and what both
-//! take of memory.
+//! How long nodes take that join while another version of the provider takes the place of the one that serves, and what both
+//! versions take of memory.
 
 use std::time::{Duration, Instant};
 
