@@ -8,7 +8,7 @@ use tests::guests;
 use tests::operator::Setup;
 use tests::wait;
 
-use crate::setup::{NO_CONTROLLER, Webhook, review};
+use crate::setup::{NO_CONTROLLER, Webhook};
 use crate::volumes::{ZONE, create, events, labels, node_affinity, placed, volume};
 
 const DRIVER: &str = "csi.lying.example";
@@ -71,15 +71,6 @@ fn with_handle(name: &str, handle: &str) -> Value {
     pv
 }
 
-/// What a user is told who creates a volume.
-async fn review_of(webhook: &Webhook, user: &str, pv: &Value) -> Value {
-    let mut review = review(pv);
-    review["request"]["userInfo"] = json!({ "username": user });
-    let (code, text) = webhook.post("/admit", "application/json", review.to_string()).await;
-    assert_eq!(code, 200, "{text}");
-    serde_json::from_str::<Value>(&text).unwrap()["response"].clone()
-}
-
 /// Whoever creates a volume chooses its name, also that of another's.
 #[tokio::test]
 async fn adv_103_a_crash_over_a_handle_sets_no_namesake_aside() {
@@ -104,7 +95,7 @@ async fn adv_103_a_user_whose_volumes_crash_stops_no_other() {
     let began = Instant::now();
     let mut asked = 0;
     for nth in 0..TRIES {
-        let refused = review_of(&webhook, "mallory", &with_handle(&format!("pv-{nth}"), "crash")).await;
+        let refused = webhook.review_as("mallory", &with_handle(&format!("pv-{nth}"), "crash")).await;
         match refused["status"]["code"].as_u64() {
             Some(403) => asked += 1,
             Some(429) => {
@@ -116,7 +107,7 @@ async fn adv_103_a_user_whose_volumes_crash_stops_no_other() {
     }
     let regained = usize::try_from(began.elapsed().as_secs() / 6 + 1).unwrap();
     assert!((20..=20 + regained).contains(&asked), "the provider was asked {asked} times of {TRIES}");
-    let honest = review_of(&webhook, "alice", &with_handle("pv-1", "honest")).await;
+    let honest = webhook.review_as("alice", &with_handle("pv-1", "honest")).await;
     assert!(honest["patch"].is_string(), "{honest}");
     process.stop().await;
 }

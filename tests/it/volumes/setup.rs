@@ -116,7 +116,18 @@ impl Webhook {
 
     /// Asks it about an object, and returns its response.
     pub(crate) async fn review(&self, object: &Value) -> Value {
-        let (code, text) = self.post("/admit", "application/json", review(object).to_string()).await;
+        self.ask(&review(object)).await
+    }
+
+    /// As [`review`](Self::review), for an object that this user creates.
+    pub(crate) async fn review_as(&self, user: &str, object: &Value) -> Value {
+        let mut review = review(object);
+        review["request"]["userInfo"] = json!({ "username": user });
+        self.ask(&review).await
+    }
+
+    async fn ask(&self, review: &Value) -> Value {
+        let (code, text) = self.post("/admit", "application/json", review.to_string()).await;
         assert_eq!(code, StatusCode::OK.as_u16(), "{text}");
         serde_json::from_str::<Value>(&text).unwrap()["response"].clone()
     }
