@@ -34,6 +34,18 @@ async fn rolls_back(rig: &Rig, process: &mut Process) {
     wait::until("the Lease says which module was rolled back", async || rig.refused().await).await;
 }
 
+/// A version comes that crashes on trial, and the one before serves again. Returns the digest that was rolled back.
+async fn rolled_back() -> (Rig, Process, String) {
+    let mut rig = Rig::new().await;
+    let mut process = rig.started("10m").await;
+    rig.joins("worker-1").await;
+    let fragile = rig.push(&version("version=1.1.0 fragile")).await;
+    rig.configure(&fragile);
+    process.says("versioned 1.1.0 serves from now on").await;
+    rolls_back(&rig, &mut process).await;
+    (rig, process, fragile)
+}
+
 /// Waits until a page says this there.
 async fn shows(rig: &Rig, process: &Process, pointer: &str, expected: impl Fn(&Value) -> bool) -> Value {
     wait::until(&format!("/provider shows {pointer}"), async || {
@@ -185,13 +197,7 @@ async fn renewed(cluster: &Cluster) -> Option<MicroTime> {
 
 #[tokio::test]
 async fn what_was_rolled_back_is_tried_again_when_somebody_says_so() {
-    let mut rig = Rig::new().await;
-    let mut process = rig.started("10m").await;
-    rig.joins("worker-1").await;
-    let fragile = rig.push(&version("version=1.1.0 fragile")).await;
-    rig.configure(&fragile);
-    process.says("versioned 1.1.0 serves from now on").await;
-    rolls_back(&rig, &mut process).await;
+    let (rig, mut process, fragile) = rolled_back().await;
     // The process has read its own annotation once it has renewed the Lease twice.
     for _ in 0..2 {
         let before = renewed(&rig.cluster).await;
@@ -208,13 +214,7 @@ async fn what_was_rolled_back_is_tried_again_when_somebody_says_so() {
 
 #[tokio::test]
 async fn without_previous_a_start_loads_what_was_rolled_back() {
-    let mut rig = Rig::new().await;
-    let mut process = rig.started("10m").await;
-    rig.joins("worker-1").await;
-    let fragile = rig.push(&version("version=1.1.0 fragile")).await;
-    rig.configure(&fragile);
-    process.says("versioned 1.1.0 serves from now on").await;
-    rolls_back(&rig, &mut process).await;
+    let (rig, process, fragile) = rolled_back().await;
     process.stop().await;
 
     let mut process = rig.setup.start();
