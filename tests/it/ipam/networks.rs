@@ -5,13 +5,15 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use tests::control_plane::cluster;
+use tests::faults::Faults;
+use tests::lagging::Recorded;
 use tests::rig::nodes::{create, node_when, nodes, patch};
 use tests::rig::{Rig, writes, written};
 use tests::wait;
 
 use crate::setup::{
-    all_given, assert_distinct, begin, delete, event, given, join, join_all, networks, options, small, start, takes,
-    with,
+    all_given, assert_distinct, begin, delete, event, given, join, join_all, networks, options, small, start, start_as,
+    takes, with,
 };
 
 /// The labels and values of a family, as `label value`.
@@ -220,6 +222,18 @@ async fn nodes_that_wait_at_start_are_marked_unless_all_was_finished() {
         delete(&cluster, "n1").await;
         takes(&controller, 0).await;
     }
+}
+
+#[tokio::test]
+async fn a_mark_that_the_watch_does_not_show_yet_is_known() {
+    let (cluster, faults) = (cluster().await, Faults::new());
+    join(&cluster, "n1").await;
+    let before = written(&cluster, "n1").await.len();
+    Recorded::now(&cluster.admin, "nodes").await.stay(&faults);
+    let _controller = start_as(cluster.faulty(&faults), small()).await;
+    given(&cluster, "n1").await;
+    assert_eq!(written(&cluster, "n1").await.len() - before, 2, "one marks it, one gives it networks");
+    assert_ne!(Recorded::answered(&faults), 0);
 }
 
 #[tokio::test]

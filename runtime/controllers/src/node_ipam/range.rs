@@ -1,6 +1,6 @@
 //! The range allocator: each node gets the next free block of each cluster CIDR.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
@@ -35,6 +35,8 @@ pub(super) struct Blocks {
     allocations: Mutex<Allocations>,
     /// Nodes for which there was no block.
     without: Mutex<BTreeSet<String>>,
+    /// Nodes as their marks left them, by UID, until each is written: the watch may not show the mark yet.
+    marked: Mutex<BTreeMap<String, Node>>,
     metrics: CidrMetrics,
 }
 
@@ -67,7 +69,8 @@ pub(super) enum Error {
 
 impl Blocks {
     pub(super) fn new(allocations: Allocations, metrics: CidrMetrics) -> Self {
-        let blocks = Self { allocations: Mutex::new(allocations), without: Mutex::default(), metrics };
+        let allocations = Mutex::new(allocations);
+        let blocks = Self { allocations, without: Mutex::default(), marked: Mutex::default(), metrics };
         blocks.with(|_| ());
         blocks
     }
@@ -94,11 +97,17 @@ impl Blocks {
         Ok(())
     }
 
+    /// Keeps a node as its mark left it.
+    pub(super) fn keep_marked(&self, node: Node) {
+        self.marked.lock().insert(uid(&node).to_owned(), node);
+    }
+
     /// The watch shows a change. What a node has is taken at once, before anything else is given out.
     pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
         let gone = before.filter(|before| after.is_none_or(|after| uid(after) != uid(before)));
         if let Some(gone) = gone {
             self.with(|allocations| allocations.release(uid(gone)));
+            self.marked.lock().remove(uid(gone));
             let waiting = self.without.lock().pop_first();
             waiting.iter().for_each(|it| queue.add(it));
         }
@@ -201,7 +210,8 @@ impl Reconcile for RangeAllocator {
             self.record(&node, "CIDRNotAvailable");
         }
         let decision = decision?;
-        self.write(&node, decision).await?;
+        let marked = self.blocks.marked.lock().remove(uid(&node));
+        self.write(marked.as_ref().unwrap_or(&node), decision).await?;
         Ok(Next::Done)
     }
 

@@ -82,7 +82,10 @@ impl RangeAllocator {
                 continue;
             }
             match requests::mark(&self.client, &node, mark).await {
-                Ok(_) => return Ok(()),
+                Ok(marked) => {
+                    self.blocks.keep_marked(marked);
+                    return Ok(());
+                }
                 Err(error) if requests::is_outdated(&error) => {}
                 Err(error) => {
                     warn!(node = name, "the node cannot be marked: {}; trying again", chain(&error));
