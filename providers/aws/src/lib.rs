@@ -18,7 +18,7 @@ pub use crate::provider::Aws;
 use aerostat_sdk::{Description, Error, Provider, Result};
 
 use crate::api::ec2::{self, vpcs};
-use crate::settings::{Cluster, Machines};
+use crate::settings::Cluster;
 
 aerostat_sdk::export!(Aws: Provider, Instances, Routes, PersistentVolumes);
 
@@ -29,8 +29,7 @@ const _: () = assert!(GET_BATCH as usize == ec2::FILTER_VALUES);
 impl Provider for Aws {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
-        Machines::read()?;
-        aerostat_sdk::settings::read(&settings::ROUTE_TABLE)?;
+        settings::check()?;
         Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)

@@ -31,6 +31,21 @@ aerostat_sdk::table! {
         "The route table that routes for pods are written into.").otherwise("the one in the VPC with the cluster's tag");
 }
 
+/// Refuses a setting that cannot work. What is required and missing is the host's to refuse: it asks for the description of a
+/// module before anything is configured, too.
+///
+/// # Errors
+///
+/// `invalid`, naming the setting, its value and the allowed values.
+pub(crate) fn check() -> Result<()> {
+    for text in [&REGION, &VPC, &CLUSTER_ID, &ROUTE_TABLE] {
+        settings::read(text)?;
+    }
+    settings::read(&LEGACY_TAG)?;
+    settings::read(&FAMILIES)?;
+    settings::read(&TOPOLOGY_TYPES).map(drop)
+}
+
 /// An id of EC2, with the beginning that its kind has.
 fn resource(prefix: &str, text: &str) -> Option<String> {
     let rest = text.strip_prefix(prefix)?;

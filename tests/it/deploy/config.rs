@@ -1,23 +1,11 @@
 //! The config and the Secret: what the provider needs is allowed, nothing else is, and the token goes nowhere else.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use async_trait::async_trait;
-use cloud_provider::{Demand, Description};
-use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use prometheus::Registry;
-use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
-use serde_json::Value;
 use tests::guests;
 
-use crate::setup::{cloud_config, container, object, template};
-
-/// A list of texts in a document.
-fn texts(value: &Value) -> Vec<String> {
-    value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
-}
+use crate::setup::{cloud_config, container, describe, object, template, texts};
 
 /// Each method with each path.
 fn requests(methods: &[String], paths: &[String]) -> Vec<String> {
@@ -27,7 +15,7 @@ fn requests(methods: &[String], paths: &[String]) -> Vec<String> {
 #[tokio::test]
 async fn what_the_provider_describes_is_allowed_and_nothing_else() {
     let config = cloud_config();
-    let description = describe().await;
+    let description = describe(guests::DIGITALOCEAN).await;
     assert_eq!(description.endpoints.len(), 1);
     let described: BTreeSet<_> =
         description.endpoints[0].allow.iter().flat_map(|it| requests(&it.methods, &it.paths)).collect();
@@ -73,36 +61,4 @@ fn the_token_goes_to_the_endpoint_and_nowhere_else() {
         secret["token.origins"].lines().collect::<Vec<_>>(),
         [cloud_config()["endpoints"][0]["baseUrl"].as_str().unwrap()]
     );
-}
-
-/// What the provider says of itself, before it has reached anything.
-async fn describe() -> Description {
-    let path = guests::DIGITALOCEAN;
-    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
-    let module = source.fetch(&NoConfigMaps).await.unwrap();
-    let metrics = Metrics::register(&Registry::new()).unwrap();
-    let requests = egress::Metrics::register(&Registry::new()).unwrap();
-    let api = Endpoint::new("api", BaseUrl::parse("https://api.example.com").unwrap());
-    let credentials = Credentials::load(Vec::new()).unwrap();
-    let settings = GateSettings {
-        endpoints: vec![api],
-        credentials,
-        fence: Arc::new(|| true),
-        demands: Arc::new(|_| Demand::default()),
-        reports: Arc::new(|_| ()),
-        route: |it| it,
-    };
-    let gate = Gate::new(settings, requests).unwrap();
-    let sandbox = Sandbox::new(64 << 20).unwrap();
-    let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
-    (*provider.description()).clone()
-}
-
-struct NoConfigMaps;
-
-#[async_trait]
-impl ConfigMaps for NoConfigMaps {
-    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
-        Err(format!("the module is in a file, not in {namespace}/{name}"))
-    }
 }

@@ -1,23 +1,14 @@
 //! The config for Hetzner: what the provider needs is allowed, and nothing else is.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use async_trait::async_trait;
-use cloud_provider::{Demand, Description, Effect};
-use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
+use cloud_provider::Effect;
 use k8s_openapi::api::core::v1::Secret;
-use prometheus::Registry;
-use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use serde_json::Value;
 use tests::control_plane::cluster;
 use tests::guests;
 
-use crate::setup::{Folder, cloud_config_in, object, text};
-
-fn texts(value: &Value) -> Vec<String> {
-    value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
-}
+use crate::setup::{Folder, cloud_config_in, describe, object, text, texts};
 
 /// Each method with each path, and what it does.
 fn requests(methods: &[String], paths: &[String], effect: Option<&str>) -> Vec<String> {
@@ -36,7 +27,7 @@ fn config() -> Value {
 
 #[tokio::test]
 async fn what_hetzners_provider_describes_is_allowed_and_nothing_else() {
-    let (config, description) = (config(), describe().await);
+    let (config, description) = (config(), describe(guests::HETZNER).await);
     let described: BTreeSet<_> = description.endpoints[0]
         .allow
         .iter()
@@ -72,32 +63,4 @@ async fn hetzners_manifests_are_accepted_by_the_api_server() {
     let said = Folder::new().run(&cluster, "kubectl apply --server-side --dry-run=server -f -", &both);
     assert!(said.success, "{said:#?}");
     assert_eq!((said.error.as_str(), said.out.lines().count()), ("", 2));
-}
-
-async fn describe() -> Description {
-    let path = guests::HETZNER;
-    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
-    let module = source.fetch(&NoConfigMaps).await.unwrap();
-    let settings = GateSettings {
-        endpoints: vec![Endpoint::new("hcloud", BaseUrl::parse("https://api.example.com").unwrap())],
-        credentials: Credentials::load(Vec::new()).unwrap(),
-        fence: Arc::new(|| true),
-        demands: Arc::new(|_| Demand::default()),
-        reports: Arc::new(|_| ()),
-        route: |it| it,
-    };
-    let gate = Gate::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
-    let metrics = Metrics::register(&Registry::new()).unwrap();
-    let sandbox = Sandbox::new(64 << 20).unwrap();
-    let provider = Provider::load(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
-    (*provider.description()).clone()
-}
-
-struct NoConfigMaps;
-
-#[async_trait]
-impl ConfigMaps for NoConfigMaps {
-    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
-        Err(format!("the module is in a file, not in {namespace}/{name}"))
-    }
 }

@@ -4,13 +4,19 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use async_trait::async_trait;
+use cloud_provider::{Demand, Description};
+use egress::{Credentials, Gate, GateSettings};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
+use prometheus::Registry;
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tests::control_plane::{Cluster, kubectl};
-use tests::operator;
+use tests::{guests, operator};
 
 /// What kubectl, or a shell that ran it, said.
 #[derive(Debug)]
@@ -65,6 +71,39 @@ pub(crate) fn cloud_config_in(manifest: &str) -> Value {
     serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
 }
 
+/// What a provider says of itself, before it has reached anything.
+pub(crate) async fn describe(module: &str) -> Description {
+    let source = Source::File { path: module.into(), sha256: Digest::parse(&guests::sha256(module)).unwrap() };
+    let module = source.fetch(&NoConfigMaps).await.unwrap();
+    let settings = GateSettings {
+        endpoints: Vec::new(),
+        credentials: Credentials::load(Vec::new()).unwrap(),
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    let gate = Gate::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let sandbox = Sandbox::new(64 << 20).unwrap();
+    let provider = Provider::inspect(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
+    (*provider.description()).clone()
+}
+
+struct NoConfigMaps;
+
+#[async_trait]
+impl ConfigMaps for NoConfigMaps {
+    async fn read(&self, namespace: &str, name: &str, _: &str) -> Result<Vec<u8>, String> {
+        Err(format!("the module is in a file, not in {namespace}/{name}"))
+    }
+}
+
+/// A list of texts in a document.
+pub(crate) fn texts(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+}
+
 /// What the Deployment makes Pods of.
 pub(crate) fn template() -> PodTemplateSpec {
     object::<Deployment>("deployment.yaml").spec.unwrap().template
@@ -97,7 +136,7 @@ impl Folder {
         for name in manifests() {
             fs::copy(deploy().join(&name), folder.path("deploy").join(&name)).unwrap();
         }
-        fs::copy(tests::guests::DIGITALOCEAN, folder.path("digitalocean.wasm")).unwrap();
+        fs::copy(guests::DIGITALOCEAN, folder.path("digitalocean.wasm")).unwrap();
         std::os::unix::fs::symlink(kubectl().unwrap(), folder.path("bin/kubectl")).unwrap();
         Folder(folder)
     }

@@ -34,8 +34,13 @@ fn settings_that_cannot_work_are_refused_at_load() {
         let refused = settings().setting(name, value).run(Aws::describe).unwrap_err();
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
     }
-    let missing = Host::new().setting("region", "us-east-1").setting("clusterID", "prod").run(Aws::describe);
-    assert_eq!(missing, Err(Error::invalid("setting vpc is missing: write it under provider.settings")));
+}
+
+#[test]
+fn it_describes_itself_before_anything_is_configured() {
+    let description = Host::new().run(Aws::describe).unwrap();
+    let required: Vec<_> = description.settings.iter().filter(|it| it.required).map(|it| &*it.name).collect();
+    assert_eq!(required, ["region", "vpc", "clusterID"], "the host refuses a config that lacks one");
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! The config for AWS: what the provider needs is allowed, nothing else is, and the IAM policy says the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use cloud_provider::Description;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use serde_json::{Value, json};
+use tests::aerostat::binary;
+use tests::control_plane::cluster;
+use tests::{guests, operator};
+
+use crate::setup::{Folder, cloud_config_in, describe, object, text, texts};
+
+const CONFIG: &str = "aws/config.yaml";
+
+async fn described() -> Description {
+    describe(guests::AWS).await
+}
+
+/// The operations of each endpoint, as `effect operation`.
+fn described_operations(description: &Description) -> BTreeMap<String, BTreeSet<String>> {
+    let endpoints = description.endpoints.iter().map(|endpoint| {
+        let rules = endpoint.allow.iter().flat_map(|rule| {
+            assert_eq!(
+                (rule.methods.as_slice(), rule.paths.as_slice()),
+                (&["POST".to_owned()][..], &["/".to_owned()][..])
+            );
+            rule.operations.iter().map(|it| format!("{:?} {it}", rule.effect).to_lowercase())
+        });
+        (endpoint.name.clone(), rules.collect())
+    });
+    endpoints.collect()
+}
+
+fn allowed_operations(config: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let endpoints = config["endpoints"].as_array().unwrap().iter().map(|endpoint| {
+        let rules = endpoint["allow"].as_array().unwrap().iter().flat_map(|rule| {
+            assert_eq!(
+                (texts(&rule["methods"]), texts(&rule["paths"])),
+                (vec!["POST".to_owned()], vec!["/".to_owned()])
+            );
+            let effect = rule["effect"].as_str().unwrap().to_owned();
+            texts(&rule["operations"]).into_iter().map(move |it| format!("{effect} {it}").to_lowercase())
+        });
+        (endpoint["name"].as_str().unwrap().to_owned(), rules.collect())
+    });
+    endpoints.collect()
+}
+
+#[tokio::test]
+async fn what_the_provider_of_aws_describes_is_allowed_and_no_more() {
+    let (config, description) = (cloud_config_in(CONFIG), described().await);
+    assert_eq!(allowed_operations(&config), described_operations(&description));
+    for (written, described) in config["endpoints"].as_array().unwrap().iter().zip(&description.endpoints) {
+        assert_eq!(written["name"], described.name);
+        assert_eq!(written["baseUrl"], described.example_base_url);
+        let parameters: BTreeMap<_, _> = described.parameters.iter().cloned().collect();
+        assert_eq!(written["parameters"], serde_json::to_value(parameters).unwrap());
+    }
+    assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);
+    assert_eq!(description.name, "aws");
+}
+
+#[tokio::test]
+async fn the_iam_policy_has_the_actions_of_the_description() {
+    let policy: Value = serde_json::from_str(&text("aws/policy.json")).unwrap();
+    assert_eq!(policy["Version"], "2012-10-17");
+    let [statement] = &policy["Statement"].as_array().unwrap()[..] else { panic!("one statement: {policy}") };
+    assert_eq!((&statement["Effect"], &statement["Resource"]), (&"Allow".into(), &"*".into()));
+    let description = described().await;
+    let rules = description.endpoints.iter().flat_map(|it| &it.allow);
+    let needed: BTreeSet<_> = rules.flat_map(|it| it.actions.iter().cloned()).collect();
+    assert_eq!(texts(&statement["Action"]), needed.into_iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn signatures_with_static_keys_go_to_the_endpoints_alone() {
+    let secret = object::<Secret>("aws/secret.yaml").string_data.unwrap();
+    assert_eq!(secret.keys().collect::<Vec<_>>(), ["aws-credentials", "aws-credentials.origins"]);
+    let config = cloud_config_in(CONFIG);
+    let origins: BTreeSet<_> =
+        config["endpoints"].as_array().unwrap().iter().map(|it| it["baseUrl"].as_str().unwrap()).collect();
+    let listed: BTreeSet<_> = secret["aws-credentials.origins"].lines().collect();
+    assert_eq!(listed, origins);
+}
+
+#[tokio::test]
+async fn the_manifests_for_aws_are_accepted_by_the_api_server() {
+    let cluster = cluster().await;
+    let folder = Folder::new().with("aws");
+    for name in ["config.yaml", "secret.yaml"] {
+        let said =
+            folder.run(&cluster, &format!("kubectl apply --server-side --dry-run=server -f deploy/aws/{name}"), "");
+        assert!(said.success && said.error.is_empty(), "{name}: {said:#?}");
+    }
+    for (patch, audience) in
+        [("irsa-patch.yaml", "sts.amazonaws.com"), ("pod-identity-patch.yaml", "pods.eks.amazonaws.com")]
+    {
+        let script = format!(
+            "kubectl patch -f deploy/deployment.yaml --local --type=json -o yaml --patch-file=deploy/aws/{patch} |
+             kubectl apply --server-side --force-conflicts --dry-run=server -o json -f -"
+        );
+        let said = folder.run(&cluster, &script, "");
+        assert!(said.success && said.error.is_empty(), "{patch}: {said:#?}");
+        let patched: Value = serde_json::from_str(&said.out).unwrap();
+        let sources = &patched["spec"]["template"]["spec"]["volumes"][0]["projected"]["sources"];
+        let token = json!({ "path": "aws-token", "audience": audience, "expirationSeconds": 3600 });
+        assert_eq!(sources[1], json!({ "serviceAccountToken": token }), "and no Secret is mounted");
+    }
+}
+
+/// Each way to get keys, as the README says: one is uncommented, the other taken out.
+#[tokio::test]
+async fn each_source_of_keys_in_the_config_is_a_config_that_starts() {
+    let written = text(CONFIG);
+    let mut lines: Vec<&str> = written.lines().collect();
+    let at = lines.iter().position(|it| it.trim() == "webIdentity:").unwrap();
+    let web_identity: Vec<&str> = lines.splice(at..at + 3, []).collect();
+    let mut sources = vec![web_identity.join("\n")];
+    for name in ["podIdentity", "sharedFile", "instanceMetadata"] {
+        let at = lines.iter().position(|it| it.trim().starts_with(&format!("# {name}:"))).unwrap();
+        sources.push(lines.remove(at).replacen("# ", "", 1));
+    }
+    let rest = lines.join("\n");
+    let place = "          # One of these four: README.md of this folder says what each needs.";
+    assert!(rest.contains(place));
+    for source in sources {
+        let manifest = rest.replace(place, &source).replace("ARN-OF-THE-ROLE", "arn:aws:iam::123456789012:role/ccm");
+        let config: ConfigMap = serde_saphyr::from_str(&manifest).unwrap();
+        let config = config.data.unwrap()["cloud.yaml"]
+            .replace("VPC-OF-THE-CLUSTER", "vpc-0123456789abcdef0")
+            .replace("ID-OF-THE-CLUSTER", "prod")
+            .replace("SHA256-OF-THE-MODULE", &guests::sha256(guests::AWS));
+        let folder = operator::Folder::new();
+        let file = folder.write("cloud.yaml", config);
+        let said = Command::new(binary().unwrap())
+            .args(["module", "inspect", guests::AWS])
+            .arg(format!("--cloud-config={}", file.display()))
+            .output()
+            .unwrap();
+        let (out, error) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+        assert!(said.status.success(), "{source}\n{out}\n{error}");
+        assert!(out.ends_with("missing     nothing\n"), "{source}\n{out}\n{error}");
+    }
+}
