@@ -21,6 +21,7 @@ mod requests;
 mod restart;
 mod routes;
 mod services;
+mod signature;
 mod sizes;
 mod start;
 mod steady;
@@ -36,9 +37,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// What can be measured: a name for `ROW=…`, and what it is.
-const ROWS: [(&str, &str); 19] = [
+const ROWS: [(&str, &str); 20] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
+    ("signature", "what a signature of AWS costs a request"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
     ("modules", "from the start of the process to the lease, with the module from a file, a registry, a cache"),
     ("swap", "nodes that join while another version of the provider comes, and memory"),
@@ -89,6 +91,7 @@ async fn measure(row: &str) -> Result<()> {
     match row {
         "sizes" => sizes::measure(),
         "call" => calls::measure().await,
+        "signature" => signature::measure().await,
         "start" => start::measure().await,
         "modules" => modules::measure().await,
         "swap" => swap::measure().await,
