@@ -141,13 +141,7 @@ impl Moto {
     }
 
     /// Passes a request on as it is.
-    pub(crate) fn pass(
-        &self,
-        method: Method,
-        target: &str,
-        headers: HeaderMap,
-        body: Vec<u8>,
-    ) -> anyhow::Result<Said> {
+    pub(crate) fn pass(&self, method: Method, target: &str, headers: HeaderMap, body: Vec<u8>) -> anyhow::Result<Said> {
         self.line.send(method, target, headers, body)
     }
 

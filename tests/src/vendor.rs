@@ -1,5 +1,6 @@
 //! What tests have to know of a cloud to hold for any: the same bodies run over each of them.
 
+pub mod aws;
 mod description;
 pub mod digitalocean;
 pub mod hetzner;

@@ -20,8 +20,15 @@ def _classic():
     return elb_backends[ACCOUNT][REGION]
 
 
+_prepared = {}
+
+
 def prepare(cluster):
+    """What tests find at the start. Later it only says what there is."""
+    if _prepared:
+        return _prepared
     found = network.prepare(ACCOUNT, REGION)
+    _prepared.update(found)
     _ec2().create_tags([found["table"], found["group"], *found["subnets"]], {f"kubernetes.io/cluster/{cluster}": "owned"})
     return found
 

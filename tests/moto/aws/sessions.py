@@ -107,7 +107,8 @@ def require_signatures():
 def user(name, actions):
     """A user who may do these actions."""
     iam = iam_backends[ACCOUNT]["aws"]
-    iam.create_user(REGION, name)
+    if name not in iam.users:
+        iam.create_user(REGION, name)
     iam.put_user_policy(name, "allowed", policy(actions))
     key = iam.create_access_key(name)
     return {"id": key.access_key_id, "secret": key.secret_access_key}

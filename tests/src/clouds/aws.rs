@@ -21,7 +21,9 @@ use crate::simulator;
 
 pub use self::account::{Account, LIMITS};
 pub use self::errors::{Service, refusal};
-pub use self::state::{ClassicLoadBalancer, Listener, LoadBalancer, Permission, RouteEntry, SecurityGroup, State, TargetGroup};
+pub use self::state::{
+    ClassicLoadBalancer, Listener, LoadBalancer, Permission, RouteEntry, SecurityGroup, State, Tags, TargetGroup,
+};
 pub use crate::simulator::{Authorization, Chaos, Fault, Hold, Limits, Owner, Recorded, Side};
 
 /// The cluster's id in its tags.

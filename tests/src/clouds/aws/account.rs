@@ -99,7 +99,8 @@ fn answer(said: Said) -> Answer {
 
 impl Cloud for Account {
     const NAME: &'static str = "AWS";
-    const HOSTS: &'static [&'static str] = &["ec2.us-east-1.amazonaws.com", "elasticloadbalancing.us-east-1.amazonaws.com"];
+    const HOSTS: &'static [&'static str] =
+        &["ec2.us-east-1.amazonaws.com", "elasticloadbalancing.us-east-1.amazonaws.com"];
     const LIMITS: Limits = LIMITS;
     /// Its hosts speak nothing newer.
     const PROTOCOLS: &'static [&'static str] = &["http/1.1"];
@@ -144,4 +145,3 @@ impl Cloud for Account {
         // AWS does not say how many requests are left.
     }
 }
-

@@ -49,8 +49,7 @@ impl Cloud for Assets {
     fn refuse(&self, request: &Recorded) -> Option<Answer> {
         let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         // The description is large, and a measurement does without it.
-        let permitted =
-            *scopes == Scopes::Full || DESCRIPTION.scopes(request).iter().all(|it| scopes.admit(it));
+        let permitted = *scopes == Scopes::Full || DESCRIPTION.scopes(request).iter().all(|it| scopes.admit(it));
         (!permitted).then(|| errors::for_status(StatusCode::FORBIDDEN))
     }
 
