@@ -6,6 +6,7 @@ mod api;
 mod endpoint;
 mod instance;
 mod instances;
+mod load_balancer;
 mod machine;
 mod places;
 mod provider;
