@@ -6,9 +6,11 @@
 mod annotations;
 mod classic;
 mod nlb;
+pub(crate) mod security_groups;
 pub(crate) mod tags;
 
 pub(crate) use self::annotations::TABLE;
+pub(crate) use self::security_groups::nodes::GROUPS;
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};

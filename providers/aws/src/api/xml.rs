@@ -45,9 +45,10 @@ impl Element {
         Some(found.text.trim()).filter(|it| !it.is_empty())
     }
 
-    /// The items of the list of this name, which EC2 calls `item`; none if it is missing.
+    /// The items of the list of this name, which EC2 calls `item` and load balancing `member`; none if it is missing.
     pub(crate) fn items(&self, list: &str) -> impl Iterator<Item = &Element> {
-        self.child(list).into_iter().flat_map(|it| it.children.iter().filter(|it| it.name == "item"))
+        let is_item = |it: &&Element| matches!(&*it.name, "item" | "member");
+        self.child(list).into_iter().flat_map(move |it| it.children.iter().filter(is_item))
     }
 
     /// The texts in the list of this name, whose items are text alone.
