@@ -9,8 +9,9 @@ macro_rules! vendor {
 }
 
 type Word = Custom<String>;
+type Words = Custom<Vec<String>>;
 
-/// An item of a list that may not be empty.
+const GROUPS: Words = Custom { allowed: "a list of ids of security groups such as sg-1,sg-2", parse: words };
 const ITEM: Word = Custom { allowed: "no empty item", parse: item };
 const ADDRESS: Word = Custom::ipv4("an IPv4 address");
 const CIDR: Word = Custom::cidr("a network such as 10.0.0.0/8");
@@ -41,12 +42,11 @@ aerostat_sdk::table! {
         "After how long an idle connection ends. Classic only.").default("60");
     CROSS_ZONE: Bool = (vendor!("cross-zone-load-balancing-enabled"), Bool,
         "Whether each zone sends to the nodes of all zones.").default("false");
-    SECURITY_GROUPS: List<Word> = (vendor!("security-groups"), List { of: ITEM, what: "ids of security groups",
-        example: "sg-1,sg-2" },
+    SECURITY_GROUPS: Words = (vendor!("security-groups"), GROUPS,
         "Its security groups, instead of one that is made for it. Their rules are not touched. A Network Load Balancer has \
          security groups only with setting loadBalancers.nlbSecurityGroupMode.");
-    EXTRA_SECURITY_GROUPS: List<Word> = (vendor!("extra-security-groups"), List { of: ITEM, what: "ids of security groups",
-        example: "sg-1,sg-2" }, "Security groups beside the one that is made for it. Classic only: an error with nlb.");
+    EXTRA_SECURITY_GROUPS: Words = (vendor!("extra-security-groups"), GROUPS,
+        "Security groups beside the one that is made for it. Classic only: an error with nlb.");
     CERTIFICATE: Text = (vendor!("ssl-cert"), Text("the ARN of a certificate of ACM or IAM"),
         "The certificate: where it is set, TLS ends at the load balancer, on the ports in ssl-ports.");
     SSL_PORTS: Text = (vendor!("ssl-ports"), Text("port numbers and port names with commas between them, or *"),
@@ -84,8 +84,9 @@ aerostat_sdk::table! {
         example: "10.0.1.5,10.0.2.5" }, "Its private addresses, one for each subnet. nlb only.").only_at_creation();
     NODE_LABELS: Text = (vendor!("target-node-labels"), Text("a label selector such as pool=web,ssd"),
         "Only nodes with these labels take traffic.").otherwise("all nodes").selects_nodes();
-    SUBNETS: List<Word> = (vendor!("subnets"), List { of: ITEM, what: "ids or names of subnets",
-        example: "subnet-1,subnet-2" }, "Its subnets, each in a zone of its own. A name is the value of the tag Name.")
+    SUBNETS: Words = (vendor!("subnets"),
+        Custom { allowed: "a list of ids or names of subnets such as subnet-1,subnet-2", parse: words },
+        "Its subnets, each in a zone of its own. A name is the value of the tag Name.")
         .otherwise("one of each zone, by tags and route tables");
     SOURCE_RANGES: List<Word> = ("service.beta.kubernetes.io/load-balancer-source-ranges",
         List { of: CIDR, what: "networks", example: "10.0.0.0/8,192.0.2.0/24" },
@@ -158,6 +159,12 @@ fn health_port(text: &str) -> Option<HealthPort> {
         return Some(HealthPort::Traffic);
     }
     text.parse().ok().filter(|it| *it != 0).map(HealthPort::Number)
+}
+
+/// The items between commas, without empty ones.
+fn words(text: &str) -> Option<Vec<String>> {
+    let items: Vec<_> = text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    (!items.is_empty()).then_some(items)
 }
 
 fn item(text: &str) -> Option<String> {
