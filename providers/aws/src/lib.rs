@@ -37,6 +37,7 @@ impl Provider for Aws {
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
             .endpoint(endpoint::ec2())
+            .endpoint(endpoint::elb())
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
             .get_batch_size(GET_BATCH)
