@@ -6,6 +6,7 @@ mod api;
 mod endpoint;
 mod instance;
 mod instances;
+mod inventory;
 mod load_balancer;
 mod machine;
 mod places;
@@ -21,7 +22,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::ec2::{self, vpcs};
 use crate::settings::{Cluster, LoadBalancers, Machines};
 
-aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, Routes, PersistentVolumes);
+aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 /// Nodes in one `get`: as many ids as one filter takes.
 const GET_BATCH: u32 = 200;
@@ -37,6 +38,8 @@ impl Provider for Aws {
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
             .endpoint(endpoint::ec2())
+            .endpoint(endpoint::elb())
+            .endpoint(endpoint::elbv2())
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
             .get_batch_size(GET_BATCH)

@@ -52,13 +52,14 @@ const DENIED: [&str; 16] = [
 ];
 
 /// Codes of answers with status 400 that pass by themselves.
-const PASSING: [&str; 10] = [
+const PASSING: [&str; 11] = [
     "ConcurrentTagAccess",
     "DependencyViolation",
     "IncorrectInstanceState",
     "IncorrectState",
     "InsufficientInstanceCapacity",
     "InvalidPermission.Duplicate",
+    "LoadBalancerNotFound",
     "RequestTimeout",
     "RequestTimeTooSkewed",
     "ResourceInUse",

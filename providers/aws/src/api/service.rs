@@ -21,6 +21,9 @@ pub(crate) struct Api {
 /// EC2: machines, networks, volumes.
 pub(crate) const EC2: Api = Api { endpoint: "ec2", service: "ec2", version: "2016-11-15" };
 
+/// Classic Load Balancers. They share a host, names of actions and actions of IAM with the API of Network Load Balancers.
+pub(crate) const ELB: Api = Api { endpoint: "elb", service: "elasticloadbalancing", version: "2012-06-01" };
+
 /// Network Load Balancers.
 pub(crate) const ELBV2: Api = Api { endpoint: "elbv2", service: "elasticloadbalancing", version: "2015-12-01" };
 

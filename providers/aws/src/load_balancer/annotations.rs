@@ -220,7 +220,8 @@ mod tests {
 
     #[test]
     fn pairs_are_read_as_the_vendor_reads_them() {
-        let read: Vec<_> = pairs("a=1, b=,c,=x,,a=2=3").into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
+        let read: Vec<_> =
+            pairs("a=1, b=,c,=x,,a=2=3").into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
         assert_eq!(read, ["b:", "c:", "a:2"]);
     }
 

@@ -125,9 +125,9 @@ mod tests {
 
     fn marks(additional: &str, legacy: &str) -> Marks {
         let service = LoadBalancer::of("default", "web", UID).with_annotation(ADDITIONAL_TAGS.name, additional);
-        settings().setting("legacyClusterTag", legacy).run(|| {
-            Marks::of(&service.owner, Annotations::of(&service), &Cluster::read().unwrap()).unwrap()
-        })
+        settings()
+            .setting("legacyClusterTag", legacy)
+            .run(|| Marks::of(&service.owner, Annotations::of(&service), &Cluster::read().unwrap()).unwrap())
     }
 
     fn tags(pairs: &[(&str, &str)]) -> Tags {

@@ -16,7 +16,8 @@ fn service(kind: &str) -> LoadBalancer {
 fn aws_030_a_change_of_type_is_refused() {
     let classic = Ingress::hostname("a0e2-1.us-east-1.elb.amazonaws.com");
     let network = Ingress::hostname("a0e2-1.elb.us-east-1.amazonaws.com");
-    let arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1/50dc";
+    let arn =
+        "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1/50dc";
     let memo = |memo: &str, kind| LoadBalancer { memo: Some(memo.to_owned()), ..service(kind) };
     for (service, is) in [
         (LoadBalancer { current_ingress: vec![classic], ..service("nlb") }, "Classic"),

@@ -20,7 +20,7 @@ pub(crate) struct SecurityGroup {
     /// Unique in its VPC.
     pub(crate) name: String,
     pub(crate) permissions: BTreeSet<Permission>,
-    pub(crate) tags: Vec<(String, String)>,
+    pub(crate) tags: BTreeMap<String, String>,
 }
 
 /// A rule for one peer: the unit that EC2 counts against the limit of a group. EC2 tells rules apart by all but the description: a
@@ -99,7 +99,7 @@ pub(crate) fn create(
     cluster: &Cluster,
     name: &str,
     description: &str,
-    tags: &[(String, String)],
+    tags: &BTreeMap<String, String>,
 ) -> Result<Change<String>> {
     let form = EC2.action("CreateSecurityGroup").with("GroupName", name).with("GroupDescription", description);
     let form = form.with("VpcId", &cluster.vpc).with("TagSpecification.1.ResourceType", "security-group");
@@ -116,7 +116,7 @@ pub(crate) fn create(
 }
 
 /// Adds tags to a group, or writes over their values.
-pub(crate) fn tag(id: &str, tags: &[(String, String)]) -> Result<(), Refusal> {
+pub(crate) fn tag(id: &str, tags: &BTreeMap<String, String>) -> Result<(), Refusal> {
     EC2.call(with_tags(EC2.action("CreateTags").with("ResourceId.1", id), "Tag", tags)).map(drop)
 }
 
@@ -188,7 +188,7 @@ fn peers(form: Form, rule: &str, permissions: &[&Permission]) -> Form {
     })
 }
 
-fn with_tags(form: Form, list: &str, tags: &[(String, String)]) -> Form {
+fn with_tags(form: Form, list: &str, tags: &BTreeMap<String, String>) -> Form {
     tags.iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
         form.with(format!("{list}.{number}.Key"), key).with(format!("{list}.{number}.Value"), value)
     })
@@ -215,7 +215,7 @@ fn read(it: &Element) -> SecurityGroup {
         id: text("groupId"),
         name: text("groupName"),
         permissions: it.items("ipPermissions").flat_map(permissions).collect(),
-        tags: it.tags(),
+        tags: it.tags().into_iter().collect(),
     }
 }
 

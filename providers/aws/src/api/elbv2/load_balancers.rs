@@ -24,8 +24,6 @@ pub(crate) struct Balancer {
     pub(crate) vpc: String,
     pub(crate) subnets: BTreeSet<String>,
     pub(crate) groups: BTreeSet<String>,
-    /// When it was made: `2026-11-23T10:00:00.000Z`.
-    pub(crate) created: String,
 }
 
 /// In which subnet a load balancer has which address.
@@ -133,6 +131,5 @@ fn read(it: &Element) -> Balancer {
         vpc: text("VpcId"),
         subnets: zones.map(str::to_owned).collect(),
         groups: it.texts("SecurityGroups").into_iter().collect(),
-        created: text("CreatedTime"),
     }
 }

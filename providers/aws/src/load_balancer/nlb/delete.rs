@@ -6,6 +6,7 @@ use aerostat_sdk::{Change, Deletion, Result, events};
 use super::{POLL, groups, live, write};
 use crate::api::elbv2::load_balancers::{self as api, Balancer};
 use crate::api::elbv2::tags;
+use crate::api::elbv2::target_groups::TargetGroup;
 use crate::load_balancer::Call;
 use crate::load_balancer::tags::Tags;
 
@@ -19,8 +20,7 @@ pub(in crate::load_balancer) fn delete(call: &Call<'_>) -> Result<Deletion> {
     if let Some(balancer) = found.as_ref().filter(|it| it.kind == "network") {
         let tags = tags::of(&[&*balancer.arn])?.remove(&balancer.arn).unwrap_or_default();
         if let Err(why) = live::proof(call, balancer, &call.marks.ownership(&tags)) {
-            let message = format!("load balancer {} is not deleted: {why:?}", balancer.name);
-            events::warning(None, "LoadBalancerNotDeleted", &message);
+            events::warning(None, "LoadBalancerNotDeleted", &why);
             return Ok(Deletion::Done);
         }
         if let Some(why) = delete_balancer(balancer)? {
@@ -64,9 +64,8 @@ fn delete_target_groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Chang
     let is_elsewhere = |balancers: &[String]| balancers.iter().any(|it| Some(&**it) != balancer);
     let ours = found.iter().filter(|it| call.marks.ownership(&of(&it.arn)).is_ours());
     // What another load balancer sends to by now stays. One that AWS still shows beside a load balancer that is gone is tried.
-    let gone = |it: &&crate::api::elbv2::target_groups::TargetGroup| {
-        !is_elsewhere(&it.balancers) || it.balancers.iter().all(|arn| super::name_in(arn) == Some(&*call.service.name))
-    };
+    let is_of_name = |arn: &String| super::name_in(arn) == Some(&*call.service.name);
+    let gone = |it: &&TargetGroup| !is_elsewhere(&it.balancers) || it.balancers.iter().all(is_of_name);
     let mut busy = None;
     for (deleted, group) in ours.filter(gone).enumerate() {
         if deleted == write::MOST_REMOVALS {

@@ -91,10 +91,10 @@ pub(super) fn write(
 ///
 /// Whatever EC2 answered.
 pub(super) fn delete_own(call: &Call<'_>) -> Result<Change<()>> {
-    let name = names::security_group(&call.service.owner);
+    let prefix = names::prefix(&call.service.owner);
     for group in api::tagged(&call.settings.cluster)? {
-        let is_named = group.name == name && is_own(call, &group);
-        if is_named
+        if group.name.starts_with(&prefix)
+            && is_own(call, &group)
             && let busy @ Change::Busy(_) = own::delete(&group.id)?
         {
             return Ok(busy);

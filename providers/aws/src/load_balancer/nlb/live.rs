@@ -74,7 +74,7 @@ impl Live {
     ///
     /// `invalid`, saying why.
     pub(super) fn refuse_others(&self, call: &Call<'_>) -> Result<()> {
-        proof(call, &self.balancer, &self.ownership)
+        proof(call, &self.balancer, &self.ownership).map_err(Error::Invalid)
     }
 
     /// The tags of a thing.
@@ -84,12 +84,8 @@ impl Live {
 }
 
 /// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo does, which
-/// only a controller can have written.
-///
-/// # Errors
-///
-/// `invalid`, saying why not.
-pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership) -> Result<()> {
+/// only a controller can have written. `Err` says why not.
+pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership) -> Result<(), String> {
     let Balancer { name, arn, kind, .. } = balancer;
     let why = match ownership {
         _ if kind != "network" => format!("it is of type {kind:?}"),
@@ -98,9 +94,7 @@ pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership)
         Ownership::Nobody => format!("it has no tag {SERVICE_NAME}"),
         Ownership::Other(why) => why.clone(),
     };
-    Err(Error::invalid(format_args!(
-        "load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"
-    )))
+    Err(format!("load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"))
 }
 
 /// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also if a call was

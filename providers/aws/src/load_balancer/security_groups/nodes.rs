@@ -128,7 +128,7 @@ fn write_group(groups: &Groups, from: &str, is_shared: impl FnOnce() -> Result<b
     let mut left_over = Vec::new();
     // Groups often let in their own members: that is not for a load balancer.
     for group in groups.all.values().filter(|it| it.id != from) {
-        let is_ours = |it: &Permission| it.key == all_from(from);
+        let is_ours = |it: &Permission| it.key == all_from(from) && it.description.is_empty();
         match groups.of_nodes.contains(&group.id) {
             true => own::write(group, &Difference::between(&group.permissions, &desired, is_ours))?,
             false => left_over.push((group, Difference::between(&group.permissions, &BTreeSet::new(), is_ours))),

@@ -1,5 +1,7 @@
 //! Security groups that are made for a load balancer. A name is unique in its VPC, so that none is made twice.
 
+use std::collections::BTreeMap;
+
 use aerostat_sdk::{Change, Result, events};
 
 use super::rules::{self, Difference, Rule};
@@ -27,10 +29,10 @@ pub(crate) fn create(
     cluster: &Cluster,
     name: &str,
     description: &str,
-    tags: &[(String, String)],
+    tags: &BTreeMap<String, String>,
 ) -> Result<Change<SecurityGroup>> {
     let made = api::create(cluster, name, description, tags)?;
-    Ok(made.map(|id| SecurityGroup { id, name: name.to_owned(), tags: tags.to_vec(), ..SecurityGroup::default() }))
+    Ok(made.map(|id| SecurityGroup { id, name: name.to_owned(), tags: tags.clone(), ..SecurityGroup::default() }))
 }
 
 /// Deletes a group. Busy, as long as something has it or refers to it: the network interfaces of a load balancer go later than itself.
@@ -42,14 +44,22 @@ pub(crate) fn delete(id: &str) -> Result<Change<()>> {
     api::delete(id)
 }
 
+/// Whether [`sync`] would write anything.
+pub(crate) fn needs_writing(group: &SecurityGroup, rules: &[Rule]) -> bool {
+    !difference(group, rules).is_empty()
+}
+
 /// Gives a group these rules and no others.
 ///
 /// # Errors
 ///
 /// Whatever EC2 answered. A group that takes no more rules is a Warning event.
 pub(crate) fn sync(group: &SecurityGroup, rules: &[Rule]) -> Result<()> {
-    let difference = Difference::between(&group.permissions, &rules::permissions(rules), |_: &Permission| true);
-    write(group, &difference)
+    write(group, &difference(group, rules))
+}
+
+fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
+    Difference::between(&group.permissions, &rules::permissions(rules), |_: &Permission| true)
 }
 
 /// Writes a difference: what is added first. If the group takes no more rules, what is no longer wanted goes first where that makes room
