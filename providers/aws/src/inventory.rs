@@ -135,9 +135,9 @@ impl View {
     fn security_groups(&self) -> Result<Vec<InventoryItem>> {
         let found = security_groups::tagged(&self.cluster)?;
         let item = |it: &security_groups::SecurityGroup| {
-            let tags: Tags = it.tags.iter().cloned().collect();
             // The vendor's groups have no tag of a Service, and those of nodes neither.
-            tags.contains_key(SERVICE_UID).then(|| self.item(format!("security group {} ({})", it.id, it.name), &tags))?
+            let title = || format!("security group {} ({})", it.id, it.name);
+            it.tags.contains_key(SERVICE_UID).then(|| self.item(title(), &it.tags))?
         };
         Ok(found.iter().filter_map(item).collect())
     }

@@ -6,7 +6,9 @@
 mod annotations;
 mod classic;
 mod nlb;
+mod preflight;
 pub(crate) mod security_groups;
+mod subnets;
 pub(crate) mod tags;
 
 pub(crate) use self::annotations::TABLE;

@@ -50,8 +50,7 @@ pub(super) fn wanted(call: &Call<'_>, live: Option<&BTreeSet<String>>) -> Result
             )));
         }
         None => {
-            let tags: Vec<_> = call.marks.tags().into_iter().collect();
-            match own::create(cluster, &name, DESCRIPTION, &tags)? {
+            match own::create(cluster, &name, DESCRIPTION, &call.marks.tags())? {
                 Change::Done(group) => group,
                 Change::Busy(why) => return Ok(Change::Busy(why)),
             }
@@ -107,10 +106,10 @@ pub(super) fn delete_own(call: &Call<'_>) -> Result<Change<()>> {
 /// UID, and the cluster's tag say it.
 fn is_own(call: &Call<'_>, group: &SecurityGroup) -> bool {
     let cluster = &call.settings.cluster;
-    let is_owned = |(key, value): &(String, String)| {
+    let is_owned = |(key, value): (&String, &String)| {
         cluster.owns(key, value) && (key == Cluster::LEGACY_TAG || value == OWNED)
     };
-    match call.marks.ownership(&group.tags.iter().cloned().collect()) {
+    match call.marks.ownership(&group.tags) {
         Ownership::Marked => true,
         Ownership::ByName | Ownership::Nobody => {
             group.name == names::security_group(&call.service.owner) && group.tags.iter().any(is_owned)
