@@ -6,6 +6,8 @@ mod api;
 mod endpoint;
 mod instance;
 mod instances;
+mod inventory;
+mod load_balancer;
 mod machine;
 mod places;
 mod provider;
@@ -18,9 +20,9 @@ pub use crate::provider::Aws;
 use aerostat_sdk::{Description, Error, Provider, Result};
 
 use crate::api::ec2::{self, vpcs};
-use crate::settings::{Cluster, Machines};
+use crate::settings::{Cluster, LoadBalancers, Machines};
 
-aerostat_sdk::export!(Aws: Provider, Instances, Routes, PersistentVolumes);
+aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 /// Nodes in one `get`: as many ids as one filter takes.
 const GET_BATCH: u32 = 200;
@@ -30,12 +32,16 @@ impl Provider for Aws {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         Machines::read()?;
+        LoadBalancers::read()?;
         aerostat_sdk::settings::read(&settings::ROUTE_TABLE)?;
         Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
             .endpoint(endpoint::ec2())
+            .endpoint(endpoint::elb())
+            .endpoint(endpoint::elbv2())
             .settings(settings::TABLE)
+            .annotations(load_balancer::TABLE)
             .get_batch_size(GET_BATCH)
             .list_page_size(ec2::instances::PAGE))
     }
