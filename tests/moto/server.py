@@ -19,8 +19,9 @@ from werkzeug.serving import run_simple
 
 # By the version that a request names.
 VERSIONS = {"2016-11-15": "ec2", "2015-12-01": "elbv2", "2012-06-01": "elb", "2011-06-15": "sts"}
-# What a check has found, for who stands before this server.
+# For who stands before this server: what a check has found, and what time it is by AWS's clock.
 WRONG = "x-counterpart-wrong"
+DATE = "x-counterpart-date"
 
 
 class Server:
@@ -54,20 +55,24 @@ class Server:
         if environ.get("HTTP_X_COUNTERPART_ONLY_CHECK"):
             return "204 ", [(WRONG, json.dumps(wrong))], b""
         refused = sessions.refusal(service, headers_of(environ), named)
+        if wrong and refused is None:
+            refused = "ValidationError", wrong[0], 400
         if refused is not None:
             status, headers, answer = refusal(service, *refused)
         else:
             status, headers, answer = self.pass_on(environ, body)
         wrong += checks.answer(service, named.get("Action"), int(status.split()[0]), answer)
-        headers = [it for it in headers if it[0].lower() != "date"]
-        headers.append(("Date", email.utils.formatdate(world.clock(), usegmt=True)))
+        headers.append((DATE, email.utils.formatdate(world.clock(), usegmt=True)))
         return status, [*headers, (WRONG, json.dumps(wrong))] if wrong else headers, answer
 
     def pass_on(self, environ, body):
         """What moto answers."""
-        environ["wsgi.input"] = io.BytesIO(body)
+        environ["wsgi.input"], sessions.body = io.BytesIO(body), body
         head = []
-        answer = b"".join(self.moto(environ, lambda status, headers, _=None: head.append((status, headers))))
+        try:
+            answer = b"".join(self.moto(environ, lambda status, headers, _=None: head.append((status, headers))))
+        except Exception:  # A fault of moto's, or of a rule of ours.
+            return "500 ", [], traceback.format_exc().encode()
         status, headers = head[0]
         return status, [it for it in headers if it[0].lower() != "content-length"], answer
 

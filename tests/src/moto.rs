@@ -8,12 +8,14 @@ mod line;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Method};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
+use tokio::time::sleep;
 
 use crate::loopback::{Program, free_address};
 use crate::operator::Folder;
@@ -197,9 +199,11 @@ impl Moto {
 
     /// Waits until the server answers.
     async fn answers(&self) {
-        let state = || self.line.send(Method::POST, "/counterpart/state", HeaderMap::new(), b"{}".to_vec());
-        let answered = wait::within(wait::DEADLINE, async || state().ok()).await;
-        assert!(answered.is_some(), "moto does not answer.\n{}", self.log_tail());
+        let until = Instant::now() + wait::DEADLINE;
+        while let Err(error) = self.line.send(Method::POST, "/counterpart/state", HeaderMap::new(), b"{}".to_vec()) {
+            assert!(Instant::now() < until, "moto does not answer: {error:#}\n{}", self.log_tail());
+            sleep(Duration::from_millis(50)).await;
+        }
     }
 
     fn log_tail(&self) -> String {

@@ -9,6 +9,7 @@ mod manifest;
 mod provider;
 mod service;
 
+pub use self::aws::Aws;
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor};
 pub use self::digitalocean::DigitalOcean;
 pub use self::hetzner::Hetzner;

@@ -6,4 +6,5 @@ mod counterpart;
 mod module;
 mod nodes;
 mod routes;
+mod services;
 mod setup;

@@ -1,9 +1,10 @@
 //! A cluster, AWS, and the binary between them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, Node};
-use kube::api::{Api, ListParams};
+use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::{Value, json};
 use tests::clouds::aws::{Options, Service, Simulator};
 use tests::control_plane::{Cluster, cluster};
@@ -30,7 +31,7 @@ impl Rig {
     pub(crate) async fn with(options: Options) -> Self {
         let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
         let cloud = cloud.unwrap();
-        let setup = aws::setup(&cluster, &cloud, &[Service::Ec2]).flags(&FLAGS);
+        let setup = aws::setup(&cluster, &cloud, &[Service::Ec2, Service::Elbv2, Service::Elb]).flags(&FLAGS);
         Self { cluster, cloud, setup }
     }
 
@@ -88,6 +89,41 @@ impl Rig {
         wait::until(&format!("node {name} is as expected"), node).await
     }
 
+    pub(crate) fn services(&self) -> Api<k8s_openapi::api::core::v1::Service> {
+        Api::namespaced(self.cluster.admin.clone(), "default")
+    }
+
+    /// Waits until a Service has a host name in its status, and returns it.
+    pub(crate) async fn served(&self, name: &str) -> String {
+        let found = wait::within(wait::DEADLINE, async || host(&self.services().get(name).await.unwrap())).await;
+        let Some(found) = found else { panic!("{name} is not served; {}", self.told().await) };
+        found
+    }
+
+    /// Waits until a Service is gone.
+    pub(crate) async fn deleted(&self, name: &str, patience: Duration) {
+        self.services().delete(name, &DeleteParams::default()).await.unwrap();
+        let gone = async || self.services().get_opt(name).await.unwrap().is_none().then_some(());
+        if wait::within(patience, gone).await.is_none() {
+            panic!("{name} is not gone; {}", self.told().await);
+        }
+    }
+
+    /// The requests since the one with this index that write, in a line each.
+    pub(crate) fn writes(&self, since: usize) -> Vec<String> {
+        let requests = self.cloud.requests().split_off(since);
+        requests.iter().filter(|it| !it.path.contains("/Describe")).map(ToString::to_string).collect()
+    }
+
+    /// What was said and asked so far.
+    pub(crate) async fn told(&self) -> String {
+        let all = Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
+        let said = all.iter().map(|it| format!("{:?} {:?}", it.reason, it.message));
+        let asked = self.cloud.requests();
+        let asked = asked.iter().rev().take(40).rev().map(ToString::to_string);
+        said.chain(asked).collect::<Vec<_>>().join("\n  ")
+    }
+
     /// The events with this reason.
     pub(crate) async fn events(&self, reason: &str) -> Vec<Event> {
         let all = Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
@@ -98,11 +134,7 @@ impl Rig {
     pub(crate) async fn said(&self, reason: &str, parts: &[&str]) -> Event {
         let has = |it: &Event| parts.iter().all(|part| it.message.as_deref().unwrap_or_default().contains(part));
         let found = wait::within(wait::DEADLINE, async || self.events(reason).await.into_iter().find(has)).await;
-        let Some(found) = found else {
-            let all = Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
-            let said: Vec<_> = all.iter().map(|it| (&it.reason, &it.message)).collect();
-            panic!("no {reason} says {parts:?}: {said:#?}\n{:#?}", self.cloud.requests())
-        };
+        let Some(found) = found else { panic!("no {reason} says {parts:?}; {}", self.told().await) };
         found
     }
 
@@ -121,6 +153,11 @@ pub(crate) fn worker(number: u64) -> String {
 /// A node's network of pods.
 pub(crate) fn pods(number: u64) -> String {
     format!("10.244.{number}.0/24")
+}
+
+/// The host name in the status of a Service.
+pub(crate) fn host(service: &k8s_openapi::api::core::v1::Service) -> Option<String> {
+    service.status.as_ref()?.load_balancer.as_ref()?.ingress.as_ref()?.first()?.hostname.clone()
 }
 
 /// Whether a node has been initialised.

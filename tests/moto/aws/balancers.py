@@ -34,6 +34,8 @@ def _create_load_balancer(backend, create, name, security_groups, subnet_ids, su
         if backend.ec2_backend.get_security_group_from_id(group) is None:
             raise ELBClientError("InvalidSecurityGroup", f"Security group {group} does not exist")
     before = set(backend.load_balancers)
+    tags = kwargs.pop("tags", None)
+    kwargs["scheme"] = kwargs.get("scheme") or "internet-facing"
     made = create(name, security_groups, subnet_ids, subnet_mappings, **kwargs)
     known = next((it for it in backend.load_balancers.values() if it.name == name and it.arn in before), None)
     if known is not None or len(before) >= behaviour.load_balancers:
@@ -45,6 +47,14 @@ def _create_load_balancer(backend, create, name, security_groups, subnet_ids, su
         raise DuplicateLoadBalancerName()
     if len(before) >= behaviour.load_balancers:
         raise ELBClientError("TooManyLoadBalancers", "You've reached the limit on the number of load balancers")
+    if made.type == "network":
+        # "Resource types defined by Elastic Load Balancing": loadbalancer/net/…. moto knows loadbalancer/app/… alone.
+        backend.load_balancers.pop(made.arn)
+        made.arn = made.arn.replace("loadbalancer/app/", "loadbalancer/net/")
+        backend.load_balancers[made.arn] = made
+        # "Network Load Balancers", DNS name: name-id.elb.region.amazonaws.com.
+        made.dns_name = f"{name}-{made.arn.rpartition('/')[2]}.elb.{backend.region_name}.amazonaws.com"
+    backend.tagging_service.tag_resource(made.arn, tags)
     made.made, made.reads = now(), 0
     made.has_groups = bool(security_groups)
     made.mappings = subnet_mappings or []

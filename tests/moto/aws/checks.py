@@ -4,6 +4,7 @@ A request is read with moto's parser, validated by botocore, and written again b
 wrong place. botocore leaves patterns, enumerations and upper bounds to the service; they are checked here.
 """
 
+import functools
 import re
 from xml.etree import ElementTree
 
@@ -84,12 +85,23 @@ def _limits(shape, value, at):
     elif kind == "string":
         if "max" in limits and len(value) > limits["max"]:
             yield f"{at} is {len(value)} long, more than {limits['max']}"
-        if "pattern" in limits and not re.fullmatch(limits["pattern"], value, re.DOTALL):
+        if "pattern" in limits and not _pattern(limits["pattern"]).fullmatch(value):
             yield f"{at} is {value!r}, which is not {limits['pattern']}"
         if shape.enum and value not in shape.enum:
             yield f"{at} is {value!r}, which is none of {shape.enum}"
     elif kind in ("integer", "long") and "max" in limits and value > limits["max"]:
         yield f"{at} is {value}, more than {limits['max']}"
+
+
+# Classes of Unicode, which Python's patterns do not name: what is nearest to each.
+_CLASSES = {r"\p{L}": r"\w", r"\p{N}": r"\d", r"\p{Z}": r"\s"}
+
+
+@functools.cache
+def _pattern(text):
+    for unicode, nearest in _CLASSES.items():
+        text = text.replace(unicode, nearest)
+    return re.compile(text, re.DOTALL)
 
 
 def answer(service, action, status, body):

@@ -174,11 +174,10 @@ def clear(arn):
         group.targets.clear()
 
 
-def balancer(name, subnets, port, node_port, machines, tags):
-    """A load balancer as cloud-provider-aws makes it for a Service of one port: its ARN, and that of its target group."""
-    v2 = _v2()
-    pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
-    made = v2.create_load_balancer(name, [], [], [{"SubnetId": it} for it in subnets], "internet-facing", "network", "ipv4", tags=pairs)
+def balancer(name, subnets, tags):
+    """A load balancer without listeners, as somebody else makes one."""
+    mappings, pairs = [{"SubnetId": it} for it in subnets], [{"Key": key, "Value": it} for key, it in tags.items()]
+    made = _v2().create_load_balancer(name, [], [], mappings, "internet-facing", "network", "ipv4", tags=pairs)
     return {"id": made.arn, "host": made.dns_name}
 
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
@@ -18,6 +18,8 @@ pub const LIMITS: Limits = Limits::Bucket { size: 100, refill: Duration::from_mi
 
 /// What the server's checks have found.
 const WRONG: &str = "x-counterpart-wrong";
+/// What time it is by AWS's clock.
+const DATE_THERE: &str = "x-counterpart-date";
 /// Asks for the checks alone.
 const ONLY_CHECK: &str = "x-counterpart-only-check";
 
@@ -88,6 +90,9 @@ fn answer(said: Said) -> Answer {
         None => Vec::new(),
         Some(value) => serde_json::from_slice(value.as_bytes()).unwrap_or_else(|_| vec![format!("{value:?}")]),
     };
+    if let Some(date) = headers.remove(DATE_THERE) {
+        headers.insert(DATE, date);
+    }
     if status.is_server_error() {
         wrong.push(format!("moto failed: {}", String::from_utf8_lossy(&body[body.len().saturating_sub(600)..])));
     }

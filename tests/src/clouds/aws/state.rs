@@ -48,6 +48,14 @@ pub struct LoadBalancer {
     pub listeners: Vec<Listener>,
 }
 
+impl LoadBalancer {
+    /// Whether a listener forwards to the target group with this ARN.
+    #[must_use]
+    pub fn forwards_to(&self, group: &str) -> bool {
+        self.listeners.iter().any(|it| it.forwards.iter().any(|it| it == group))
+    }
+}
+
 /// One port of a Network Load Balancer.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 pub struct Listener {
