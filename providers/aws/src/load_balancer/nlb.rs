@@ -82,15 +82,16 @@ fn follow_nodes(call: &Call<'_>, live: &Live) -> Result<()> {
     let mut warnings = Warnings::default();
     let instances = targets::instances(&call.service.nodes, &mut warnings);
     let attached = live.groups.iter().filter(|it| it.is_attached && it.is_usable()).take(MOST_READS);
-    let mut steps = Vec::new();
+    let (mut steps, mut reads) = (Vec::new(), 0);
     for group in attached {
+        reads += 1;
         let targets = target_groups::targets(&group.shown.arn)?;
         steps.extend(plan::target_steps(&group.shown.arn, &targets, &instances, group.shown.port));
     }
-    writer(call, &live.balancer, &call.marks.tags(), steps.len()).carry_out(&steps, &mut warnings).map(drop)
+    writer(call, &live.balancer, &call.marks.tags(), reads).carry_out(&steps, &mut warnings).map(drop)
 }
 
-fn writer<'a>(call: &Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
+fn writer<'a>(call: &'a Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
     let most = MOST_REQUESTS.saturating_sub(reads);
     Writer { balancer: &balancer.arn, vpc: &call.settings.cluster.vpc, tags, most }
 }

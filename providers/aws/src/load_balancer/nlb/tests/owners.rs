@@ -26,7 +26,7 @@ fn what_the_vendor_made_is_taken_over_without_a_write() {
         assert_eq!(writes(&cloud, &LoadBalancer { memo, current_ingress: hostname(), ..service() }), [""; 0]);
     }
     let more = with_nodes(service(), 3);
-    assert_eq!(actions(&writes(&cloud, &more)), ["AddTags", "RegisterTargets"], "tags come with a write");
+    assert_eq!(actions(&writes(&cloud, &more)), ["RegisterTargets", "AddTags"], "tags come with a write");
     assert_eq!(writes(&cloud, &more), [""; 0]);
 }
 
