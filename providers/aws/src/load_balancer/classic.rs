@@ -15,8 +15,9 @@ use aerostat_sdk::{Change, Deletion, Error, Ingress, Progress, Result};
 use self::desired::Desired;
 use self::groups::Asked;
 use self::steps::{Place, Step};
-use super::Call;
+use super::annotations::Kind;
 use super::tags::{CLUSTER_UID, Ownership, SERVICE_UID, Tags};
+use super::{Call, preflight, subnets};
 use crate::api::ec2::security_groups::SecurityGroup;
 use crate::api::elb::load_balancers::{self as api, Creation};
 use crate::api::elb::model::LoadBalancer;
@@ -36,6 +37,7 @@ struct Found {
 
 /// Takes one step towards the desired state: all of them, unless AWS does not show yet what it was told to make.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
+    preflight::check(call, Kind::Classic)?;
     let (desired, asked) = (Desired::of(call)?, Asked::of(call)?);
     let found = find(call)?;
     if let Some(Found { proof: Err(why), .. }) = &found {
@@ -44,7 +46,7 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     }
     // A scheme cannot change, and subnets have to suit it.
     let is_internal = found.as_ref().map_or(desired.is_internal, |it| it.live.is_internal);
-    let subnets = subnets(call, is_internal)?;
+    let subnets = subnets::of_new(call, is_internal)?.into_iter().map(|it| it.id).collect();
     let own = match asked.given.is_empty() {
         false => None,
         true => match groups::ensure(call, &desired.rules)? {
@@ -162,11 +164,10 @@ fn update(
         warnings.immutable("its scheme", word(live.is_internal), word(desired.is_internal));
     }
     warnings.emit();
-    let status = call.service.status().memo(&**name);
+    let mut status = call.service.status().memo(&**name);
     let Some(hostname) = &live.dns_name else {
         return Ok(Progress::pending(status, POLL, format_args!("load balancer {name} has no name in DNS yet")));
     };
-    let mut status = status;
     status.ingress = vec![Ingress::hostname(hostname)];
     match leave(call, live, place, own)? {
         Change::Done(()) => Ok(Progress::Ready(status)),
@@ -185,12 +186,6 @@ fn leave(call: &Call<'_>, live: &LoadBalancer, place: &Place, own: Option<&Secur
         live.groups.iter().filter(|it| !place.groups.contains(it)).filter(is_given).collect();
     given.into_iter().try_for_each(|group| groups::refuse(call, group))?;
     left_over.map_or(Ok(Change::Done(())), |group| groups::delete(call, &group))
-}
-
-/// The ids of its subnets.
-fn subnets(call: &Call<'_>, is_internal: bool) -> Result<BTreeSet<String>> {
-    let _ = (call, is_internal);
-    Ok(["subnet-1".to_owned()].into())
 }
 
 #[cfg(test)]

@@ -44,7 +44,8 @@ fn an_instance_is_read_with_all_that_a_node_needs() {
         .label("topology.k8s.aws/zone-id", "use1-az6")
         .label("topology.k8s.aws/network-node-layer-1", "nn-1")
         .label("topology.k8s.aws/network-node-layer-2", "nn-2")
-        .label("topology.k8s.aws/network-node-layer-3", "nn-3");
+        .label("topology.k8s.aws/network-node-layer-3", "nn-3")
+        .extra("security-groups", "sg-1");
     let host = cloud().setting("nodeIPFamilies", "ipv6,ipv4");
     let page = host.run(|| <Aws as Instances>::list(None, 1_000));
     assert_eq!(page, Ok(Page::new(vec![expected], Some("key:eyJ2IjoiMiJ9".to_owned()))));

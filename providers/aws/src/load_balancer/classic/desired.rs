@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use aerostat_sdk::annotations::{Annotations, refused};
-use aerostat_sdk::{Error, Protocol as Carried, Result};
+use aerostat_sdk::{Error, IpFamily, Result};
 
-use super::super::Call;
 use super::super::annotations::{
-    BACKEND_PROTOCOL, Backend, CERTIFICATE, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, GROUP_ATTRIBUTES,
-    IDLE_TIMEOUT, INTERNAL, LOG_BUCKET, LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY, SSL_PORTS,
-    SslPorts,
+    BACKEND_PROTOCOL, Backend, CERTIFICATE, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL,
+    LOG_BUCKET, LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY, SSL_PORTS, SslPorts,
 };
 use super::super::security_groups::{self, Peers, Rule};
+use super::super::{Call, preflight};
 use super::health;
 use crate::api::elb::model::{Attributes, HealthCheck, Listener, Protocol};
 use crate::machine::Machine;
@@ -48,14 +47,6 @@ impl Desired {
     /// `invalid`: a port or an annotation that a Classic Load Balancer cannot serve.
     pub(super) fn of(call: &Call<'_>) -> Result<Self> {
         let (service, annotations) = (call.service, call.annotations);
-        service.allow_protocols(&[Carried::Tcp])?;
-        if let Some(text) = annotations.text(GROUP_ATTRIBUTES.name) {
-            return Err(refused(
-                GROUP_ATTRIBUTES.name,
-                text,
-                "for a Classic Load Balancer: only one with nlb has target groups",
-            ));
-        }
         let listeners = listeners(call)?;
         let Some(first) = listeners.first() else {
             return Err(Error::invalid(
@@ -120,7 +111,7 @@ fn attributes(annotations: Annotations<'_>) -> Result<Attributes> {
 
 /// Clients come to all ports from the source ranges, and may find out how long packets may be.
 fn rules(call: &Call<'_>) -> Result<Vec<Rule>> {
-    let ranges = call.service.source_ranges.clone();
+    let ranges = preflight::source_ranges(call, &[IpFamily::Ipv4])?;
     let rule = |port: &aerostat_sdk::Port| Rule {
         protocol: security_groups::Protocol::Tcp,
         ports: Some((port.port, port.port)),

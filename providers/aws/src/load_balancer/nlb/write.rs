@@ -52,7 +52,7 @@ impl Writer<'_> {
 
     fn send(&self, step: &Step, made: &mut BTreeMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {
         match step {
-            Step::Tag { arns, tags } => tags::add(arns, tags)?,
+            Step::Tag { arns, tags } => tag(arns, tags, warnings)?,
             Step::Attributes(attributes) => load_balancers::modify(self.balancer, attributes)?,
             Step::CreateGroup(it) => {
                 let (vpc, tags) = (self.vpc, self.tags);
@@ -68,7 +68,8 @@ impl Writer<'_> {
                 match groups::create(creation) {
                     Ok(group) => _ = made.insert(group.name, group.arn),
                     Err(refusal) if refusal.code == "DuplicateTargetGroupName" => {
-                        let why = format!("target group {} was made a moment ago, and AWS does not list it yet", it.name);
+                        let why =
+                            format!("target group {} was made a moment ago, and AWS does not list it yet", it.name);
                         return Ok(Change::Busy(why));
                     }
                     Err(refusal) => return Err(refusal.error),
@@ -87,7 +88,8 @@ impl Writer<'_> {
                 };
                 match listeners::create(self.balancer, listener.port, content, self.tags) {
                     Err(refusal) if refusal.code == "DuplicateListener" => {
-                        let why = format!("the listener of port {} is there, and AWS does not list it yet", listener.port);
+                        let why =
+                            format!("the listener of port {} is there, and AWS does not list it yet", listener.port);
                         return Ok(Change::Busy(why));
                     }
                     answer => answer?,
@@ -103,6 +105,17 @@ impl Writer<'_> {
             Step::DeleteGroup { arn, name } => return delete_group(arn, name),
         }
         Ok(Change::Done(()))
+    }
+}
+
+/// A Service is served also where tags may not be written.
+fn tag(arns: &[String], tags: &Tags, warnings: &mut Warnings) -> Result<()> {
+    match tags::add(arns, tags) {
+        Err(Refusal { error: Error::Invalid(why) | Error::Denied(why), .. }) => {
+            warnings.add("LoadBalancerNotTagged", why);
+            Ok(())
+        }
+        answer => Ok(answer?),
     }
 }
 
