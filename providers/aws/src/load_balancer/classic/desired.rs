@@ -46,11 +46,12 @@ impl Desired {
     ///
     /// `invalid`: a port or an annotation that a Classic Load Balancer cannot serve.
     pub(super) fn of(call: &Call<'_>) -> Result<Self> {
-        let (service, annotations) = (call.service, call.annotations);
+        let annotations = call.annotations;
         let listeners = listeners(call)?;
         let Some(first) = listeners.first() else {
             return Err(Error::invalid(
-                "no port has a node port, through which the load balancer reaches it: leave allocateLoadBalancerNodePorts at true",
+                "no port has a node port, through which the load balancer reaches it: leave \
+                 allocateLoadBalancerNodePorts at true",
             ));
         };
         let backend = annotations.read(&BACKEND_PROTOCOL)?;
@@ -61,13 +62,14 @@ impl Desired {
             ssl_policy: annotations.read(&SSL_POLICY)?.map(str::to_owned),
             is_internal: annotations.read(&INTERNAL)?.unwrap_or(false),
             rules: rules(call)?,
-            instances: service.nodes.iter().filter_map(|it| instance(it.provider_id.as_deref()?)).collect(),
+            instances: instances(call),
             listeners,
         })
     }
 }
 
-/// One for each port with a node port. Where TLS ends, the protocol of the instances says whether the load balancer looks into it.
+/// One for each port with a node port. Where TLS ends, the protocol of the instances says whether the load balancer
+/// looks into it.
 fn listeners(call: &Call<'_>) -> Result<Vec<Listener>> {
     let annotations = call.annotations;
     let certificate = annotations.read(&CERTIFICATE)?;
@@ -123,10 +125,11 @@ fn rules(call: &Call<'_>) -> Result<Vec<Rule>> {
     Ok(rules)
 }
 
-/// The id of a node's instance. A pod of Fargate cannot be behind a Classic Load Balancer.
-fn instance(provider_id: &str) -> Option<String> {
-    match Machine::parse(provider_id) {
+/// The instances of the nodes, by id. A pod of Fargate cannot be behind a Classic Load Balancer.
+pub(super) fn instances(call: &Call<'_>) -> BTreeSet<String> {
+    let instance = |provider_id: &str| match Machine::parse(provider_id) {
         Ok(Machine::Instance(id)) => Some(id.to_owned()),
         Ok(Machine::Fargate(_)) | Err(_) => None,
-    }
+    };
+    call.service.nodes.iter().filter_map(|it| instance(it.provider_id.as_deref()?)).collect()
 }

@@ -139,7 +139,8 @@ fn rules_are_written_with_descriptions() {
              IpPermissions.{number}.Ipv6Ranges.1.Description={description}"
         )
     };
-    let health = ".IpRanges.1.CidrIp=10.1.0.0/24 IpPermissions.2.IpRanges.1.Description=kubernetes.io/rule/nlb/health=a";
+    let health =
+        ".IpRanges.1.CidrIp=10.1.0.0/24 IpPermissions.2.IpRanges.1.Description=kubernetes.io/rule/nlb/health=a";
     let expected = [
         "Action=AuthorizeSecurityGroupIngress GroupId=sg-1".to_owned(),
         rule(1, "icmp", 3, 4) + &ranges(MTU, 1),
@@ -196,7 +197,10 @@ fn what_is_shared_goes_with_the_last_one() {
 
 #[test]
 fn a_shared_rule_of_one_that_is_gone_goes_too() {
-    let left = vec![("tcp", 10_256, "10.1.0.0/24", "kubernetes.io/rule/nlb/health=gone"), ("tcp", 30_081, "1.0.0.0/8", CLIENT_B)];
+    let left = vec![
+        ("tcp", 10_256, "10.1.0.0/24", "kubernetes.io/rule/nlb/health=gone"),
+        ("tcp", 30_081, "1.0.0.0/8", CLIENT_B),
+    ];
     let host = cloud([("sg-1", left)].into());
     on(&host, |it| nodes::revoke(it, &BTreeSet::new(), || Ok(others(&[])))).unwrap();
     assert_eq!(writes(&host), ["Revoke sg-1 tcp 10256 10.1.0.0/24"]);

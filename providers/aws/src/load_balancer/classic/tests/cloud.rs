@@ -372,11 +372,12 @@ fn listeners(request: &Request) -> BTreeMap<u16, LiveListener> {
     (1..).map_while(listener).collect()
 }
 
+type OfKind = fn(String) -> Peer;
+
 /// The permissions in a request, as EC2 numbers them.
 fn permissions(request: &Request) -> BTreeSet<Permission> {
     let Some(Body::Form(pairs)) = &request.body else { panic!("no form") };
-    let peers: [(&str, fn(String) -> Peer); 3] =
-        [(".CidrIp", Peer::Ipv4), (".CidrIpv6", Peer::Ipv6), (".GroupId", Peer::Group)];
+    let peers: [(&str, OfKind); 3] = [(".CidrIp", Peer::Ipv4), (".CidrIpv6", Peer::Ipv6), (".GroupId", Peer::Group)];
     let permission = |(name, peer): &(String, String)| {
         let (rule, _) = name.strip_prefix("IpPermissions.")?.split_once('.')?;
         let (suffix, kind) = peers.into_iter().find(|(suffix, _)| name.ends_with(suffix))?;

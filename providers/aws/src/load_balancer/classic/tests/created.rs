@@ -38,7 +38,8 @@ fn aws_019_a_service_gets_a_load_balancer() {
     let is: Vec<_> = balancer.tags.iter().map(|(key, value)| (&**key, &**value)).collect();
     assert_eq!(is, tags);
     assert!(writes[2].contains(
-        "Listeners.member.1.Protocol=tcp Listeners.member.1.LoadBalancerPort=80 Listeners.member.1.InstanceProtocol=tcp \
+        "Listeners.member.1.Protocol=tcp Listeners.member.1.LoadBalancerPort=80 \
+         Listeners.member.1.InstanceProtocol=tcp \
          Listeners.member.1.InstancePort=30080 Subnets.member.1=subnet-1"
     ));
     let check = "HealthCheck.Target=TCP:30080 HealthCheck.Interval=10 HealthCheck.Timeout=5 \
