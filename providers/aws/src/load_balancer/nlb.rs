@@ -25,6 +25,7 @@ use self::live::Live;
 use self::plan::Used;
 use self::write::Writer;
 use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
+use super::tags::Tags;
 use super::{Call, preflight, subnets};
 use crate::api::ec2::subnets as subnets_api;
 use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
@@ -42,8 +43,10 @@ const MOST_READS: usize = 64;
 
 /// Takes one step towards the desired state.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
-    preflight::check(call, Kind::Network)?;
-    let desired = Desired::of(call)?;
+    let desired = match preflight::check(call, Kind::Network).and_then(|()| Desired::of(call)) {
+        Ok(desired) => desired,
+        Err(refusal) => return Err(refused(call, refusal)),
+    };
     let balancer = match api::named(&call.service.name)? {
         Some(balancer) => balancer,
         None => match create(call, &desired)? {
@@ -56,6 +59,41 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     // From here on it is the Service's: whatever fails now, it is remembered.
     let status = call.service.status().memo(&*live.balancer.arn);
     update(call, &desired, &live).or_else(|error| Ok(Progress::failed(status, error)))
+}
+
+/// What cannot be served any more is served as it was: its targets follow the nodes. What the call ends with is the refusal, or what came
+/// between.
+fn refused(call: &Call<'_>, refusal: Error) -> Error {
+    let follow = || -> Result<()> {
+        let remembered = api::named(&call.service.name)?.filter(|it| call.service.memo.as_ref() == Some(&it.arn));
+        let Some(balancer) = remembered else { return Ok(()) };
+        let live = Live::read(call, balancer)?;
+        live.refuse_others(call)?;
+        follow_nodes(call, &live)
+    };
+    if call.service.memo.is_none() {
+        return refusal;
+    }
+    follow().err().unwrap_or(refusal)
+}
+
+/// Lets the targets of all groups follow the nodes, and changes nothing else.
+fn follow_nodes(call: &Call<'_>, live: &Live) -> Result<()> {
+    let mut warnings = Warnings::default();
+    let instances = targets::instances(&call.service.nodes, &mut warnings);
+    let attached = live.groups.iter().filter(|it| it.is_attached && it.is_usable()).take(MOST_READS);
+    let (mut steps, mut reads) = (Vec::new(), 0);
+    for group in attached {
+        reads += 1;
+        let targets = target_groups::targets(&group.shown.arn)?;
+        steps.extend(plan::target_steps(&group.shown.arn, &targets, &instances, group.shown.port));
+    }
+    writer(call, &live.balancer, &call.marks.tags(), reads).carry_out(&steps, &mut warnings).map(drop)
+}
+
+fn writer<'a>(call: &'a Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
+    let most = MOST_REQUESTS.saturating_sub(reads);
+    Writer { balancer: &balancer.arn, vpc: &call.settings.cluster.vpc, tags, most }
 }
 
 /// The name in the ARN of a Network Load Balancer:
@@ -178,7 +216,7 @@ fn update(call: &Call<'_>, desired: &Desired, live: &Live) -> Result<Progress> {
     })
 }
 
-/// Writes what differs of the load balancer, its security groups, its listeners and its target groups.
+/// Writes what differs of the listeners and target groups, and then of the load balancer.
 fn write(
     call: &Call<'_>,
     desired: &Desired,
@@ -187,30 +225,30 @@ fn write(
     warnings: &mut Warnings,
 ) -> Result<Change<()>> {
     let balancer = &live.balancer;
-    let wanted = match groups::wanted(call, Some(&balancer.groups))? {
-        Change::Done(wanted) => wanted,
-        Change::Busy(why) => return Ok(Change::Busy(why)),
-    };
     let instances = targets::instances(&call.service.nodes, warnings);
-    let (used, reads) = used(desired, live)?;
+    let (used, reads) = used(desired, live).or_else(|error| follow_nodes(call, live).and(Err(error)))?;
     let steps = plan::steps(desired, live, &used, &instances, &call.marks)?;
+    let busy @ Change::Busy(_) = writer(call, balancer, &call.marks.tags(), reads).carry_out(&steps, warnings)? else {
+        return write_balancer(call, desired, balancer, is_dual_stack);
+    };
+    Ok(busy)
+}
+
+/// Writes what differs of the load balancer's addresses and security groups.
+fn write_balancer(
+    call: &Call<'_>,
+    desired: &Desired,
+    balancer: &Balancer,
+    is_dual_stack: bool,
+) -> Result<Change<()>> {
     if (balancer.address_type == "dualstack") != is_dual_stack {
         api::set_address_type(&balancer.arn, is_dual_stack)?;
     }
-    let writer = Writer {
-        balancer: &balancer.arn,
-        vpc: &balancer.vpc,
-        tags: &call.marks.tags(),
-        most: MOST_REQUESTS.saturating_sub(reads),
-    };
-    let written = writer.carry_out(&steps, warnings)?;
-    match (written, wanted) {
-        (Change::Done(()), Some(wanted)) => {
-            let ranges = groups::ranges(call, is_dual_stack)?;
-            groups::write(call, &wanted, desired, &ranges, (&balancer.arn, &balancer.groups))
-        }
-        (written, _) => Ok(written),
-    }
+    groups::wanted(call, Some(&balancer.groups))?.and_then(|wanted| {
+        let Some(wanted) = wanted else { return Ok(Change::Done(())) };
+        let ranges = groups::ranges(call, is_dual_stack)?;
+        groups::write(call, &wanted, desired, &ranges, (&balancer.arn, &balancer.groups))
+    })
 }
 
 /// What the target groups have that are used, and how many requests that took.

@@ -106,16 +106,14 @@ pub(super) fn steps(
     instances: &BTreeSet<String>,
     marks: &Marks,
 ) -> Result<Vec<Step>> {
-    let mut steps = Vec::new();
-    let attributes = changed_attributes(&desired.attributes, &live.attributes);
-    if !attributes.is_empty() {
-        steps.push(Step::Attributes(attributes));
-    }
-    let mut kept = BTreeSet::new();
+    let (mut targets, mut steps, mut kept) = (Vec::new(), Vec::new(), BTreeSet::new());
     for wanted in &desired.listeners {
         let there = group(wanted, live)?;
         let known = there.and_then(|it| used.get(&it.arn)).cloned().unwrap_or_default();
-        kept.extend(there.map(|it| it.arn.as_str()));
+        if let Some(it) = there {
+            kept.insert(it.arn.as_str());
+            targets.extend(target_steps(&it.arn, &known.targets, instances, wanted.group.port));
+        }
         steps.extend(group_steps(&wanted.group, there, &known, &desired.group_attributes, instances));
         let to = there.map_or_else(|| To::Made(wanted.group.name.clone()), |it| To::There(it.arn.clone()));
         steps.extend(listener_step(wanted, listener(wanted, live), to));
@@ -127,9 +125,38 @@ pub(super) fn steps(
     let left_over = live.groups.iter().filter(is_left_over);
     let delete = |it: &live::Group| Step::DeleteGroup { arn: it.shown.arn.clone(), name: it.shown.name.clone() };
     steps.extend(left_over.map(delete));
-    let mut all = tag_steps(live, marks, !steps.is_empty());
-    all.append(&mut steps);
-    Ok(all)
+    let attributes = changed_attributes(&desired.attributes, &live.attributes);
+    if !attributes.is_empty() {
+        steps.push(Step::Attributes(attributes));
+    }
+    // Whatever is refused of the rest, targets follow the nodes.
+    let tags = tag_steps(live, marks, !targets.is_empty() || !steps.is_empty());
+    Ok(targets.into_iter().chain(tags).chain(steps).collect())
+}
+
+/// The steps by which the targets of a group follow the nodes: what is missing is registered before anything goes.
+pub(super) fn target_steps(
+    arn: &str,
+    live: &BTreeSet<Target>,
+    instances: &BTreeSet<String>,
+    port: u16,
+) -> impl Iterator<Item = Step> {
+    let wanted = targets(instances, port);
+    let to = To::There(arn.to_owned());
+    let register = move |targets: Vec<Target>| Step::Register { to: to.clone(), targets };
+    let arn = arn.to_owned();
+    let deregister = move |targets: Vec<Target>| Step::Deregister { arn: arn.clone(), targets };
+    let missing = batches(wanted.difference(live)).into_iter().map(register);
+    missing.chain(batches(live.difference(&wanted)).into_iter().map(deregister))
+}
+
+fn targets(instances: &BTreeSet<String>, port: u16) -> BTreeSet<Target> {
+    instances.iter().map(|it| (it.clone(), port)).collect()
+}
+
+/// As many in each as one request takes.
+fn batches<'a>(targets: impl Iterator<Item = &'a Target>) -> Vec<Vec<Target>> {
+    targets.cloned().collect::<Vec<_>>().chunks(BATCH).map(<[_]>::to_vec).collect()
 }
 
 /// Whether a group that is not used may be deleted while the Service lives: what only the vendor's tags mark, and no load balancer
@@ -182,7 +209,6 @@ fn group_steps(
     attributes: &Attributes,
     instances: &BTreeSet<String>,
 ) -> Vec<Step> {
-    let wanted: BTreeSet<Target> = instances.iter().map(|it| (it.clone(), desired.port)).collect();
     let to = there.map_or_else(|| To::Made(desired.name.clone()), |it| To::There(it.arn.clone()));
     let mut steps = Vec::new();
     match there {
@@ -198,12 +224,9 @@ fn group_steps(
     if !attributes.is_empty() {
         steps.push(Step::GroupAttributes { to: to.clone(), attributes });
     }
-    let batches = |targets: Vec<Target>| -> Vec<Vec<Target>> { targets.chunks(BATCH).map(<[_]>::to_vec).collect() };
-    let missing = batches(wanted.difference(&known.targets).cloned().collect());
-    steps.extend(missing.into_iter().map(|targets| Step::Register { to: to.clone(), targets }));
-    if let Some(it) = there {
-        let unwanted = batches(known.targets.difference(&wanted).cloned().collect());
-        steps.extend(unwanted.into_iter().map(|targets| Step::Deregister { arn: it.arn.clone(), targets }));
+    if there.is_none() {
+        let all = targets(instances, desired.port);
+        steps.extend(batches(all.iter()).into_iter().map(|targets| Step::Register { to: to.clone(), targets }));
     }
     steps
 }

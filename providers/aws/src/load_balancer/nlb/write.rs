@@ -52,7 +52,7 @@ impl Writer<'_> {
 
     fn send(&self, step: &Step, made: &mut BTreeMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {
         match step {
-            Step::Tag { arns, tags } => tags::add(arns, tags)?,
+            Step::Tag { arns, tags } => tag(arns, tags, warnings)?,
             Step::Attributes(attributes) => load_balancers::modify(self.balancer, attributes)?,
             Step::CreateGroup(it) => {
                 let (vpc, tags) = (self.vpc, self.tags);
@@ -103,6 +103,17 @@ impl Writer<'_> {
             Step::DeleteGroup { arn, name } => return delete_group(arn, name),
         }
         Ok(Change::Done(()))
+    }
+}
+
+/// A Service is served also where tags may not be written.
+fn tag(arns: &[String], tags: &Tags, warnings: &mut Warnings) -> Result<()> {
+    match tags::add(arns, tags) {
+        Err(Refusal { error: Error::Invalid(why) | Error::Denied(why), .. }) => {
+            warnings.add("LoadBalancerNotTagged", why);
+            Ok(())
+        }
+        answer => Ok(answer?),
     }
 }
 
