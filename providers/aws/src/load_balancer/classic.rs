@@ -135,8 +135,15 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
 /// kept.
 fn find(call: &Call<'_>) -> Result<Option<Found>> {
     let name = &*call.service.name;
-    let Some(live) = api::find(name)? else { return Ok(None) };
-    let tags = api::tags(&[name])?.remove(name).unwrap_or_default();
+    // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+    let listed = if call.service.is_listed() { api::find_listed(name)? } else { None };
+    let (live, tags) = match listed {
+        Some(found) => found,
+        None => match api::find(name)? {
+            Some(live) => (live, api::tags(&[name])?.remove(name).unwrap_or_default()),
+            None => return Ok(None),
+        },
+    };
     let proof = match call.marks.ownership(&tags) {
         Ownership::Marked | Ownership::ByName => Ok(()),
         Ownership::Nobody if call.service.memo.is_some() => Ok(()),

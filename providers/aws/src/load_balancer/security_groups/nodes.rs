@@ -147,8 +147,7 @@ pub(crate) fn refuse(from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>)
 fn write_group(groups: &Groups, from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
     let desired = rules::permissions(&[from.rule()]);
     let mut left_over = Vec::new();
-    // Groups often let in their own members: that is not for a load balancer.
-    for group in groups.all.values().filter(|it| it.id != from.id) {
+    for group in groups.all.values() {
         let difference = |desired| Difference::between(&group.permissions, desired, |it| from.has_made(it));
         match groups.of_nodes.contains(&group.id) {
             true => own::write(group, &difference(&desired))?,

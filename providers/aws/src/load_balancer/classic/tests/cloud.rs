@@ -248,11 +248,12 @@ impl State {
                 return answer(200, text("R", text("DescribeLoadBalancersResult", shown)));
             }
             "DescribeTags" => {
-                let name = of("LoadBalancerNames.member.1");
-                let tags =
-                    self.balancers[&name].tags.iter().map(|(key, value)| text("Key", key) + &text("Value", value));
-                let one = text("LoadBalancerName", &name) + &members("Tags", tags);
-                return answer(200, text("R", text("DescribeTagsResult", members("TagDescriptions", [one]))));
+                let tag = |(key, value): (&String, &String)| text("Key", key) + &text("Value", value);
+                let of_one = |name: String| {
+                    text("LoadBalancerName", &name) + &members("Tags", self.balancers[&name].tags.iter().map(tag))
+                };
+                let all = list(request, "LoadBalancerNames.member").into_iter().map(of_one);
+                return answer(200, text("R", text("DescribeTagsResult", members("TagDescriptions", all))));
             }
             "AddTags" => {
                 self.balancers

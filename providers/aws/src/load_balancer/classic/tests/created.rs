@@ -95,6 +95,36 @@ fn a_lost_answer_makes_nothing_twice() {
 }
 
 #[test]
+fn a_list_of_a_moment_ago_is_asked_first() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &service(&["i-1"]));
+    let mut listed = service(&["i-1"]).after(status);
+    listed.extra.push(("host.listed".to_owned(), "true".to_owned()));
+    {
+        let mut state = cloud.state.borrow_mut();
+        for number in 0..25 {
+            let mut other = state.balancers[NAME].clone();
+            other.it.name = format!("a-{number:02}");
+            state.balancers.insert(other.it.name.clone(), other);
+        }
+    }
+    let host = cloud.host();
+    let Ok(Progress::Ready(_)) = ensure(&host, &listed) else { panic!("it is not ready") };
+    let lines: Vec<_> = host.sent().iter().map(crate::tests::line).collect();
+    assert_eq!(lines[0], "elb DescribeLoadBalancers PageSize=400");
+    assert!(lines[1].starts_with("elb DescribeTags LoadBalancerNames.member.1=a-20 "), "its batch: {}", lines[1]);
+    assert_eq!(writes(&host), [""; 0]);
+    // One that was made after the list is found alone.
+    cloud.state.borrow_mut().balancers.remove(NAME);
+    let host = cloud.host();
+    drop(ensure(&host, &listed));
+    assert_eq!(
+        crate::tests::line(&host.sent()[1]),
+        format!("elb DescribeLoadBalancers LoadBalancerNames.member.1={NAME}")
+    );
+}
+
+#[test]
 fn aws_021_tls_ends_where_ports_are_selected() {
     let annotations = |backend| [("ssl-cert", "arn:c"), ("ssl-ports", "443,https"), ("backend-protocol", backend)];
     let listeners = |backend: &'static str, name: &str| {
