@@ -114,7 +114,8 @@ impl View {
         let mut items = Vec::new();
         for it in &page.load_balancers {
             let tags = tags.get(&it.name);
-            if let Some(mut item) = tags.and_then(|tags| self.item(format!("classic load balancer {}", it.name), tags)) {
+            if let Some(mut item) = tags.and_then(|tags| self.item(format!("classic load balancer {}", it.name), tags))
+            {
                 item.memo = Some(it.name.clone());
                 item.ingress = it.dns_name.as_deref().map(Ingress::hostname).into_iter().collect();
                 items.push(item);

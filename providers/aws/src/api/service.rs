@@ -53,7 +53,8 @@ impl Api {
     /// The refusal of a creation that was carried out, and whose answer does not say what was made.
     pub(crate) fn empty(self, action: &str) -> Refusal {
         let endpoint = self.endpoint;
-        Error::unavailable(format_args!("{action} at endpoint {endpoint}: the answer does not say what was made")).into()
+        Error::unavailable(format_args!("{action} at endpoint {endpoint}: the answer does not say what was made"))
+            .into()
     }
 
     /// The refusal of a list that goes on with its own page.

@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn what_stands_beside_a_list_is_kept() {
-        let text = "<R><Result><List><member>1</member><member>2</member></List><NextMarker>m</NextMarker></Result></R>";
+        let text =
+            "<R><Result><List><member>1</member><member>2</member></List><NextMarker>m</NextMarker></Result></R>";
         let mut count = 0;
         let rest = read_each(text.as_bytes(), &["Result", "List", "member"], |_| count += 1).unwrap();
         assert_eq!((count, rest.text(&["Result", "NextMarker"])), (2, Some("m")));

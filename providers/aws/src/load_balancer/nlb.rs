@@ -146,7 +146,8 @@ fn mappings(
     allocations: Option<&[String]>,
     addresses: Option<&[String]>,
 ) -> Result<Vec<SubnetMapping>> {
-    let lists = [(ELASTIC_IPS.name, "EIP AllocationIDs", allocations), (PRIVATE_IPS.name, "Private IPv4Addresses", addresses)];
+    let lists =
+        [(ELASTIC_IPS.name, "EIP AllocationIDs", allocations), (PRIVATE_IPS.name, "Private IPv4Addresses", addresses)];
     for (key, what, list) in lists {
         if let Some(list) = list
             && list.len() != subnets.len()
@@ -235,12 +236,7 @@ fn write(
 }
 
 /// Writes what differs of the load balancer's addresses and security groups.
-fn write_balancer(
-    call: &Call<'_>,
-    desired: &Desired,
-    balancer: &Balancer,
-    is_dual_stack: bool,
-) -> Result<Change<()>> {
+fn write_balancer(call: &Call<'_>, desired: &Desired, balancer: &Balancer, is_dual_stack: bool) -> Result<Change<()>> {
     if (balancer.address_type == "dualstack") != is_dual_stack {
         api::set_address_type(&balancer.arn, is_dual_stack)?;
     }
@@ -255,11 +251,14 @@ fn write_balancer(
 fn used(desired: &Desired, live: &Live) -> Result<(BTreeMap<String, Used>, usize)> {
     let has_attributes = !desired.group_attributes.is_empty();
     let there = desired.listeners.iter().map(|it| plan::group(it, live));
-    let there: BTreeSet<String> = there.filter_map(Result::transpose).map(|it| Ok(it?.arn.clone())).collect::<Result<_>>()?;
+    let there: BTreeSet<String> =
+        there.filter_map(Result::transpose).map(|it| Ok(it?.arn.clone())).collect::<Result<_>>()?;
     let reads = there.len() * if has_attributes { 2 } else { 1 };
     if reads > MOST_READS {
         let ports = there.len();
-        return Err(Error::invalid(format_args!("{ports} ports are more than one call can compare: use several Services")));
+        return Err(Error::invalid(format_args!(
+            "{ports} ports are more than one call can compare: use several Services"
+        )));
     }
     let mut used = BTreeMap::new();
     for arn in there {
@@ -274,7 +273,9 @@ fn used(desired: &Desired, live: &Live) -> Result<(BTreeMap<String, Used>, usize
 fn subnets_of(balancer: &Balancer) -> Result<Vec<subnets_api::Subnet>> {
     let found = subnets_api::by_ids(&balancer.subnets)?;
     match balancer.subnets.iter().find(|id| !found.iter().any(|it| it.id == **id)) {
-        Some(id) => Err(Error::unavailable(format_args!("EC2 does not show subnet {id}, which the load balancer is in"))),
+        Some(id) => {
+            Err(Error::unavailable(format_args!("EC2 does not show subnet {id}, which the load balancer is in")))
+        }
         None => Ok(found),
     }
 }

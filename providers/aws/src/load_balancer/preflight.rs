@@ -27,7 +27,9 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         return Err(Error::invalid("requested load balancer with no ports"));
     };
     if service.ports.iter().any(|it| it.protocol != first.protocol) {
-        return Err(Error::invalid("mixed protocol is not supported for LoadBalancer: make a Service for each protocol"));
+        return Err(Error::invalid(
+            "mixed protocol is not supported for LoadBalancer: make a Service for each protocol",
+        ));
     }
     match kind {
         Kind::Network => service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?,
@@ -38,7 +40,9 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
     }
     if kind == Kind::Network && call.annotations.has(EXTRA_SECURITY_GROUPS.name) {
         let key = EXTRA_SECURITY_GROUPS.name;
-        return Err(Error::invalid(format_args!("BYO extra security group annotation {key:?} is not supported by NLB")));
+        return Err(Error::invalid(format_args!(
+            "BYO extra security group annotation {key:?} is not supported by NLB"
+        )));
     }
     if kind == Kind::Classic && call.annotations.has(GROUP_ATTRIBUTES.name) {
         let key = GROUP_ATTRIBUTES.name;

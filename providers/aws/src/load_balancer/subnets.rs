@@ -57,7 +57,9 @@ fn named(all: &[Subnet], asked: &[String]) -> Result<Vec<Subnet>> {
             }
             (Some(one), Some(other)) => {
                 let (key, one, other) = (SUBNETS.name, &one.id, &other.id);
-                return Err(Error::invalid(format_args!("annotation {key}: {one} and {other} both have the name {text:?}")));
+                return Err(Error::invalid(format_args!(
+                    "annotation {key}: {one} and {other} both have the name {text:?}"
+                )));
             }
         };
         if let Some(other) = zones.insert(&subnet.zone, &subnet.id) {

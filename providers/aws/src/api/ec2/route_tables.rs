@@ -85,9 +85,8 @@ pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, Refusal> {
         let form = form.clone().with_some("NextToken", token.as_deref());
         let action = form.action().to_owned();
         let rest = EC2.each(form, &["routeTableSet", "item"], |it| {
-            let is_public = it
-                .items("routeSet")
-                .any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
+            let is_public =
+                it.items("routeSet").any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
             for association in it.items("associationSet") {
                 match association.text(&["subnetId"]) {
                     Some(subnet) => _ = found.by_subnet.insert(subnet.to_owned(), is_public),

@@ -164,7 +164,11 @@ fn health(call: &Call<'_>) -> Result<Health> {
 }
 
 fn unsupported_ssl() -> aerostat_sdk::Error {
-    aerostat_sdk::annotations::refused(HEALTH_PROTOCOL.name, "ssl", "tcp, http or https, which a Network Load Balancer has")
+    aerostat_sdk::annotations::refused(
+        HEALTH_PROTOCOL.name,
+        "ssl",
+        "tcp, http or https, which a Network Load Balancer has",
+    )
 }
 
 fn attributes(call: &Call<'_>) -> Result<Attributes> {

@@ -49,12 +49,10 @@ pub(super) fn wanted(call: &Call<'_>, live: Option<&BTreeSet<String>>) -> Result
                 group.id
             )));
         }
-        None => {
-            match own::create(cluster, &name, DESCRIPTION, &call.marks.tags())? {
-                Change::Done(group) => group,
-                Change::Busy(why) => return Ok(Change::Busy(why)),
-            }
-        }
+        None => match own::create(cluster, &name, DESCRIPTION, &call.marks.tags())? {
+            Change::Done(group) => group,
+            Change::Busy(why) => return Ok(Change::Busy(why)),
+        },
     };
     Ok(Change::Done(Some(Groups { ids: vec![group.id.clone()], own: Some(group) })))
 }
@@ -106,9 +104,8 @@ pub(super) fn delete_own(call: &Call<'_>) -> Result<Change<()>> {
 /// UID, and the cluster's tag say it.
 fn is_own(call: &Call<'_>, group: &SecurityGroup) -> bool {
     let cluster = &call.settings.cluster;
-    let is_owned = |(key, value): (&String, &String)| {
-        cluster.owns(key, value) && (key == Cluster::LEGACY_TAG || value == OWNED)
-    };
+    let is_owned =
+        |(key, value): (&String, &String)| cluster.owns(key, value) && (key == Cluster::LEGACY_TAG || value == OWNED);
     match call.marks.ownership(&group.tags) {
         Ownership::Marked => true,
         Ownership::ByName | Ownership::Nobody => {

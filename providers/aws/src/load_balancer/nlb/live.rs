@@ -94,7 +94,9 @@ pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership)
         Ownership::Nobody => format!("it has no tag {SERVICE_NAME}"),
         Ownership::Other(why) => why.clone(),
     };
-    Err(format!("load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"))
+    Err(format!(
+        "load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"
+    ))
 }
 
 /// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also if a call was

@@ -63,7 +63,11 @@ fn word(text: &str) -> String {
 
 /// The first hexadecimal digits of a hash.
 fn digits(hash: &[u8]) -> String {
-    hash.iter().flat_map(|it| [it >> 4, it & 15]).filter_map(|it| char::from_digit(it.into(), 16)).take(DIGITS).collect()
+    hash.iter()
+        .flat_map(|it| [it >> 4, it & 15])
+        .filter_map(|it| char::from_digit(it.into(), 16))
+        .take(DIGITS)
+        .collect()
 }
 
 #[cfg(test)]

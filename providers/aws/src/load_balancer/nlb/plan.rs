@@ -11,8 +11,8 @@ use super::desired::{CROSS_ZONE_ENABLED, Desired, Group, LOGS_ENABLED, Listener}
 use super::live::{self, Live};
 use crate::api::elbv2::Attributes;
 use crate::api::elbv2::listeners::Listener as LiveListener;
-use crate::api::elbv2::target_groups::{BATCH, Change, Health, TargetGroup};
 use crate::api::elbv2::tags::BATCH as TAG_BATCH;
+use crate::api::elbv2::target_groups::{BATCH, Change, Health, TargetGroup};
 use crate::load_balancer::tags::{Marks, Ownership, Tags};
 
 /// An instance and its port.

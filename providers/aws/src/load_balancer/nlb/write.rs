@@ -68,7 +68,8 @@ impl Writer<'_> {
                 match groups::create(creation) {
                     Ok(group) => _ = made.insert(group.name, group.arn),
                     Err(refusal) if refusal.code == "DuplicateTargetGroupName" => {
-                        let why = format!("target group {} was made a moment ago, and AWS does not list it yet", it.name);
+                        let why =
+                            format!("target group {} was made a moment ago, and AWS does not list it yet", it.name);
                         return Ok(Change::Busy(why));
                     }
                     Err(refusal) => return Err(refusal.error),
@@ -87,7 +88,8 @@ impl Writer<'_> {
                 };
                 match listeners::create(self.balancer, listener.port, content, self.tags) {
                     Err(refusal) if refusal.code == "DuplicateListener" => {
-                        let why = format!("the listener of port {} is there, and AWS does not list it yet", listener.port);
+                        let why =
+                            format!("the listener of port {} is there, and AWS does not list it yet", listener.port);
                         return Ok(Change::Busy(why));
                     }
                     answer => answer?,

@@ -56,18 +56,16 @@ fn aws_033_many_nodes_are_registered_in_batches() {
     let cloud = Cloud::default();
     let service = with_nodes(service(), 150);
     let lines = writes(&cloud, &service);
-    let counts: Vec<_> = lines
-        .iter()
-        .filter(|it| it.starts_with("RegisterTargets"))
-        .map(|it| it.matches(".Id=").count())
-        .collect();
+    let counts: Vec<_> =
+        lines.iter().filter(|it| it.starts_with("RegisterTargets")).map(|it| it.matches(".Id=").count()).collect();
     assert_eq!(counts, [100, 50]);
 }
 
 #[test]
 fn aws_035_each_subnet_needs_an_address() {
     let cloud = Cloud::default();
-    for (name, list) in [("eip-allocations", "eipalloc-1,eipalloc-2"), ("private-ipv4-addresses", "10.0.1.9,10.0.2.9")] {
+    for (name, list) in [("eip-allocations", "eipalloc-1,eipalloc-2"), ("private-ipv4-addresses", "10.0.1.9,10.0.2.9")]
+    {
         let host = cloud.host();
         let why = refusal(ensure(&host, &annotated(service(), name, list)));
         assert!(why.contains("(2) and SubnetIDs (3: subnet-a, subnet-b, subnet-c)"), "{why}");
@@ -76,8 +74,7 @@ fn aws_035_each_subnet_needs_an_address() {
     let elastic = annotated(service(), "eip-allocations", "eipalloc-1,eipalloc-2,eipalloc-3");
     served(&cloud, annotated(elastic, "private-ipv4-addresses", "10.0.1.9,10.0.2.9,10.0.3.9"));
     let mappings = cloud.0.borrow().balancers[0].mappings.clone();
-    let expected =
-        ["subnet-a eipalloc-1 10.0.1.9", "subnet-b eipalloc-2 10.0.2.9", "subnet-c eipalloc-3 10.0.3.9"];
+    let expected = ["subnet-a eipalloc-1 10.0.1.9", "subnet-b eipalloc-2 10.0.2.9", "subnet-c eipalloc-3 10.0.3.9"];
     assert_eq!(mappings, expected);
 }
 
@@ -200,7 +197,10 @@ fn health_is_checked_as_the_policy_says() {
     assert_eq!((&*fields["HealthyThresholdCount"], &*fields["UnhealthyThresholdCount"]), ("2", "2"));
     let rules = cloud.0.borrow().ec2.groups[0].rules.clone();
     let checks: Vec<_> = rules.iter().filter(|it| it.contains("nlb/health=")).map(|it| &it[..28]).collect();
-    assert_eq!(checks, ["tcp 31000-31000 10.0.1.0/24 ", "tcp 31000-31000 10.0.2.0/24 ", "tcp 31000-31000 10.0.3.0/24 "]);
+    assert_eq!(
+        checks,
+        ["tcp 31000-31000 10.0.1.0/24 ", "tcp 31000-31000 10.0.2.0/24 ", "tcp 31000-31000 10.0.3.0/24 "]
+    );
     let shared = cloud.host().setting("loadBalancers.healthProbeMode", "Shared");
     let cluster = LoadBalancer { external_traffic_policy: ExternalTrafficPolicy::Cluster, ..service };
     assert!(matches!(ensure(&shared, &cluster), Ok(Progress::Ready(_))));
@@ -221,8 +221,10 @@ fn both_families_make_it_dual_stack() {
     let cloud = Cloud::default();
     cloud.0.borrow_mut().ec2.subnets[1].3 = "";
     let host = cloud.host();
-    assert!(matches!(ensure(&host, &LoadBalancer { ip_families: vec![IpFamily::Ipv6, IpFamily::Ipv4], ..single })
-        , Ok(Progress::Ready(_))));
+    assert!(matches!(
+        ensure(&host, &LoadBalancer { ip_families: vec![IpFamily::Ipv6, IpFamily::Ipv4], ..single }),
+        Ok(Progress::Ready(_))
+    ));
     let event = host.events().remove(0);
     assert_eq!((event.kind, &*event.reason), (EventKind::Warning, "LoadBalancerWithoutIPv6"));
     assert_eq!(cloud.0.borrow().balancers[0].address_type, "ipv4");

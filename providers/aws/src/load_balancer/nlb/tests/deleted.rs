@@ -30,8 +30,7 @@ fn everything_that_was_made_goes() {
     let Ok(Progress::Ready(status)) = ensure(&managed(cloud.host()), &service()) else { panic!() };
     let host = cloud.host();
     assert_eq!(delete(&host, &service().after(status)), Ok(Deletion::Done));
-    let expected =
-        ["DeleteLoadBalancer", "DeleteTargetGroup", "RevokeSecurityGroupIngress", "DeleteSecurityGroup"];
+    let expected = ["DeleteLoadBalancer", "DeleteTargetGroup", "RevokeSecurityGroupIngress", "DeleteSecurityGroup"];
     assert_eq!(actions(&written(&host)), expected);
     assert_gone(&cloud);
 }

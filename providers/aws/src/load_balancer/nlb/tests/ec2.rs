@@ -134,7 +134,8 @@ impl Ec2 {
             (names.is_empty() || names.contains(&&*it.name))
                 && (ids.is_empty() || ids.contains(&&*it.id))
                 && (keys.is_empty() || keys.iter().any(|key| it.tags.contains_key(*key)))
-                && (ports.is_empty() || it.rules.iter().any(|rule| ports.iter().any(|it| rule.contains(&format!(" {it}-")))))
+                && (ports.is_empty()
+                    || it.rules.iter().any(|rule| ports.iter().any(|it| rule.contains(&format!(" {it}-")))))
         };
         let found: String = self.groups.iter().filter(is_asked).map(Group::xml).collect();
         format!("<securityGroupInfo>{found}</securityGroupInfo>")
@@ -160,7 +161,8 @@ impl Group {
         let rule = |it: &String| {
             let parts: Vec<_> = it.splitn(4, ' ').collect();
             let (from, to) = parts[1].split_once('-').unwrap();
-            let (list, field) = if parts[2].contains(':') { ("ipv6Ranges", "cidrIpv6") } else { ("ipRanges", "cidrIp") };
+            let (list, field) =
+                if parts[2].contains(':') { ("ipv6Ranges", "cidrIpv6") } else { ("ipRanges", "cidrIp") };
             format!(
                 "<item><ipProtocol>{}</ipProtocol><fromPort>{from}</fromPort><toPort>{to}</toPort><{list}><item>\
                  <{field}>{}</{field}><description>{}</description></item></{list}></item>",

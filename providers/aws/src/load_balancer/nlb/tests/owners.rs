@@ -84,7 +84,10 @@ fn a_target_group_of_another_is_not_used() {
     cloud.0.borrow_mut().tags.insert(arn, old.into());
     let host = cloud.host();
     let answer = ensure(&host, &service());
-    assert!(matches!(&answer, Ok(Progress::Failed(it)) if format!("{:?}", it.error).contains("exists already")), "{answer:?}");
+    assert!(
+        matches!(&answer, Ok(Progress::Failed(it)) if format!("{:?}", it.error).contains("exists already")),
+        "{answer:?}"
+    );
     assert_eq!(actions(&written(&host)), ["CreateLoadBalancer"]);
 }
 

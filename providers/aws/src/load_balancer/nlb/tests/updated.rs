@@ -128,7 +128,11 @@ fn aws_041_attributes_of_groups_are_written() {
     let service = served(&cloud, service());
     let lines = writes(
         &cloud,
-        &annotated(service.clone(), "target-group-attributes", "preserve_client_ip.enabled=true,proxy_protocol_v2.enabled=true"),
+        &annotated(
+            service.clone(),
+            "target-group-attributes",
+            "preserve_client_ip.enabled=true,proxy_protocol_v2.enabled=true",
+        ),
     );
     assert_eq!(actions(&lines), ["ModifyTargetGroupAttributes"]);
     assert!(lines[0].ends_with("Attributes.member.1.Key=proxy_protocol_v2.enabled Attributes.member.1.Value=true"));
@@ -140,8 +144,7 @@ fn a_port_that_changes_takes_its_group_along() {
     let cloud = Cloud::default();
     let service = served(&cloud, service());
     let moved = LoadBalancer { ports: vec![Port::new(Protocol::Tcp, 81, 30_080)], ..service };
-    let expected =
-        ["CreateTargetGroup", "RegisterTargets", "CreateListener", "DeleteListener", "DeleteTargetGroup"];
+    let expected = ["CreateTargetGroup", "RegisterTargets", "CreateListener", "DeleteListener", "DeleteTargetGroup"];
     assert_eq!(actions(&writes(&cloud, &moved)), expected);
     assert_eq!((cloud.0.borrow().listeners.len(), cloud.0.borrow().groups.len()), (1, 1));
 }
@@ -236,7 +239,9 @@ fn targets_follow_though_tags_and_attributes_are_denied() {
     let cloud = Cloud::default();
     let service = served(&cloud, service());
     cloud.fault(|action| {
-        ["AddTags", "ModifyLoadBalancerAttributes"].contains(&action).then(|| crate::tests::refused(403, "AccessDenied"))
+        ["AddTags", "ModifyLoadBalancerAttributes"]
+            .contains(&action)
+            .then(|| crate::tests::refused(403, "AccessDenied"))
     });
     let changed = annotated(with_nodes(service, 1), "cross-zone-load-balancing-enabled", "true");
     let changed = annotated(changed, "additional-resource-tags", "team=a");
