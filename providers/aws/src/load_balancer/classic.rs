@@ -18,7 +18,7 @@ use self::steps::{Place, Step};
 use super::annotations::Kind;
 use super::security_groups::nodes::Source;
 use super::tags::{CLUSTER_UID, Ownership, SERVICE_UID, Tags};
-use super::{Call, preflight, subnets};
+use super::{Call, preflight, subnets, targets};
 use crate::api::ec2::security_groups::SecurityGroup;
 use crate::api::elb::load_balancers::{self as api, Creation};
 use crate::api::elb::model::LoadBalancer;
@@ -62,12 +62,13 @@ fn follow_nodes(call: &Call<'_>) -> Result<()> {
             groups::admit(call, Source { id: group, is_own: own.is_some() })?;
         }
     }
-    write::instances(&live, &desired::instances(call))
+    write::instances(&live, &targets::instances(&call.service.nodes, &mut Warnings::default()))
 }
 
 fn reconcile(call: &Call<'_>) -> Result<Progress> {
     preflight::check(call, Kind::Classic)?;
-    let (desired, asked) = (Desired::of(call)?, Asked::of(call)?);
+    let mut warnings = Warnings::default();
+    let (desired, asked) = (Desired::of(call, &mut warnings)?, Asked::of(call)?);
     let found = find(call)?;
     if let Some(Found { proof: Err(why), .. }) = &found {
         let name = &call.service.name;
@@ -92,7 +93,11 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
         },
     };
     match found {
-        Some(found) => update(call, &found, &desired, &place, own.as_ref()),
+        Some(found) => {
+            let progress = update(call, &found, &desired, &place, own.as_ref(), &mut warnings)?;
+            warnings.emit();
+            Ok(progress)
+        }
         None => {
             let status = call.service.status().memo(&*call.service.name);
             Ok(Progress::pending(
@@ -182,6 +187,7 @@ fn update(
     desired: &Desired,
     place: &Place,
     own: Option<&SecurityGroup>,
+    warnings: &mut Warnings,
 ) -> Result<Progress> {
     let name = &call.service.name;
     let mut steps = steps::steps(live, &api::attributes(name)?, desired, place);
@@ -197,12 +203,10 @@ fn update(
     }
     steps.iter().try_for_each(|step| write::carry_out(name, step))?;
     write::instances(live, &desired.instances)?;
-    let mut warnings = Warnings::default();
     if live.is_internal != desired.is_internal {
         let word = |is_internal| if is_internal { "internal" } else { "internet-facing" };
         warnings.immutable("its scheme", word(live.is_internal), word(desired.is_internal));
     }
-    warnings.emit();
     let mut status = call.service.status().memo(&**name);
     let Some(hostname) = &live.dns_name else {
         return Ok(Progress::pending(status, POLL, format_args!("load balancer {name} has no name in DNS yet")));

@@ -13,7 +13,7 @@ use super::rules::{self, Difference};
 use super::{Peers, Protocol, Rule, own};
 use crate::api::ec2::instances;
 use crate::api::ec2::security_groups::{self as api, Key, Peer, Permission, SecurityGroup};
-use crate::machine::Machine;
+use crate::load_balancer::targets::instance;
 use crate::settings::Cluster;
 
 /// Under which key an instance's groups come back with its node: ids with commas between them.
@@ -262,14 +262,6 @@ fn of_nodes(nodes: &[Node], tagged: &BTreeSet<&str>) -> Result<BTreeSet<String>>
         events::warning(None, "NodesSkipped", &message);
     }
     Ok(groups)
-}
-
-/// The id of a node's instance. A pod of Fargate is none.
-fn instance(node: &Node) -> Option<&str> {
-    match Machine::parse(node.provider_id.as_deref()?) {
-        Ok(Machine::Instance(id)) => Some(id),
-        Ok(Machine::Fargate(_)) | Err(_) => None,
-    }
 }
 
 /// What the last list of instances said of a node.

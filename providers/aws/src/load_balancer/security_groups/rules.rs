@@ -37,9 +37,13 @@ pub(crate) enum Peers {
 impl Rule {
     /// ICMP's "fragmentation needed", by which packets find out how long they may be. Controllers of the vendor write
     /// it as the ports 3 to 4, which are type 3 and code 4.
-    pub(crate) fn path_mtu(ranges: Vec<String>, description: &str) -> Self {
-        let description = description.to_owned();
-        Self { protocol: Protocol::Icmp, ports: Some((3, 4)), peers: Peers::Ranges(ranges), description }
+    ///
+    /// ICMP is IPv4's alone: other networks are left out, and `None` is what they all were.
+    pub(crate) fn path_mtu(ranges: &[String], description: &str) -> Option<Self> {
+        let ipv4: Vec<_> = ranges.iter().filter(|it| !it.contains(':')).cloned().collect();
+        let (protocol, description) = (Protocol::Icmp, description.to_owned());
+        let rule = |ranges| Self { protocol, ports: Some((3, 4)), peers: Peers::Ranges(ranges), description };
+        (!ipv4.is_empty()).then_some(ipv4).map(rule)
     }
 
     /// Each peer's rule, as EC2 has it.
