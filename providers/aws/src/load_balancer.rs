@@ -10,6 +10,7 @@ mod preflight;
 pub(crate) mod security_groups;
 mod subnets;
 pub(crate) mod tags;
+mod targets;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::security_groups::nodes::GROUPS;

@@ -17,8 +17,9 @@ const REST: Duration = Duration::from_secs(5);
 const WORDS: usize = 400;
 
 /// Codes that ask for a pause: those that AWS's own SDKs retry as throttling.
-const THROTTLED: [&str; 11] = [
+const THROTTLED: [&str; 12] = [
     "BandwidthLimitExceeded",
+    "DependencyThrottle",
     "EC2ThrottledException",
     "PriorRequestNotComplete",
     "RequestLimitExceeded",

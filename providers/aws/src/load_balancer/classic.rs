@@ -16,8 +16,9 @@ use self::desired::Desired;
 use self::groups::Asked;
 use self::steps::{Place, Step};
 use super::annotations::Kind;
+use super::security_groups::nodes::Source;
 use super::tags::{CLUSTER_UID, Ownership, SERVICE_UID, Tags};
-use super::{Call, preflight, subnets};
+use super::{Call, preflight, subnets, targets};
 use crate::api::ec2::security_groups::SecurityGroup;
 use crate::api::elb::load_balancers::{self as api, Creation};
 use crate::api::elb::model::LoadBalancer;
@@ -36,9 +37,38 @@ struct Found {
 }
 
 /// Takes one step towards the desired state: all of them, unless AWS does not show yet what it was told to make.
+///
+/// What is refused keeps nobody from following the nodes, which come and go nevertheless.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
+    match reconcile(call) {
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if call.service.memo.is_some() => {
+            match follow_nodes(call) {
+                // It may be refused for the same reason: the first refusal says it.
+                Ok(()) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
+                Err(error) => Err(error),
+            }
+        }
+        done => done,
+    }
+}
+
+/// Changes nothing but the instances of a load balancer that is the Service's, and the way to them.
+fn follow_nodes(call: &Call<'_>) -> Result<()> {
+    let Some(Found { live, proof: Ok(()), .. }) = find(call)? else { return Ok(()) };
+    // An annotation that is not allowed names no group: then the way is as it was.
+    if let Ok(asked) = Asked::of(call) {
+        let own = if asked.given.is_empty() { groups::find_own(call)? } else { None };
+        if let Some(group) = asked.all(own.as_ref()).first().filter(|it| live.groups.contains(*it)) {
+            groups::admit(call, Source { id: group, is_own: own.is_some() })?;
+        }
+    }
+    write::instances(&live, &targets::instances(&call.service.nodes, &mut Warnings::default()))
+}
+
+fn reconcile(call: &Call<'_>) -> Result<Progress> {
     preflight::check(call, Kind::Classic)?;
-    let (desired, asked) = (Desired::of(call)?, Asked::of(call)?);
+    let mut warnings = Warnings::default();
+    let (desired, asked) = (Desired::of(call, &mut warnings)?, Asked::of(call)?);
     let found = find(call)?;
     if let Some(Found { proof: Err(why), .. }) = &found {
         let name = &call.service.name;
@@ -63,7 +93,11 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
         },
     };
     match found {
-        Some(found) => update(call, &found, &desired, &place, own.as_ref()),
+        Some(found) => {
+            let progress = update(call, &found, &desired, &place, own.as_ref(), &mut warnings)?;
+            warnings.emit();
+            Ok(progress)
+        }
         None => {
             let status = call.service.status().memo(&*call.service.name);
             Ok(Progress::pending(
@@ -75,23 +109,25 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     }
 }
 
-/// Takes one step towards its absence. Its security group goes last, and is found by its name also when the load balancer is gone.
+/// Takes one step towards its absence. Its security group goes last, and is found by its name also when the load
+/// balancer is gone.
 pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
     if let Some(Found { live, proof, .. }) = find(call)? {
         if let Err(why) = proof {
             let message = format!(
-                "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it in AWS: until then \
-                 it costs money",
+                "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it \
+                 in AWS: until then it costs money",
                 live.name
             );
             events::warning(None, "LoadBalancerNotDeleted", &message);
             return Ok(Deletion::Done);
         }
-        // An annotation that is not allowed names no group.
-        if let Some(group) = Asked::of(call).ok().and_then(|it| it.given.into_iter().next()) {
-            groups::refuse(call, &group)?;
-        }
         api::delete(&live.name)?;
+    }
+    // An annotation that is not allowed names no group. Of two that go at a time the later one sees that nobody has the
+    // group any more.
+    if let Some(group) = Asked::of(call).ok().and_then(|it| it.given.into_iter().next()) {
+        groups::refuse(call, &group)?;
     }
     let Some(group) = groups::find_own(call)? else { return Ok(Deletion::Done) };
     Ok(match groups::delete(call, &group)? {
@@ -100,11 +136,19 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
     })
 }
 
-/// The load balancer with the Service's name, if there is one. The memo is the same name: it was proven before it was kept.
+/// The load balancer with the Service's name, if there is one. The memo is the same name: it was proven before it was
+/// kept.
 fn find(call: &Call<'_>) -> Result<Option<Found>> {
     let name = &*call.service.name;
-    let Some(live) = api::find(name)? else { return Ok(None) };
-    let tags = api::tags(&[name])?.remove(name).unwrap_or_default();
+    // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+    let listed = if call.service.is_listed() { api::find_listed(name)? } else { None };
+    let (live, tags) = match listed {
+        Some(found) => found,
+        None => match api::find(name)? {
+            Some(live) => (live, api::tags(&[name])?.remove(name).unwrap_or_default()),
+            None => return Ok(None),
+        },
+    };
     let proof = match call.marks.ownership(&tags) {
         Ownership::Marked | Ownership::ByName => Ok(()),
         Ownership::Nobody if call.service.memo.is_some() => Ok(()),
@@ -143,6 +187,7 @@ fn update(
     desired: &Desired,
     place: &Place,
     own: Option<&SecurityGroup>,
+    warnings: &mut Warnings,
 ) -> Result<Progress> {
     let name = &call.service.name;
     let mut steps = steps::steps(live, &api::attributes(name)?, desired, place);
@@ -154,16 +199,14 @@ fn update(
         steps.insert(0, Step::Tag(missing));
     }
     if let Some(group) = place.groups.first() {
-        groups::admit(call, group, own.is_some())?;
+        groups::admit(call, Source { id: group, is_own: own.is_some() })?;
     }
     steps.iter().try_for_each(|step| write::carry_out(name, step))?;
     write::instances(live, &desired.instances)?;
-    let mut warnings = Warnings::default();
     if live.is_internal != desired.is_internal {
         let word = |is_internal| if is_internal { "internal" } else { "internet-facing" };
         warnings.immutable("its scheme", word(live.is_internal), word(desired.is_internal));
     }
-    warnings.emit();
     let mut status = call.service.status().memo(&**name);
     let Some(hostname) = &live.dns_name else {
         return Ok(Progress::pending(status, POLL, format_args!("load balancer {name} has no name in DNS yet")));
@@ -175,7 +218,8 @@ fn update(
     }
 }
 
-/// The groups that it no longer has lead to no node any more. That of its own is deleted, if others have been given to it.
+/// The groups that it no longer has lead to no node any more. That of its own is deleted, if others have been given to
+/// it.
 fn leave(call: &Call<'_>, live: &LoadBalancer, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
     let left_over = match own {
         Some(_) => None,

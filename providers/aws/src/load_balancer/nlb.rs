@@ -9,7 +9,6 @@ mod groups;
 mod live;
 mod names;
 mod plan;
-mod targets;
 mod write;
 
 pub(super) use self::delete::delete;
@@ -26,7 +25,7 @@ use self::plan::Used;
 use self::write::Writer;
 use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
 use super::tags::Tags;
-use super::{Call, preflight, subnets};
+use super::{Call, preflight, subnets, targets};
 use crate::api::ec2::subnets as subnets_api;
 use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
 use crate::api::elbv2::target_groups;

@@ -10,7 +10,8 @@ use crate::settings::Cluster;
 
 /// The most groups of a page.
 const PAGE: u32 = 1_000;
-/// The most permissions of one request: with their descriptions they are less than the 1,000 values that a form may have.
+/// The most permissions of one request: with their descriptions they are less than the 1,000 values that a form may
+/// have.
 const BATCH: usize = 150;
 
 /// A security group with its rules for what comes in.
@@ -23,8 +24,8 @@ pub(crate) struct SecurityGroup {
     pub(crate) tags: BTreeMap<String, String>,
 }
 
-/// A rule for one peer: the unit that EC2 counts against the limit of a group. EC2 tells rules apart by all but the description: a
-/// second one that differs only there is refused.
+/// A rule for one peer: the unit that EC2 counts against the limit of a group. EC2 tells rules apart by all but the
+/// description: a second one that differs only there is refused.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Permission {
     pub(crate) key: Key,
@@ -56,6 +57,9 @@ pub(crate) enum Peer {
     /// The addresses of a list, by its id.
     PrefixList(String),
 }
+
+/// A peer of one kind.
+type OfKind = fn(String) -> Peer;
 
 /// The groups with these ids. A group that is unknown is missing.
 pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<SecurityGroup>, Refusal> {
@@ -93,8 +97,8 @@ pub(crate) fn with_ports(cluster: &Cluster, ports: &BTreeSet<u16>) -> Result<Vec
     all(&form.filter("ip-permission.from-port", ports.iter().take(FILTER_VALUES)))
 }
 
-/// Makes a group without rules for what comes in. Returns its id; busy, if the VPC has a group of this name already, which a list does
-/// not show yet.
+/// Makes a group without rules for what comes in. Returns its id; busy, if the VPC has a group of this name already,
+/// which a list does not show yet.
 pub(crate) fn create(
     cluster: &Cluster,
     name: &str,
@@ -224,13 +228,13 @@ fn permissions(it: &Element) -> Vec<Permission> {
     let protocol = it.text(&["ipProtocol"]).unwrap_or_default();
     // All protocols have no ports.
     let number = |name: &str| it.text(&[name]).filter(|_| protocol != "-1").and_then(|it| it.parse().ok());
-    let lists: [(&str, &str, fn(String) -> Peer); 4] = [
+    let lists: [(&str, &str, OfKind); 4] = [
         ("ipRanges", "cidrIp", Peer::Ipv4),
         ("ipv6Ranges", "cidrIpv6", Peer::Ipv6),
         ("groups", "groupId", Peer::Group),
         ("prefixListIds", "prefixListId", Peer::PrefixList),
     ];
-    let of_list = |(list, field, peer): (&str, &str, fn(String) -> Peer)| -> Vec<Permission> {
+    let of_list = |(list, field, peer): (&str, &str, OfKind)| -> Vec<Permission> {
         let permission = |item: &Element| {
             let peer = peer(item.text(&[field])?.to_owned());
             let key = Key { protocol: protocol.to_owned(), from: number("fromPort"), to: number("toPort"), peer };

@@ -48,6 +48,27 @@ pub(crate) fn find(name: &str) -> Result<Option<LoadBalancer>, Refusal> {
     }
 }
 
+/// The load balancer with this name and its tags, by the reads of a list of all of them, up to its page: they cost
+/// nothing where all have just been listed. `None`, if the list does not show it.
+pub(crate) fn find_listed(name: &str) -> Result<Option<(LoadBalancer, Tags)>, Refusal> {
+    let mut marker = None;
+    loop {
+        let page = page(marker.as_deref())?;
+        if let Some(at) = page.load_balancers.iter().position(|it| it.name == name) {
+            // The same request as in the list: the names that it is asked about with.
+            let names: Vec<&str> = page.load_balancers.iter().map(|it| &*it.name).collect();
+            let batch = names.chunks(TAG_BATCH).nth(at / TAG_BATCH).unwrap_or_default();
+            let tags = tags(batch)?.remove(name).unwrap_or_default();
+            return Ok(page.load_balancers.into_iter().nth(at).map(|it| (it, tags)));
+        }
+        match page.next {
+            None => return Ok(None),
+            Some(next) if marker.as_ref() == Some(&next) => return Err(ELB.endless("DescribeLoadBalancers")),
+            next => marker = next,
+        }
+    }
+}
+
 /// A page of all load balancers of the account in the region.
 pub(crate) fn page(marker: Option<&str>) -> Result<LoadBalancerPage, Refusal> {
     page_of(ELB.action("DescribeLoadBalancers").with("PageSize", PAGE).with_some("Marker", marker))

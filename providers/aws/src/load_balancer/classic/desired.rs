@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aerostat_sdk::annotations::{Annotations, refused};
+use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Error, IpFamily, Result};
 
 use super::super::annotations::{
@@ -10,10 +11,9 @@ use super::super::annotations::{
     LOG_BUCKET, LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY, SSL_PORTS, SslPorts,
 };
 use super::super::security_groups::{self, Peers, Rule};
-use super::super::{Call, preflight};
+use super::super::{Call, preflight, targets};
 use super::health;
 use crate::api::elb::model::{Attributes, HealthCheck, Listener, Protocol};
-use crate::machine::Machine;
 
 /// The most seconds after which an idle connection ends.
 const LONGEST_IDLE: u32 = 3_600;
@@ -45,12 +45,13 @@ impl Desired {
     /// # Errors
     ///
     /// `invalid`: a port or an annotation that a Classic Load Balancer cannot serve.
-    pub(super) fn of(call: &Call<'_>) -> Result<Self> {
-        let (service, annotations) = (call.service, call.annotations);
+    pub(super) fn of(call: &Call<'_>, warnings: &mut Warnings) -> Result<Self> {
+        let annotations = call.annotations;
         let listeners = listeners(call)?;
         let Some(first) = listeners.first() else {
             return Err(Error::invalid(
-                "no port has a node port, through which the load balancer reaches it: leave allocateLoadBalancerNodePorts at true",
+                "no port has a node port, through which the load balancer reaches it: leave \
+                 allocateLoadBalancerNodePorts at true",
             ));
         };
         let backend = annotations.read(&BACKEND_PROTOCOL)?;
@@ -61,13 +62,14 @@ impl Desired {
             ssl_policy: annotations.read(&SSL_POLICY)?.map(str::to_owned),
             is_internal: annotations.read(&INTERNAL)?.unwrap_or(false),
             rules: rules(call)?,
-            instances: service.nodes.iter().filter_map(|it| instance(it.provider_id.as_deref()?)).collect(),
+            instances: targets::instances(&call.service.nodes, warnings),
             listeners,
         })
     }
 }
 
-/// One for each port with a node port. Where TLS ends, the protocol of the instances says whether the load balancer looks into it.
+/// One for each port with a node port. Where TLS ends, the protocol of the instances says whether the load balancer
+/// looks into it.
 fn listeners(call: &Call<'_>) -> Result<Vec<Listener>> {
     let annotations = call.annotations;
     let certificate = annotations.read(&CERTIFICATE)?;
@@ -119,14 +121,6 @@ fn rules(call: &Call<'_>) -> Result<Vec<Rule>> {
         description: String::new(),
     };
     let mut rules: Vec<_> = call.service.ports.iter().map(rule).collect();
-    rules.push(Rule::path_mtu(ranges, ""));
+    rules.extend(Rule::path_mtu(&ranges, ""));
     Ok(rules)
-}
-
-/// The id of a node's instance. A pod of Fargate cannot be behind a Classic Load Balancer.
-fn instance(provider_id: &str) -> Option<String> {
-    match Machine::parse(provider_id) {
-        Ok(Machine::Instance(id)) => Some(id.to_owned()),
-        Ok(Machine::Fargate(_)) | Err(_) => None,
-    }
 }

@@ -4,7 +4,8 @@ use aerostat_sdk::{Change, Error, Result, events};
 
 use super::super::Call;
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
-use super::super::security_groups::{Rule, nodes, own};
+use super::super::security_groups::nodes::{self, Source};
+use super::super::security_groups::{Rule, own};
 use super::super::tags::Ownership;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::elb::load_balancers;
@@ -105,20 +106,20 @@ pub(super) fn ensure(call: &Call<'_>, rules: &[Rule]) -> Result<Change<SecurityG
     Ok(Change::Done(group))
 }
 
-/// Deletes the group of its own, if there is one and nothing needs it any more.
+/// Deletes the group of its own once nothing needs it any more.
 pub(super) fn delete(call: &Call<'_>, group: &SecurityGroup) -> Result<Change<()>> {
     if !call.settings.keep_node_groups {
-        nodes::refuse(&call.settings.cluster, &group.id, || Ok(false))?;
+        nodes::refuse(Source { id: &group.id, is_own: true }, || Ok(false))?;
     }
     own::delete(&group.id)
 }
 
-/// Lets what has this group into the nodes. `is_own` says that nobody else has it.
-pub(super) fn admit(call: &Call<'_>, group: &str, is_own: bool) -> Result<()> {
+/// Lets what has this group into the nodes.
+pub(super) fn admit(call: &Call<'_>, group: Source<'_>) -> Result<()> {
     if call.settings.keep_node_groups {
         return Ok(());
     }
-    let is_shared = || if is_own { Ok(false) } else { is_shared(call, group) };
+    let is_shared = || if group.is_own { Ok(false) } else { is_shared(call, group.id) };
     nodes::admit(&call.settings.cluster, group, &call.service.nodes, is_shared)
 }
 
@@ -127,7 +128,7 @@ pub(super) fn refuse(call: &Call<'_>, group: &str) -> Result<()> {
     if call.settings.keep_node_groups {
         return Ok(());
     }
-    nodes::refuse(&call.settings.cluster, group, || is_shared(call, group))
+    nodes::refuse(Source { id: group, is_own: false }, || is_shared(call, group))
 }
 
 /// Whether another Classic Load Balancer has this group: whoever's it is, it needs the way to the nodes.

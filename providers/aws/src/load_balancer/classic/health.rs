@@ -19,8 +19,8 @@ const HEALTHY_CHECKS: u32 = 2;
 /// The most seconds after which a check is bad.
 const LONGEST_TIMEOUT: u32 = 60;
 
-/// The check that a Service asks for. `traffic_port` is the instances' port of its first listener; `is_tls` says that they speak TLS
-/// there.
+/// The check that a Service asks for. `traffic_port` is the instances' port of its first listener; `is_tls` says that
+/// they speak TLS there.
 ///
 /// # Errors
 ///
@@ -40,15 +40,16 @@ pub(super) fn check(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<
     }
     if check.timeout >= check.interval {
         return Err(Error::invalid(format_args!(
-            "health checks would time out after {} s and begin every {} s: annotation {} has to be less than annotation {}",
+            "health checks would time out after {} s and begin every {} s: annotation {} has to be less than \
+             annotation {}",
             check.timeout, check.interval, HEALTH_TIMEOUT.name, HEALTH_INTERVAL.name
         )));
     }
     Ok(check)
 }
 
-/// What is checked: the Service's own answer about this node where only its own pods get traffic; kube-proxy, if the operator says so;
-/// otherwise whether the first port takes connections. Annotations say otherwise.
+/// What is checked: the Service's own answer about this node where only its own pods get traffic; kube-proxy, if the
+/// operator says so; otherwise whether the first port takes connections. Annotations say otherwise.
 fn target(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
     let (annotations, settings) = (call.annotations, &call.settings);
     let asked_port = annotations.read(&HEALTH_PORT)?;

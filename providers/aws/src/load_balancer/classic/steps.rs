@@ -41,7 +41,8 @@ pub(super) struct Place {
     pub(super) groups: Vec<String>,
 }
 
-/// The steps from what there is to what is desired, in the order in which they are carried out. Instances are not among them.
+/// The steps from what there is to what is desired, in the order in which they are carried out. Instances are not among
+/// them.
 pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desired, place: &Place) -> Vec<Step> {
     let mut steps = Vec::new();
     let differ = |one: &BTreeSet<String>, other: &BTreeSet<String>| one.difference(other).cloned().collect();
@@ -67,8 +68,8 @@ pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desi
     steps
 }
 
-/// Other ports are added first. A listener cannot change, but for its certificate: it is taken away, and made anew. Returns the ports of
-/// those that are new then.
+/// Other ports are added first. A listener cannot change, but for its certificate: it is taken away, and made again.
+/// Returns the ports of those that are new then.
 fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -> BTreeSet<u16> {
     let (mut add, mut replace, mut certificates) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in desired {
@@ -110,7 +111,8 @@ fn is_same_but_certificate(one: &Listener, other: &Listener) -> bool {
     parts(one) == parts(other)
 }
 
-/// The policy stays also at ports that no listener leads to any more: it is taken off there. Other policies are not touched.
+/// The policy stays also at ports that no listener leads to any more: it is taken off there. Other policies are not
+/// touched.
 fn backend_policies(live: &LoadBalancer, desired: &Desired, steps: &mut Vec<Step>) {
     let nothing = BTreeSet::new();
     let wanted: BTreeSet<u16> = desired.listeners.iter().map(|it| it.instance_port).collect();

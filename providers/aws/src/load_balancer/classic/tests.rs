@@ -1,4 +1,5 @@
-//! Classic Load Balancers in a cloud that remembers. The numbers in the names are those of the cases in the provider's specification.
+//! Classic Load Balancers in a cloud that remembers. The numbers in the names are those of the cases in the provider's
+//! specification.
 
 mod changed;
 mod cloud;

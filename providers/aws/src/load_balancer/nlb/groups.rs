@@ -168,16 +168,10 @@ fn rule(protocol: Protocol, port: u16, ranges: &[String], description: &str) -> 
     Rule { protocol, ports: Some((port, port)), peers, description }
 }
 
-/// Packets of IPv4 alone are told by ICMP how long they may be.
-fn path_mtu(ranges: &[String], description: &str) -> Option<Rule> {
-    let ipv4: Vec<_> = ranges.iter().filter(|it| !it.contains(':')).cloned().collect();
-    (!ipv4.is_empty()).then(|| Rule::path_mtu(ipv4, description))
-}
-
 /// The rules of the load balancer's own group: clients may come to its listeners.
 fn own_rules(desired: &Desired, ranges: &[String]) -> Vec<Rule> {
     let listeners = desired.listeners.iter().map(|it| rule(protocol(desired), it.port, ranges, ""));
-    listeners.chain(path_mtu(ranges, "")).collect()
+    listeners.chain(Rule::path_mtu(ranges, "")).collect()
 }
 
 /// The rules of nodes' groups. Nodes see the clients' addresses, but for those of IPv6 clients at IPv4 nodes: there they see the load
@@ -204,7 +198,7 @@ fn node_rules(name: &str, desired: &Desired, ranges: &[String], subnets: &[Subne
         rules.extend(health_ports.iter().map(|it| rule(Protocol::Tcp, *it, checks, &health)));
     }
     if !client_ports.is_empty() {
-        rules.extend(path_mtu(&clients, nodes::mtu()));
+        rules.extend(Rule::path_mtu(&clients, nodes::mtu()));
     }
     rules
 }

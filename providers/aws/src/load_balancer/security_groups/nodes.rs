@@ -1,10 +1,10 @@
 //! The rules of nodes' security groups that let load balancers in.
 //!
-//! Of each node it is the group with the cluster's tag, or its only one. A rule for a Network Load Balancer has the load balancer's name
-//! in its description, so that each Service's rules are its own; what Services share is revoked only once a complete list of the
-//! cluster's load balancers shows nobody else who may need it. A Classic one is let in by its group.
+//! Of each node it is the group with the cluster's tag, or its only one. A rule for a Network Load Balancer has the
+//! load balancer's name in its description, so that each Service's rules are its own; what Services share is revoked
+//! only once a complete list of the cluster's load balancers shows nobody else who may need it. A Classic one is let in
+//! by its group.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aerostat_sdk::{Error, Node, Result, events, nodes};
@@ -13,7 +13,7 @@ use super::rules::{self, Difference};
 use super::{Peers, Protocol, Rule, own};
 use crate::api::ec2::instances;
 use crate::api::ec2::security_groups::{self as api, Key, Peer, Permission, SecurityGroup};
-use crate::machine::Machine;
+use crate::load_balancer::targets::instance;
 use crate::settings::Cluster;
 
 /// Under which key an instance's groups come back with its node: ids with commas between them.
@@ -25,6 +25,9 @@ const CLIENT: &str = "kubernetes.io/rule/nlb/client=";
 const HEALTH: &str = "kubernetes.io/rule/nlb/health=";
 /// The description of rules for path MTU discovery, of all Network Load Balancers.
 const MTU: &str = "kubernetes.io/rule/nlb/mtu";
+
+/// The description of rules for a Classic Load Balancer that has a group which somebody else made.
+const GIVEN: &str = "aerostat.dev/rule/elb";
 
 /// The description of a rule for clients of this load balancer.
 pub(crate) fn client(load_balancer: &str) -> String {
@@ -50,8 +53,8 @@ pub(crate) struct Network<'a> {
     pub(crate) shared_port: u16,
 }
 
-/// Lets a Network Load Balancer into these nodes by these rules and, of its own, by no others. `others` are the names of the cluster's
-/// other Network Load Balancers, all of them; asked for only if something shared is left over.
+/// Lets a Network Load Balancer into these nodes by these rules and, of its own, by no others. `others` are the names
+/// of the cluster's other Network Load Balancers, all of them; asked for only if something shared is left over.
 ///
 /// # Errors
 ///
@@ -67,8 +70,8 @@ pub(crate) fn sync(
     write(it, &groups, &rules::permissions(rules), is_ours, others)
 }
 
-/// Revokes the rules of a Network Load Balancer, and what nobody else needs. `ports` are those of its rules, by which groups without the
-/// cluster's tag are found.
+/// Revokes the rules of a Network Load Balancer, and what nobody else needs. `ports` are those of its rules, by which
+/// groups without the cluster's tag are found.
 ///
 /// # Errors
 ///
@@ -89,49 +92,66 @@ pub(crate) fn revoke(
     write(it, &groups, &BTreeSet::new(), is_ours, others)
 }
 
-/// Lets what has the group `from` into these nodes, and no longer into others with the cluster's tag. `is_shared` says whether another
-/// load balancer has it too; asked for only if a rule is left over.
+/// A security group of Classic Load Balancers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) id: &'a str,
+    /// Whether it was made for one load balancer, and is proven to be its own.
+    pub(crate) is_own: bool,
+}
+
+impl Source<'_> {
+    /// The rule that lets it into a group. For a group that was made for a load balancer it is the vendor's, without a
+    /// description. For one that an annotation names, which is its author's choice, only a description proves later
+    /// that no person made the rule.
+    fn rule(self) -> Rule {
+        let description = if self.is_own { String::new() } else { GIVEN.to_owned() };
+        Rule { protocol: Protocol::All, ports: None, peers: Peers::Group(self.id.to_owned()), description }
+    }
+
+    /// Whether a permission was made by this rule.
+    fn has_made(self, permission: &Permission) -> bool {
+        let peer = Peer::Group(self.id.to_owned());
+        permission.key == Key { protocol: "-1".to_owned(), from: None, to: None, peer }
+            && (self.is_own || permission.description == GIVEN)
+    }
+}
+
+/// Lets what has this group into these nodes, and no longer into others with the cluster's tag. `is_shared` says
+/// whether another load balancer has it too; asked for only if a rule is left over.
 ///
 /// # Errors
 ///
 /// As [`sync`].
 pub(crate) fn admit(
     cluster: &Cluster,
-    from: &str,
+    from: Source<'_>,
     nodes: &[Node],
     is_shared: impl FnOnce() -> Result<bool>,
 ) -> Result<()> {
     write_group(&Groups::of(cluster, nodes)?, from, is_shared)
 }
 
-/// Lets what has the group `from` into no node, unless another load balancer has the group too. What refers to a group keeps it from
-/// being deleted.
+/// Lets what has this group into no node, unless another load balancer has the group too. What refers to a group keeps
+/// it from being deleted.
 ///
 /// # Errors
 ///
 /// As [`revoke`].
-pub(crate) fn refuse(cluster: &Cluster, from: &str, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
+pub(crate) fn refuse(from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
     let mut groups = Groups::default();
-    groups.add(api::referring_to(from)?);
-    groups.all.retain(|_, it| it.is_tagged(cluster) || it.permissions.iter().any(|it| it.key == all_from(from)));
+    groups.add(api::referring_to(from.id)?);
     write_group(&groups, from, is_shared)
 }
 
-fn all_from(group: &str) -> Key {
-    Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(group.to_owned()) }
-}
-
-fn write_group(groups: &Groups, from: &str, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
-    let peers = Peers::Group(from.to_owned());
-    let rule = Rule { protocol: Protocol::All, ports: None, peers, description: String::new() };
-    let desired = rules::permissions(&[rule]);
+fn write_group(groups: &Groups, from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
+    let desired = rules::permissions(&[from.rule()]);
     let mut left_over = Vec::new();
-    // Groups often let in their own members: that is not for a load balancer.
-    for group in groups.all.values().filter(|it| it.id != from) {
-        let is_ours = |it: &Permission| it.key == all_from(from) && it.description.is_empty();
+    for group in groups.all.values() {
+        let difference = |desired| Difference::between(&group.permissions, desired, |it| from.has_made(it));
         match groups.of_nodes.contains(&group.id) {
-            true => own::write(group, &Difference::between(&group.permissions, &desired, is_ours))?,
-            false => left_over.push((group, Difference::between(&group.permissions, &BTreeSet::new(), is_ours))),
+            true => own::write(group, &difference(&desired))?,
+            false => left_over.push((group, difference(&BTreeSet::new()))),
         }
     }
     left_over.retain(|(_, it)| !it.is_empty());
@@ -157,27 +177,22 @@ fn write(
     is_ours: impl Fn(&Permission) -> bool,
     others: impl FnOnce() -> Result<BTreeSet<String>>,
 ) -> Result<()> {
-    let (mut others, listed) = (Some(others), OnceCell::new());
+    let (mut others, mut listed) = (Some(others), BTreeSet::new());
+    let is_shared = |permission: &Permission| permission.description == MTU || is_shared_port(it, &permission.key);
     let nothing = BTreeSet::new();
     for group in groups.all.values() {
         let desired = if groups.of_nodes.contains(&group.id) { desired } else { &nothing };
         let mut difference = Difference::between(&group.permissions, desired, &is_ours);
-        let is_shared = |permission: &&Permission| permission.description == MTU || is_shared_port(it, &permission.key);
         difference.revoke.retain(|permission| !is_let_in(it, group, permission));
-        if difference.revoke.iter().any(|permission| is_shared(&permission)) {
+        if difference.revoke.iter().any(is_shared) {
             if let Some(others) = others.take() {
-                _ = listed.set(others()?);
+                listed = others()?;
             }
-            let others = listed.get().unwrap_or(&nothing_listed()).clone();
-            difference.revoke.retain(|permission| !is_shared(&permission) || !may_need(&others, group, permission));
+            difference.revoke.retain(|permission| !is_shared(permission) || !may_need(&listed, group, permission));
         }
         own::write(group, &difference)?;
     }
     Ok(())
-}
-
-fn nothing_listed() -> BTreeSet<String> {
-    BTreeSet::new()
 }
 
 /// Whether a rule for path MTU discovery belongs to clients of another load balancer that the group lets in.
@@ -187,8 +202,8 @@ fn is_let_in(it: Network<'_>, group: &SecurityGroup, permission: &Permission) ->
     permission.description == MTU && clients.any(|client| client.key.peer == permission.key.peer)
 }
 
-/// Whether one of the other load balancers may need a rule that Services share. One whose clients the group lets in has its own rules
-/// for path MTU discovery; of any other it is not known.
+/// Whether one of the other load balancers may need a rule that Services share. One whose clients the group lets in has
+/// its own rules for path MTU discovery; of any other it is not known.
 fn may_need(others: &BTreeSet<String>, group: &SecurityGroup, permission: &Permission) -> bool {
     let is_client = |name: &String| group.permissions.iter().any(|it| it.description == client(name));
     others.iter().any(|name| permission.description != MTU || !is_client(name))
@@ -249,14 +264,6 @@ fn of_nodes(nodes: &[Node], tagged: &BTreeSet<&str>) -> Result<BTreeSet<String>>
     Ok(groups)
 }
 
-/// The id of a node's instance. A pod of Fargate is none.
-fn instance(node: &Node) -> Option<&str> {
-    match Machine::parse(node.provider_id.as_deref()?) {
-        Ok(Machine::Instance(id)) => Some(id),
-        Ok(Machine::Fargate(_)) | Err(_) => None,
-    }
-}
-
 /// What the last list of instances said of a node.
 fn hint(node: &Node) -> Option<Vec<String>> {
     let (_, ids) = node.extra.iter().find(|(key, _)| key == GROUPS)?;
@@ -275,13 +282,13 @@ fn one<'a>(instance: &str, groups: &'a [String], tagged: &BTreeSet<&str>) -> Res
         ([group], _) | ([], [group]) => Ok(Some(group)),
         ([], []) => Ok(None),
         ([], several) => Err(Error::invalid(format_args!(
-            "instance {instance} has several security groups, {}, and none of them has the cluster's tag: put it on the one that \
-             load balancers are let in by",
+            "instance {instance} has several security groups, {}, and none of them has the cluster's tag: put it on \
+             the one that load balancers are let in by",
             named(several)
         ))),
         (several, _) => Err(Error::invalid(format_args!(
-            "instance {instance} has several security groups with the cluster's tag, {}: leave it on the one that load balancers are \
-             let in by",
+            "instance {instance} has several security groups with the cluster's tag, {}: leave it on the one that \
+             load balancers are let in by",
             named(several)
         ))),
     }

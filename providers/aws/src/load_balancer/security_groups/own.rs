@@ -20,7 +20,8 @@ pub(crate) fn find(cluster: &Cluster, name: &str) -> Result<Option<SecurityGroup
     Ok(api::named(cluster, name)?)
 }
 
-/// Makes a group with these tags and without rules. Busy, if there is one already that EC2 does not list yet: an answer was lost.
+/// Makes a group with these tags and without rules. Busy, if there is one already that EC2 does not list yet: an answer
+/// was lost.
 ///
 /// # Errors
 ///
@@ -35,7 +36,8 @@ pub(crate) fn create(
     Ok(made.map(|id| SecurityGroup { id, name: name.to_owned(), tags: tags.clone(), ..SecurityGroup::default() }))
 }
 
-/// Deletes a group. Busy, as long as something has it or refers to it: the network interfaces of a load balancer go later than itself.
+/// Deletes a group. Busy, as long as something has it or refers to it: the network interfaces of a load balancer go
+/// later than itself.
 ///
 /// # Errors
 ///
@@ -62,8 +64,8 @@ fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
     Difference::between(&group.permissions, &rules::permissions(rules), |_: &Permission| true)
 }
 
-/// Writes a difference: what is added first. If the group takes no more rules, what is no longer wanted goes first where that makes room
-/// for all; otherwise nothing is written, and an event says so.
+/// Writes a difference: what is added first. If the group takes no more rules, what is no longer wanted goes first
+/// where that makes room for all; otherwise nothing is written, and an event says so.
 pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()> {
     let Difference { add, revoke } = difference;
     let mut is_revoked = revoke.is_empty();
@@ -74,8 +76,8 @@ pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()
             Err(refusal) if !difference.makes_room() => {
                 let (has, more, id) = (group.permissions.len(), add.len(), &group.id);
                 let message = format!(
-                    "security group {id} has {has} rules and does not take {more} more, which stay out: {}. Ask for fewer source \
-                     ranges or ports, or for a higher quota",
+                    "security group {id} has {has} rules and does not take {more} more, which stay out: {}. Ask for \
+                     fewer source ranges or ports, or for a higher quota",
                     refusal.why()
                 );
                 events::warning(None, FULL, &message);

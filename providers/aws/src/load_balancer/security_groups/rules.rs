@@ -35,11 +35,15 @@ pub(crate) enum Peers {
 }
 
 impl Rule {
-    /// ICMP's "fragmentation needed", by which packets find out how long they may be. Controllers of the vendor write it as the ports 3
-    /// to 4, which are type 3 and code 4.
-    pub(crate) fn path_mtu(ranges: Vec<String>, description: &str) -> Self {
-        let description = description.to_owned();
-        Self { protocol: Protocol::Icmp, ports: Some((3, 4)), peers: Peers::Ranges(ranges), description }
+    /// ICMP's "fragmentation needed", by which packets find out how long they may be. Controllers of the vendor write
+    /// it as the ports 3 to 4, which are type 3 and code 4.
+    ///
+    /// ICMP is IPv4's alone: other networks are left out, and `None` is what they all were.
+    pub(crate) fn path_mtu(ranges: &[String], description: &str) -> Option<Self> {
+        let ipv4: Vec<_> = ranges.iter().filter(|it| !it.contains(':')).cloned().collect();
+        let (protocol, description) = (Protocol::Icmp, description.to_owned());
+        let rule = |ranges| Self { protocol, ports: Some((3, 4)), peers: Peers::Ranges(ranges), description };
+        (!ipv4.is_empty()).then_some(ipv4).map(rule)
     }
 
     /// Each peer's rule, as EC2 has it.
@@ -76,7 +80,8 @@ fn range(text: &str) -> Peer {
     peer(text.to_owned())
 }
 
-/// A network with one spelling: without bits of a host, and IPv6 in its short form. What is no network stays, and EC2 refuses it.
+/// A network with one spelling: without bits of a host, and IPv6 in its short form. What is no network stays, and EC2
+/// refuses it.
 fn canonical(peer: &Peer) -> Peer {
     let (Peer::Ipv4(text) | Peer::Ipv6(text)) = peer else { return peer.clone() };
     let parsed = text.split_once('/').and_then(|(ip, bits)| Some((ip.parse().ok()?, bits.parse::<u32>().ok()?)));
@@ -102,8 +107,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Between the permissions of a group and those that it should have. Others than `is_ours` are never revoked. A permission that is
-    /// there under another description is there: EC2 does not take it twice.
+    /// Between the permissions of a group and those that it should have. Others than `is_ours` are never revoked. A
+    /// permission that is there under another description is there: EC2 does not take it twice.
     pub(super) fn between(
         live: &BTreeSet<Permission>,
         desired: &BTreeSet<Permission>,

@@ -51,11 +51,11 @@ fn rule(protocol: Protocol, port: u16, ranges: &[&str], description: &str) -> Ru
 
 /// Clients and health checks of load balancer `a`, and path MTU discovery.
 fn rules(ranges: &[&str]) -> Vec<Rule> {
-    let all = ranges.iter().map(|it| (*it).to_owned()).collect();
+    let all: Vec<_> = ranges.iter().map(|it| (*it).to_owned()).collect();
     vec![
         rule(Protocol::Tcp, 30_080, ranges, &nodes::client("a")),
         rule(Protocol::Tcp, 10_256, &["10.1.0.0/24"], &nodes::health("a")),
-        Rule::path_mtu(all, nodes::mtu()),
+        Rule::path_mtu(&all, nodes::mtu()).unwrap(),
     ]
 }
 
@@ -143,7 +143,7 @@ fn rules_are_written_with_descriptions() {
         ".IpRanges.1.CidrIp=10.1.0.0/24 IpPermissions.2.IpRanges.1.Description=kubernetes.io/rule/nlb/health=a";
     let expected = [
         "Action=AuthorizeSecurityGroupIngress GroupId=sg-1".to_owned(),
-        rule(1, "icmp", 3, 4) + &ranges(MTU, 1),
+        rule(1, "icmp", 3, 4) + &format!(".IpRanges.1.CidrIp=10.0.0.0/8 IpPermissions.1.IpRanges.1.Description={MTU}"),
         rule(2, "tcp", 10_256, 10_256) + health,
         rule(3, "tcp", 30_080, 30_080) + &ranges(CLIENT_A, 3),
     ];

@@ -1,3 +1,5 @@
+use aerostat_sdk::Error;
+
 use super::{Cloud, GROUP, NAME, ensure, events, port, ready, service, with, writes, written};
 
 /// What is written after a Service is ready and becomes another.
@@ -16,7 +18,8 @@ fn aws_026_the_proxy_protocol_comes_and_goes() {
     let on = |port| format!("elb SetLoadBalancerPoliciesForBackendServer LoadBalancerName={NAME} InstancePort={port}");
     let (_, came) = change(&plain, &proxied);
     let create = format!(
-        "elb CreateLoadBalancerPolicy LoadBalancerName={NAME} PolicyName={policy} PolicyTypeName=ProxyProtocolPolicyType \
+        "elb CreateLoadBalancerPolicy LoadBalancerName={NAME} PolicyName={policy} \
+         PolicyTypeName=ProxyProtocolPolicyType \
          PolicyAttributes.member.1.AttributeName=ProxyProtocol PolicyAttributes.member.1.AttributeValue=true"
     );
     assert_eq!(came, [create, format!("{} PolicyNames.member.1={policy}", on(30_080))]);
@@ -73,7 +76,8 @@ fn aws_029_a_port_that_changes_is_added_before_the_other_goes() {
     };
     let create = format!(
         "elb CreateLoadBalancerListeners LoadBalancerName={NAME} Listeners.member.1.Protocol=tcp \
-         Listeners.member.1.LoadBalancerPort=81 Listeners.member.1.InstanceProtocol=tcp Listeners.member.1.InstancePort=30080"
+         Listeners.member.1.LoadBalancerPort=81 Listeners.member.1.InstanceProtocol=tcp \
+         Listeners.member.1.InstancePort=30080"
     );
     let remove = format!("elb DeleteLoadBalancerListeners LoadBalancerName={NAME} LoadBalancerPorts.member.1=80");
     assert_eq!(writes, [rule("Authorize", 81), rule("Revoke", 80), create, remove]);
@@ -126,7 +130,8 @@ fn attributes_are_written_where_they_differ() {
     let of = "LoadBalancerAttributes";
     let expected = format!(
         "elb ModifyLoadBalancerAttributes LoadBalancerName={NAME} {of}.CrossZoneLoadBalancing.Enabled=true \
-         {of}.AccessLog.Enabled=true {of}.AccessLog.EmitInterval=5 {of}.AccessLog.S3BucketName=b {of}.AccessLog.S3BucketPrefix=p \
+         {of}.AccessLog.Enabled=true {of}.AccessLog.EmitInterval=5 {of}.AccessLog.S3BucketName=b \
+         {of}.AccessLog.S3BucketPrefix=p \
          {of}.ConnectionDraining.Enabled=true {of}.ConnectionDraining.Timeout=30 {of}.ConnectionSettings.IdleTimeout=90"
     );
     assert_eq!(writes, [expected]);
@@ -165,4 +170,15 @@ fn instances_that_are_gone_are_left_out() {
     drop(ensure(&host, &service(&["i-1", "i-gone"])));
     assert_eq!(cloud.balancer(NAME).it.instances, ["i-1".to_owned()].into());
     assert!(events(&host).iter().any(|it| it.ends_with("instances that are gone: i-gone")), "{:?}", events(&host));
+}
+
+#[test]
+fn a_refused_service_follows_its_nodes() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &service(&["i-1"]));
+    let broken = with(service(&["i-2"]), &[("proxy-protocol", "true")]).after(status);
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &broken), Err(Error::Invalid(why)) if why.contains("proxy-protocol")));
+    assert_eq!(cloud.balancer(NAME).it.instances, ["i-2".to_owned()].into());
+    assert_eq!(writes(&host).len(), 2, "{:?}", writes(&host));
 }

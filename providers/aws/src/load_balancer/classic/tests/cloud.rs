@@ -248,11 +248,12 @@ impl State {
                 return answer(200, text("R", text("DescribeLoadBalancersResult", shown)));
             }
             "DescribeTags" => {
-                let name = of("LoadBalancerNames.member.1");
-                let tags =
-                    self.balancers[&name].tags.iter().map(|(key, value)| text("Key", key) + &text("Value", value));
-                let one = text("LoadBalancerName", &name) + &members("Tags", tags);
-                return answer(200, text("R", text("DescribeTagsResult", members("TagDescriptions", [one]))));
+                let tag = |(key, value): (&String, &String)| text("Key", key) + &text("Value", value);
+                let of_one = |name: String| {
+                    text("LoadBalancerName", &name) + &members("Tags", self.balancers[&name].tags.iter().map(tag))
+                };
+                let all = list(request, "LoadBalancerNames.member").into_iter().map(of_one);
+                return answer(200, text("R", text("DescribeTagsResult", members("TagDescriptions", all))));
             }
             "AddTags" => {
                 self.balancers
@@ -372,11 +373,12 @@ fn listeners(request: &Request) -> BTreeMap<u16, LiveListener> {
     (1..).map_while(listener).collect()
 }
 
+type OfKind = fn(String) -> Peer;
+
 /// The permissions in a request, as EC2 numbers them.
 fn permissions(request: &Request) -> BTreeSet<Permission> {
     let Some(Body::Form(pairs)) = &request.body else { panic!("no form") };
-    let peers: [(&str, fn(String) -> Peer); 3] =
-        [(".CidrIp", Peer::Ipv4), (".CidrIpv6", Peer::Ipv6), (".GroupId", Peer::Group)];
+    let peers: [(&str, OfKind); 3] = [(".CidrIp", Peer::Ipv4), (".CidrIpv6", Peer::Ipv6), (".GroupId", Peer::Group)];
     let permission = |(name, peer): &(String, String)| {
         let (rule, _) = name.strip_prefix("IpPermissions.")?.split_once('.')?;
         let (suffix, kind) = peers.into_iter().find(|(suffix, _)| name.ends_with(suffix))?;

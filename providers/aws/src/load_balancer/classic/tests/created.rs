@@ -38,7 +38,8 @@ fn aws_019_a_service_gets_a_load_balancer() {
     let is: Vec<_> = balancer.tags.iter().map(|(key, value)| (&**key, &**value)).collect();
     assert_eq!(is, tags);
     assert!(writes[2].contains(
-        "Listeners.member.1.Protocol=tcp Listeners.member.1.LoadBalancerPort=80 Listeners.member.1.InstanceProtocol=tcp \
+        "Listeners.member.1.Protocol=tcp Listeners.member.1.LoadBalancerPort=80 \
+         Listeners.member.1.InstanceProtocol=tcp \
          Listeners.member.1.InstancePort=30080 Subnets.member.1=subnet-1"
     ));
     let check = "HealthCheck.Target=TCP:30080 HealthCheck.Interval=10 HealthCheck.Timeout=5 \
@@ -91,6 +92,36 @@ fn a_lost_answer_makes_nothing_twice() {
         assert_eq!(cloud.state.borrow().balancers.len(), 1, "request {lost}");
         assert_eq!(written(&cloud, &service.after(status)), [""; 0], "request {lost}");
     }
+}
+
+#[test]
+fn a_list_of_a_moment_ago_is_asked_first() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &service(&["i-1"]));
+    let mut listed = service(&["i-1"]).after(status);
+    listed.extra.push(("host.listed".to_owned(), "true".to_owned()));
+    {
+        let mut state = cloud.state.borrow_mut();
+        for number in 0..25 {
+            let mut other = state.balancers[NAME].clone();
+            other.it.name = format!("a-{number:02}");
+            state.balancers.insert(other.it.name.clone(), other);
+        }
+    }
+    let host = cloud.host();
+    let Ok(Progress::Ready(_)) = ensure(&host, &listed) else { panic!("it is not ready") };
+    let lines: Vec<_> = host.sent().iter().map(crate::tests::line).collect();
+    assert_eq!(lines[0], "elb DescribeLoadBalancers PageSize=400");
+    assert!(lines[1].starts_with("elb DescribeTags LoadBalancerNames.member.1=a-20 "), "its batch: {}", lines[1]);
+    assert_eq!(writes(&host), [""; 0]);
+    // One that was made after the list is found alone.
+    cloud.state.borrow_mut().balancers.remove(NAME);
+    let host = cloud.host();
+    drop(ensure(&host, &listed));
+    assert_eq!(
+        crate::tests::line(&host.sent()[1]),
+        format!("elb DescribeLoadBalancers LoadBalancerNames.member.1={NAME}")
+    );
 }
 
 #[test]

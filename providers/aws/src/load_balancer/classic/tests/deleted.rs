@@ -1,6 +1,7 @@
 use aerostat_sdk::{Deletion, LoadBalancer};
 
 use super::{Cloud, GROUP, NAME, delete, events, ready, service, with, writes};
+use crate::api::ec2::security_groups::{Key, Peer, Permission};
 
 #[test]
 fn everything_of_a_service_goes() {
@@ -94,10 +95,22 @@ fn a_given_group_stays_and_leads_to_nodes_while_it_is_shared() {
     let other = LoadBalancer { nodes: service(&["i-1"]).nodes, annotations: given(service(&[])).annotations, ..other };
     let cloud = Cloud::new();
     let (status, others) = (ready(&cloud, &given(service(&["i-1"]))), ready(&cloud, &other));
-    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given"]);
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given aerostat.dev/rule/elb"]);
     assert_eq!(delete(&cloud.host(), &given(service(&[])).after(status)), Ok(Deletion::Done));
-    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given"], "the other needs it");
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given aerostat.dev/rule/elb"], "the other needs it");
     let unwanted = LoadBalancer { nodes: Vec::new(), ..other }.after(others);
     assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
     assert_eq!(cloud.rules("sg-nodes"), [""; 0]);
+}
+
+#[test]
+fn a_persons_rule_for_a_given_group_stays() {
+    let cloud = Cloud::new();
+    let key = Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group("sg-given".to_owned()) };
+    let rule = Permission { key, description: "a person's".to_owned() };
+    cloud.state.borrow_mut().groups.get_mut("sg-nodes").unwrap().permissions.insert(rule);
+    let given = |service: LoadBalancer| with(service, &[("security-groups", "sg-given")]);
+    let status = ready(&cloud, &given(service(&["i-1"])));
+    assert_eq!(delete(&cloud.host(), &given(service(&[])).after(status)), Ok(Deletion::Done));
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given a person's"]);
 }

@@ -63,7 +63,7 @@ fn given_groups_replace_its_own_which_goes() {
     let id = cloud.group(GROUP).unwrap().id;
     let expected = [
         "ec2 AuthorizeSecurityGroupIngress GroupId=sg-nodes IpPermissions.1.IpProtocol=-1 \
-         IpPermissions.1.Groups.1.GroupId=sg-a"
+         IpPermissions.1.Groups.1.GroupId=sg-a IpPermissions.1.Groups.1.Description=aerostat.dev/rule/elb"
             .to_owned(),
         format!(
             "elb ApplySecurityGroupsToLoadBalancer LoadBalancerName={NAME} SecurityGroups.member.1=sg-a \
@@ -91,7 +91,7 @@ fn the_operators_group_is_for_all() {
     assert!(matches!(ensure(&host, &service(&["i-1"])), Ok(Progress::Ready(_))));
     assert_eq!(cloud.balancer(NAME).it.groups, ["sg-all".to_owned()].into());
     assert!(cloud.group(GROUP).is_none());
-    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-all"]);
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-all aerostat.dev/rule/elb"]);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn clients_of_both_families_are_let_in() {
 fn the_own_group_lets_clients_come_to_listeners() {
     let own = own_rules(&desired("TLS", "traffic-port", false), &["0.0.0.0/0".to_owned()]);
     let expected = rule(Protocol::Tcp, 80, &["0.0.0.0/0".to_owned()], "");
-    assert_eq!(own, [expected, Rule::path_mtu(vec!["0.0.0.0/0".to_owned()], "")]);
+    assert_eq!(own, [expected, Rule::path_mtu(&["0.0.0.0/0".to_owned()], "").unwrap()]);
 }
 
 #[test]
