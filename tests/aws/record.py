@@ -19,6 +19,12 @@ ALIVE = {"Name": "instance-state-name", "Values": ["pending", "running", "shutti
 VPC = {"Name": "vpc-id", "Values": ["vpc-1"]}
 TABLE = {"RouteTableId": "rtb-1", "DestinationCidrBlock": "10.4.1.0/24"}
 
+BALANCER = {"LoadBalancerArn": "arn:lb"}
+GROUP = {"TargetGroupArn": "arn:tg"}
+TAGS = [{"Key": "a", "Value": "b c/+=@"}, {"Key": "k", "Value": ""}]
+FORWARD = [{"Type": "forward", "TargetGroupArn": "arn:tg"}]
+TARGETS = [{"Id": "i-1", "Port": 30080}, {"Id": "i-2", "Port": 30080}]
+
 # Name of the recording, service, operation, parameters.
 CALLS = [
     ("instances", "ec2", "describe_instances", {"Filters": [CLUSTER, VPC, ALIVE], "MaxResults": 1000}),
@@ -68,14 +74,106 @@ CALLS = [
     ("route-deleted", "ec2", "delete_route", TABLE),
     ("forwarding", "ec2", "modify_instance_attribute", {"InstanceId": "i-1", "SourceDestCheck": {"Value": False}}),
     ("volumes", "ec2", "describe_volumes", {"Filters": [{"Name": "volume-id", "Values": ["vol-1", "vol-2"]}]}),
+    ("subnets", "ec2", "describe_subnets", {"Filters": [{"Name": "subnet-id", "Values": ["subnet-1", "subnet-2"]}]}),
+    ("network-found", "elbv2", "describe_load_balancers", {"Names": ["a1"]}),
+    ("network-page", "elbv2", "describe_load_balancers", {"PageSize": 400, "Marker": "m+/="}),
+    (
+        "network-created",
+        "elbv2",
+        "create_load_balancer",
+        {
+            "Name": "a1",
+            "Type": "network",
+            "Scheme": "internal",
+            "IpAddressType": "dualstack",
+            "SubnetMappings": [
+                {"SubnetId": "subnet-1", "AllocationId": "eipalloc-1"},
+                {"SubnetId": "subnet-2", "PrivateIPv4Address": "10.0.2.5"},
+            ],
+            "SecurityGroups": ["sg-1", "sg-2"],
+            "Tags": TAGS,
+        },
+    ),
+    ("network-deleted", "elbv2", "delete_load_balancer", BALANCER),
+    ("network-attributes", "elbv2", "describe_load_balancer_attributes", BALANCER),
+    (
+        "network-modified",
+        "elbv2",
+        "modify_load_balancer_attributes",
+        {**BALANCER, "Attributes": [{"Key": "load_balancing.cross_zone.enabled", "Value": "true"}]},
+    ),
+    ("network-groups", "elbv2", "set_security_groups", {**BALANCER, "SecurityGroups": ["sg-1", "sg-2"]}),
+    ("network-addresses", "elbv2", "set_ip_address_type", {**BALANCER, "IpAddressType": "dualstack"}),
+    ("listeners", "elbv2", "describe_listeners", BALANCER),
+    (
+        "listener-created",
+        "elbv2",
+        "create_listener",
+        {
+            **BALANCER,
+            "Port": 443,
+            "Protocol": "TLS",
+            "SslPolicy": "p",
+            "Certificates": [{"CertificateArn": "arn:c"}],
+            "DefaultActions": FORWARD,
+            "Tags": TAGS,
+        },
+    ),
+    ("listener-modified", "elbv2", "modify_listener", {"ListenerArn": "arn:l", "DefaultActions": FORWARD}),
+    ("listener-deleted", "elbv2", "delete_listener", {"ListenerArn": "arn:l"}),
+    ("target-groups", "elbv2", "describe_target_groups", {"PageSize": 400}),
+    (
+        "target-group-created",
+        "elbv2",
+        "create_target_group",
+        {
+            "Name": "k8s-a-b-1",
+            "Protocol": "TCP",
+            "Port": 30080,
+            "VpcId": "vpc-1",
+            "TargetType": "instance",
+            "IpAddressType": "ipv6",
+            "HealthCheckProtocol": "HTTP",
+            "HealthCheckPort": "31000",
+            "HealthCheckPath": "/healthz",
+            "HealthCheckIntervalSeconds": 10,
+            "HealthCheckTimeoutSeconds": 6,
+            "HealthyThresholdCount": 2,
+            "UnhealthyThresholdCount": 3,
+            "Tags": TAGS,
+        },
+    ),
+    (
+        "target-group-modified",
+        "elbv2",
+        "modify_target_group",
+        {**GROUP, "HealthCheckPort": "80", "HealthyThresholdCount": 2, "UnhealthyThresholdCount": 3},
+    ),
+    ("target-group-deleted", "elbv2", "delete_target_group", GROUP),
+    ("target-group-attributes", "elbv2", "describe_target_group_attributes", GROUP),
+    (
+        "target-group-attributes-modified",
+        "elbv2",
+        "modify_target_group_attributes",
+        {**GROUP, "Attributes": [{"Key": "preserve_client_ip.enabled", "Value": "false"}]},
+    ),
+    ("targets", "elbv2", "describe_target_health", GROUP),
+    ("targets-registered", "elbv2", "register_targets", {**GROUP, "Targets": TARGETS}),
+    ("targets-deregistered", "elbv2", "deregister_targets", {**GROUP, "Targets": TARGETS}),
+    ("tags", "elbv2", "describe_tags", {"ResourceArns": ["arn:lb", "arn:tg"]}),
+    ("tags-added", "elbv2", "add_tags", {"ResourceArns": ["arn:lb", "arn:tg"], "Tags": TAGS}),
 ]
 
 
 class Nothing:
-    """The body of an answer without elements."""
+    """The body of an answer that says nothing. That of load balancing has an element around what it says."""
+
+    def __init__(self, operation):
+        action = "".join(word.title() for word in operation.split("_"))
+        self.body = f"<Answer><{action}Result/></Answer>".encode()
 
     def stream(self, **_):
-        return iter([b"<Answer/>"])
+        return iter([self.body])
 
 
 def record(client, operation, parameters):
@@ -83,7 +181,7 @@ def record(client, operation, parameters):
 
     def instead_of_sending(request, **_):
         sent.append(request)
-        return AWSResponse(request.url, 200, {}, Nothing())
+        return AWSResponse(request.url, 200, {}, Nothing(operation))
 
     client.meta.events.register("before-send", instead_of_sending)
     getattr(client, operation)(**parameters)

@@ -1,4 +1,5 @@
 //! Simulated clouds. Each has its state and its rules here; what they share is `simulator`.
 
+pub mod aws;
 pub mod digitalocean;
 pub mod hetzner;

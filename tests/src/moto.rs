@@ -1,20 +1,28 @@
 //! Moto's server, which stands for AWS: it checks signatures and policies, and has the state of EC2 and Elastic Load Balancing.
 //!
-//! `tests/moto/build.sh` installs it into `target/moto`, beside the official SDK.
+//! `tests/moto/build.sh` installs it into `target/moto`, beside the official SDK. `tests/moto/server.py` starts it with what AWS does and
+//! moto does not. What stands before it is [`crate::clouds::aws`].
+
+mod line;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use http::{HeaderMap, Method};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
+use tokio::time::sleep;
 
-use crate::control_plane::install_crypto;
-use crate::loopback::{Program, free_address, tls_folder};
+use crate::loopback::{Program, free_address};
 use crate::operator::Folder;
 use crate::wait;
+
+use self::line::Line;
+pub(crate) use self::line::Said;
 
 /// The region of everything that is set up here.
 pub const REGION: &str = "us-east-1";
@@ -64,49 +72,41 @@ impl Call {
     }
 }
 
-/// The server, on loopback over TLS. Every request has to be signed with a key that it knows, and allowed by the policy of the user
-/// with this key.
+/// The server, on loopback, without TLS: the tests' proxy stands before it. Every request has to be signed with a key that it knows, and
+/// allowed by the policy of the user with this key.
 pub struct Moto {
     // First: the program ends before its folder goes.
     _program: Program,
-    address: String,
+    line: Line,
     folder: Folder,
     administrator: AccessKey,
 }
 
 impl Moto {
-    /// Starts a server with one user, who may do everything.
+    /// Starts a server with one user, who may do everything, and with one VPC, which has the tag of the cluster `prod`.
     ///
     /// # Panics
     ///
     /// Panics if there is none to start, or it does not answer in time.
     pub async fn start() -> Self {
-        let (folder, address) = (tls_folder(), free_address());
+        let (folder, address) = (Folder::new(), free_address());
         let (host, port) = address.split_once(':').expect("an address has a port");
-        let path = |name| folder.path(name).display().to_string();
-        let arguments = ["-m", "moto.server", "--host", host, "--port", port].map(str::to_owned);
-        let tls = ["--ssl-cert".to_owned(), path("cert.pem"), "--ssl-key".to_owned(), path("key.pem")];
-        let arguments: Vec<_> = arguments.into_iter().chain(tls).collect();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("moto/server.py").display().to_string();
+        let arguments = [script, host.to_owned(), port.to_owned()];
         let program = Program::start(&python(), &arguments, &environment(), Some(&folder.path("moto.log")));
-        // Signatures are not checked yet, so that any key does.
-        let anyone = AccessKey { id: "AKIAEXAMPLE".to_owned(), secret: "none".to_owned() };
-        let mut moto = Self { _program: program, address, folder, administrator: anyone };
+        // Nobody asks with this key: an order needs none.
+        let nobody = AccessKey { id: String::new(), secret: String::new() };
+        let mut moto = Self { _program: program, line: Line::new(&address), folder, administrator: nobody };
         moto.answers().await;
-        moto.administrator = moto.user("administrator", &["*"]).await;
-        moto.require_signatures().await;
+        moto.administrator = moto.user("administrator", &["*"]);
+        moto.order("requireSignatures", &json!({}));
         moto
     }
 
-    /// Where it is: `https://127.0.0.1:…`.
+    /// Where it is: `http://127.0.0.1:…`.
     #[must_use]
     pub fn base_url(&self) -> String {
-        format!("https://{}", self.address)
-    }
-
-    /// The file with its certificate authority.
-    #[must_use]
-    pub fn ca_file(&self) -> PathBuf {
-        self.folder.path("ca.pem")
+        format!("http://{}", self.line.address())
     }
 
     /// The key of the user who may do everything.
@@ -120,25 +120,31 @@ impl Moto {
     /// # Panics
     ///
     /// Panics if the server refuses.
-    pub async fn user(&self, name: &str, actions: &[&str]) -> AccessKey {
-        let policy = json!({
-            "Version": "2012-10-17",
-            "Statement": [{ "Effect": "Allow", "Action": actions, "Resource": "*" }],
-        });
-        let done = self
-            .done([
-                Call::new("iam", "create_user", json!({ "UserName": name })),
-                Call::new(
-                    "iam",
-                    "put_user_policy",
-                    json!({ "UserName": name, "PolicyName": "allowed", "PolicyDocument": policy.to_string() }),
-                ),
-                Call::new("iam", "create_access_key", json!({ "UserName": name })),
-            ])
-            .await;
-        let key = &done[2]["AccessKey"];
-        let field = |name: &str| key[name].as_str().unwrap_or_else(|| panic!("no {name} in {done:?}")).to_owned();
-        AccessKey { id: field("AccessKeyId"), secret: field("SecretAccessKey") }
+    #[must_use]
+    pub fn user(&self, name: &str, actions: &[&str]) -> AccessKey {
+        let key = self.order("user", &json!({ "name": name, "actions": actions }));
+        let field = |name: &str| key[name].as_str().expect("a key has an id and a secret").to_owned();
+        AccessKey { id: field("id"), secret: field("secret") }
+    }
+
+    /// Has one of the orders of `tests/moto/aws/control.py` carried out, with these arguments. It is done when this returns.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the server does not know it, or fails.
+    #[expect(clippy::must_use_candidate, reason = "most orders are given for what they do")]
+    pub fn order(&self, name: &str, arguments: &Value) -> Value {
+        let (path, body) = (format!("/counterpart/{name}"), arguments.to_string().into_bytes());
+        let said = self.line.send(Method::POST, &path, HeaderMap::new(), body);
+        let said = said.unwrap_or_else(|error| panic!("{name}: {error:#}\n{}", self.log_tail()));
+        let text = String::from_utf8_lossy(&said.body);
+        assert!(said.status.is_success(), "{name} {arguments}: {text}");
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("{name}: {text}"))
+    }
+
+    /// Passes a request on as it is.
+    pub(crate) fn pass(&self, method: Method, target: &str, headers: HeaderMap, body: Vec<u8>) -> anyhow::Result<Said> {
+        self.line.send(method, target, headers, body)
     }
 
     /// Calls with the administrator's key, one after the other: the answers.
@@ -167,7 +173,6 @@ impl Moto {
             .arg(script)
             .envs(environment())
             .env("AWS_ENDPOINT_URL", self.base_url())
-            .env("AWS_CA_BUNDLE", self.ca_file())
             .env("AWS_ACCESS_KEY_ID", &key.id)
             .env("AWS_SECRET_ACCESS_KEY", &key.secret)
             .env("AWS_DEFAULT_REGION", REGION)
@@ -192,39 +197,13 @@ impl Moto {
         outcomes.into_iter().map(result).collect()
     }
 
-    /// Sends a form as it is, without a signature: the HTTP status.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is no answer.
-    pub async fn unsigned(&self, form: &str) -> u16 {
-        let request = self.client().post(self.base_url()).header("content-type", "application/x-www-form-urlencoded");
-        request.body(form.to_owned()).send().await.expect("moto answers").status().as_u16()
-    }
-
     /// Waits until the server answers.
     async fn answers(&self) {
-        let (client, url) = (self.client(), self.api(""));
-        let answered = wait::within(wait::DEADLINE, async || client.get(&url).send().await.ok()).await;
-        assert!(answered.is_some(), "moto does not answer.\n{}", self.log_tail());
-    }
-
-    /// From now on every request is judged by its signature, and by the policy of its user.
-    async fn require_signatures(&self) {
-        let answer = self.client().post(self.api("reset-auth")).body("0").send().await.expect("moto answers");
-        assert!(answer.status().is_success(), "{}: {}", answer.status(), self.log_tail());
-    }
-
-    /// A URL of what moto offers beside AWS's own APIs.
-    fn api(&self, path: &str) -> String {
-        format!("{}/moto-api/{path}", self.base_url())
-    }
-
-    fn client(&self) -> reqwest::Client {
-        install_crypto();
-        let authority = std::fs::read(self.ca_file()).expect("the authority is in its folder");
-        let authority = reqwest::Certificate::from_pem(&authority).expect("it is a certificate");
-        reqwest::Client::builder().tls_certs_only([authority]).no_proxy().build().expect("a client")
+        let until = Instant::now() + wait::DEADLINE;
+        while let Err(error) = self.line.send(Method::POST, "/counterpart/state", HeaderMap::new(), b"{}".to_vec()) {
+            assert!(Instant::now() < until, "moto does not answer: {error:#}\n{}", self.log_tail());
+            sleep(Duration::from_millis(50)).await;
+        }
     }
 
     fn log_tail(&self) -> String {

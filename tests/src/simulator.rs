@@ -66,7 +66,7 @@ impl<C: Cloud> Simulator<C> {
     ///
     /// Fails if there is no port, or no place for the file with the certificate.
     pub async fn serve(options: Options, ours: C, other: C) -> anyhow::Result<Simulator<C>> {
-        let (authority, tls) = Authority::new(C::NAME, C::HOSTS)?;
+        let (authority, tls) = Authority::new(C::NAME, C::HOSTS, C::PROTOCOLS)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
         let address = listener.local_addr()?;
         let token = options.token.clone();

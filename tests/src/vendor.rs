@@ -1,5 +1,6 @@
 //! What tests have to know of a cloud to hold for any: the same bodies run over each of them.
 
+pub mod aws;
 mod description;
 pub mod digitalocean;
 pub mod hetzner;
@@ -8,6 +9,7 @@ mod manifest;
 mod provider;
 mod service;
 
+pub use self::aws::Aws;
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor};
 pub use self::digitalocean::DigitalOcean;
 pub use self::hetzner::Hetzner;

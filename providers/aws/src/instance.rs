@@ -4,6 +4,7 @@ use aerostat_sdk::{Address, Instance, IpFamily, Node, State};
 
 use crate::api::ec2::instances::Ec2Instance;
 use crate::api::ec2::interfaces::NetworkInterface;
+use crate::load_balancer::GROUPS;
 use crate::machine;
 use crate::settings::Machines;
 
@@ -23,6 +24,10 @@ pub(crate) fn instance(it: &Ec2Instance, settings: &Machines, labels: Vec<(Strin
         .region(&*settings.cluster.region)
         .addresses(settings.families.iter().flat_map(|family| addresses(it, *family)));
     let instance = Instance { machine_type: it.machine_type.clone(), zone: it.zone.clone(), ..instance };
+    let instance = match it.groups.is_empty() {
+        true => instance,
+        false => instance.extra(GROUPS, it.groups.join(",")),
+    };
     labels.into_iter().fold(instance, |it, (key, value)| it.label(key, value))
 }
 

@@ -1,4 +1,5 @@
-//! The AWS provider: instances of EC2 and pods of Fargate for nodes, routes for pods, and where EBS volumes are.
+//! The AWS provider: instances of EC2 and pods of Fargate for nodes, load balancers for Services, routes for pods, and where EBS
+//! volumes are.
 
 #![forbid(unsafe_code)]
 
@@ -6,6 +7,8 @@ mod api;
 mod endpoint;
 mod instance;
 mod instances;
+mod inventory;
+mod load_balancer;
 mod machine;
 mod places;
 mod provider;
@@ -20,7 +23,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::ec2::{self, vpcs};
 use crate::settings::Cluster;
 
-aerostat_sdk::export!(Aws: Provider, Instances, Routes, PersistentVolumes);
+aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 /// Nodes in one `get`: as many ids as one filter takes.
 const GET_BATCH: u32 = 200;
@@ -34,7 +37,10 @@ impl Provider for Aws {
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
             .endpoint(endpoint::ec2())
+            .endpoint(endpoint::elb())
+            .endpoint(endpoint::elbv2())
             .settings(settings::TABLE)
+            .annotations(load_balancer::TABLE)
             .get_batch_size(GET_BATCH)
             .list_page_size(ec2::instances::PAGE))
     }

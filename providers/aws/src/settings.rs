@@ -1,6 +1,6 @@
 //! The settings of the provider.
 
-use aerostat_sdk::form::{Bool, Custom, List, OneOf};
+use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
 use aerostat_sdk::{IpFamily, Result, settings};
 
 aerostat_sdk::table! {
@@ -29,6 +29,41 @@ aerostat_sdk::table! {
     ROUTE_TABLE: Custom<String> = ("routeTable", Custom {
         allowed: "the id of a route table such as rtb-0123456789abcdef0", parse: |text| resource("rtb-", text) },
         "The route table that routes for pods are written into.").otherwise("the one in the VPC with the cluster's tag");
+    KEEP_NODE_GROUPS: Bool = ("loadBalancers.disableSecurityGroupIngress", Bool,
+        "Whether the security groups of nodes are left alone: whoever runs the cluster lets load balancers in.").default("false");
+    CLASSIC_GROUP: Custom<String> = ("loadBalancers.securityGroup", Custom {
+        allowed: "the id of a security group such as sg-0123456789abcdef0", parse: |text| resource("sg-", text) },
+        "The security group of all Classic Load Balancers. Its rules are not touched.")
+        .otherwise("each gets one of its own");
+    NETWORK_GROUPS: OneOf<NetworkGroups> = ("loadBalancers.nlbSecurityGroupMode", OneOf(&[
+        ("None", NetworkGroups::None), ("Managed", NetworkGroups::Managed)]),
+        "Whether Network Load Balancers get security groups. One that was made without can never get any.").default("None");
+    PROBE_MODE: OneOf<ProbeMode> = ("loadBalancers.healthProbeMode", OneOf(&[
+        ("ServiceNodePort", ProbeMode::ServiceNodePort), ("Shared", ProbeMode::Shared)]),
+        "What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster: a node port of the Service, or \
+         kube-proxy.").default("ServiceNodePort");
+    PROBE_PORT: Port = ("loadBalancers.sharedHealthProbePort", Port,
+        "Where kube-proxy is asked, with healthProbeMode Shared.").default("10256");
+    PROBE_PATH: Custom<String> = ("loadBalancers.sharedHealthProbePath", Custom::path("a path that begins with /"),
+        "What kube-proxy is asked for, with healthProbeMode Shared.").default("/healthz");
+}
+
+/// Whether Network Load Balancers get security groups.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum NetworkGroups {
+    /// They keep what they have.
+    None,
+    /// Those of an annotation, or one that is made.
+    Managed,
+}
+
+/// What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ProbeMode {
+    /// A node port of the Service.
+    ServiceNodePort,
+    /// kube-proxy.
+    Shared,
 }
 
 /// Refuses a setting that cannot work. What is required and missing is the host's to refuse: it asks for the description of a
@@ -38,11 +73,16 @@ aerostat_sdk::table! {
 ///
 /// `invalid`, naming the setting, its value and the allowed values.
 pub(crate) fn check() -> Result<()> {
-    for text in [&REGION, &VPC, &CLUSTER_ID, &ROUTE_TABLE] {
+    for text in [&REGION, &VPC, &CLUSTER_ID, &ROUTE_TABLE, &CLASSIC_GROUP, &PROBE_PATH] {
         settings::read(text)?;
     }
-    settings::read(&LEGACY_TAG)?;
+    for switch in [&LEGACY_TAG, &KEEP_NODE_GROUPS] {
+        settings::read(switch)?;
+    }
     settings::read(&FAMILIES)?;
+    settings::read(&NETWORK_GROUPS)?;
+    settings::read(&PROBE_MODE)?;
+    settings::read(&PROBE_PORT)?;
     settings::read(&TOPOLOGY_TYPES).map(drop)
 }
 
@@ -123,5 +163,38 @@ impl Machines {
     /// Whether instances of this type have a place in the network that they tell of.
     pub(crate) fn has_topology(&self, machine_type: &str) -> bool {
         self.topology_types != ["none"] && self.topology_types.iter().any(|it| machine_type.starts_with(it.as_str()))
+    }
+}
+
+/// What is needed about load balancers.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadBalancers {
+    pub(crate) cluster: Cluster,
+    /// Whether the security groups of nodes are left alone.
+    pub(crate) keep_node_groups: bool,
+    /// The security group of all Classic Load Balancers.
+    pub(crate) classic_group: Option<String>,
+    pub(crate) network_groups: NetworkGroups,
+    pub(crate) probe_mode: ProbeMode,
+    pub(crate) probe_port: u16,
+    pub(crate) probe_path: String,
+}
+
+impl LoadBalancers {
+    /// What the operator wrote.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::read`].
+    pub(crate) fn read() -> Result<Self> {
+        Ok(Self {
+            cluster: Cluster::read()?,
+            keep_node_groups: settings::get(&KEEP_NODE_GROUPS)?,
+            classic_group: settings::read(&CLASSIC_GROUP)?,
+            network_groups: settings::get(&NETWORK_GROUPS)?,
+            probe_mode: settings::get(&PROBE_MODE)?,
+            probe_port: settings::get(&PROBE_PORT)?,
+            probe_path: settings::get(&PROBE_PATH)?,
+        })
     }
 }

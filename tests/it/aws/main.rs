@@ -1,7 +1,10 @@
-//! AWS, for which moto stands.
+//! AWS, for which moto stands, behind a proxy of ours.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod counterpart;
 mod module;
-mod moto;
-mod whole;
+mod nodes;
+mod routes;
+mod services;
+mod setup;

@@ -41,12 +41,12 @@ pub(crate) fn key(name: &str) -> String {
 
 /// Whether a request is about load balancers.
 pub(crate) fn is_about_load_balancers<V: Vendor>(request: &Recorded) -> bool {
-    request.path.starts_with(V::LOAD_BALANCERS)
+    V::is_about_load_balancers(request)
 }
 
-/// Whether a request may change something.
+/// Whether a request may change something. AWS is asked by POST, too.
 pub(crate) fn is_write(request: &Recorded) -> bool {
-    request.method != http::Method::GET
+    request.method != http::Method::GET && !request.path.contains("/Describe")
 }
 
 impl Rig {
@@ -73,7 +73,7 @@ impl<V: Vendor> CloudRig<V> {
         let cluster = any_cluster().await;
         let setup = V::setup(&cluster, &cloud).flags(&FAST);
         let rig = Self { cluster, cloud, setup };
-        rig.settings(&[("pollInterval", "1s"), ("createAgainAfter", "2s")])
+        rig.settings(V::FAST)
     }
 
     /// Adds a machine.
@@ -101,9 +101,11 @@ impl<V: Vendor> CloudRig<V> {
         self
     }
 
-    /// Sets limits of the endpoint.
+    /// Sets limits of each endpoint.
     pub(crate) fn limits(mut self, limits: &Value) -> Self {
-        self.setup.config["endpoints"][0]["limits"] = limits.clone();
+        for endpoint in self.setup.config["endpoints"].as_array_mut().unwrap() {
+            endpoint["limits"] = limits.clone();
+        }
         self
     }
 
@@ -268,10 +270,10 @@ fn ports(numbers: &[u16]) -> Vec<Value> {
     numbers.iter().map(|it| json!({ "name": format!("p-{it}"), "port": it, "protocol": "TCP" })).collect()
 }
 
-/// The addresses in the status of a Service.
+/// The addresses in the status of a Service, or the names of hosts.
 pub(crate) fn addresses(service: &Service) -> Vec<String> {
     let ingress = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_ref());
-    ingress.into_iter().flatten().filter_map(|it| it.ip.clone()).collect()
+    ingress.into_iter().flatten().filter_map(|it| it.ip.clone().or(it.hostname.clone())).collect()
 }
 
 /// What is remembered of a Service's load balancer.

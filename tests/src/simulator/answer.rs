@@ -13,6 +13,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// Empty where there is none.
     pub body: Vec<u8>,
+    /// What the cloud itself has found wrong with the request and with this answer, one sentence each.
+    pub wrong: Vec<String>,
 }
 
 impl Answer {
@@ -21,7 +23,7 @@ impl Answer {
     pub fn json(status: StatusCode, body: &Value) -> Answer {
         let headers =
             HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"))]);
-        Answer { status, headers, body: body.to_string().into_bytes() }
+        Answer { status, headers, body: body.to_string().into_bytes(), wrong: Vec::new() }
     }
 
     /// 200: the answer is what was asked for.
@@ -45,7 +47,7 @@ impl Answer {
     /// 204: it is done, and there is no body.
     #[must_use]
     pub fn no_content() -> Answer {
-        Answer { status: StatusCode::NO_CONTENT, headers: HeaderMap::new(), body: Vec::new() }
+        Answer { status: StatusCode::NO_CONTENT, headers: HeaderMap::new(), body: Vec::new(), wrong: Vec::new() }
     }
 
     /// Sets a header, in the place of one that is already there.

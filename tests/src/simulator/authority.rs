@@ -20,12 +20,16 @@ pub(super) struct Authority {
 
 impl Authority {
     /// Makes an authority of the cloud called `name`, and what a server needs to speak TLS with a certificate of it: one for loopback
-    /// and for `hosts`, the names under which tests reach the simulator.
+    /// and for `hosts`, the names under which tests reach the simulator. The server speaks `protocols`, the best first.
     ///
     /// # Errors
     ///
     /// Fails if no folder can be made under `target/`.
-    pub(super) fn new(name: &str, hosts: &[&str]) -> anyhow::Result<(Authority, Arc<ServerConfig>)> {
+    pub(super) fn new(
+        name: &str,
+        hosts: &[&str],
+        protocols: &[&str],
+    ) -> anyhow::Result<(Authority, Arc<ServerConfig>)> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -42,7 +46,7 @@ impl Authority {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(vec![leaf.der().clone()], leaf_key)?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
         Ok((authority, Arc::new(config)))
     }
 

@@ -18,8 +18,22 @@ pub trait Cloud: Send + Sync + 'static {
     /// The limits that it publishes. Answers of a simulator without limits show them.
     const LIMITS: Limits;
 
-    /// The published description of its API.
-    fn description() -> &'static Description;
+    /// The protocols that it speaks, the best first.
+    const PROTOCOLS: &'static [&'static str] = &["h2", "http/1.1"];
+    /// Whether the cloud itself judges who asks, as one does that checks signatures: then there is no token.
+    const JUDGES: bool = false;
+
+    /// The published description of its API, by which the simulator checks requests and answers. Absent, the cloud checks them itself, and
+    /// says in [`Answer::wrong`] what it has found.
+    #[must_use]
+    fn description() -> Option<&'static Description> {
+        None
+    }
+
+    /// Says of a request what it asks for, where its path does not: afterwards path and query are as tests name them. By default they stay.
+    fn place(request: &mut Recorded) {
+        let _ = request;
+    }
 
     /// What a request with this token says in its `authorization` header: by default that it is a bearer's.
     fn authorization(token: &str) -> String {
@@ -35,8 +49,20 @@ pub trait Cloud: Send + Sync + 'static {
         None
     }
 
+    /// A request that is not carried out: only a cloud that checks requests itself looks at it. What is answered says nothing.
+    fn withhold(&self, request: &Recorded) -> Answer {
+        let _ = request;
+        Answer::no_content()
+    }
+
     /// An answer with this status, and with the body that the cloud has for it.
     fn error(status: StatusCode) -> Answer;
+
+    /// As [`Cloud::error`], to this request, where the cloud's services differ in it.
+    fn error_to(request: &Recorded, status: StatusCode) -> Answer {
+        let _ = request;
+        Self::error(status)
+    }
 
     /// The answer to a request for a list, with an empty list.
     fn empty_list(request: &Recorded) -> Answer;

@@ -228,12 +228,12 @@ impl Fault {
         let mut answer = match &self.effect {
             Effect::Kept | Effect::Half | Effect::Nothing | Effect::Hang => answer,
             Effect::Status(status, None) => {
-                let mut own = with_limits(&answer, C::error(*status));
+                let mut own = with_limits(&answer, C::error_to(request, *status));
                 C::identify(&mut own, id);
                 own
             }
             Effect::Status(status, Some(body)) => {
-                with_limits(&answer, Answer { body: body.clone(), ..C::error(*status) })
+                with_limits(&answer, Answer { body: body.clone(), ..C::error_to(request, *status) })
             }
             Effect::EmptyList => with_limits(&answer, C::empty_list(request)),
             Effect::Nonsense => Answer { status: StatusCode::OK, body: b"<html>It works!</html>".to_vec(), ..answer },

@@ -24,8 +24,10 @@ pub(super) struct Handler<C> {
     pub(super) ours: C,
     pub(super) other: C,
     pub(super) turnstile: Turnstile,
-    /// Absent: nothing is checked.
+    /// Absent: nothing is checked here.
     description: Option<&'static Description>,
+    /// Whether what the cloud itself finds wrong counts.
+    checked: bool,
     state: Mutex<State>,
     /// Finished requests, for observers.
     finished: broadcast::Sender<Recorded>,
@@ -57,7 +59,8 @@ impl<C: Cloud> Handler<C> {
             ours,
             other,
             turnstile: Turnstile::default(),
-            description: options.checked.then(C::description),
+            description: C::description().filter(|_| options.checked),
+            checked: options.checked,
             state: Mutex::new(State {
                 token: options.token,
                 owner: Owner::Us,
@@ -86,6 +89,9 @@ impl<C: Cloud> Handler<C> {
         else {
             return Outcome::Nothing;
         };
+        if self.checked {
+            self.violations(&request, std::mem::take(&mut answer.wrong));
+        }
         if let Some(fault) = &fault {
             answer = fault.apply::<C>(&request, &id, answer);
         } else if let Some(description) = self.description {
@@ -114,6 +120,7 @@ impl<C: Cloud> Handler<C> {
 
     /// Records a request that has arrived. Returns its place in the record, the latency of its answer, and its fault.
     fn arrive(&self, request: &mut Recorded) -> (usize, Duration, Option<Fault>) {
+        C::place(request);
         let (index, latency, fault) = {
             let mut state = self.lock();
             if let Authorization::Refused(value) = &request.authorization
@@ -144,16 +151,16 @@ impl<C: Cloud> Handler<C> {
             Owner::Us => &self.ours,
             Owner::Other => &self.other,
         };
-        let mut answer = if request.authorization != Authorization::Accepted {
-            C::error(StatusCode::UNAUTHORIZED)
+        let mut answer = if !matches!(request.authorization, Authorization::Accepted | Authorization::Judged(_)) {
+            C::error_to(request, StatusCode::UNAUTHORIZED)
         } else if quota.exceeded {
-            C::error(StatusCode::TOO_MANY_REQUESTS)
+            C::error_to(request, StatusCode::TOO_MANY_REQUESTS)
         } else if let Some(refused) = account.refuse(request) {
             refused
         } else if carried_out {
             account.act(request)
         } else {
-            Answer::no_content()
+            account.withhold(request)
         };
         C::show_quota(&mut answer, &quota);
         C::identify(&mut answer, id);

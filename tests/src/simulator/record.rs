@@ -41,6 +41,8 @@ pub enum Authorization {
     Accepted,
     /// Anything else, as it stands in the header.
     Refused(String),
+    /// What the cloud itself judges, as it stands in the header: empty without one.
+    Judged(String),
 }
 
 impl Recorded {

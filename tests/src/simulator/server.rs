@@ -70,6 +70,10 @@ async fn respond<C: Cloud>(
     let (mut head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let authorization = match head.headers.remove(AUTHORIZATION) {
+        value if C::JUDGES => {
+            let value = value.as_ref().map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
+            Authorization::Judged(value.unwrap_or_default())
+        }
         None => Authorization::Absent,
         Some(value) => Authorization::Refused(String::from_utf8_lossy(value.as_bytes()).into_owned()),
     };

@@ -21,9 +21,9 @@ impl Cloud for Disks {
     const HOSTS: &'static [&'static str] = &["api.disks.example"];
     const LIMITS: Limits = Limits::Bucket { size: 3_600, refill: Duration::from_secs(1) };
 
-    fn description() -> &'static Description {
+    fn description() -> Option<&'static Description> {
         static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| Description::new(PUBLISHED, Gaps::default()));
-        &DESCRIPTION
+        Some(&DESCRIPTION)
     }
 
     fn act(&self, request: &Recorded) -> Answer {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::control_plane::Cluster;
 use crate::operator::Setup;
-use crate::simulator::{Cloud, Fault, Simulator};
+use crate::simulator::{Cloud, Fault, Recorded, Simulator};
 
 /// A vendor: its simulated cloud, its provider, and the words of both.
 pub trait Vendor: Send + Sync + 'static {
@@ -43,6 +43,26 @@ pub trait Vendor: Send + Sync + 'static {
     /// What is written to a load balancer that the vendor's own controller has made, when its Service gets a second port. `{id}` is
     /// the load balancer.
     const SECOND_PORT: &'static [&'static str];
+
+    /// Annotations without which a Service gets no load balancer of the kind that [`Vendor::built`] shows.
+    const ANNOTATIONS: &'static [(&'static str, &'static str)] = &[];
+    /// Whether a Service can choose the name of its load balancer.
+    const NAMES: bool = true;
+    /// Settings with which the provider loses little time.
+    const FAST: &'static [(&'static str, &'static str)] = &[("pollInterval", "1s"), ("createAgainAfter", "2s")];
+
+    /// Whether a request is about load balancers, or about what belongs to one.
+    #[must_use]
+    fn is_about_load_balancers(request: &Recorded) -> bool {
+        request.path.starts_with(Self::LOAD_BALANCERS)
+    }
+
+    /// What is left in the cloud of load balancers that are gone, in words. By default nothing can be.
+    #[must_use]
+    fn leftovers(account: &Self::Cloud) -> Vec<String> {
+        let _ = account;
+        Vec::new()
+    }
 
     /// Starts the cloud, with nothing in it that an operator does not have before the first machine.
     fn start(behaviour: Behaviour) -> impl Future<Output = anyhow::Result<Simulator<Self::Cloud>>> + Send;

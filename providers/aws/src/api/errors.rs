@@ -17,8 +17,9 @@ const REST: Duration = Duration::from_secs(5);
 const WORDS: usize = 400;
 
 /// Codes that ask for a pause: those that AWS's own SDKs retry as throttling.
-const THROTTLED: [&str; 11] = [
+const THROTTLED: [&str; 12] = [
     "BandwidthLimitExceeded",
+    "DependencyThrottle",
     "EC2ThrottledException",
     "PriorRequestNotComplete",
     "RequestLimitExceeded",
@@ -52,12 +53,14 @@ const DENIED: [&str; 16] = [
 ];
 
 /// Codes of answers with status 400 that pass by themselves.
-const PASSING: [&str; 9] = [
+const PASSING: [&str; 11] = [
     "ConcurrentTagAccess",
     "DependencyViolation",
     "IncorrectInstanceState",
     "IncorrectState",
     "InsufficientInstanceCapacity",
+    "InvalidPermission.Duplicate",
+    "LoadBalancerNotFound",
     "RequestTimeout",
     "RequestTimeTooSkewed",
     "ResourceInUse",
@@ -71,6 +74,16 @@ pub(crate) struct Refusal {
     pub(crate) code: String,
     /// What the host is told.
     pub(crate) error: Error,
+}
+
+impl Refusal {
+    /// What AWS said, for a person.
+    pub(crate) fn why(&self) -> &str {
+        match &self.error {
+            Error::Invalid(why) | Error::Denied(why) | Error::Unavailable(why) => why,
+            Error::RetryAfter(pause) => &pause.reason,
+        }
+    }
 }
 
 impl From<Error> for Refusal {

@@ -21,6 +21,12 @@ pub(crate) struct Api {
 /// EC2: machines, networks, volumes.
 pub(crate) const EC2: Api = Api { endpoint: "ec2", service: "ec2", version: "2016-11-15" };
 
+/// Classic Load Balancers. They share a host, names of actions and actions of IAM with the API of Network Load Balancers.
+pub(crate) const ELB: Api = Api { endpoint: "elb", service: "elasticloadbalancing", version: "2012-06-01" };
+
+/// Network Load Balancers.
+pub(crate) const ELBV2: Api = Api { endpoint: "elbv2", service: "elasticloadbalancing", version: "2015-12-01" };
+
 impl Api {
     /// A request for this action.
     pub(crate) fn action(self, action: &str) -> Form {
@@ -42,6 +48,13 @@ impl Api {
             return Err(errors::refusal(asked, &response));
         }
         xml::read_each(response.body(), path, each).map_err(|why| errors::unreadable(asked, &why))
+    }
+
+    /// The refusal of a creation that was carried out, and whose answer does not say what was made.
+    pub(crate) fn empty(self, action: &str) -> Refusal {
+        let endpoint = self.endpoint;
+        Error::unavailable(format_args!("{action} at endpoint {endpoint}: the answer does not say what was made"))
+            .into()
     }
 
     /// The refusal of a list that goes on with its own page.

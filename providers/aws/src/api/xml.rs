@@ -45,9 +45,10 @@ impl Element {
         Some(found.text.trim()).filter(|it| !it.is_empty())
     }
 
-    /// The items of the list of this name, which EC2 calls `item`; none if it is missing.
+    /// The items of the list of this name, which EC2 calls `item` and load balancing `member`; none if it is missing.
     pub(crate) fn items(&self, list: &str) -> impl Iterator<Item = &Element> {
-        self.child(list).into_iter().flat_map(|it| it.children.iter().filter(|it| it.name == "item"))
+        let is_item = |it: &&Element| matches!(&*it.name, "item" | "member");
+        self.child(list).into_iter().flat_map(move |it| it.children.iter().filter(is_item))
     }
 
     /// The texts in the list of this name, whose items are text alone.
@@ -120,6 +121,8 @@ fn end(
         None if outermost.is_some() => return Err(Unreadable::new("there are two outermost elements")),
         None => *outermost = Some(closed),
         Some(_) if on_path == depth && on_path == path.len() => each(closed),
+        // Around lists of load balancing stands one element, which says where the next page begins.
+        Some(parent) if on_path == depth && depth == 1 && !closed.children.is_empty() => parent.children.push(closed),
         Some(_) if on_path == depth => {}
         Some(parent) => parent.children.push(closed),
     }
@@ -163,6 +166,16 @@ mod tests {
         assert_eq!(ids, ["1", "2", "3"]);
         assert_eq!((rest.text(&["requestId"]), rest.text(&["next"])), (Some("r"), Some("t & A<b>")));
         assert_eq!(rest.child("set"), None);
+    }
+
+    #[test]
+    fn what_stands_beside_a_list_is_kept() {
+        let text =
+            "<R><Result><List><member>1</member><member>2</member></List><NextMarker>m</NextMarker></Result></R>";
+        let mut count = 0;
+        let rest = read_each(text.as_bytes(), &["Result", "List", "member"], |_| count += 1).unwrap();
+        assert_eq!((count, rest.text(&["Result", "NextMarker"])), (2, Some("m")));
+        assert_eq!(rest.child("Result").unwrap().child("List"), None);
     }
 
     #[test]

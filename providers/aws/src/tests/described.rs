@@ -11,15 +11,26 @@ fn it_describes_its_endpoints() {
     let description = settings().run(Aws::describe).unwrap();
     assert_eq!((&*description.name, description.get_batch_size, description.list_page_size), ("aws", 200, 1_000));
     assert_eq!(description.provider_id_prefixes, ["aws://", ""]);
-    let ec2 = &description.endpoints[0];
-    assert_eq!(ec2.operation, Some(OperationPlace::Parameter("Action".to_owned())));
-    assert_eq!(ec2.parameters, [("Version".to_owned(), "2016-11-15".to_owned())]);
-    for rule in &ec2.allow {
-        assert_eq!((&rule.methods[..], &rule.paths[..]), (&[Method::Post][..], &["/".to_owned()][..]));
-        let reads = rule.operations.iter().all(|it| it.starts_with("Describe"));
-        assert_eq!(rule.effect == Effect::Read, reads, "{:?}", rule.operations);
-        let actions: Vec<_> = rule.operations.iter().map(|it| format!("ec2:{it}")).collect();
-        assert_eq!(rule.actions, actions);
+    let services = [
+        ("ec2", "ec2", "2016-11-15"),
+        ("elb", "elasticloadbalancing", "2012-06-01"),
+        ("elbv2", "elasticloadbalancing", "2015-12-01"),
+    ];
+    assert_eq!(description.endpoints.len(), services.len());
+    for (endpoint, (name, service, version)) in description.endpoints.iter().zip(services) {
+        assert_eq!(endpoint.name, name);
+        assert_eq!(endpoint.operation, Some(OperationPlace::Parameter("Action".to_owned())));
+        assert_eq!(endpoint.parameters, [("Version".to_owned(), version.to_owned())]);
+        for rule in &endpoint.allow {
+            assert_eq!((&rule.methods[..], &rule.paths[..]), (&[Method::Post][..], &["/".to_owned()][..]));
+            let begins =
+                |words: &[&str]| rule.operations.iter().all(|it| words.iter().any(|word| it.starts_with(word)));
+            assert_eq!(rule.effect == Effect::Read, begins(&["Describe"]), "{:?}", rule.operations);
+            let takes_away = begins(&["Delete", "Deregister", "Revoke"]);
+            assert_eq!(rule.effect == Effect::Delete, takes_away, "{:?}", rule.operations);
+            let actions: Vec<_> = rule.operations.iter().map(|it| format!("{service}:{it}")).collect();
+            assert_eq!(rule.actions, actions);
+        }
     }
 }
 
@@ -29,6 +40,11 @@ fn settings_that_cannot_work_are_refused_at_load() {
         ("nodeIPFamilies", "ipv5", "a list of families such as ipv6,ipv4"),
         ("topologyInstanceTypes", "p,,g", "a list of beginnings of instance types such as p,trn,hpc"),
         ("legacyClusterTag", "yes", "true or false"),
+        ("loadBalancers.securityGroup", "default", "the id of a security group such as sg-0123456789abcdef0"),
+        ("loadBalancers.nlbSecurityGroupMode", "managed", "None or Managed"),
+        ("loadBalancers.healthProbeMode", "kube-proxy", "ServiceNodePort or Shared"),
+        ("loadBalancers.sharedHealthProbePort", "0", "one port, a whole number from 1 to 65535"),
+        ("loadBalancers.sharedHealthProbePath", "healthz", "a path that begins with /"),
         ("routeTable", "main", "the id of a route table such as rtb-0123456789abcdef0"),
     ] {
         let refused = settings().setting(name, value).run(Aws::describe).unwrap_err();

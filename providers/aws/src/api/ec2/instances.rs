@@ -26,6 +26,8 @@ pub(crate) struct Ec2Instance {
     pub(crate) public_ip: Option<String>,
     /// Those in use, in the order of their devices.
     pub(crate) interfaces: Vec<Interface>,
+    /// The ids of its security groups.
+    pub(crate) groups: Vec<String>,
     /// Key and value.
     pub(crate) tags: Vec<(String, String)>,
 }
@@ -118,6 +120,7 @@ fn read(it: &Element) -> Ec2Instance {
         public_dns: text(&["dnsName"]),
         public_ip: text(&["ipAddress"]),
         interfaces: interfaces.into_iter().map(|(_, it)| it).collect(),
+        groups: it.items("groupSet").filter_map(|it| it.text(&["groupId"])).map(str::to_owned).collect(),
         tags: it.tags(),
     }
 }

@@ -1,5 +1,7 @@
 //! Route tables and their routes.
 
+use std::collections::BTreeMap;
+
 use crate::api::{EC2, Element, Refusal};
 use crate::settings::Cluster;
 
@@ -57,6 +59,48 @@ pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<RouteTable>, Refusal> {
     EC2.each(form, &["routeTableSet", "item"], |it| found.push(read(&it)))?;
     found.retain(|it: &RouteTable| it.tags.iter().any(|(key, value)| cluster.owns(key, value)));
     Ok(found)
+}
+
+/// Which subnets of a VPC are public: there is a route to an internet gateway in their route table.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct PublicSubnets {
+    /// Of each subnet that has a route table of its own.
+    by_subnet: BTreeMap<String, bool>,
+    /// Of all others: those of the main route table.
+    others: Option<bool>,
+}
+
+impl PublicSubnets {
+    /// Whether a subnet is public; `None`, if EC2 shows no route table of it.
+    pub(crate) fn has(&self, subnet: &str) -> Option<bool> {
+        self.by_subnet.get(subnet).copied().or(self.others)
+    }
+}
+
+/// Which subnets of a VPC are public.
+pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, Refusal> {
+    let (mut found, mut token) = (PublicSubnets::default(), None);
+    let form = EC2.action("DescribeRouteTables").filter("vpc-id", [vpc]);
+    loop {
+        let form = form.clone().with_some("NextToken", token.as_deref());
+        let action = form.action().to_owned();
+        let rest = EC2.each(form, &["routeTableSet", "item"], |it| {
+            let is_public =
+                it.items("routeSet").any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
+            for association in it.items("associationSet") {
+                match association.text(&["subnetId"]) {
+                    Some(subnet) => _ = found.by_subnet.insert(subnet.to_owned(), is_public),
+                    None if association.text(&["main"]) == Some("true") => found.others = Some(is_public),
+                    None => {}
+                }
+            }
+        })?;
+        match rest.text(&["nextToken"]) {
+            None => return Ok(found),
+            Some(next) if token.as_deref() == Some(next) => return Err(EC2.endless(&action)),
+            Some(next) => token = Some(next.to_owned()),
+        }
+    }
 }
 
 /// Makes a route to an instance where there is none to this destination.

@@ -1,6 +1,6 @@
 //! Availability zones (`DescribeAvailabilityZones`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api::{EC2, Refusal};
 
@@ -12,6 +12,17 @@ pub(crate) fn ids(region: &str) -> Result<BTreeMap<String, String>, Refusal> {
         if let (Some(name), Some(id)) = (it.text(&["zoneName"]), it.text(&["zoneId"])) {
             found.insert(name.to_owned(), id.to_owned());
         }
+    })?;
+    Ok(found)
+}
+
+/// The names of the local zones and wavelength zones of a region: no load balancer of these kinds can be there.
+pub(crate) fn special(region: &str) -> Result<BTreeSet<String>, Refusal> {
+    let mut found = BTreeSet::new();
+    let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
+    EC2.each(form, &["availabilityZoneInfo", "item"], |it| {
+        let is_special = it.text(&["zoneType"]).is_some_and(|it| it != "availability-zone");
+        found.extend(it.text(&["zoneName"]).filter(|_| is_special).map(str::to_owned));
     })?;
     Ok(found)
 }

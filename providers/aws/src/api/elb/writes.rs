@@ -1,0 +1,145 @@
+//! Changes of a Classic Load Balancer that is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::{Attributes, HealthCheck, Listener};
+use crate::api::{ELB, Form, Refusal};
+
+/// The most instances of one request: a form has no more than 1,000 values.
+const BATCH: usize = 500;
+
+type Written = Result<(), Refusal>;
+
+fn on(action: &str, name: &str) -> Form {
+    ELB.action(action).with("LoadBalancerName", name)
+}
+
+fn send(form: Form) -> Written {
+    ELB.call(form).map(drop)
+}
+
+/// Adds tags, or writes over their values.
+pub(crate) fn tag(name: &str, tags: &BTreeMap<String, String>) -> Written {
+    send(with_tags(ELB.action("AddTags").list("LoadBalancerNames.member", [name]), tags))
+}
+
+/// Adds subnets, each in a zone of its own.
+pub(crate) fn attach_subnets(name: &str, subnets: &BTreeSet<String>) -> Written {
+    send(on("AttachLoadBalancerToSubnets", name).list("Subnets.member", subnets))
+}
+
+/// Takes subnets away. One at least has to stay.
+pub(crate) fn detach_subnets(name: &str, subnets: &BTreeSet<String>) -> Written {
+    send(on("DetachLoadBalancerFromSubnets", name).list("Subnets.member", subnets))
+}
+
+/// Gives it these security groups instead of those that it has.
+pub(crate) fn set_groups(name: &str, groups: &[String]) -> Written {
+    send(on("ApplySecurityGroupsToLoadBalancer", name).list("SecurityGroups.member", groups))
+}
+
+/// Adds listeners at ports that have none.
+pub(crate) fn add_listeners(name: &str, listeners: &[Listener]) -> Written {
+    send(with_listeners(on("CreateLoadBalancerListeners", name), listeners))
+}
+
+/// Takes the listeners at these ports away.
+pub(crate) fn remove_listeners(name: &str, ports: &[u16]) -> Written {
+    send(on("DeleteLoadBalancerListeners", name).list("LoadBalancerPorts.member", ports))
+}
+
+/// Gives a listener of TLS another certificate.
+pub(crate) fn set_certificate(name: &str, port: u16, certificate: &str) -> Written {
+    let form = on("SetLoadBalancerListenerSSLCertificate", name).with("LoadBalancerPort", port);
+    send(form.with("SSLCertificateId", certificate))
+}
+
+/// Makes a policy with one attribute. One that is there stays.
+pub(crate) fn create_policy(name: &str, policy: &str, kind: &str, (attribute, value): (&str, &str)) -> Written {
+    let form = on("CreateLoadBalancerPolicy", name).with("PolicyName", policy).with("PolicyTypeName", kind);
+    let form = form.with("PolicyAttributes.member.1.AttributeName", attribute);
+    match send(form.with("PolicyAttributes.member.1.AttributeValue", value)) {
+        Err(refusal) if refusal.code == "DuplicatePolicyName" => Ok(()),
+        sent => sent,
+    }
+}
+
+/// Gives a port of the instances these policies instead of those that it has.
+pub(crate) fn set_backend_policies(name: &str, instance_port: u16, policies: &BTreeSet<String>) -> Written {
+    let form = on("SetLoadBalancerPoliciesForBackendServer", name).with("InstancePort", instance_port);
+    send(policy_names(form, policies))
+}
+
+/// Gives a listener these policies instead of those that it has.
+pub(crate) fn set_listener_policies(name: &str, port: u16, policies: &BTreeSet<String>) -> Written {
+    send(policy_names(on("SetLoadBalancerPoliciesOfListener", name).with("LoadBalancerPort", port), policies))
+}
+
+/// An empty list is the name of the list with nothing.
+fn policy_names(form: Form, policies: &BTreeSet<String>) -> Form {
+    match policies.is_empty() {
+        true => form.with("PolicyNames", ""),
+        false => form.list("PolicyNames.member", policies),
+    }
+}
+
+/// Says how instances are checked.
+pub(crate) fn set_health_check(name: &str, check: &HealthCheck) -> Written {
+    let form = on("ConfigureHealthCheck", name).with("HealthCheck.Target", &check.target);
+    let form = form.with("HealthCheck.Interval", check.interval).with("HealthCheck.Timeout", check.timeout);
+    let form = form.with("HealthCheck.UnhealthyThreshold", check.unhealthy);
+    send(form.with("HealthCheck.HealthyThreshold", check.healthy))
+}
+
+/// Writes these attributes. What is `None` is left to AWS.
+pub(crate) fn set_attributes(name: &str, it: &Attributes) -> Written {
+    const LOG: &str = "LoadBalancerAttributes.AccessLog";
+    const DRAINING: &str = "LoadBalancerAttributes.ConnectionDraining";
+    let form = on("ModifyLoadBalancerAttributes", name)
+        .with("LoadBalancerAttributes.CrossZoneLoadBalancing.Enabled", it.cross_zone)
+        .with(format!("{LOG}.Enabled"), it.log_enabled)
+        .with_some(&format!("{LOG}.EmitInterval"), it.log_interval)
+        .with_some(&format!("{LOG}.S3BucketName"), it.log_bucket.as_ref())
+        .with_some(&format!("{LOG}.S3BucketPrefix"), it.log_prefix.as_ref())
+        .with(format!("{DRAINING}.Enabled"), it.draining_enabled)
+        .with_some(&format!("{DRAINING}.Timeout"), it.draining_timeout)
+        .with_some("LoadBalancerAttributes.ConnectionSettings.IdleTimeout", it.idle_timeout);
+    send(form)
+}
+
+/// Adds instances.
+pub(crate) fn register(name: &str, instances: &BTreeSet<String>) -> Written {
+    with_instances("RegisterInstancesWithLoadBalancer", name, instances)
+}
+
+/// Takes instances away.
+pub(crate) fn deregister(name: &str, instances: &BTreeSet<String>) -> Written {
+    with_instances("DeregisterInstancesFromLoadBalancer", name, instances)
+}
+
+fn with_instances(action: &str, name: &str, instances: &BTreeSet<String>) -> Written {
+    let instances: Vec<_> = instances.iter().collect();
+    instances.chunks(BATCH).try_for_each(|batch| {
+        let numbered = batch.iter().zip(1_u32..);
+        send(numbered.fold(on(action, name), |form, (id, number)| {
+            form.with(format!("Instances.member.{number}.InstanceId"), id)
+        }))
+    })
+}
+
+pub(super) fn with_listeners(form: Form, listeners: &[Listener]) -> Form {
+    listeners.iter().zip(1_u32..).fold(form, |form, (it, number)| {
+        let listener = format!("Listeners.member.{number}");
+        form.with(format!("{listener}.Protocol"), it.protocol.as_str())
+            .with(format!("{listener}.LoadBalancerPort"), it.port)
+            .with(format!("{listener}.InstanceProtocol"), it.instance_protocol.as_str())
+            .with(format!("{listener}.InstancePort"), it.instance_port)
+            .with_some(&format!("{listener}.SSLCertificateId"), it.certificate.as_ref())
+    })
+}
+
+pub(super) fn with_tags(form: Form, tags: &BTreeMap<String, String>) -> Form {
+    tags.iter().zip(1_u32..).fold(form, |form, ((key, value), number)| {
+        form.with(format!("Tags.member.{number}.Key"), key).with(format!("Tags.member.{number}.Value"), value)
+    })
+}

@@ -1,0 +1,122 @@
+//! A load balancer for a Service: a Network Load Balancer or a Classic one, as an annotation says.
+//!
+//! Its name holds the Service's UID, so that a call whose answer was lost is found again by the next one. The memo says which
+//! one it is: the ARN of a Network Load Balancer, the name of a Classic one.
+
+mod annotations;
+mod classic;
+mod nlb;
+mod preflight;
+pub(crate) mod security_groups;
+mod subnets;
+pub(crate) mod tags;
+mod targets;
+
+pub(crate) use self::annotations::TABLE;
+pub(crate) use self::security_groups::nodes::GROUPS;
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
+
+use self::annotations::{Kind, TYPE};
+use self::tags::Marks;
+use crate::provider::Aws;
+use crate::settings::LoadBalancers as Settings;
+
+impl LoadBalancers for Aws {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        let asked = asked(desired)?;
+        if asked == Kind::External {
+            return Ok(Progress::NotManaged);
+        }
+        if let Some(live) = live(desired)?.filter(|it| *it != asked) {
+            return Err(changed(live));
+        }
+        let call = Call::of(desired)?;
+        if asked == Kind::Network { nlb::ensure(&call) } else { classic::ensure(&call) }
+    }
+
+    /// What there is decides, and not what the annotation says by now. Where nothing is known to be there, both kinds are looked
+    /// for: the annotation may have changed before the first status was kept.
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+        let (asked, live) = (asked(unwanted)?, live(unwanted)?);
+        if asked == Kind::External && live.is_none() {
+            return Ok(Deletion::Done);
+        }
+        let call = Call::of(unwanted)?;
+        match live {
+            Some(Kind::Network) => nlb::delete(&call),
+            Some(_) => classic::delete(&call),
+            None => match nlb::delete(&call)? {
+                Deletion::Done => classic::delete(&call),
+                other => Ok(other),
+            },
+        }
+    }
+}
+
+/// One call about one Service.
+struct Call<'a> {
+    service: &'a LoadBalancer,
+    annotations: Annotations<'a>,
+    settings: Settings,
+    marks: Marks,
+}
+
+impl<'a> Call<'a> {
+    fn of(service: &'a LoadBalancer) -> Result<Self> {
+        let (annotations, settings) = (Annotations::of(service), Settings::read()?);
+        let marks = Marks::of(&service.owner, annotations, &settings.cluster)?;
+        Ok(Self { service, annotations, settings, marks })
+    }
+}
+
+/// What the annotation asks for.
+fn asked(service: &LoadBalancer) -> Result<Kind> {
+    Ok(Annotations::of(service).read(&TYPE)?.unwrap_or(Kind::Classic))
+}
+
+/// Of which kind the load balancer is that the Service has, as its status says: by the memo, or, of one that an earlier
+/// controller made, by its name. `None`, if the status says neither.
+fn live(service: &LoadBalancer) -> Result<Option<Kind>> {
+    let Some(memo) = &service.memo else {
+        return Ok(service.current_ingress.iter().find_map(|it| of_hostname(it.hostname.as_deref()?)));
+    };
+    let own = |it: &str| it == service.name;
+    if own(memo) {
+        return Ok(Some(Kind::Classic));
+    }
+    match nlb::name_in(memo) {
+        Some(name) if own(name) => Ok(Some(Kind::Network)),
+        _ => Err(Error::invalid(format_args!(
+            "the memo {memo:?} in the Service's status is not the ARN or the name of load balancer {}",
+            service.name
+        ))),
+    }
+}
+
+/// Of which kind a load balancer with this DNS name is: `….us-east-1.elb.amazonaws.com` is Classic,
+/// `….elb.us-east-1.amazonaws.com` is a Network Load Balancer.
+fn of_hostname(hostname: &str) -> Option<Kind> {
+    if hostname.contains(".elb.amazonaws.") {
+        Some(Kind::Classic)
+    } else if hostname.contains(".elb.") && hostname.contains(".amazonaws.") {
+        Some(Kind::Network)
+    } else {
+        None
+    }
+}
+
+fn changed(live: Kind) -> Error {
+    let (is, takes) = match live {
+        Kind::Network => ("Network", "set it to nlb again"),
+        Kind::Classic | Kind::External => ("Classic", "take it off again"),
+    };
+    Error::invalid(format_args!(
+        "annotation {}: cannot change type: the Service has a {is} Load Balancer. Nothing is deleted; {takes}, or make another Service",
+        TYPE.name
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! Classic Load Balancers: found by their names, which hold the Service's UID, so that none is made twice.
+
+mod desired;
+mod groups;
+mod health;
+mod steps;
+mod write;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use aerostat_sdk::events::{self, Warnings};
+use aerostat_sdk::{Change, Deletion, Error, Ingress, Progress, Result};
+
+use self::desired::Desired;
+use self::groups::Asked;
+use self::steps::{Place, Step};
+use super::annotations::Kind;
+use super::security_groups::nodes::Source;
+use super::tags::{CLUSTER_UID, Ownership, SERVICE_UID, Tags};
+use super::{Call, preflight, subnets, targets};
+use crate::api::ec2::security_groups::SecurityGroup;
+use crate::api::elb::load_balancers::{self as api, Creation};
+use crate::api::elb::model::LoadBalancer;
+
+/// Until AWS shows what it was told to make.
+const POLL: Duration = Duration::from_secs(5);
+/// Until a security group is free of a load balancer that was deleted.
+const RELEASE: Duration = Duration::from_secs(10);
+
+/// A load balancer with the Service's name.
+struct Found {
+    live: LoadBalancer,
+    tags: Tags,
+    /// Whether it is the Service's, or why not.
+    proof: Result<(), String>,
+}
+
+/// Takes one step towards the desired state: all of them, unless AWS does not show yet what it was told to make.
+///
+/// What is refused keeps nobody from following the nodes, which come and go nevertheless.
+pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
+    match reconcile(call) {
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if call.service.memo.is_some() => {
+            match follow_nodes(call) {
+                // It may be refused for the same reason: the first refusal says it.
+                Ok(()) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
+                Err(error) => Err(error),
+            }
+        }
+        done => done,
+    }
+}
+
+/// Changes nothing but the instances of a load balancer that is the Service's, and the way to them.
+fn follow_nodes(call: &Call<'_>) -> Result<()> {
+    let Some(Found { live, proof: Ok(()), .. }) = find(call)? else { return Ok(()) };
+    // An annotation that is not allowed names no group: then the way is as it was.
+    if let Ok(asked) = Asked::of(call) {
+        let own = if asked.given.is_empty() { groups::find_own(call)? } else { None };
+        if let Some(group) = asked.all(own.as_ref()).first().filter(|it| live.groups.contains(*it)) {
+            groups::admit(call, Source { id: group, is_own: own.is_some() })?;
+        }
+    }
+    write::instances(&live, &targets::instances(&call.service.nodes, &mut Warnings::default()))
+}
+
+fn reconcile(call: &Call<'_>) -> Result<Progress> {
+    preflight::check(call, Kind::Classic)?;
+    let mut warnings = Warnings::default();
+    let (desired, asked) = (Desired::of(call, &mut warnings)?, Asked::of(call)?);
+    let found = find(call)?;
+    if let Some(Found { proof: Err(why), .. }) = &found {
+        let name = &call.service.name;
+        return Err(Error::invalid(format_args!("load balancer {name} is not proven to be this Service's: {why}")));
+    }
+    // A scheme cannot change, and subnets have to suit it.
+    let is_internal = found.as_ref().map_or(desired.is_internal, |it| it.live.is_internal);
+    let subnets = subnets::of_new(call, is_internal)?.into_iter().map(|it| it.id).collect();
+    let own = match asked.given.is_empty() {
+        false => None,
+        true => match groups::ensure(call, &desired.rules)? {
+            Change::Done(group) => Some(group),
+            Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
+        },
+    };
+    let place = Place { subnets, groups: asked.all(own.as_ref()) };
+    let found = match found {
+        Some(found) => Some(found),
+        None => match create(call, &desired, &place, own.as_ref())? {
+            Change::Done(()) => find(call)?,
+            Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
+        },
+    };
+    match found {
+        Some(found) => {
+            let progress = update(call, &found, &desired, &place, own.as_ref(), &mut warnings)?;
+            warnings.emit();
+            Ok(progress)
+        }
+        None => {
+            let status = call.service.status().memo(&*call.service.name);
+            Ok(Progress::pending(
+                status,
+                POLL,
+                format_args!("AWS does not list load balancer {} yet", call.service.name),
+            ))
+        }
+    }
+}
+
+/// Takes one step towards its absence. Its security group goes last, and is found by its name also when the load
+/// balancer is gone.
+pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
+    if let Some(Found { live, proof, .. }) = find(call)? {
+        if let Err(why) = proof {
+            let message = format!(
+                "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it \
+                 in AWS: until then it costs money",
+                live.name
+            );
+            events::warning(None, "LoadBalancerNotDeleted", &message);
+            return Ok(Deletion::Done);
+        }
+        api::delete(&live.name)?;
+    }
+    // An annotation that is not allowed names no group. Of two that go at a time the later one sees that nobody has the
+    // group any more.
+    if let Some(group) = Asked::of(call).ok().and_then(|it| it.given.into_iter().next()) {
+        groups::refuse(call, &group)?;
+    }
+    let Some(group) = groups::find_own(call)? else { return Ok(Deletion::Done) };
+    Ok(match groups::delete(call, &group)? {
+        Change::Done(()) => Deletion::Done,
+        Change::Busy(why) => Deletion::pending(call.service.status(), RELEASE, why),
+    })
+}
+
+/// The load balancer with the Service's name, if there is one. The memo is the same name: it was proven before it was
+/// kept.
+fn find(call: &Call<'_>) -> Result<Option<Found>> {
+    let name = &*call.service.name;
+    // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+    let listed = if call.service.is_listed() { api::find_listed(name)? } else { None };
+    let (live, tags) = match listed {
+        Some(found) => found,
+        None => match api::find(name)? {
+            Some(live) => (live, api::tags(&[name])?.remove(name).unwrap_or_default()),
+            None => return Ok(None),
+        },
+    };
+    let proof = match call.marks.ownership(&tags) {
+        Ownership::Marked | Ownership::ByName => Ok(()),
+        Ownership::Nobody if call.service.memo.is_some() => Ok(()),
+        Ownership::Nobody => Err("it has none of the tags that say so".to_owned()),
+        Ownership::Other(why) => Err(why),
+    };
+    Ok(Some(Found { live, tags, proof }))
+}
+
+fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
+    let name = &call.service.name;
+    if call.service.memo.is_some() {
+        let message = format!("load balancer {name} of this Service does not exist any more: another is built");
+        events::warning(None, "LoadBalancerNotFound", &message);
+    }
+    let creation = Creation {
+        name,
+        is_internal: desired.is_internal,
+        listeners: &desired.listeners,
+        subnets: &place.subnets,
+        groups: &place.groups,
+        tags: &call.marks.tags(),
+    };
+    match api::create(creation) {
+        Err(refusal) if refusal.code == "InvalidSecurityGroup" && own.is_some() => {
+            Ok(Change::Busy("its security group was made a moment ago, and cannot be used yet".to_owned()))
+        }
+        created => Ok(created?),
+    }
+}
+
+/// Writes what differs, and leaves to others what is theirs.
+fn update(
+    call: &Call<'_>,
+    Found { live, tags, .. }: &Found,
+    desired: &Desired,
+    place: &Place,
+    own: Option<&SecurityGroup>,
+    warnings: &mut Warnings,
+) -> Result<Progress> {
+    let name = &call.service.name;
+    let mut steps = steps::steps(live, &api::attributes(name)?, desired, place);
+    let missing = call.marks.missing(tags);
+    // What an earlier controller made is as good without our marks: they come with what has to be written anyway.
+    let is_asked_for = missing.keys().any(|it| ![CLUSTER_UID, SERVICE_UID].contains(&&**it));
+    let is_written = !steps.is_empty() || live.instances != desired.instances;
+    if is_asked_for || (is_written && !missing.is_empty()) {
+        steps.insert(0, Step::Tag(missing));
+    }
+    if let Some(group) = place.groups.first() {
+        groups::admit(call, Source { id: group, is_own: own.is_some() })?;
+    }
+    steps.iter().try_for_each(|step| write::carry_out(name, step))?;
+    write::instances(live, &desired.instances)?;
+    if live.is_internal != desired.is_internal {
+        let word = |is_internal| if is_internal { "internal" } else { "internet-facing" };
+        warnings.immutable("its scheme", word(live.is_internal), word(desired.is_internal));
+    }
+    let mut status = call.service.status().memo(&**name);
+    let Some(hostname) = &live.dns_name else {
+        return Ok(Progress::pending(status, POLL, format_args!("load balancer {name} has no name in DNS yet")));
+    };
+    status.ingress = vec![Ingress::hostname(hostname)];
+    match leave(call, live, place, own)? {
+        Change::Done(()) => Ok(Progress::Ready(status)),
+        Change::Busy(why) => Ok(Progress::pending(status, RELEASE, why)),
+    }
+}
+
+/// The groups that it no longer has lead to no node any more. That of its own is deleted, if others have been given to
+/// it.
+fn leave(call: &Call<'_>, live: &LoadBalancer, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
+    let left_over = match own {
+        Some(_) => None,
+        None => groups::find_own(call)?.filter(|it| !place.groups.contains(&it.id)),
+    };
+    let is_given = |id: &&String| left_over.as_ref().is_none_or(|it| it.id != **id);
+    let given: BTreeSet<&String> =
+        live.groups.iter().filter(|it| !place.groups.contains(it)).filter(is_given).collect();
+    given.into_iter().try_for_each(|group| groups::refuse(call, group))?;
+    left_over.map_or(Ok(Change::Done(())), |group| groups::delete(call, &group))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The security groups of a Classic Load Balancer: those that an annotation or the operator says, or one of its own.
+
+use aerostat_sdk::{Change, Error, Result, events};
+
+use super::super::Call;
+use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
+use super::super::security_groups::nodes::{self, Source};
+use super::super::security_groups::{Rule, own};
+use super::super::tags::Ownership;
+use crate::api::ec2::security_groups::{self as api, SecurityGroup};
+use crate::api::elb::load_balancers;
+
+/// What the Service asks for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Asked {
+    /// Those that somebody else made, the most important first; empty for one of its own.
+    pub(super) given: Vec<String>,
+    /// Beside these.
+    extra: Vec<String>,
+}
+
+impl Asked {
+    /// What annotations and settings say.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation and its value.
+    pub(super) fn of(call: &Call<'_>) -> Result<Self> {
+        let annotated = call.annotations.read(&SECURITY_GROUPS)?.unwrap_or_default();
+        let given = match annotated.is_empty() {
+            true => call.settings.classic_group.iter().cloned().collect(),
+            false => annotated,
+        };
+        Ok(Self { given, extra: call.annotations.read(&EXTRA_SECURITY_GROUPS)?.unwrap_or_default() })
+    }
+
+    /// All groups, where `own` is that of its own. Each once.
+    pub(super) fn all(&self, own: Option<&SecurityGroup>) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for id in own.map(|it| &it.id).into_iter().chain(&self.given).chain(&self.extra) {
+            if !all.contains(id) {
+                all.push(id.clone());
+            }
+        }
+        all
+    }
+}
+
+/// The name of a group of its own, as the vendor's controller writes it. It holds the Service's UID.
+fn name(call: &Call<'_>) -> String {
+    format!("k8s-elb-{}", call.service.name)
+}
+
+/// The group of its own, if there is one that is proven to be the Service's.
+///
+/// # Errors
+///
+/// `invalid`, if another's has its name.
+fn find(call: &Call<'_>) -> Result<Option<SecurityGroup>> {
+    let Some(group) = own::find(&call.settings.cluster, &name(call))? else { return Ok(None) };
+    let whose = match call.marks.ownership(&group.tags) {
+        Ownership::Marked | Ownership::ByName => return Ok(Some(group)),
+        // The vendor's controller writes no other mark on it: the name has to do.
+        Ownership::Nobody if group.is_tagged(&call.settings.cluster) => return Ok(Some(group)),
+        Ownership::Nobody => "it does not have the cluster's tag".to_owned(),
+        Ownership::Other(whose) => whose,
+    };
+    Err(Error::invalid(format_args!(
+        "security group {} has the name {} and is not proven to be this Service's: {whose}",
+        group.id, group.name
+    )))
+}
+
+/// As [`find`], where one that is not proven to be the Service's is left alone.
+pub(super) fn find_own(call: &Call<'_>) -> Result<Option<SecurityGroup>> {
+    match find(call) {
+        Err(Error::Invalid(why)) => {
+            events::warning(None, "SecurityGroupNotDeleted", &format!("{why}. It stays"));
+            Ok(None)
+        }
+        found => found,
+    }
+}
+
+/// The group of its own with these rules: found, or made.
+pub(super) fn ensure(call: &Call<'_>, rules: &[Rule]) -> Result<Change<SecurityGroup>> {
+    let group = match find(call)? {
+        Some(group) => group,
+        None => {
+            let (owner, balancer) = (&call.service.owner, &call.service.name);
+            let description =
+                format!("Security group for Kubernetes ELB {balancer} ({}/{})", owner.namespace, owner.name);
+            match own::create(&call.settings.cluster, &name(call), &description, &call.marks.tags())? {
+                Change::Done(group) => group,
+                Change::Busy(why) => return Ok(Change::Busy(why)),
+            }
+        }
+    };
+    if own::needs_writing(&group, rules) {
+        let missing = call.marks.missing(&group.tags);
+        if !missing.is_empty() {
+            api::tag(&group.id, &missing)?;
+        }
+        own::sync(&group, rules)?;
+    }
+    Ok(Change::Done(group))
+}
+
+/// Deletes the group of its own once nothing needs it any more.
+pub(super) fn delete(call: &Call<'_>, group: &SecurityGroup) -> Result<Change<()>> {
+    if !call.settings.keep_node_groups {
+        nodes::refuse(Source { id: &group.id, is_own: true }, || Ok(false))?;
+    }
+    own::delete(&group.id)
+}
+
+/// Lets what has this group into the nodes.
+pub(super) fn admit(call: &Call<'_>, group: Source<'_>) -> Result<()> {
+    if call.settings.keep_node_groups {
+        return Ok(());
+    }
+    let is_shared = || if group.is_own { Ok(false) } else { is_shared(call, group.id) };
+    nodes::admit(&call.settings.cluster, group, &call.service.nodes, is_shared)
+}
+
+/// Lets what has a group that somebody else made into no node, unless another load balancer has it too.
+pub(super) fn refuse(call: &Call<'_>, group: &str) -> Result<()> {
+    if call.settings.keep_node_groups {
+        return Ok(());
+    }
+    nodes::refuse(Source { id: group, is_own: false }, || is_shared(call, group))
+}
+
+/// Whether another Classic Load Balancer has this group: whoever's it is, it needs the way to the nodes.
+fn is_shared(call: &Call<'_>, group: &str) -> Result<bool> {
+    let all = load_balancers::all()?;
+    Ok(all.iter().any(|it| it.name != call.service.name && it.groups.contains(group)))
+}

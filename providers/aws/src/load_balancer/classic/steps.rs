@@ -1,0 +1,169 @@
+//! What has to be written so that a Classic Load Balancer is as desired: a function of values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::desired::Desired;
+use super::health;
+use crate::api::elb::model::{Attributes, HealthCheck, Listener, LoadBalancer};
+
+/// The policy for ports of instances that are told who the client is, as the vendor's controller names it.
+pub(super) const PROXY_POLICY: &str = "k8s-proxyprotocol-enabled";
+/// What the names of policies of TLS begin with; the name of AWS's policy follows.
+const SSL_POLICY: &str = "k8s-SSLNegotiationPolicy-";
+
+/// A change.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Step {
+    Tag(BTreeMap<String, String>),
+    /// Adds and takes away.
+    Subnets(BTreeSet<String>, BTreeSet<String>),
+    /// Instead of those that it has.
+    Groups(Vec<String>),
+    AddListeners(Vec<Listener>),
+    RemoveListeners(Vec<u16>),
+    Certificate(u16, String),
+    CreateProxyPolicy,
+    /// The policies of a port of the instances, instead of those that it has.
+    BackendPolicies(u16, BTreeSet<String>),
+    /// A policy of this name for a policy of AWS.
+    CreateSslPolicy(String, String),
+    /// The policies of a listener, instead of those that it has.
+    ListenerPolicies(u16, BTreeSet<String>),
+    HealthCheck(HealthCheck),
+    Attributes(Attributes),
+}
+
+/// Where the load balancer is, beside what the Service asks for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Place {
+    pub(super) subnets: BTreeSet<String>,
+    /// The one by which nodes let it in comes first.
+    pub(super) groups: Vec<String>,
+}
+
+/// The steps from what there is to what is desired, in the order in which they are carried out. Instances are not among
+/// them.
+pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desired, place: &Place) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let differ = |one: &BTreeSet<String>, other: &BTreeSet<String>| one.difference(other).cloned().collect();
+    let (attach, detach): (BTreeSet<_>, BTreeSet<_>) =
+        (differ(&place.subnets, &live.subnets), differ(&live.subnets, &place.subnets));
+    if !attach.is_empty() || !detach.is_empty() {
+        steps.push(Step::Subnets(attach, detach));
+    }
+    if live.groups != place.groups.iter().cloned().collect() {
+        steps.push(Step::Groups(place.groups.clone()));
+    }
+    let new = listeners(live, &desired.listeners, &mut steps);
+    backend_policies(live, desired, &mut steps);
+    if let Some(policy) = &desired.ssl_policy {
+        listener_policies(live, policy, &desired.listeners, &new, &mut steps);
+    }
+    if live.health.as_ref().is_none_or(|it| !health::is_same(it, &desired.health)) {
+        steps.push(Step::HealthCheck(desired.health.clone()));
+    }
+    if !has(attributes, &desired.attributes) {
+        steps.push(Step::Attributes(desired.attributes.clone()));
+    }
+    steps
+}
+
+/// Other ports are added first. A listener cannot change, but for its certificate: it is taken away, and made again.
+/// Returns the ports of those that are new then.
+fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -> BTreeSet<u16> {
+    let (mut add, mut replace, mut certificates) = (Vec::new(), Vec::new(), Vec::new());
+    for wanted in desired {
+        match live.listeners.get(&wanted.port).map(|it| &it.listener) {
+            None => add.push(wanted.clone()),
+            Some(is) if is_same(is, wanted) => {}
+            Some(is) => match &wanted.certificate {
+                Some(arn) if is.certificate.is_some() && is_same_but_certificate(is, wanted) => {
+                    certificates.push(Step::Certificate(wanted.port, arn.clone()));
+                }
+                _ => replace.push(wanted.clone()),
+            },
+        }
+    }
+    let is_wanted = |port: &u16| desired.iter().any(|it| it.port == *port);
+    let unwanted = live.listeners.keys().copied().filter(|it| !is_wanted(it));
+    let remove: Vec<u16> = unwanted.chain(replace.iter().map(|it| it.port)).collect();
+    let new = add.iter().chain(&replace).map(|it| it.port).collect();
+    if !add.is_empty() {
+        steps.push(Step::AddListeners(add));
+    }
+    if !remove.is_empty() {
+        steps.push(Step::RemoveListeners(remove));
+    }
+    if !replace.is_empty() {
+        steps.push(Step::AddListeners(replace));
+    }
+    steps.extend(certificates);
+    new
+}
+
+fn is_same(one: &Listener, other: &Listener) -> bool {
+    let certificate = |it: &Listener| it.certificate.as_ref().map(|it| it.to_ascii_lowercase());
+    is_same_but_certificate(one, other) && certificate(one) == certificate(other)
+}
+
+fn is_same_but_certificate(one: &Listener, other: &Listener) -> bool {
+    let parts = |it: &Listener| (it.port, it.protocol, it.instance_port, it.instance_protocol);
+    parts(one) == parts(other)
+}
+
+/// The policy stays also at ports that no listener leads to any more: it is taken off there. Other policies are not
+/// touched.
+fn backend_policies(live: &LoadBalancer, desired: &Desired, steps: &mut Vec<Step>) {
+    let nothing = BTreeSet::new();
+    let wanted: BTreeSet<u16> = desired.listeners.iter().map(|it| it.instance_port).collect();
+    let ports: BTreeSet<u16> = live.backends.keys().chain(&wanted).copied().collect();
+    let mut changes = Vec::new();
+    for port in ports {
+        let mut policies = live.backends.get(&port).unwrap_or(&nothing).clone();
+        let is_changed = match desired.is_proxied && wanted.contains(&port) {
+            true => policies.insert(PROXY_POLICY.to_owned()),
+            false => policies.remove(PROXY_POLICY),
+        };
+        if is_changed {
+            changes.push(Step::BackendPolicies(port, policies));
+        }
+    }
+    if desired.is_proxied && !live.policies.contains(PROXY_POLICY) {
+        steps.push(Step::CreateProxyPolicy);
+    }
+    steps.extend(changes);
+}
+
+fn listener_policies(
+    live: &LoadBalancer,
+    policy: &str,
+    desired: &[Listener],
+    new: &BTreeSet<u16>,
+    steps: &mut Vec<Step>,
+) {
+    let name = format!("{SSL_POLICY}{policy}");
+    let has = |it: &Listener| {
+        !new.contains(&it.port) && live.listeners.get(&it.port).is_some_and(|it| it.policies.contains(&name))
+    };
+    let without: Vec<_> = desired.iter().filter(|it| it.protocol.is_tls() && !has(it)).map(|it| it.port).collect();
+    if !without.is_empty() && !live.policies.contains(&name) {
+        steps.push(Step::CreateSslPolicy(name.clone(), policy.to_owned()));
+    }
+    steps.extend(without.into_iter().map(|port| Step::ListenerPolicies(port, [name.clone()].into())));
+}
+
+/// Whether attributes are as desired. What is said of a log or of draining that is off makes no difference.
+fn has(live: &Attributes, desired: &Attributes) -> bool {
+    fn is<T: PartialEq>(live: Option<&T>, desired: Option<&T>) -> bool {
+        desired.is_none() || live == desired
+    }
+    let is_log = live.log_enabled == desired.log_enabled
+        && (!desired.log_enabled
+            || (is(live.log_interval.as_ref(), desired.log_interval.as_ref())
+                && is(live.log_bucket.as_ref(), desired.log_bucket.as_ref())
+                && is(live.log_prefix.as_ref(), desired.log_prefix.as_ref())));
+    let is_draining = live.draining_enabled == desired.draining_enabled
+        && (!desired.draining_enabled || is(live.draining_timeout.as_ref(), desired.draining_timeout.as_ref()));
+    let is_idle = is(live.idle_timeout.as_ref(), desired.idle_timeout.as_ref());
+    live.cross_zone == desired.cross_zone && is_log && is_draining && is_idle
+}

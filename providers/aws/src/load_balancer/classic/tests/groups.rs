@@ -1,0 +1,151 @@
+use aerostat_sdk::{Error, LoadBalancer, Progress};
+
+use super::{Cloud, GROUP, NAME, delete, ensure, events, port, ready, service, with, writes, written};
+use crate::api::ec2::security_groups::SecurityGroup;
+
+fn ranges(service: LoadBalancer, count: u8) -> LoadBalancer {
+    LoadBalancer { source_ranges: (1..=count).map(|it| format!("{it}.0.0.0/8")).collect(), ..service }
+}
+
+#[test]
+fn source_ranges_are_written_one_by_one() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &ranges(service(&["i-1"]), 1));
+    let id = cloud.group(GROUP).unwrap().id;
+    let writes = written(&cloud, &ranges(service(&["i-1"]), 2).after(status));
+    let rule = |number: u8, protocol: &str, from: u16, to: u16| {
+        let rule = format!("IpPermissions.{number}");
+        format!(
+            "{rule}.IpProtocol={protocol} {rule}.FromPort={from} {rule}.ToPort={to} {rule}.IpRanges.1.CidrIp=2.0.0.0/8"
+        )
+    };
+    let rules = format!("{} {}", rule(1, "icmp", 3, 4), rule(2, "tcp", 80, 80));
+    assert_eq!(writes, [format!("ec2 AuthorizeSecurityGroupIngress GroupId={id} {rules}")]);
+}
+
+#[test]
+fn aws_044_a_full_group_is_told_of_and_nothing_is_lost() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &ranges(service(&["i-1"]), 2));
+    let id = cloud.group(GROUP).unwrap().id;
+    let before = cloud.rules(&id);
+    cloud.state.borrow_mut().most_rules = Some(5);
+    let host = cloud.host();
+    let many = ranges(service(&["i-1", "i-2"]), 9).after(status);
+    assert!(matches!(ensure(&host, &many), Ok(Progress::Ready(_))), "the load balancer is kept");
+    assert_eq!(cloud.balancer(NAME).it.instances.len(), 2, "it follows the nodes");
+    assert_eq!(cloud.rules(&id), before);
+    let events = events(&host);
+    let expected = format!("SecurityGroupFull: security group {id} has 4 rules and does not take 14 more");
+    assert!(matches!(&events[..], [one] if one.starts_with(&expected)), "{events:?}");
+}
+
+#[test]
+fn a_full_group_takes_what_replaces_as_much() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &ranges(service(&["i-1"]), 2));
+    let id = cloud.group(GROUP).unwrap().id;
+    cloud.state.borrow_mut().most_rules = Some(4);
+    let mut other = ranges(service(&["i-1"]), 2);
+    other.ports = vec![port(81, 30_080)];
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &other.after(status)), Ok(Progress::Ready(_))));
+    assert_eq!(events(&host), [""; 0]);
+    let expected = ["icmp 3-4 1.0.0.0/8", "icmp 3-4 2.0.0.0/8", "tcp 81-81 1.0.0.0/8", "tcp 81-81 2.0.0.0/8"];
+    assert_eq!(cloud.rules(&id), expected);
+}
+
+#[test]
+fn given_groups_replace_its_own_which_goes() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &service(&["i-1"]));
+    let given = with(service(&["i-1"]), &[("security-groups", "sg-a, sg-b"), ("extra-security-groups", "sg-c")]);
+    let id = cloud.group(GROUP).unwrap().id;
+    let expected = [
+        "ec2 AuthorizeSecurityGroupIngress GroupId=sg-nodes IpPermissions.1.IpProtocol=-1 \
+         IpPermissions.1.Groups.1.GroupId=sg-a IpPermissions.1.Groups.1.Description=aerostat.dev/rule/elb"
+            .to_owned(),
+        format!(
+            "elb ApplySecurityGroupsToLoadBalancer LoadBalancerName={NAME} SecurityGroups.member.1=sg-a \
+             SecurityGroups.member.2=sg-b SecurityGroups.member.3=sg-c"
+        ),
+        format!(
+            "ec2 RevokeSecurityGroupIngress GroupId=sg-nodes IpPermissions.1.IpProtocol=-1 \
+             IpPermissions.1.Groups.1.GroupId={id}"
+        ),
+        format!("ec2 DeleteSecurityGroup GroupId={id}"),
+    ];
+    assert_eq!(written(&cloud, &given.clone().after(status.clone())), expected);
+    assert!(cloud.group(GROUP).is_none());
+    // And back.
+    ready(&cloud, &service(&["i-1"]).after(status));
+    let id = cloud.group(GROUP).unwrap().id;
+    assert_eq!(cloud.balancer(NAME).it.groups, [id.clone()].into());
+    assert_eq!(cloud.rules("sg-nodes"), [format!("-1 {id}")]);
+}
+
+#[test]
+fn the_operators_group_is_for_all() {
+    let cloud = Cloud::new();
+    let host = cloud.host().setting("loadBalancers.securityGroup", "sg-all");
+    assert!(matches!(ensure(&host, &service(&["i-1"])), Ok(Progress::Ready(_))));
+    assert_eq!(cloud.balancer(NAME).it.groups, ["sg-all".to_owned()].into());
+    assert!(cloud.group(GROUP).is_none());
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-all aerostat.dev/rule/elb"]);
+}
+
+#[test]
+fn groups_of_nodes_are_left_alone_if_the_operator_says_so() {
+    let cloud = Cloud::new();
+    let host = || cloud.host().setting("loadBalancers.disableSecurityGroupIngress", "true");
+    let Ok(Progress::Ready(status)) = ensure(&host(), &service(&["i-1"])) else { panic!("it is not ready") };
+    assert_eq!(cloud.rules("sg-nodes"), [""; 0]);
+    let host = host();
+    delete(&host, &service(&[]).after(status)).unwrap();
+    assert!(!writes(&host).iter().any(|it| it.contains("sg-nodes")));
+}
+
+#[test]
+fn the_group_of_a_node_has_to_be_clear() {
+    let refused = |groups: &[&str], tagged: &[&str]| {
+        let cloud = Cloud::new();
+        {
+            let mut state = cloud.state.borrow_mut();
+            let tag = state.groups["sg-nodes"].tags.clone();
+            for id in groups {
+                let tags = if tagged.contains(id) { tag.clone() } else { Default::default() };
+                let group =
+                    SecurityGroup { id: (*id).to_owned(), name: (*id).to_owned(), tags, ..SecurityGroup::default() };
+                state.groups.insert(group.id.clone(), group);
+            }
+            state.instances.insert("i-1".to_owned(), groups.iter().map(|it| (*it).to_owned()).collect());
+        }
+        ensure(&cloud.host(), &service(&["i-1"]))
+            .map(|_| groups.iter().map(|it| cloud.rules(it).len()).collect::<Vec<_>>())
+    };
+    assert_eq!(refused(&["sg-a", "sg-b"], &["sg-b"]), Ok(vec![0, 1]));
+    assert_eq!(refused(&["sg-a"], &[]), Ok(vec![1]));
+    let several = refused(&["sg-a", "sg-b"], &[]);
+    assert!(
+        matches!(&several, Err(Error::Invalid(why)) if why.contains("none of them has the cluster's tag")),
+        "{several:?}"
+    );
+    let two = refused(&["sg-a", "sg-b"], &["sg-a", "sg-b"]);
+    assert!(matches!(&two, Err(Error::Invalid(why)) if why.contains("sg-a, sg-b: leave it on the one")), "{two:?}");
+}
+
+#[test]
+fn a_group_of_anothers_is_not_used() {
+    for tags in [&[][..], &[("kubernetes.io/cluster/other", "owned")], &[("aerostat.dev/service-uid", "another")]] {
+        let cloud = Cloud::new();
+        let tags = tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let group = SecurityGroup { id: "sg-9".to_owned(), name: GROUP.to_owned(), tags, ..SecurityGroup::default() };
+        cloud.state.borrow_mut().groups.insert("sg-9".to_owned(), group);
+        let host = cloud.host();
+        let refused = ensure(&host, &service(&["i-1"]));
+        assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("sg-9")), "{refused:?}");
+        assert_eq!(writes(&host), [""; 0]);
+        drop(delete(&host, &service(&[])));
+        assert_eq!(writes(&host), [""; 0]);
+    }
+}

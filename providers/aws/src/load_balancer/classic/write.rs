@@ -1,0 +1,96 @@
+//! Carries steps out.
+
+use std::collections::BTreeSet;
+
+use aerostat_sdk::{Error, Result, events, nodes};
+
+use super::steps::{PROXY_POLICY, Step};
+use crate::api::Refusal;
+use crate::api::ec2::{FILTER_VALUES, instances};
+use crate::api::elb::model::LoadBalancer;
+use crate::api::elb::writes;
+
+/// Carries out one step on the load balancer of this name.
+pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
+    let written = match step {
+        Step::Tag(tags) => writes::tag(name, tags),
+        Step::Subnets(attach, detach) => return subnets(name, attach, detach),
+        Step::Groups(groups) => writes::set_groups(name, groups),
+        Step::AddListeners(listeners) => writes::add_listeners(name, listeners),
+        Step::RemoveListeners(ports) => writes::remove_listeners(name, ports),
+        Step::Certificate(port, arn) => writes::set_certificate(name, *port, arn),
+        Step::CreateProxyPolicy => {
+            writes::create_policy(name, PROXY_POLICY, "ProxyProtocolPolicyType", ("ProxyProtocol", "true"))
+        }
+        Step::BackendPolicies(port, policies) => writes::set_backend_policies(name, *port, policies),
+        Step::CreateSslPolicy(policy, reference) => {
+            let attribute = ("Reference-Security-Policy", reference.as_str());
+            writes::create_policy(name, policy, "SSLNegotiationPolicyType", attribute)
+        }
+        Step::ListenerPolicies(port, policies) => writes::set_listener_policies(name, *port, policies),
+        Step::HealthCheck(check) => writes::set_health_check(name, check),
+        Step::Attributes(attributes) => writes::set_attributes(name, attributes),
+    };
+    written.map_err(Error::from)
+}
+
+/// What is added comes first. In a zone that has a subnet already, that one has to go before.
+fn subnets(name: &str, attach: &BTreeSet<String>, detach: &BTreeSet<String>) -> Result<()> {
+    let add = || if attach.is_empty() { Ok(()) } else { writes::attach_subnets(name, attach) };
+    let remove = || if detach.is_empty() { Ok(()) } else { writes::detach_subnets(name, detach) };
+    match add() {
+        Err(refusal) if refusal.code == "InvalidConfigurationRequest" && !detach.is_empty() => {
+            remove()?;
+            Ok(add()?)
+        }
+        added => {
+            added?;
+            Ok(remove()?)
+        }
+    }
+}
+
+/// Lets its instances follow the nodes: what is missing comes first, so that one at least serves all the time.
+pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>) -> Result<()> {
+    let name = &live.name;
+    let (add, remove) = (desired - &live.instances, &live.instances - desired);
+    if !add.is_empty() {
+        register(name, add)?;
+    }
+    if !remove.is_empty() {
+        match writes::deregister(name, &remove) {
+            // Instances that are gone go by themselves.
+            Err(refusal) if is_unknown(&refusal) => {}
+            written => written?,
+        }
+    }
+    Ok(())
+}
+
+/// AWS refuses all of them for one that is gone. Then those are left out, with a warning.
+fn register(name: &str, mut add: BTreeSet<String>) -> Result<()> {
+    match writes::register(name, &add) {
+        Err(refusal) if is_unknown(&refusal) => {
+            let ids: Vec<&str> = add.iter().map(String::as_str).collect();
+            let mut found = BTreeSet::new();
+            for ids in ids.chunks(FILTER_VALUES) {
+                let is_there =
+                    |it: &instances::Ec2Instance| matches!(&*it.state, "pending" | "running" | "stopping" | "stopped");
+                found.extend(instances::by_ids(ids)?.into_iter().filter(is_there).map(|it| it.id));
+            }
+            let gone: Vec<&str> = ids.iter().copied().filter(|it| !found.contains(*it)).collect();
+            if gone.is_empty() {
+                return Err(refusal.error);
+            }
+            let message = format!("no traffic is sent to instances that are gone: {}", nodes::named(&gone));
+            events::warning(None, "NodesSkipped", &message);
+            add = found;
+            if add.is_empty() { Ok(()) } else { Ok(writes::register(name, &add)?) }
+        }
+        written => Ok(written?),
+    }
+}
+
+fn is_unknown(refusal: &Refusal) -> bool {
+    matches!(&*refusal.code, "InvalidInstance" | "InvalidInstanceID.NotFound")
+}

@@ -1,0 +1,66 @@
+//! The rules of security groups.
+
+use super::super::desired::{Group, Listener};
+use super::*;
+use crate::api::elbv2::Attributes;
+use crate::api::elbv2::target_groups::Health;
+
+fn desired(protocol: &'static str, health_port: &str, is_ipv6: bool) -> Desired {
+    let health = Health { port: health_port.to_owned(), ..Health::default() };
+    let plain = if protocol == "UDP" { "UDP" } else { "TCP" };
+    let group = Group { name: String::new(), protocol: plain, port: 30_080, is_ipv6, health };
+    let listener = Listener { port: 80, protocol, policy: None, certificate: None, group };
+    let (attributes, group_attributes) = (Attributes::new(), Attributes::new());
+    Desired { is_internal: false, listeners: vec![listener], attributes, group_attributes }
+}
+
+/// The rules of nodes, a line each.
+fn rules(desired: &Desired, ranges: &[&str]) -> Vec<String> {
+    let subnet =
+        Subnet { ipv4: Some("10.0.1.0/24".to_owned()), ipv6: vec!["2001:db8::/64".to_owned()], ..Subnet::default() };
+    let ranges: Vec<_> = ranges.iter().map(|it| (*it).to_owned()).collect();
+    let line = |it: Rule| {
+        let Peers::Ranges(ranges) = it.peers else { panic!("{it:?}") };
+        let kind = it.description.trim_start_matches("kubernetes.io/rule/nlb/").split('=').next().unwrap().to_owned();
+        format!("{kind} {:?} {} {}", it.protocol, it.ports.unwrap().0, ranges.join(","))
+    };
+    node_rules("a1", desired, &ranges, &[subnet]).into_iter().map(line).collect()
+}
+
+#[test]
+fn health_checks_are_let_in_where_clients_are_not() {
+    let everywhere = ["0.0.0.0/0"];
+    let covered = ["client Tcp 30080 0.0.0.0/0", "mtu Icmp 3 0.0.0.0/0"];
+    assert_eq!(rules(&desired("TCP", "traffic-port", false), &everywhere), covered);
+    assert_eq!(rules(&desired("TLS", "traffic-port", false), &everywhere), covered, "TLS is TCP");
+    let other_port = ["client Tcp 30080 0.0.0.0/0", "health Tcp 10256 10.0.1.0/24", "mtu Icmp 3 0.0.0.0/0"];
+    assert_eq!(rules(&desired("TCP", "10256", false), &everywhere), other_port);
+    let udp = ["client Udp 30080 0.0.0.0/0", "health Tcp 30080 10.0.1.0/24", "mtu Icmp 3 0.0.0.0/0"];
+    assert_eq!(rules(&desired("UDP", "traffic-port", false), &everywhere), udp, "checks are by TCP");
+}
+
+#[test]
+fn clients_of_both_families_are_let_in() {
+    let both = ["10.0.0.0/8", "2001:db8:7::/48"];
+    let translated = [
+        "client Tcp 30080 10.0.0.0/8,2001:db8:7::/48,10.0.1.0/24",
+        "health Tcp 30080 10.0.1.0/24",
+        "mtu Icmp 3 10.0.0.0/8,10.0.1.0/24",
+    ];
+    assert_eq!(rules(&desired("TCP", "traffic-port", false), &both), translated, "nodes see IPv6 clients by IPv4");
+    let ipv6 = ["client Tcp 30080 ::/0", "health Tcp 30080 10.0.1.0/24,2001:db8::/64"];
+    assert_eq!(rules(&desired("TCP", "traffic-port", true), &["::/0"]), ipv6);
+}
+
+#[test]
+fn the_own_group_lets_clients_come_to_listeners() {
+    let own = own_rules(&desired("TLS", "traffic-port", false), &["0.0.0.0/0".to_owned()]);
+    let expected = rule(Protocol::Tcp, 80, &["0.0.0.0/0".to_owned()], "");
+    assert_eq!(own, [expected, Rule::path_mtu(&["0.0.0.0/0".to_owned()], "").unwrap()]);
+}
+
+#[test]
+fn without_ports_nothing_is_let_in() {
+    let none = Desired { listeners: Vec::new(), ..desired("TCP", "traffic-port", false) };
+    assert_eq!(rules(&none, &["10.0.0.0/8"]), [""; 0]);
+}

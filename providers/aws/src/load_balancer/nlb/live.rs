@@ -1,0 +1,114 @@
+//! What AWS shows of a Network Load Balancer and of what belongs to it.
+
+use std::collections::BTreeMap;
+
+use aerostat_sdk::{Error, Result};
+
+use super::names;
+use crate::api::elbv2::listeners::{self, Listener};
+use crate::api::elbv2::load_balancers::{self, Balancer};
+use crate::api::elbv2::target_groups::{self, TargetGroup};
+use crate::api::elbv2::{Attributes, tags};
+use crate::load_balancer::Call;
+use crate::load_balancer::tags::{Ownership, SERVICE_NAME, Tags};
+
+/// A load balancer as AWS shows it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Live {
+    pub(super) balancer: Balancer,
+    pub(super) ownership: Ownership,
+    pub(super) listeners: Vec<Listener>,
+    /// Those that it sends to, and those whose names begin as the Service's.
+    pub(super) groups: Vec<Group>,
+    pub(super) attributes: Attributes,
+    /// Of the load balancer and of each group, by ARN.
+    pub(super) tags: BTreeMap<String, Tags>,
+}
+
+/// A target group, and whose it is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Group {
+    pub(super) shown: TargetGroup,
+    pub(super) ownership: Ownership,
+    /// Whether this load balancer sends to it.
+    pub(super) is_attached: bool,
+}
+
+impl Group {
+    /// Whether another load balancer sends to it.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        !self.is_attached && !self.shown.balancers.is_empty()
+    }
+
+    /// Whether the Service's traffic may be sent there: its tags say so, or they say nothing and its load balancer does it.
+    pub(super) fn is_usable(&self) -> bool {
+        (self.ownership.is_ours() || (self.ownership == Ownership::Nobody && self.is_attached)) && !self.is_elsewhere()
+    }
+}
+
+impl Live {
+    /// Reads what belongs to a load balancer.
+    ///
+    /// # Errors
+    ///
+    /// Whatever AWS answered.
+    pub(super) fn read(call: &Call<'_>, balancer: Balancer) -> Result<Self> {
+        let listeners = listeners::of(&balancer.arn)?;
+        let shown = groups(call, Some(&balancer.arn))?;
+        let arns: Vec<&str> = [&*balancer.arn].into_iter().chain(shown.iter().map(|it| &*it.arn)).collect();
+        let tags = tags::of(&arns)?;
+        let attributes = load_balancers::attributes(&balancer.arn)?;
+        let ownership = call.marks.ownership(tags_of(&tags, &balancer.arn));
+        let group = |shown: TargetGroup| Group {
+            ownership: call.marks.ownership(tags_of(&tags, &shown.arn)),
+            is_attached: shown.balancers.contains(&balancer.arn),
+            shown,
+        };
+        let groups = shown.into_iter().map(group).collect();
+        Ok(Self { ownership, listeners, groups, attributes, tags, balancer })
+    }
+
+    /// Refuses a load balancer that cannot be proven to be the Service's.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, saying why.
+    pub(super) fn refuse_others(&self, call: &Call<'_>) -> Result<()> {
+        proof(call, &self.balancer, &self.ownership).map_err(Error::Invalid)
+    }
+
+    /// The tags of a thing.
+    pub(super) fn tags_of(&self, arn: &str) -> &Tags {
+        tags_of(&self.tags, arn)
+    }
+}
+
+/// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo does, which
+/// only a controller can have written. `Err` says why not.
+pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership) -> Result<(), String> {
+    let Balancer { name, arn, kind, .. } = balancer;
+    let why = match ownership {
+        _ if kind != "network" => format!("it is of type {kind:?}"),
+        Ownership::Marked | Ownership::ByName => return Ok(()),
+        Ownership::Nobody if call.service.memo.as_ref() == Some(arn) => return Ok(()),
+        Ownership::Nobody => format!("it has no tag {SERVICE_NAME}"),
+        Ownership::Other(why) => why.clone(),
+    };
+    Err(format!(
+        "load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"
+    ))
+}
+
+/// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also if a call was
+/// lost after they were made or taken out of use.
+pub(super) fn groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Vec<TargetGroup>> {
+    let prefix = names::prefix(&call.service.owner);
+    let mut found = target_groups::all()?;
+    found.retain(|it| it.name.starts_with(&prefix) || it.balancers.iter().any(|it| Some(&**it) == balancer));
+    Ok(found)
+}
+
+fn tags_of<'a>(tags: &'a BTreeMap<String, Tags>, arn: &str) -> &'a Tags {
+    static NONE: Tags = Tags::new();
+    tags.get(arn).unwrap_or(&NONE)
+}

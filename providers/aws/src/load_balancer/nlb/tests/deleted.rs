@@ -1,0 +1,94 @@
+//! Deletions.
+
+use aerostat_sdk::testing::Host;
+
+use super::*;
+use crate::tests::refused;
+
+fn pending(answer: Result<Deletion>) -> (u32, String) {
+    match answer {
+        Ok(Deletion::Pending(it)) => (it.wait.milliseconds, it.wait.reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn managed(host: Host) -> Host {
+    host.setting("loadBalancers.nlbSecurityGroupMode", "Managed")
+}
+
+/// Nothing is left of a Service.
+fn assert_gone(cloud: &Cloud) {
+    let state = cloud.0.borrow();
+    assert_eq!((state.balancers.len(), state.listeners.len(), state.groups.len()), (0, 0, 0));
+    assert_eq!(state.ec2.groups.len(), 1);
+    assert!(state.ec2.groups[0].rules.is_empty(), "{:?}", state.ec2.groups[0].rules);
+}
+
+#[test]
+fn everything_that_was_made_goes() {
+    let cloud = Cloud::default();
+    let Ok(Progress::Ready(status)) = ensure(&managed(cloud.host()), &service()) else { panic!() };
+    let host = cloud.host();
+    assert_eq!(delete(&host, &service().after(status)), Ok(Deletion::Done));
+    let expected = ["DeleteLoadBalancer", "DeleteTargetGroup", "RevokeSecurityGroupIngress", "DeleteSecurityGroup"];
+    assert_eq!(actions(&written(&host)), expected);
+    assert_gone(&cloud);
+}
+
+#[test]
+fn aws_048_what_is_left_of_a_load_balancer_goes() {
+    for is_remembered in [true, false] {
+        let cloud = Cloud::default();
+        let Ok(Progress::Ready(status)) = ensure(&managed(cloud.host()), &service()) else { panic!() };
+        cloud.0.borrow_mut().balancers.clear();
+        cloud.0.borrow_mut().listeners.clear();
+        let service = if is_remembered { service().after(status) } else { service() };
+        assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done));
+        assert_gone(&cloud);
+        assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done), "and nothing is left to do");
+    }
+}
+
+#[test]
+fn aws_049_a_group_in_use_is_waited_for() {
+    let cloud = Cloud::default();
+    let service = served(&cloud, service());
+    cloud.fault(|action| (action == "DeleteTargetGroup").then(|| refused(400, "ResourceInUse")));
+    let (pause, why) = pending(delete(&cloud.host(), &service));
+    assert!(pause == 10_000 && why.contains("is still in use"), "{pause} {why}");
+    cloud.fault(|_| None);
+    assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done));
+    assert_gone(&cloud);
+}
+
+#[test]
+fn aws_050_a_security_group_in_use_is_waited_for() {
+    let cloud = Cloud::default();
+    let Ok(Progress::Ready(status)) = ensure(&managed(cloud.host()), &service()) else { panic!() };
+    let service = service().after(status);
+    cloud.0.borrow_mut().ec2.groups[1].is_in_use = true;
+    let (pause, why) = pending(delete(&cloud.host(), &service));
+    assert!(pause == 10_000 && why.contains("sg-1 is still in use"), "{pause} {why}");
+    cloud.0.borrow_mut().ec2.groups[1].is_in_use = false;
+    assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done));
+    assert_gone(&cloud);
+}
+
+#[test]
+fn a_protected_one_is_kept() {
+    let cloud = Cloud::default();
+    let service = served(&cloud, service());
+    cloud.fault(|action| (action == "DeleteLoadBalancer").then(|| refused(400, "OperationNotPermitted")));
+    let host = cloud.host();
+    assert!(matches!(delete(&host, &service), Ok(Deletion::Kept(why)) if why.contains("is protected from deletion")));
+    assert_eq!(actions(&written(&host)), ["DeleteLoadBalancer"], "and so is what belongs to it");
+}
+
+#[test]
+fn what_the_annotation_says_by_now_does_not_matter() {
+    let cloud = Cloud::default();
+    let mut service = served(&cloud, service());
+    service.annotations.clear();
+    assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done));
+    assert_gone(&cloud);
+}

@@ -1,0 +1,173 @@
+//! Carries out steps.
+
+use std::collections::BTreeMap;
+
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::{Change, Error, Result, nodes};
+
+use super::plan::{Step, Target, To};
+use crate::api::Refusal;
+use crate::api::elbv2::listeners::{self, Content};
+use crate::api::elbv2::target_groups::{self as groups, Creation};
+use crate::api::elbv2::{load_balancers, tags};
+use crate::load_balancer::tags::Tags;
+
+/// The most removals that one call sends: the host counts them, and stops what deletes too much.
+pub(super) const MOST_REMOVALS: usize = 8;
+
+/// How often targets are registered without those that were refused.
+const ATTEMPTS: usize = 6;
+
+/// What steps are about.
+pub(super) struct Writer<'a> {
+    /// The ARN of the load balancer.
+    pub(super) balancer: &'a str,
+    pub(super) vpc: &'a str,
+    /// What gets made is marked with these.
+    pub(super) tags: &'a Tags,
+    /// How many requests may be sent.
+    pub(super) most: usize,
+}
+
+impl Writer<'_> {
+    /// Sends the steps. Done means all of them; busy says what stopped them, and the next call goes on.
+    ///
+    /// # Errors
+    ///
+    /// The first refusal. What follows it is not sent.
+    pub(super) fn carry_out(&self, steps: &[Step], warnings: &mut Warnings) -> Result<Change<()>> {
+        let mut made = BTreeMap::new();
+        let mut removals = 0;
+        for (sent, step) in steps.iter().enumerate() {
+            removals += usize::from(step.removes());
+            if sent == self.most || removals > MOST_REMOVALS {
+                return Ok(Change::Busy(format!("{} more changes are to come", steps.len() - sent)));
+            }
+            if let Change::Busy(why) = self.send(step, &mut made, warnings)? {
+                return Ok(Change::Busy(why));
+            }
+        }
+        Ok(Change::Done(()))
+    }
+
+    fn send(&self, step: &Step, made: &mut BTreeMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {
+        match step {
+            Step::Tag { arns, tags } => tag(arns, tags, warnings)?,
+            Step::Attributes(attributes) => load_balancers::modify(self.balancer, attributes)?,
+            Step::CreateGroup(it) => {
+                let (vpc, tags) = (self.vpc, self.tags);
+                let creation = Creation {
+                    name: &it.name,
+                    protocol: it.protocol,
+                    port: it.port,
+                    vpc,
+                    is_ipv6: it.is_ipv6,
+                    health: &it.health,
+                    tags,
+                };
+                match groups::create(creation) {
+                    Ok(group) => _ = made.insert(group.name, group.arn),
+                    Err(refusal) if refusal.code == "DuplicateTargetGroupName" => {
+                        let why =
+                            format!("target group {} was made a moment ago, and AWS does not list it yet", it.name);
+                        return Ok(Change::Busy(why));
+                    }
+                    Err(refusal) => return Err(refusal.error),
+                }
+            }
+            Step::ModifyGroup { arn, change } => groups::modify(arn, change)?,
+            Step::GroupAttributes { to, attributes } => groups::modify_attributes(arn_of(to, made)?, attributes)?,
+            Step::Register { to, targets } => register(arn_of(to, made)?, targets, warnings)?,
+            Step::Deregister { arn, targets } => groups::deregister(arn, targets)?,
+            Step::CreateListener { listener, to } => {
+                let content = Content {
+                    protocol: Some(listener.protocol),
+                    policy: listener.policy.as_deref(),
+                    certificate: listener.certificate.as_deref(),
+                    target_group: Some(arn_of(to, made)?),
+                };
+                match listeners::create(self.balancer, listener.port, content, self.tags) {
+                    Err(refusal) if refusal.code == "DuplicateListener" => {
+                        let why =
+                            format!("the listener of port {} is there, and AWS does not list it yet", listener.port);
+                        return Ok(Change::Busy(why));
+                    }
+                    answer => answer?,
+                }
+            }
+            Step::ModifyListener { arn, change } => {
+                let to = change.to.as_ref().map(|it| arn_of(it, made)).transpose()?;
+                let (policy, certificate) = (change.policy.as_deref(), change.certificate.as_deref());
+                let content = Content { protocol: change.protocol, policy, certificate, target_group: to };
+                listeners::modify(arn, content)?;
+            }
+            Step::DeleteListener { arn, .. } => listeners::delete(arn)?,
+            Step::DeleteGroup { arn, name } => return delete_group(arn, name),
+        }
+        Ok(Change::Done(()))
+    }
+}
+
+/// A Service is served also where tags may not be written.
+fn tag(arns: &[String], tags: &Tags, warnings: &mut Warnings) -> Result<()> {
+    match tags::add(arns, tags) {
+        Err(Refusal { error: Error::Invalid(why) | Error::Denied(why), .. }) => {
+            warnings.add("LoadBalancerNotTagged", why);
+            Ok(())
+        }
+        answer => Ok(answer?),
+    }
+}
+
+/// Deletes a target group. Busy, as long as AWS still sends to it.
+///
+/// # Errors
+///
+/// Whatever AWS answered.
+pub(super) fn delete_group(arn: &str, name: &str) -> Result<Change<()>> {
+    match groups::delete(arn) {
+        Ok(()) => Ok(Change::Done(())),
+        Err(refusal) if refusal.code == "ResourceInUse" => {
+            Ok(Change::Busy(format!("target group {name} is still in use: {}", refusal.why())))
+        }
+        Err(refusal) => Err(refusal.error),
+    }
+}
+
+fn arn_of<'a>(to: &'a To, made: &'a BTreeMap<String, String>) -> Result<&'a str> {
+    match to {
+        To::There(arn) => Ok(arn),
+        To::Made(name) => made
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| Error::unavailable(format_args!("AWS did not make target group {name} under this name"))),
+    }
+}
+
+/// Registers targets. An instance that does not run, or is elsewhere, is refused together with all others of its request: AWS says
+/// which, and the others are registered without it.
+fn register(arn: &str, targets: &[Target], warnings: &mut Warnings) -> Result<()> {
+    let mut left = targets.to_vec();
+    // A sentence of AWS is cut where it is long, and may not name all.
+    for _ in 0..ATTEMPTS {
+        let Err(refusal) = groups::register(arn, &left) else { return Ok(()) };
+        let (refused, others) = refused(&refusal, &left);
+        if refusal.code != "InvalidTarget" || refused.is_empty() {
+            return Err(refusal.error);
+        }
+        let ids: Vec<_> = refused.iter().map(|(id, _)| id.as_str()).collect();
+        warnings.add("TargetRefused", format_args!("{} take no traffic: {}", nodes::named(&ids), refusal.why()));
+        left = others;
+        if left.is_empty() {
+            return Ok(());
+        }
+    }
+    Err(Error::unavailable(format_args!("AWS refuses too many of the instances of target group {arn}")))
+}
+
+/// Which targets a refusal names, and the others.
+fn refused(refusal: &Refusal, targets: &[Target]) -> (Vec<Target>, Vec<Target>) {
+    let is_id = |it: char| it.is_ascii_alphanumeric() || it == '-';
+    let words: Vec<_> = refusal.why().split(|it| !is_id(it)).collect();
+    targets.iter().cloned().partition(|(id, _)| words.contains(&id.as_str()))
+}

@@ -1,0 +1,98 @@
+//! What neither kind of load balancer can do, and what one of them cannot: refused before anything is asked or written.
+
+use aerostat_sdk::{Error, IpFamily, Protocol, Result};
+
+use super::Call;
+use super::annotations::{EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, Kind, SOURCE_RANGES, pairs};
+
+/// Of a target group: whether nodes see the client's address.
+const PRESERVE_CLIENT_IP: &str = "preserve_client_ip.enabled";
+/// Of a target group: whether nodes are told the client's address, by version 2 of the PROXY protocol.
+const PROXY_PROTOCOL: &str = "proxy_protocol_v2.enabled";
+
+const EVERYWHERE: &str = "0.0.0.0/0";
+const EVERYWHERE_IPV6: &str = "::/0";
+
+/// Refuses what a load balancer of this kind cannot do.
+///
+/// # Errors
+///
+/// `invalid`, with what the Service asks for.
+pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
+    let service = call.service;
+    if service.client_ip_affinity_seconds.is_some() {
+        return Err(Error::invalid("unsupported load balancer affinity: ClientIP"));
+    }
+    let Some(first) = service.ports.first() else {
+        return Err(Error::invalid("requested load balancer with no ports"));
+    };
+    if service.ports.iter().any(|it| it.protocol != first.protocol) {
+        return Err(Error::invalid(
+            "mixed protocol is not supported for LoadBalancer: make a Service for each protocol",
+        ));
+    }
+    match kind {
+        Kind::Network => service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?,
+        Kind::Classic | Kind::External => service.allow_protocols(&[Protocol::Tcp])?,
+    }
+    if service.load_balancer_ip.is_some() {
+        return Err(Error::invalid("LoadBalancerIP cannot be specified for AWS ELB"));
+    }
+    if kind == Kind::Network && call.annotations.has(EXTRA_SECURITY_GROUPS.name) {
+        let key = EXTRA_SECURITY_GROUPS.name;
+        return Err(Error::invalid(format_args!(
+            "BYO extra security group annotation {key:?} is not supported by NLB"
+        )));
+    }
+    if kind == Kind::Classic && call.annotations.has(GROUP_ATTRIBUTES.name) {
+        let key = GROUP_ATTRIBUTES.name;
+        return Err(Error::invalid(format_args!("annotation {key}: it is only supported for NLB")));
+    }
+    group_attributes(call).map(drop)
+}
+
+/// The attributes of target groups that the Service asks for.
+///
+/// # Errors
+///
+/// `invalid` for one that is not known, or cannot have its value.
+pub(super) fn group_attributes(call: &Call<'_>) -> Result<Vec<(String, String)>> {
+    let key = GROUP_ATTRIBUTES.name;
+    let asked = call.annotations.text(key).map(pairs).unwrap_or_default();
+    for (name, value) in &asked {
+        if ![PRESERVE_CLIENT_IP, PROXY_PROTOCOL].contains(&name.as_str()) {
+            return Err(Error::invalid(format_args!(
+                "annotation {key}: the attribute {name:?} is not supported: {PRESERVE_CLIENT_IP} and {PROXY_PROTOCOL} are"
+            )));
+        }
+        if !["true", "false"].contains(&value.as_str()) {
+            return Err(Error::invalid(format_args!("annotation {key}: {name}: {value:?} is not true or false")));
+        }
+        let is_udp = call.service.ports.iter().any(|it| it.protocol == Protocol::Udp);
+        if name == PRESERVE_CLIENT_IP && value == "false" && is_udp {
+            return Err(Error::invalid(format_args!(
+                "annotation {key}: client IP preservation can't be disabled for UDP ports"
+            )));
+        }
+    }
+    Ok(asked)
+}
+
+/// From where clients may come: as the Service says, its annotation says, or everywhere, in these families.
+///
+/// # Errors
+///
+/// `invalid` for an annotation that is no list of networks.
+pub(super) fn source_ranges(call: &Call<'_>, families: &[IpFamily]) -> Result<Vec<String>> {
+    if !call.service.source_ranges.is_empty() {
+        return Ok(call.service.source_ranges.clone());
+    }
+    if let Some(ranges) = call.annotations.read(&SOURCE_RANGES)? {
+        return Ok(ranges);
+    }
+    let everywhere = |it: &IpFamily| match it {
+        IpFamily::Ipv4 => EVERYWHERE.to_owned(),
+        IpFamily::Ipv6 => EVERYWHERE_IPV6.to_owned(),
+    };
+    Ok(families.iter().map(everywhere).collect())
+}

@@ -1,0 +1,295 @@
+//! The rules of nodes' security groups that let load balancers in.
+//!
+//! Of each node it is the group with the cluster's tag, or its only one. A rule for a Network Load Balancer has the
+//! load balancer's name in its description, so that each Service's rules are its own; what Services share is revoked
+//! only once a complete list of the cluster's load balancers shows nobody else who may need it. A Classic one is let in
+//! by its group.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aerostat_sdk::{Error, Node, Result, events, nodes};
+
+use super::rules::{self, Difference};
+use super::{Peers, Protocol, Rule, own};
+use crate::api::ec2::instances;
+use crate::api::ec2::security_groups::{self as api, Key, Peer, Permission, SecurityGroup};
+use crate::load_balancer::targets::instance;
+use crate::settings::Cluster;
+
+/// Under which key an instance's groups come back with its node: ids with commas between them.
+pub(crate) const GROUPS: &str = "security-groups";
+
+/// What the descriptions of rules begin with that let in the clients of a Network Load Balancer; its name follows.
+const CLIENT: &str = "kubernetes.io/rule/nlb/client=";
+/// The same for its health checks.
+const HEALTH: &str = "kubernetes.io/rule/nlb/health=";
+/// The description of rules for path MTU discovery, of all Network Load Balancers.
+const MTU: &str = "kubernetes.io/rule/nlb/mtu";
+
+/// The description of rules for a Classic Load Balancer that has a group which somebody else made.
+const GIVEN: &str = "aerostat.dev/rule/elb";
+
+/// The description of a rule for clients of this load balancer.
+pub(crate) fn client(load_balancer: &str) -> String {
+    format!("{CLIENT}{load_balancer}")
+}
+
+/// The description of a rule for health checks of this load balancer.
+pub(crate) fn health(load_balancer: &str) -> String {
+    format!("{HEALTH}{load_balancer}")
+}
+
+/// The description of a rule for path MTU discovery.
+pub(crate) fn mtu() -> &'static str {
+    MTU
+}
+
+/// A Network Load Balancer that nodes let in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Network<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) name: &'a str,
+    /// The port of health checks that all Services share: kube-proxy's.
+    pub(crate) shared_port: u16,
+}
+
+/// Lets a Network Load Balancer into these nodes by these rules and, of its own, by no others. `others` are the names
+/// of the cluster's other Network Load Balancers, all of them; asked for only if something shared is left over.
+///
+/// # Errors
+///
+/// `invalid` for a node whose group is not clear; whatever EC2 and `others` answered.
+pub(crate) fn sync(
+    it: Network<'_>,
+    nodes: &[Node],
+    rules: &[Rule],
+    others: impl FnOnce() -> Result<BTreeSet<String>>,
+) -> Result<()> {
+    let groups = Groups::of(it.cluster, nodes)?;
+    let is_ours = |permission: &Permission| is_own(permission, it.name) || permission.description == MTU;
+    write(it, &groups, &rules::permissions(rules), is_ours, others)
+}
+
+/// Revokes the rules of a Network Load Balancer, and what nobody else needs. `ports` are those of its rules, by which
+/// groups without the cluster's tag are found.
+///
+/// # Errors
+///
+/// Whatever EC2 and `others` answered.
+pub(crate) fn revoke(
+    it: Network<'_>,
+    ports: &BTreeSet<u16>,
+    others: impl FnOnce() -> Result<BTreeSet<String>>,
+) -> Result<()> {
+    let mut groups = Groups::of(it.cluster, &[])?;
+    if !ports.is_empty() {
+        groups.add(api::with_ports(it.cluster, ports)?);
+    }
+    let is_ours = |permission: &Permission| {
+        let is_shared_health = permission.description.starts_with(HEALTH) && is_shared_port(it, &permission.key);
+        is_own(permission, it.name) || permission.description == MTU || is_shared_health
+    };
+    write(it, &groups, &BTreeSet::new(), is_ours, others)
+}
+
+/// A security group of Classic Load Balancers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) id: &'a str,
+    /// Whether it was made for one load balancer, and is proven to be its own.
+    pub(crate) is_own: bool,
+}
+
+impl Source<'_> {
+    /// The rule that lets it into a group. For a group that was made for a load balancer it is the vendor's, without a
+    /// description. For one that an annotation names, which is its author's choice, only a description proves later
+    /// that no person made the rule.
+    fn rule(self) -> Rule {
+        let description = if self.is_own { String::new() } else { GIVEN.to_owned() };
+        Rule { protocol: Protocol::All, ports: None, peers: Peers::Group(self.id.to_owned()), description }
+    }
+
+    /// Whether a permission was made by this rule.
+    fn has_made(self, permission: &Permission) -> bool {
+        let peer = Peer::Group(self.id.to_owned());
+        permission.key == Key { protocol: "-1".to_owned(), from: None, to: None, peer }
+            && (self.is_own || permission.description == GIVEN)
+    }
+}
+
+/// Lets what has this group into these nodes, and no longer into others with the cluster's tag. `is_shared` says
+/// whether another load balancer has it too; asked for only if a rule is left over.
+///
+/// # Errors
+///
+/// As [`sync`].
+pub(crate) fn admit(
+    cluster: &Cluster,
+    from: Source<'_>,
+    nodes: &[Node],
+    is_shared: impl FnOnce() -> Result<bool>,
+) -> Result<()> {
+    write_group(&Groups::of(cluster, nodes)?, from, is_shared)
+}
+
+/// Lets what has this group into no node, unless another load balancer has the group too. What refers to a group keeps
+/// it from being deleted.
+///
+/// # Errors
+///
+/// As [`revoke`].
+pub(crate) fn refuse(from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
+    let mut groups = Groups::default();
+    groups.add(api::referring_to(from.id)?);
+    write_group(&groups, from, is_shared)
+}
+
+fn write_group(groups: &Groups, from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
+    let desired = rules::permissions(&[from.rule()]);
+    let mut left_over = Vec::new();
+    for group in groups.all.values() {
+        let difference = |desired| Difference::between(&group.permissions, desired, |it| from.has_made(it));
+        match groups.of_nodes.contains(&group.id) {
+            true => own::write(group, &difference(&desired))?,
+            false => left_over.push((group, difference(&BTreeSet::new()))),
+        }
+    }
+    left_over.retain(|(_, it)| !it.is_empty());
+    if left_over.is_empty() || is_shared()? {
+        return Ok(());
+    }
+    left_over.iter().try_for_each(|(group, difference)| own::write(group, difference))
+}
+
+fn is_own(permission: &Permission, name: &str) -> bool {
+    [client(name), health(name)].contains(&permission.description)
+}
+
+fn is_shared_port(it: Network<'_>, key: &Key) -> bool {
+    key.protocol == "tcp" && key.from == Some(it.shared_port.into())
+}
+
+/// Writes to each group what differs.
+fn write(
+    it: Network<'_>,
+    groups: &Groups,
+    desired: &BTreeSet<Permission>,
+    is_ours: impl Fn(&Permission) -> bool,
+    others: impl FnOnce() -> Result<BTreeSet<String>>,
+) -> Result<()> {
+    let (mut others, mut listed) = (Some(others), BTreeSet::new());
+    let is_shared = |permission: &Permission| permission.description == MTU || is_shared_port(it, &permission.key);
+    let nothing = BTreeSet::new();
+    for group in groups.all.values() {
+        let desired = if groups.of_nodes.contains(&group.id) { desired } else { &nothing };
+        let mut difference = Difference::between(&group.permissions, desired, &is_ours);
+        difference.revoke.retain(|permission| !is_let_in(it, group, permission));
+        if difference.revoke.iter().any(is_shared) {
+            if let Some(others) = others.take() {
+                listed = others()?;
+            }
+            difference.revoke.retain(|permission| !is_shared(permission) || !may_need(&listed, group, permission));
+        }
+        own::write(group, &difference)?;
+    }
+    Ok(())
+}
+
+/// Whether a rule for path MTU discovery belongs to clients of another load balancer that the group lets in.
+fn is_let_in(it: Network<'_>, group: &SecurityGroup, permission: &Permission) -> bool {
+    let is_client = |other: &&Permission| other.description.strip_prefix(CLIENT).is_some_and(|name| name != it.name);
+    let mut clients = group.permissions.iter().filter(is_client);
+    permission.description == MTU && clients.any(|client| client.key.peer == permission.key.peer)
+}
+
+/// Whether one of the other load balancers may need a rule that Services share. One whose clients the group lets in has
+/// its own rules for path MTU discovery; of any other it is not known.
+fn may_need(others: &BTreeSet<String>, group: &SecurityGroup, permission: &Permission) -> bool {
+    let is_client = |name: &String| group.permissions.iter().any(|it| it.description == client(name));
+    others.iter().any(|name| permission.description != MTU || !is_client(name))
+}
+
+/// The groups that rules are written to.
+#[derive(Debug, Default)]
+struct Groups {
+    /// By id: those of nodes, and those with the cluster's tag.
+    all: BTreeMap<String, SecurityGroup>,
+    /// The ids of those of nodes.
+    of_nodes: BTreeSet<String>,
+}
+
+impl Groups {
+    /// The groups of these nodes, and all with the cluster's tag.
+    fn of(cluster: &Cluster, nodes: &[Node]) -> Result<Self> {
+        let mut groups = Self::default();
+        groups.add(api::tagged(cluster)?);
+        groups.of_nodes = of_nodes(nodes, &groups.all.keys().map(String::as_str).collect())?;
+        let unknown: Vec<&str> =
+            groups.of_nodes.iter().filter(|it| !groups.all.contains_key(*it)).map(String::as_str).collect();
+        let found = api::by_ids(&unknown)?;
+        groups.add(found);
+        if let Some(id) = groups.of_nodes.iter().find(|it| !groups.all.contains_key(*it)) {
+            return Err(Error::unavailable(format_args!("EC2 does not show security group {id}, which a node has")));
+        }
+        Ok(groups)
+    }
+
+    fn add(&mut self, groups: Vec<SecurityGroup>) {
+        self.all.extend(groups.into_iter().map(|it| (it.id.clone(), it)));
+    }
+}
+
+/// The groups of these nodes' instances.
+fn of_nodes(nodes: &[Node], tagged: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+    let instances: Vec<(&Node, &str)> = nodes.iter().filter_map(|it| Some((it, instance(it)?))).collect();
+    let is_unknown = |(node, _): &&(&Node, &str)| hint(node).is_none();
+    let unknown: Vec<&str> = instances.iter().filter(is_unknown).map(|(_, id)| *id).collect();
+    let mut found = BTreeMap::new();
+    for ids in unknown.chunks(crate::api::ec2::FILTER_VALUES) {
+        found.extend(instances::by_ids(ids)?.into_iter().map(|it| (it.id, it.groups)));
+    }
+    let (mut groups, mut without) = (BTreeSet::new(), Vec::new());
+    for (node, id) in instances {
+        let of_node = hint(node).or_else(|| found.get(id).cloned()).unwrap_or_default();
+        match one(id, &of_node, tagged)? {
+            Some(group) => _ = groups.insert(group.to_owned()),
+            None => without.push(&*node.name),
+        }
+    }
+    if !without.is_empty() {
+        let message =
+            format!("no security group is known of {}: no rule lets a load balancer in", nodes::named(&without));
+        events::warning(None, "NodesSkipped", &message);
+    }
+    Ok(groups)
+}
+
+/// What the last list of instances said of a node.
+fn hint(node: &Node) -> Option<Vec<String>> {
+    let (_, ids) = node.extra.iter().find(|(key, _)| key == GROUPS)?;
+    Some(ids.split(',').map(str::to_owned).collect())
+}
+
+/// Which of an instance's groups lets load balancers in: the one with the cluster's tag, or the only one.
+///
+/// # Errors
+///
+/// `invalid`, if several could be.
+fn one<'a>(instance: &str, groups: &'a [String], tagged: &BTreeSet<&str>) -> Result<Option<&'a str>> {
+    let (with, without): (Vec<&String>, Vec<&String>) = groups.iter().partition(|it| tagged.contains(it.as_str()));
+    let named = |groups: &[&String]| groups.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+    match (&with[..], &without[..]) {
+        ([group], _) | ([], [group]) => Ok(Some(group)),
+        ([], []) => Ok(None),
+        ([], several) => Err(Error::invalid(format_args!(
+            "instance {instance} has several security groups, {}, and none of them has the cluster's tag: put it on \
+             the one that load balancers are let in by",
+            named(several)
+        ))),
+        (several, _) => Err(Error::invalid(format_args!(
+            "instance {instance} has several security groups with the cluster's tag, {}: leave it on the one that \
+             load balancers are let in by",
+            named(several)
+        ))),
+    }
+}

@@ -1,0 +1,97 @@
+//! Security groups that are made for a load balancer. A name is unique in its VPC, so that none is made twice.
+
+use std::collections::BTreeMap;
+
+use aerostat_sdk::{Change, Result, events};
+
+use super::rules::{self, Difference, Rule};
+use crate::api::ec2::security_groups::{self as api, Permission, SecurityGroup};
+use crate::settings::Cluster;
+
+/// Why an event tells of a group that takes no more rules.
+const FULL: &str = "SecurityGroupFull";
+
+/// The group of this name in the cluster's VPC, whoever's it is.
+///
+/// # Errors
+///
+/// Whatever EC2 answered.
+pub(crate) fn find(cluster: &Cluster, name: &str) -> Result<Option<SecurityGroup>> {
+    Ok(api::named(cluster, name)?)
+}
+
+/// Makes a group with these tags and without rules. Busy, if there is one already that EC2 does not list yet: an answer
+/// was lost.
+///
+/// # Errors
+///
+/// Whatever EC2 answered.
+pub(crate) fn create(
+    cluster: &Cluster,
+    name: &str,
+    description: &str,
+    tags: &BTreeMap<String, String>,
+) -> Result<Change<SecurityGroup>> {
+    let made = api::create(cluster, name, description, tags)?;
+    Ok(made.map(|id| SecurityGroup { id, name: name.to_owned(), tags: tags.clone(), ..SecurityGroup::default() }))
+}
+
+/// Deletes a group. Busy, as long as something has it or refers to it: the network interfaces of a load balancer go
+/// later than itself.
+///
+/// # Errors
+///
+/// Whatever EC2 answered.
+pub(crate) fn delete(id: &str) -> Result<Change<()>> {
+    api::delete(id)
+}
+
+/// Whether [`sync`] would write anything.
+pub(crate) fn needs_writing(group: &SecurityGroup, rules: &[Rule]) -> bool {
+    !difference(group, rules).is_empty()
+}
+
+/// Gives a group these rules and no others.
+///
+/// # Errors
+///
+/// Whatever EC2 answered. A group that takes no more rules is a Warning event.
+pub(crate) fn sync(group: &SecurityGroup, rules: &[Rule]) -> Result<()> {
+    write(group, &difference(group, rules))
+}
+
+fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
+    Difference::between(&group.permissions, &rules::permissions(rules), |_: &Permission| true)
+}
+
+/// Writes a difference: what is added first. If the group takes no more rules, what is no longer wanted goes first
+/// where that makes room for all; otherwise nothing is written, and an event says so.
+pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()> {
+    let Difference { add, revoke } = difference;
+    let mut is_revoked = revoke.is_empty();
+    if !add.is_empty() {
+        match api::authorize(&group.id, add) {
+            Ok(()) => {}
+            Err(refusal) if refusal.code != "RulesPerSecurityGroupLimitExceeded" => return Err(refusal.error),
+            Err(refusal) if !difference.makes_room() => {
+                let (has, more, id) = (group.permissions.len(), add.len(), &group.id);
+                let message = format!(
+                    "security group {id} has {has} rules and does not take {more} more, which stay out: {}. Ask for \
+                     fewer source ranges or ports, or for a higher quota",
+                    refusal.why()
+                );
+                events::warning(None, FULL, &message);
+                return Ok(());
+            }
+            Err(_) => {
+                api::revoke(&group.id, revoke)?;
+                api::authorize(&group.id, add)?;
+                is_revoked = true;
+            }
+        }
+    }
+    if !is_revoked {
+        api::revoke(&group.id, revoke)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Which instances take traffic.
+
+use std::collections::BTreeSet;
+
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::{Node, nodes};
+
+use crate::machine::Machine;
+
+/// The id of a node's instance. A pod of Fargate is none, and a node without provider id only if its name says which.
+pub(super) fn instance(node: &Node) -> Option<&str> {
+    let machine = match &node.provider_id {
+        Some(id) => Machine::parse(id).ok(),
+        None => Machine::of_name(&node.name),
+    };
+    match machine? {
+        Machine::Instance(id) => Some(id),
+        Machine::Fargate(_) => None,
+    }
+}
+
+/// The instances behind these nodes.
+pub(super) fn instances(all: &[Node], warnings: &mut Warnings) -> BTreeSet<String> {
+    let (mut instances, mut skipped) = (BTreeSet::new(), Vec::new());
+    for node in all {
+        match instance(node) {
+            Some(id) => _ = instances.insert(id.to_owned()),
+            None => skipped.push(&*node.name),
+        }
+    }
+    if !skipped.is_empty() {
+        let names = nodes::named(&skipped);
+        warnings.add("NodesSkipped", format_args!("no instance is known of {names}: no traffic is sent there"));
+    }
+    instances
+}

@@ -1,0 +1,206 @@
+"""What tests do to AWS, and see of it, beside its own APIs."""
+
+from moto.ec2 import ec2_backends
+from moto.elb.models import elb_backends
+from moto.elbv2.models import elbv2_backends
+
+from . import network, sessions, world
+from .world import ACCOUNT, REGION
+
+
+def _ec2():
+    return ec2_backends[ACCOUNT][REGION]
+
+
+def _v2():
+    return elbv2_backends[ACCOUNT][REGION]
+
+
+def _classic():
+    return elb_backends[ACCOUNT][REGION]
+
+
+_prepared = {}
+
+
+def prepare(cluster):
+    """What tests find at the start. Later it only says what there is."""
+    if _prepared:
+        return _prepared
+    found = network.prepare(ACCOUNT, REGION)
+    _prepared.update(found)
+    _ec2().create_tags([found["table"], found["group"], *found["subnets"]], {f"kubernetes.io/cluster/{cluster}": "owned"})
+    return found
+
+
+def machine(id, name, type="m5.large", cluster=None, subnet=None):
+    """An instance that runs, in the place of one with the same id."""
+    forget(id)
+    subnet = subnet or _ec2().get_default_subnets()[f"{REGION}a"].id
+    group = _ec2().get_default_security_group(_ec2().default_vpc.id).id
+    kwargs = {"subnet_id": subnet, "tags": {}, "security_group_ids": [group], "is_instance_type_default": True, "placement": None}
+    made = _ec2().run_instances("ami-12c6146b", 1, None, [], instance_type=type, instance_market_options={}, **kwargs)
+    instance = made.instances[0]
+    instance.id, instance.given_name = id, name
+    if cluster:
+        tag(id, {f"kubernetes.io/cluster/{cluster}": "owned"})
+    return {"id": id, "address": instance.private_ip}
+
+
+def forget(id):
+    """EC2 knows nothing of an instance any more."""
+    ec2 = _ec2()
+    for key, reservation in list(ec2.reservations.items()):
+        if any(it.id == id for it in reservation.instances):
+            ec2.reservations.pop(key)
+
+
+def end(id):
+    _ec2().terminate_instances([id])
+    _v2().notify_terminate_instances([id])
+
+
+def stop(id):
+    _ec2().stop_instances([id])
+
+
+def tag(id, tags):
+    _ec2().create_tags([id], tags)
+
+
+def untag(id, keys):
+    _ec2().delete_tags([id], {it: None for it in keys})
+
+
+def state():
+    """All load balancers and what belongs to them, whatever lists show."""
+    v2, classic, ec2 = _v2(), _classic(), _ec2()
+    tags = lambda arn: v2.tagging_service.get_tag_dict_for_resource(arn)
+    return {
+        "network": [
+            {
+                "id": it.arn,
+                "name": it.name,
+                "type": it.type,
+                "scheme": it.scheme,
+                "state": it.state,
+                "host": it.dns_name,
+                "subnets": [subnet.id for subnet in it.subnets],
+                "groups": it.security_groups or [],
+                "tags": tags(it.arn),
+                "listeners": [
+                    {
+                        "id": listener.arn,
+                        "port": int(listener.port),
+                        "protocol": listener.protocol,
+                        "certificate": listener.certificate,
+                        "forwards": [group for act in listener.default_actions for group in v2._get_target_group_arns_from(act.data)],
+                    }
+                    for listener in it.listeners.values()
+                ],
+            }
+            for it in v2.load_balancers.values()
+        ],
+        "targets": [
+            {
+                "id": it.arn,
+                "name": it.name,
+                "port": int(it.port),
+                "protocol": it.protocol,
+                "machines": list(it.targets),
+                "draining": [id for id, until in it.draining.items() if world.now() < until],
+                "check": [it.health_check_protocol, it.health_check_port, it.health_check_path, it.health_check_interval_seconds],
+                "attributes": {key: str(value) for key, value in it.attributes.items()},
+                "tags": tags(it.arn),
+            }
+            for it in v2.target_groups.values()
+        ],
+        "classic": [
+            {
+                "name": it.name,
+                "scheme": it.scheme,
+                "host": it.dns_name,
+                "subnets": it.subnets,
+                "groups": it.security_groups,
+                "machines": [machine["InstanceId"] for machine in it.instances],
+                "listeners": [
+                    [port.protocol, int(port.load_balancer_port), port.instance_protocol, int(port.instance_port)] for port in it.listeners
+                ],
+                "check": it.health_check.target if it.health_check else None,
+                "policies": [policy.policy_name for policy in it.policies],
+                "tags": dict(it.tags),
+            }
+            for it in classic.load_balancers.values()
+        ],
+        "security": [
+            {
+                "id": it.id,
+                "name": it.name,
+                "tags": {pair["key"]: pair["value"] for pair in it.get_tags()},
+                "rules": [
+                    {
+                        "protocol": rule.ip_protocol,
+                        "ports": [rule.from_port, rule.to_port],
+                        "peer": rule.ip_range.get("CidrIp") or rule.ip_range.get("CidrIpv6") or rule.source_group.get("GroupId"),
+                        "description": rule.ip_range.get("Description") or rule.source_group.get("Description"),
+                    }
+                    for rule in it.ingress_rules
+                ],
+            }
+            for groups in ec2.groups.values()
+            for it in groups.values()
+        ],
+        "routes": [
+            {"destination": it.destination_cidr_block, "instance": it.instance_id, "state": it.state, "table": table.id}
+            for table in ec2.route_tables.values()
+            for it in table.routes
+            if not it.local
+        ],
+    }
+
+
+def retag(arn, tags):
+    """Other tags for a load balancer of Elastic Load Balancing version 2, or what belongs to one."""
+    _v2().tagging_service.delete_all_tags_for_resource(arn)
+    _v2().tagging_service.tag_resource(arn, [{"Key": key, "Value": value} for key, value in tags.items()])
+
+
+def delete_balancer(arn):
+    _v2().delete_load_balancer(arn)
+
+
+def clear(arn):
+    """No target group of a load balancer has machines any more."""
+    for group in _v2().describe_target_groups(arn, [], None):
+        group.targets.clear()
+
+
+def balancer(name, subnets, tags):
+    """A load balancer without listeners, as somebody else makes one."""
+    mappings, pairs = [{"SubnetId": it} for it in subnets], [{"Key": key, "Value": it} for key, it in tags.items()]
+    made = _v2().create_load_balancer(name, [], [], mappings, "internet-facing", "network", "ipv4", tags=pairs)
+    return {"id": made.arn, "host": made.dns_name}
+
+
+ORDERS = {
+    "advance": world.advance,
+    "balancer": balancer,
+    "behave": lambda **changes: world.behave(changes),
+    "clear": clear,
+    "deleteBalancer": delete_balancer,
+    "end": end,
+    "endSessions": sessions.end_all,
+    "forget": forget,
+    "machine": machine,
+    "prepare": prepare,
+    "requireSignatures": sessions.require_signatures,
+    "retag": retag,
+    "role": sessions.role,
+    "skew": world.skew,
+    "state": state,
+    "stop": stop,
+    "tag": tag,
+    "token": lambda token, role: sessions.tokens.__setitem__(token, role),
+    "untag": untag,
+    "user": sessions.user,
+}

@@ -1,0 +1,252 @@
+//! AWS.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use cloud_provider::Node;
+use kube::ResourceExt as _;
+use serde_json::{Value, json};
+
+use crate::clouds::aws::{Account, LoadBalancer, Options, Service, Simulator, State, refusal};
+use crate::control_plane::Cluster;
+use crate::guests;
+use crate::moto::{AccessKey, REGION};
+use crate::operator::Setup;
+use crate::simulator::{Fault, Recorded};
+
+use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, uid};
+
+pub use crate::clouds::aws::CLUSTER;
+
+/// What the provider asks for and changes, as a policy allows it.
+const ACTIONS: [&str; 2] = ["ec2:*", "elasticloadbalancing:*"];
+
+/// The id of the instance with this number.
+#[must_use]
+pub fn instance(number: u64) -> String {
+    format!("i-{number:017x}")
+}
+
+/// The provider as its README says that an operator sets it up, with the endpoints of these services.
+#[must_use]
+pub fn setup(cluster: &Cluster, cloud: &Simulator, services: &[Service]) -> Setup {
+    let places = cloud.moto().order("prepare", &json!({ "cluster": CLUSTER }));
+    let setup = Setup::guest(cluster, guests::AWS);
+    take_key(&setup, &cloud.moto().user("aerostat", &ACTIONS));
+    let file = setup.folder.path("credentials");
+    let endpoints: Vec<_> = services.iter().map(|it| endpoint(*it, cloud)).collect();
+    setup.edit(|it| {
+        it["provider"]["settings"] = json!({ "region": REGION, "vpc": places["vpc"], "clusterID": CLUSTER });
+        it["endpoints"] = json!(endpoints);
+        it["credentials"] = json!([{ "name": "aws", "sigv4": { "region": REGION, "sharedFile": { "file": file } } }]);
+    })
+}
+
+/// Puts a key into the file of the setup, as the tools of AWS write it.
+pub fn take_key(setup: &Setup, key: &AccessKey) {
+    let AccessKey { id, secret } = key;
+    let text = format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n");
+    setup.folder.write("credentials", text);
+}
+
+/// An endpoint where every operation is allowed that such a provider may ask for.
+fn endpoint(service: Service, cloud: &Simulator) -> Value {
+    let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
+    let rule = |effect: &str, operations: &[&str]| json!({ "methods": ["POST"], "paths": ["/"], "operations": operations, "effect": effect });
+    let writes = [
+        "AddTags",
+        "Apply*",
+        "Attach*",
+        "Authorize*",
+        "Configure*",
+        "Create*",
+        "Detach*",
+        "Modify*",
+        "Register*",
+        "Replace*",
+        "Set*",
+    ];
+    json!({
+        "name": service.name(),
+        "baseUrl": cloud.base_url(),
+        "credential": "aws",
+        "signing": { "region": REGION, "service": signed_for },
+        "operation": { "parameter": "Action" },
+        "parameters": { "Version": service.version() },
+        "allow": [
+            rule("read", &["Describe*"]),
+            rule("write", &writes),
+            rule("delete", &["Delete*", "Deregister*", "Revoke*"]),
+        ],
+        "tls": { "caFile": cloud.ca_file() },
+    })
+}
+
+/// The vendor, with its provider and its counterpart. Its load balancers are Network Load Balancers.
+#[derive(Debug)]
+pub struct Aws;
+
+impl Vendor for Aws {
+    type Cloud = Account;
+
+    const MACHINES: &'static str = "/ec2/DescribeInstances";
+    const LOAD_BALANCERS: &'static str = "/elbv2/CreateLoadBalancer";
+    const MODULE: &'static str = guests::AWS;
+    const MANIFEST: &'static str = "";
+    const ENDPOINT: &'static str = "elbv2";
+    const SETTINGS: &'static [(&'static str, &'static str)] = &[];
+    const PROVIDER_ID: &'static str = "aws:///us-east-1a/";
+    const PREFIX: &'static str = "service.beta.kubernetes.io/aws-load-balancer-";
+    /// There is none: a load balancer is the Service's whose UID is in its name.
+    const ID: &'static str = "";
+    const NAME: &'static str = "";
+    const HOSTNAME: &'static str = "";
+    const SECOND_PORT: &'static [&'static str] = &[];
+    const ANNOTATIONS: &'static [(&'static str, &'static str)] =
+        &[("service.beta.kubernetes.io/aws-load-balancer-type", "nlb")];
+    const NAMES: bool = false;
+    const FAST: &'static [(&'static str, &'static str)] = &[];
+
+    fn is_about_load_balancers(request: &Recorded) -> bool {
+        request.path.starts_with("/elb") || request.path.contains("SecurityGroup")
+    }
+
+    /// Target groups, security groups, and rules in the group of the nodes.
+    fn leftovers(account: &Account) -> Vec<String> {
+        let state = account.state();
+        let targets = state.targets.into_iter().map(|it| it.name);
+        let groups = state.security.iter().filter(|it| it.name != "default").map(|it| it.name.clone());
+        let rules = state.security.iter().flat_map(|it| &it.rules).map(|it| format!("{it:?}"));
+        targets.chain(groups).chain(rules).collect()
+    }
+
+    async fn start(behaviour: Behaviour) -> anyhow::Result<Simulator> {
+        let cloud = Simulator::start(Options::default()).await?;
+        let (time, reads) = match behaviour.creation {
+            Creation::Takes(time) => (time, 0),
+            Creation::Reads(reads) => (Duration::ZERO, reads),
+        };
+        cloud.behave(&json!({
+            "provisioning": time.as_secs_f64(),
+            "provisioning_reads": reads,
+            "lists_late_by": behaviour.lists_late_by.as_secs_f64(),
+        }));
+        Ok(cloud)
+    }
+
+    fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
+        setup(cluster, cloud, &[Service::Ec2, Service::Elbv2, Service::Elb])
+    }
+
+    fn worker(id: u8) -> Node {
+        let name = format!("web-{id}");
+        Node { name, provider_id: Some(format!("{}{}", Self::PROVIDER_ID, instance(id.into()))), ..Node::default() }
+    }
+
+    fn add_machine(account: &Account, id: u64, name: &str) {
+        account.moto().order("machine", &json!({ "id": instance(id), "name": name, "cluster": CLUSTER }));
+    }
+
+    fn remove_machine(account: &Account, id: u64) {
+        account.moto().order("end", &json!({ "id": instance(id) }));
+    }
+
+    /// It loses the tag by which lists find it.
+    fn hide_machine(account: &Account, id: u64) {
+        let tag = format!("kubernetes.io/cluster/{CLUSTER}");
+        account.moto().order("untag", &json!({ "id": instance(id), "keys": [tag] }));
+    }
+
+    fn readdress(_: &Account, _: u64, _: Ipv4Addr) {
+        unimplemented!("an instance of a VPC keeps its addresses");
+    }
+
+    fn lists_late_by(account: &Account, time: Duration) {
+        account.moto().order("behave", &json!({ "lists_late_by": time.as_secs_f64() }));
+    }
+
+    fn limit(account: &Account, load_balancers: usize) {
+        account.moto().order("behave", &json!({ "load_balancers": load_balancers }));
+    }
+
+    fn built(account: &Account) -> Vec<Built> {
+        let state = account.state();
+        state.network.iter().map(|it| built(it, &state)).collect()
+    }
+
+    fn add_foreign(account: &Account, name: &str) -> String {
+        foreign(account, name, &json!({}))["id"].as_str().expect("it has an ARN").to_owned()
+    }
+
+    fn remove_built(account: &Account, id: &str) {
+        account.moto().order("deleteBalancer", &json!({ "arn": id }));
+    }
+
+    fn clear_machines(account: &Account, id: &str) {
+        account.moto().order("clear", &json!({ "arn": id }));
+    }
+
+    /// Only what is found by its name: the load balancer with its tags.
+    fn leave_behind(account: &Account, service: &k8s_openapi::api::core::v1::Service, _: Left<'_>) -> LeftBehind {
+        let name = Self::default_name(uid(service));
+        let of = format!("{}/{}", service.namespace().unwrap_or_default(), service.name_any());
+        let cluster = format!("kubernetes.io/cluster/{CLUSTER}");
+        let made = foreign(account, &name, &json!({ cluster: "owned", "kubernetes.io/service-name": of }));
+        let (id, host) = (made["id"].as_str().expect("it has an ARN").to_owned(), &made["host"]);
+        LeftBehind { id, annotations: json!({}), ingress: json!([{ "hostname": host }]) }
+    }
+
+    fn unmark(account: &Account, id: &str) {
+        account.moto().order("retag", &json!({ "arn": id, "tags": {} }));
+    }
+
+    fn is_known_to_the_vendor(built: &Built, service: &k8s_openapi::api::core::v1::Service) -> Result<(), String> {
+        let name = Self::default_name(uid(service));
+        if built.name == name { Ok(()) } else { Err(format!("its name is {}", built.name)) }
+    }
+
+    fn default_name(uid: &str) -> String {
+        let mut name = format!("a{}", uid.replace('-', ""));
+        name.truncate(32);
+        name
+    }
+
+    fn refusal(message: &str) -> String {
+        refusal(Service::Elbv2, "ValidationError", message)
+    }
+
+    fn busy(method: &str, path: &str) -> Fault {
+        Fault::status(method, path, 400).body(refusal(Service::Elbv2, "ResourceInUse", "It is in use."))
+    }
+
+    fn pause(fault: Fault, _: Duration) -> Fault {
+        fault
+    }
+}
+
+/// A Network Load Balancer with these tags and no listeners: its ARN and its host.
+fn foreign(account: &Account, name: &str, tags: &Value) -> Value {
+    let places = account.moto().order("prepare", &json!({ "cluster": CLUSTER }));
+    let balancer = json!({ "name": name, "subnets": places["subnets"], "tags": tags });
+    account.moto().order("balancer", &balancer)
+}
+
+/// In words that every cloud has. A machine is in it that is in each of its target groups.
+fn built(it: &LoadBalancer, state: &State) -> Built {
+    let groups: Vec<_> = state.targets.iter().filter(|group| it.forwards_to(&group.id)).collect();
+    let machines = groups.first().map(|it| it.machines.clone()).unwrap_or_default();
+    let in_all = machines.iter().filter(|machine| groups.iter().all(|it| it.machines.contains(machine)));
+    let mut machines: Vec<u64> = in_all.filter_map(|it| u64::from_str_radix(it.strip_prefix("i-")?, 16).ok()).collect();
+    let mut ports: Vec<_> = it.listeners.iter().map(|it| it.port).collect();
+    machines.sort_unstable();
+    ports.sort_unstable();
+    Built {
+        id: it.id.clone(),
+        name: it.name.clone(),
+        ports,
+        machines,
+        addresses: vec![it.host.clone()],
+        serves: true,
+        owner: it.tags.get("aerostat.dev/service-uid").cloned(),
+    }
+}
