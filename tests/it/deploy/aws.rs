@@ -52,8 +52,9 @@ fn allowed_operations(config: &Value) -> BTreeMap<String, BTreeSet<String>> {
 async fn what_the_provider_of_aws_describes_is_allowed_and_no_more() {
     let (config, description) = (cloud_config_in(CONFIG), described().await);
     assert_eq!(allowed_operations(&config), described_operations(&description));
-    for (written, described) in config["endpoints"].as_array().unwrap().iter().zip(&description.endpoints) {
-        assert_eq!(written["name"], described.name);
+    let endpoints = config["endpoints"].as_array().unwrap();
+    for described in &description.endpoints {
+        let written = endpoints.iter().find(|it| it["name"] == described.name).unwrap();
         assert_eq!(written["baseUrl"], described.example_base_url);
         let parameters: BTreeMap<_, _> = described.parameters.iter().cloned().collect();
         assert_eq!(written["parameters"], serde_json::to_value(parameters).unwrap());
