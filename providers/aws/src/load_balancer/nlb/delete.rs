@@ -1,5 +1,5 @@
-//! The end of a Network Load Balancer, and of all that was made for it. Nothing is found through the load balancer: it goes first, and a
-//! call may be lost after that.
+//! The end of a Network Load Balancer, and of all that was made for it. Nothing is found through the load balancer: it
+//! goes first, and a call may be lost after that.
 
 use aerostat_sdk::{Change, Deletion, Result, events};
 
@@ -55,7 +55,8 @@ fn delete_balancer(balancer: &Balancer) -> Result<Option<Deletion>> {
     }
 }
 
-/// Deletes the target groups that were made for the Service, by their tags. Busy, if more are to come, or AWS still sends to one.
+/// Deletes the target groups that were made for the Service, by their tags. Busy, if more are to come, or AWS still
+/// sends to one.
 fn delete_target_groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Change<()>> {
     let found = live::groups(call, balancer)?;
     let arns: Vec<&str> = found.iter().map(|it| &*it.arn).collect();
@@ -63,7 +64,8 @@ fn delete_target_groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Chang
     let of = |arn: &str| tags.get(arn).cloned().unwrap_or_else(Tags::new);
     let is_elsewhere = |balancers: &[String]| balancers.iter().any(|it| Some(&**it) != balancer);
     let ours = found.iter().filter(|it| call.marks.ownership(&of(&it.arn)).is_ours());
-    // What another load balancer sends to by now stays. One that AWS still shows beside a load balancer that is gone is tried.
+    // What another load balancer sends to by now stays. One that AWS still shows beside a load balancer that is gone is
+    // tried.
     let is_of_name = |arn: &String| super::name_in(arn) == Some(&*call.service.name);
     let gone = |it: &&TargetGroup| !is_elsewhere(&it.balancers) || it.balancers.iter().all(is_of_name);
     let mut busy = None;

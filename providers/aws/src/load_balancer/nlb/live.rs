@@ -40,7 +40,8 @@ impl Group {
         !self.is_attached && !self.shown.balancers.is_empty()
     }
 
-    /// Whether the Service's traffic may be sent there: its tags say so, or they say nothing and its load balancer does it.
+    /// Whether the Service's traffic may be sent there: its tags say so, or they say nothing and its load balancer does
+    /// it.
     pub(super) fn is_usable(&self) -> bool {
         (self.ownership.is_ours() || (self.ownership == Ownership::Nobody && self.is_attached)) && !self.is_elsewhere()
     }
@@ -83,8 +84,8 @@ impl Live {
     }
 }
 
-/// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo does, which
-/// only a controller can have written. `Err` says why not.
+/// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo
+/// does, which only a controller can have written. `Err` says why not.
 pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership) -> Result<(), String> {
     let Balancer { name, arn, kind, .. } = balancer;
     let why = match ownership {
@@ -99,8 +100,8 @@ pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership)
     ))
 }
 
-/// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also if a call was
-/// lost after they were made or taken out of use.
+/// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also
+/// if a call was lost after they were made or taken out of use.
 pub(super) fn groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Vec<TargetGroup>> {
     let prefix = names::prefix(&call.service.owner);
     let mut found = target_groups::all()?;
