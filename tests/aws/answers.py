@@ -13,7 +13,7 @@ import botocore
 from botocore.loaders import Loader
 from botocore.parsers import create_parser
 from moto.core.model import ServiceModel
-from moto.core.serialize import EC2Serializer, SerializationContext
+from moto.core.serialize import EC2Serializer, QuerySerializer, SerializationContext
 
 INSTANCE = {
     "InstanceId": "i-0123456789abcdef0",
@@ -48,6 +48,10 @@ INSTANCE = {
         },
     ],
 }
+
+ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
+BALANCER = ARN + "loadbalancer/net/a1/50dc6c495c0c9188"
+GROUP = ARN + "targetgroup/k8s-default-web-0123456789/73e2d6bc24d8a067"
 
 # Name, operation, what the answer says.
 ANSWERS = [
@@ -153,6 +157,163 @@ ANSWERS = [
         "DescribeVolumes",
         {"Volumes": [{"VolumeId": "vol-1", "AvailabilityZone": "us-east-1b", "Size": 8, "State": "in-use"}]},
     ),
+    (
+        "subnets",
+        "DescribeSubnets",
+        {
+            "Subnets": [
+                {
+                    "SubnetId": "subnet-1",
+                    "VpcId": "vpc-1",
+                    "AvailabilityZone": "us-east-1a",
+                    "CidrBlock": "10.0.1.0/24",
+                    "Ipv6CidrBlockAssociationSet": [
+                        {
+                            "AssociationId": "subnet-cidr-assoc-1",
+                            "Ipv6CidrBlock": "2001:db8:1::/64",
+                            "Ipv6CidrBlockState": {"State": "associated"},
+                        },
+                        {
+                            "AssociationId": "subnet-cidr-assoc-2",
+                            "Ipv6CidrBlock": "2001:db8:2::/64",
+                            "Ipv6CidrBlockState": {"State": "disassociated"},
+                        },
+                    ],
+                    "Tags": [{"Key": "kubernetes.io/role/elb", "Value": "1"}],
+                }
+            ]
+        },
+    ),
+]
+
+# The same of load balancing in its version of 2015.
+NETWORK_ANSWERS = [
+    (
+        "load-balancers",
+        "DescribeLoadBalancers",
+        {
+            "LoadBalancers": [
+                {
+                    "LoadBalancerArn": BALANCER,
+                    "LoadBalancerName": "a1",
+                    "DNSName": "a1-50dc6c495c0c9188.elb.us-east-1.amazonaws.com",
+                    "CanonicalHostedZoneId": "Z26RNL4JYFTOTI",
+                    "Scheme": "internet-facing",
+                    "VpcId": "vpc-1",
+                    "State": {"Code": "provisioning", "Reason": "It takes a while"},
+                    "Type": "network",
+                    "AvailabilityZones": [
+                        {
+                            "ZoneName": "us-east-1a",
+                            "SubnetId": "subnet-1",
+                            "LoadBalancerAddresses": [{"IpAddress": "3.3.3.3", "AllocationId": "eipalloc-1"}],
+                        },
+                        {"ZoneName": "us-east-1b", "SubnetId": "subnet-2", "LoadBalancerAddresses": []},
+                    ],
+                    "SecurityGroups": ["sg-1", "sg-2"],
+                    "IpAddressType": "dualstack",
+                }
+            ],
+            "NextMarker": "m+/=",
+        },
+    ),
+    (
+        "listeners",
+        "DescribeListeners",
+        {
+            "Listeners": [
+                {
+                    "ListenerArn": ARN + "listener/net/a1/50dc6c495c0c9188/f2f7dc8efc522ab2",
+                    "LoadBalancerArn": BALANCER,
+                    "Port": 443,
+                    "Protocol": "TLS",
+                    "Certificates": [{"CertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/1"}],
+                    "SslPolicy": "ELBSecurityPolicy-2016-08",
+                    "DefaultActions": [
+                        {
+                            "Type": "forward",
+                            "TargetGroupArn": GROUP,
+                            "ForwardConfig": {"TargetGroups": [{"TargetGroupArn": GROUP}]},
+                        }
+                    ],
+                }
+            ]
+        },
+    ),
+    (
+        "target-groups",
+        "DescribeTargetGroups",
+        {
+            "TargetGroups": [
+                {
+                    "TargetGroupArn": GROUP,
+                    "TargetGroupName": "k8s-default-web-0123456789",
+                    "Protocol": "TCP",
+                    "Port": 30080,
+                    "VpcId": "vpc-1",
+                    "HealthCheckProtocol": "HTTP",
+                    "HealthCheckPort": "31000",
+                    "HealthCheckEnabled": True,
+                    "HealthCheckIntervalSeconds": 10,
+                    "HealthCheckTimeoutSeconds": 6,
+                    "HealthyThresholdCount": 2,
+                    "UnhealthyThresholdCount": 3,
+                    "HealthCheckPath": "/healthz",
+                    "Matcher": {"HttpCode": "200-399"},
+                    "LoadBalancerArns": [BALANCER],
+                    "TargetType": "instance",
+                    "IpAddressType": "ipv4",
+                }
+            ]
+        },
+    ),
+    (
+        "tags",
+        "DescribeTags",
+        {
+            "TagDescriptions": [
+                {"ResourceArn": BALANCER, "Tags": [{"Key": "kubernetes.io/service-name", "Value": "a/b & c"}]},
+                {"ResourceArn": GROUP, "Tags": []},
+            ]
+        },
+    ),
+    (
+        "target-health",
+        "DescribeTargetHealth",
+        {
+            "TargetHealthDescriptions": [
+                {
+                    "Target": {"Id": "i-1", "Port": 30080},
+                    "HealthCheckPort": "31000",
+                    "TargetHealth": {"State": "healthy"},
+                },
+                {
+                    "Target": {"Id": "i-2", "Port": 30080},
+                    "HealthCheckPort": "31000",
+                    "TargetHealth": {
+                        "State": "draining",
+                        "Reason": "Target.DeregistrationInProgress",
+                        "Description": "Target deregistration is in progress",
+                    },
+                },
+            ]
+        },
+    ),
+    (
+        "attributes",
+        "DescribeLoadBalancerAttributes",
+        {
+            "Attributes": [
+                {"Key": "access_logs.s3.prefix", "Value": ""},
+                {"Key": "load_balancing.cross_zone.enabled", "Value": "true"},
+            ]
+        },
+    ),
+    (
+        "group-attributes",
+        "DescribeTargetGroupAttributes",
+        {"Attributes": [{"Key": "preserve_client_ip.enabled", "Value": "false"}]},
+    ),
 ]
 
 
@@ -167,21 +328,24 @@ def only_known(shape, value):
             only_known(shape.member, item)
 
 
-def write(service, operation, says):
+def write(service, protocol, operation, says):
     described = service.operation_model(operation)
     only_known(described.output_shape, says)
-    serializer = EC2Serializer(operation_model=described, context=SerializationContext("59dbff89-35bd-4eac-99ed-be587EXAMPLE"))
+    context = SerializationContext("59dbff89-35bd-4eac-99ed-be587EXAMPLE")
+    serializer = {"ec2": EC2Serializer, "query": QuerySerializer}[protocol](operation_model=described, context=context)
     xml = serializer.serialize(says)["body"]
     response = {"body": xml.encode(), "headers": {}, "status_code": 200}
-    read = create_parser("ec2").parse(response, described.output_shape)
+    read = create_parser(protocol).parse(response, described.output_shape)
     read.pop("ResponseMetadata")
     assert read == says, f"{operation}: {read} instead of {says}"
     return xml
 
 
 def main():
-    service = ServiceModel(Loader().load_service_model("ec2", "service-2"), "ec2")
-    answers = {name: write(service, operation, says) for name, operation, says in ANSWERS}
+    ec2 = ServiceModel(Loader().load_service_model("ec2", "service-2"), "ec2")
+    elbv2 = ServiceModel(Loader().load_service_model("elbv2", "service-2"), "elbv2")
+    answers = {name: write(ec2, "ec2", operation, says) for name, operation, says in ANSWERS}
+    answers |= {name: write(elbv2, "query", operation, says) for name, operation, says in NETWORK_ANSWERS}
     text = json.dumps({"sdk": f"botocore {botocore.__version__}", "answers": answers}, indent=1)
     (pathlib.Path(__file__).parent / "answers.json").write_text(text + "\n")
 

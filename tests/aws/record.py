@@ -1,5 +1,5 @@
-"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json, and those for Classic Load
-Balancers and security groups: requests-classic.json.
+"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json, and those of classic_calls.py:
+requests-classic.json.
 
     target/moto/bin/python tests/aws/record.py
 
@@ -15,10 +15,18 @@ import boto3
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
+import classic_calls
+
 CLUSTER = {"Name": "tag-key", "Values": ["kubernetes.io/cluster/prod"]}
 ALIVE = {"Name": "instance-state-name", "Values": ["pending", "running", "shutting-down", "stopping", "stopped"]}
 VPC = {"Name": "vpc-id", "Values": ["vpc-1"]}
 TABLE = {"RouteTableId": "rtb-1", "DestinationCidrBlock": "10.4.1.0/24"}
+
+BALANCER = {"LoadBalancerArn": "arn:lb"}
+GROUP = {"TargetGroupArn": "arn:tg"}
+TAGS = [{"Key": "a", "Value": "b c/+=@"}, {"Key": "k", "Value": ""}]
+FORWARD = [{"Type": "forward", "TargetGroupArn": "arn:tg"}]
+TARGETS = [{"Id": "i-1", "Port": 30080}, {"Id": "i-2", "Port": 30080}]
 
 # Name of the recording, service, operation, parameters.
 CALLS = [
@@ -69,229 +77,94 @@ CALLS = [
     ("route-deleted", "ec2", "delete_route", TABLE),
     ("forwarding", "ec2", "modify_instance_attribute", {"InstanceId": "i-1", "SourceDestCheck": {"Value": False}}),
     ("volumes", "ec2", "describe_volumes", {"Filters": [{"Name": "volume-id", "Values": ["vol-1", "vol-2"]}]}),
-]
-
-
-NAME = {"LoadBalancerName": "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1"}
-NAMES = {"LoadBalancerNames": ["a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1"]}
-TAGS = [
-    {"Key": "aerostat.dev/cluster-uid", "Value": "c1a5e000-1111-2222-3333-444455556666"},
-    {"Key": "aerostat.dev/service-uid", "Value": "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11"},
-    {"Key": "kubernetes.io/cluster/prod", "Value": "owned"},
-    {"Key": "kubernetes.io/service-name", "Value": "default/web"},
-]
-EVERYWHERE = [{"CidrIp": "0.0.0.0/0"}]
-GIVEN = {"GroupId": "sg-given", "Description": "aerostat.dev/rule/elb"}
-
-
-def listener(protocol, port, instance_protocol, instance_port, **certificate):
-    return {
-        "Protocol": protocol,
-        "LoadBalancerPort": port,
-        "InstanceProtocol": instance_protocol,
-        "InstancePort": instance_port,
-        **certificate,
-    }
-
-
-def permission(protocol, first, last, **peers):
-    return {"IpProtocol": protocol, "FromPort": first, "ToPort": last, **peers}
-
-
-# The same for Classic Load Balancers and security groups.
-CLASSIC_CALLS = [
+    ("subnets", "ec2", "describe_subnets", {"Filters": [{"Name": "subnet-id", "Values": ["subnet-1", "subnet-2"]}]}),
+    ("network-found", "elbv2", "describe_load_balancers", {"Names": ["a1"]}),
+    ("network-page", "elbv2", "describe_load_balancers", {"PageSize": 400, "Marker": "m+/="}),
     (
-        "group-named",
-        "ec2",
-        "describe_security_groups",
-        {
-            "Filters": [{"Name": "group-name", "Values": ["k8s-elb-" + NAME["LoadBalancerName"]]}, VPC],
-            "MaxResults": 1000,
-        },
-    ),
-    ("groups-tagged", "ec2", "describe_security_groups", {"Filters": [VPC, CLUSTER], "MaxResults": 1000}),
-    (
-        "groups-referring",
-        "ec2",
-        "describe_security_groups",
-        {"Filters": [{"Name": "ip-permission.group-id", "Values": ["sg-1"]}], "MaxResults": 1000},
-    ),
-    (
-        "group-created",
-        "ec2",
-        "create_security_group",
-        {
-            "GroupName": "k8s-elb-" + NAME["LoadBalancerName"],
-            "Description": f"Security group for Kubernetes ELB {NAME['LoadBalancerName']} (default/web)",
-            "VpcId": "vpc-1",
-            "TagSpecifications": [{"ResourceType": "security-group", "Tags": TAGS}],
-        },
-    ),
-    (
-        "group-tagged",
-        "ec2",
-        "create_tags",
-        {"Resources": ["sg-1"], "Tags": [tag for tag in TAGS if "uid" in tag["Key"] or "service" in tag["Key"]]},
-    ),
-    (
-        "rules-added",
-        "ec2",
-        "authorize_security_group_ingress",
-        {
-            "GroupId": "sg-1",
-            "IpPermissions": [
-                permission("icmp", 3, 4, IpRanges=EVERYWHERE),
-                permission("tcp", 80, 80, IpRanges=EVERYWHERE),
-            ],
-        },
-    ),
-    (
-        "rule-of-ipv6-added",
-        "ec2",
-        "authorize_security_group_ingress",
-        {"GroupId": "sg-1", "IpPermissions": [permission("tcp", 80, 80, Ipv6Ranges=[{"CidrIpv6": "2001:db8::/32"}])]},
-    ),
-    (
-        "rules-of-nodes-added",
-        "ec2",
-        "authorize_security_group_ingress",
-        {"GroupId": "sg-nodes", "IpPermissions": [{"IpProtocol": "-1", "UserIdGroupPairs": [GIVEN]}]},
-    ),
-    (
-        "rules-of-nodes-revoked",
-        "ec2",
-        "revoke_security_group_ingress",
-        {"GroupId": "sg-nodes", "IpPermissions": [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": "sg-1"}]}]},
-    ),
-    ("group-deleted", "ec2", "delete_security_group", {"GroupId": "sg-1"}),
-    ("found", "elb", "describe_load_balancers", NAMES),
-    ("listed", "elb", "describe_load_balancers", {"PageSize": 400}),
-    ("tags", "elb", "describe_tags", NAMES),
-    ("attributes", "elb", "describe_load_balancer_attributes", NAME),
-    (
-        "created",
-        "elb",
+        "network-created",
+        "elbv2",
         "create_load_balancer",
         {
-            **NAME,
-            "Listeners": [listener("tcp", 80, "tcp", 30080)],
-            "Subnets": ["subnet-1", "subnet-2"],
-            "SecurityGroups": ["sg-1"],
-            "Tags": TAGS,
-        },
-    ),
-    (
-        "created-internal",
-        "elb",
-        "create_load_balancer",
-        {
-            **NAME,
-            "Listeners": [listener("https", 443, "http", 30443, SSLCertificateId="arn:c")],
-            "Subnets": ["subnet-1", "subnet-2"],
-            "SecurityGroups": ["sg-1"],
+            "Name": "a1",
+            "Type": "network",
             "Scheme": "internal",
+            "IpAddressType": "dualstack",
+            "SubnetMappings": [
+                {"SubnetId": "subnet-1", "AllocationId": "eipalloc-1"},
+                {"SubnetId": "subnet-2", "PrivateIPv4Address": "10.0.2.5"},
+            ],
+            "SecurityGroups": ["sg-1", "sg-2"],
             "Tags": TAGS,
         },
     ),
-    ("deleted", "elb", "delete_load_balancer", NAME),
-    ("tagged", "elb", "add_tags", {**NAMES, "Tags": [{"Key": "team", "Value": "a"}]}),
-    ("subnets-attached", "elb", "attach_load_balancer_to_subnets", {**NAME, "Subnets": ["subnet-1"]}),
-    ("subnets-detached", "elb", "detach_load_balancer_from_subnets", {**NAME, "Subnets": ["subnet-9"]}),
-    ("groups-set", "elb", "apply_security_groups_to_load_balancer", {**NAME, "SecurityGroups": ["sg-given", "sg-x"]}),
+    ("network-deleted", "elbv2", "delete_load_balancer", BALANCER),
+    ("network-attributes", "elbv2", "describe_load_balancer_attributes", BALANCER),
     (
-        "listeners-added",
-        "elb",
-        "create_load_balancer_listeners",
-        {**NAME, "Listeners": [listener("tcp", 81, "tcp", 30080)]},
-    ),
-    ("listeners-removed", "elb", "delete_load_balancer_listeners", {**NAME, "LoadBalancerPorts": [80]}),
-    (
-        "certificate-set",
-        "elb",
-        "set_load_balancer_listener_ssl_certificate",
-        {**NAME, "LoadBalancerPort": 443, "SSLCertificateId": "arn:d"},
-    ),
-    (
-        "proxy-policy-created",
-        "elb",
-        "create_load_balancer_policy",
-        {
-            **NAME,
-            "PolicyName": "k8s-proxyprotocol-enabled",
-            "PolicyTypeName": "ProxyProtocolPolicyType",
-            "PolicyAttributes": [{"AttributeName": "ProxyProtocol", "AttributeValue": "true"}],
-        },
-    ),
-    (
-        "proxy-policy-set",
-        "elb",
-        "set_load_balancer_policies_for_backend_server",
-        {**NAME, "InstancePort": 30080, "PolicyNames": ["k8s-proxyprotocol-enabled"]},
-    ),
-    (
-        "proxy-policy-removed",
-        "elb",
-        "set_load_balancer_policies_for_backend_server",
-        {**NAME, "InstancePort": 30080, "PolicyNames": []},
-    ),
-    (
-        "tls-policy-created",
-        "elb",
-        "create_load_balancer_policy",
-        {
-            **NAME,
-            "PolicyName": "k8s-SSLNegotiationPolicy-p",
-            "PolicyTypeName": "SSLNegotiationPolicyType",
-            "PolicyAttributes": [{"AttributeName": "Reference-Security-Policy", "AttributeValue": "p"}],
-        },
-    ),
-    (
-        "tls-policy-set",
-        "elb",
-        "set_load_balancer_policies_of_listener",
-        {**NAME, "LoadBalancerPort": 443, "PolicyNames": ["k8s-SSLNegotiationPolicy-p"]},
-    ),
-    (
-        "health-check-set",
-        "elb",
-        "configure_health_check",
-        {
-            **NAME,
-            "HealthCheck": {
-                "Target": "TCP:30080",
-                "Interval": 10,
-                "Timeout": 5,
-                "UnhealthyThreshold": 6,
-                "HealthyThreshold": 2,
-            },
-        },
-    ),
-    (
-        "attributes-set",
-        "elb",
+        "network-modified",
+        "elbv2",
         "modify_load_balancer_attributes",
+        {**BALANCER, "Attributes": [{"Key": "load_balancing.cross_zone.enabled", "Value": "true"}]},
+    ),
+    ("network-groups", "elbv2", "set_security_groups", {**BALANCER, "SecurityGroups": ["sg-1", "sg-2"]}),
+    ("network-addresses", "elbv2", "set_ip_address_type", {**BALANCER, "IpAddressType": "dualstack"}),
+    ("listeners", "elbv2", "describe_listeners", BALANCER),
+    (
+        "listener-created",
+        "elbv2",
+        "create_listener",
         {
-            **NAME,
-            "LoadBalancerAttributes": {
-                "CrossZoneLoadBalancing": {"Enabled": True},
-                "AccessLog": {"Enabled": True, "EmitInterval": 5, "S3BucketName": "b", "S3BucketPrefix": "p"},
-                "ConnectionDraining": {"Enabled": True, "Timeout": 30},
-                "ConnectionSettings": {"IdleTimeout": 90},
-            },
+            **BALANCER,
+            "Port": 443,
+            "Protocol": "TLS",
+            "SslPolicy": "p",
+            "Certificates": [{"CertificateArn": "arn:c"}],
+            "DefaultActions": FORWARD,
+            "Tags": TAGS,
+        },
+    ),
+    ("listener-modified", "elbv2", "modify_listener", {"ListenerArn": "arn:l", "DefaultActions": FORWARD}),
+    ("listener-deleted", "elbv2", "delete_listener", {"ListenerArn": "arn:l"}),
+    ("target-groups", "elbv2", "describe_target_groups", {"PageSize": 400}),
+    (
+        "target-group-created",
+        "elbv2",
+        "create_target_group",
+        {
+            "Name": "k8s-a-b-1",
+            "Protocol": "TCP",
+            "Port": 30080,
+            "VpcId": "vpc-1",
+            "TargetType": "instance",
+            "IpAddressType": "ipv6",
+            "HealthCheckProtocol": "HTTP",
+            "HealthCheckPort": "31000",
+            "HealthCheckPath": "/healthz",
+            "HealthCheckIntervalSeconds": 10,
+            "HealthCheckTimeoutSeconds": 6,
+            "HealthyThresholdCount": 2,
+            "UnhealthyThresholdCount": 3,
+            "Tags": TAGS,
         },
     ),
     (
-        "instances-registered",
-        "elb",
-        "register_instances_with_load_balancer",
-        {**NAME, "Instances": [{"InstanceId": "i-1"}, {"InstanceId": "i-2"}]},
+        "target-group-modified",
+        "elbv2",
+        "modify_target_group",
+        {**GROUP, "HealthCheckPort": "80", "HealthyThresholdCount": 2, "UnhealthyThresholdCount": 3},
     ),
+    ("target-group-deleted", "elbv2", "delete_target_group", GROUP),
+    ("target-group-attributes", "elbv2", "describe_target_group_attributes", GROUP),
     (
-        "instances-deregistered",
-        "elb",
-        "deregister_instances_from_load_balancer",
-        {**NAME, "Instances": [{"InstanceId": "i-2"}]},
+        "target-group-attributes-modified",
+        "elbv2",
+        "modify_target_group_attributes",
+        {**GROUP, "Attributes": [{"Key": "preserve_client_ip.enabled", "Value": "false"}]},
     ),
+    ("targets", "elbv2", "describe_target_health", GROUP),
+    ("targets-registered", "elbv2", "register_targets", {**GROUP, "Targets": TARGETS}),
+    ("targets-deregistered", "elbv2", "deregister_targets", {**GROUP, "Targets": TARGETS}),
+    ("tags", "elbv2", "describe_tags", {"ResourceArns": ["arn:lb", "arn:tg"]}),
+    ("tags-added", "elbv2", "add_tags", {"ResourceArns": ["arn:lb", "arn:tg"], "Tags": TAGS}),
 ]
 
 
@@ -342,7 +215,7 @@ def write(name, calls):
 
 def main():
     write("requests.json", CALLS)
-    write("requests-classic.json", CLASSIC_CALLS)
+    write("requests-classic.json", classic_calls.CALLS)
 
 
 main()

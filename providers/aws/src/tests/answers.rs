@@ -7,6 +7,12 @@ use aerostat_sdk::{
 };
 use serde_json::Value;
 
+use crate::api::ec2::subnets::{self, Subnet};
+use crate::api::elbv2::listeners::{self, Listener};
+use crate::api::elbv2::load_balancers::{self, Balancer};
+use crate::api::elbv2::tags;
+use crate::api::elbv2::target_groups::{self, Health, TargetGroup};
+
 use super::{Host, action, get, host, node};
 use crate::Aws;
 
@@ -22,6 +28,14 @@ fn cloud() -> Host {
             "DescribeVpcs" => "vpc",
             "DescribeRouteTables" => "route-tables",
             "DescribeVolumes" => "volumes",
+            "DescribeSubnets" => "subnets",
+            "DescribeLoadBalancers" => "load-balancers",
+            "DescribeListeners" => "listeners",
+            "DescribeTargetGroups" => "target-groups",
+            "DescribeTags" => "tags",
+            "DescribeTargetHealth" => "target-health",
+            "DescribeLoadBalancerAttributes" => "attributes",
+            "DescribeTargetGroupAttributes" => "group-attributes",
             other => panic!("{other}"),
         };
         answer(200, written["answers"][name].as_str().unwrap())
@@ -97,4 +111,81 @@ fn a_volume_is_read() {
     };
     let place = Topology::new(Some("us-east-1".to_owned()), ["us-east-1b"]);
     assert_eq!(cloud().run(|| Aws::get_topology(&volume)), Ok(Some(place)));
+}
+
+const ARN: &str = "arn:aws:elasticloadbalancing:us-east-1:123456789012:";
+
+#[test]
+fn a_network_load_balancer_is_read() {
+    let page = cloud().run(|| load_balancers::page(None)).unwrap();
+    let balancer = Balancer {
+        arn: format!("{ARN}loadbalancer/net/a1/50dc6c495c0c9188"),
+        name: "a1".to_owned(),
+        dns_name: "a1-50dc6c495c0c9188.elb.us-east-1.amazonaws.com".to_owned(),
+        kind: "network".to_owned(),
+        scheme: "internet-facing".to_owned(),
+        address_type: "dualstack".to_owned(),
+        state: "provisioning".to_owned(),
+        reason: "It takes a while".to_owned(),
+        vpc: "vpc-1".to_owned(),
+        subnets: ["subnet-1", "subnet-2"].map(str::to_owned).into(),
+        groups: ["sg-1", "sg-2"].map(str::to_owned).into(),
+    };
+    assert_eq!((page.items, page.next.as_deref()), (vec![balancer], Some("m+/=")));
+    let attributes = cloud().run(|| load_balancers::attributes("arn")).unwrap();
+    let expected = [("access_logs.s3.prefix", ""), ("load_balancing.cross_zone.enabled", "true")];
+    assert!(attributes.iter().map(|(key, value)| (&**key, &**value)).eq(expected), "{attributes:?}");
+    let tags = cloud().run(|| tags::of(&["arn"])).unwrap();
+    let texts: Vec<_> = tags.values().map(|it| it.get("kubernetes.io/service-name").map(String::as_str)).collect();
+    assert_eq!(texts, [Some("a/b & c"), None]);
+}
+
+#[test]
+fn listeners_and_target_groups_are_read() {
+    let group = format!("{ARN}targetgroup/k8s-default-web-0123456789/73e2d6bc24d8a067");
+    let listener = Listener {
+        arn: format!("{ARN}listener/net/a1/50dc6c495c0c9188/f2f7dc8efc522ab2"),
+        port: 443,
+        protocol: "TLS".to_owned(),
+        policy: Some("ELBSecurityPolicy-2016-08".to_owned()),
+        certificates: vec!["arn:aws:acm:us-east-1:123456789012:certificate/1".to_owned()],
+        target_group: Some(group.clone()),
+    };
+    assert_eq!(cloud().run(|| listeners::of("arn")), Ok(vec![listener]));
+    let expected = TargetGroup {
+        arn: group,
+        name: "k8s-default-web-0123456789".to_owned(),
+        protocol: "TCP".to_owned(),
+        port: 30_080,
+        target_type: "instance".to_owned(),
+        address_type: "ipv4".to_owned(),
+        vpc: "vpc-1".to_owned(),
+        health: Health {
+            protocol: "HTTP".to_owned(),
+            port: "31000".to_owned(),
+            path: Some("/healthz".to_owned()),
+            interval: 10,
+            timeout: Some(6),
+            healthy: 2,
+            unhealthy: 3,
+        },
+        balancers: vec![format!("{ARN}loadbalancer/net/a1/50dc6c495c0c9188")],
+    };
+    assert_eq!(cloud().run(target_groups::all), Ok(vec![expected]));
+    let targets = cloud().run(|| target_groups::targets("arn"));
+    assert_eq!(targets, Ok([("i-1".to_owned(), 30_080)].into()), "i-2 is on its way out");
+    let attributes = cloud().run(|| target_groups::attributes("arn"));
+    assert_eq!(attributes, Ok([("preserve_client_ip.enabled".to_owned(), "false".to_owned())].into()));
+}
+
+#[test]
+fn a_subnet_is_read() {
+    let subnet = Subnet {
+        id: "subnet-1".to_owned(),
+        zone: "us-east-1a".to_owned(),
+        ipv4: Some("10.0.1.0/24".to_owned()),
+        ipv6: vec!["2001:db8:1::/64".to_owned()],
+        tags: vec![("kubernetes.io/role/elb".to_owned(), "1".to_owned())],
+    };
+    assert_eq!(cloud().run(|| subnets::of_vpc("vpc-1")), Ok(vec![subnet]));
 }

@@ -1,5 +1,7 @@
 //! Requests beside those of AWS's official SDK, which `tests/aws/record.py` has recorded for the same calls.
 
+mod networks;
+
 use std::collections::BTreeMap;
 
 use aerostat_sdk::testing::{Body, answer};
@@ -85,8 +87,8 @@ fn cloud(request: &Request, routes: &str) -> Outcome {
 fn requests_are_those_of_the_official_sdk() {
     let recorded: Value = serde_json::from_str(include_str!("../../../../tests/aws/requests.json")).unwrap();
     let recorded = recorded["requests"].as_object().unwrap();
-    assert_eq!(recorded.len(), CALLS.len(), "each recording has its call");
-    for (name, call) in CALLS {
+    assert_eq!(recorded.len(), CALLS.len() + networks::CALLS.len(), "each recording has its call");
+    for (name, call) in CALLS.into_iter().chain(networks::CALLS) {
         let expected = &recorded[name];
         let pairs: BTreeMap<&str, &str> = expected["pairs"]
             .as_object()
@@ -108,6 +110,7 @@ fn requests_are_those_of_the_official_sdk() {
         let Some(Body::Form(ours)) = &request.body else { panic!("{name}: no form") };
         let ours: BTreeMap<&str, &str> = ours.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(ours, pairs, "{name}");
-        assert_eq!(value(request, "Version"), Some("2016-11-15"), "{name}");
+        let version = if request.endpoint == "elbv2" { "2015-12-01" } else { "2016-11-15" };
+        assert_eq!(value(request, "Version"), Some(version), "{name}");
     }
 }

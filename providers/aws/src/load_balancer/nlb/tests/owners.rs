@@ -3,6 +3,7 @@
 use aerostat_sdk::{Deletion, Progress};
 
 use super::*;
+use crate::load_balancer::tags::Tags;
 
 /// Takes our tags away from everything, as if the vendor's controller had made it.
 fn as_the_vendor(cloud: &Cloud) {
@@ -11,7 +12,7 @@ fn as_the_vendor(cloud: &Cloud) {
     }
 }
 
-fn set_tags(cloud: &Cloud, change: impl Fn(&mut std::collections::BTreeMap<String, String>)) {
+fn set_tags(cloud: &Cloud, change: impl Fn(&mut Tags)) {
     let arn = cloud.0.borrow().balancers[0].arn.clone();
     change(cloud.0.borrow_mut().tags.get_mut(&arn).unwrap());
 }
@@ -41,14 +42,14 @@ fn what_the_vendor_made_goes_with_its_service() {
 
 #[test]
 fn what_is_not_proven_is_not_touched() {
-    let others: [&dyn Fn(&mut std::collections::BTreeMap<String, String>); 4] = [
-        &|it| _ = it.insert("aerostat.dev/service-uid".to_owned(), "another".to_owned()),
-        &|it| _ = it.insert("aerostat.dev/cluster-uid".to_owned(), "another".to_owned()),
-        &|it| {
+    let others: [fn(&mut Tags); 4] = [
+        |it| _ = it.insert("aerostat.dev/service-uid".to_owned(), "another".to_owned()),
+        |it| _ = it.insert("aerostat.dev/cluster-uid".to_owned(), "another".to_owned()),
+        |it| {
             it.retain(|key, _| !key.starts_with("aerostat.dev/"));
             it.insert("kubernetes.io/service-name".to_owned(), "default/other".to_owned());
         },
-        &|it| it.clear(),
+        |it| it.clear(),
     ];
     for change in others {
         let cloud = Cloud::default();
