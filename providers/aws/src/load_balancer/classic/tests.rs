@@ -1,6 +1,7 @@
 //! Classic Load Balancers in a cloud that remembers. The numbers in the names are those of the cases in the provider's
 //! specification.
 
+mod answers;
 mod changed;
 mod cloud;
 mod created;
