@@ -6,6 +6,7 @@ mod cloud;
 mod created;
 mod deleted;
 mod groups;
+mod recorded;
 mod refused;
 
 use aerostat_sdk::testing::Host;
