@@ -36,7 +36,7 @@ const POLL: Duration = Duration::from_secs(10);
 const GO_ON: Duration = Duration::from_secs(1);
 
 /// The most requests of one call, with what is left for security groups and nodes. The host stops a call at 100.
-const MOST_REQUESTS: usize = 80;
+const MOST_REQUESTS: usize = 70;
 /// The most reads of target groups in one call.
 const MOST_READS: usize = 64;
 
@@ -53,7 +53,8 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
             Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
         },
     };
-    let live = Live::read(call, balancer)?;
+    let names: Vec<&str> = desired.listeners.iter().map(|it| &*it.group.name).collect();
+    let live = Live::read(call, balancer, &names)?;
     live.refuse_others(call)?;
     // From here on it is the Service's: whatever fails now, it is remembered.
     let status = call.service.status().memo(&*live.balancer.arn);
@@ -74,7 +75,7 @@ fn refused(call: &Call<'_>, refusal: Error) -> Error {
     let follow = || -> Result<()> {
         let remembered = api::named(&call.service.name)?.filter(|it| call.service.memo.as_ref() == Some(&it.arn));
         let Some(balancer) = remembered else { return Ok(()) };
-        let live = Live::read(call, balancer)?;
+        let live = Live::read(call, balancer, &[])?;
         live.refuse_others(call)?;
         follow_nodes(call, &live)
     };
