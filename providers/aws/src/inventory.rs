@@ -1,4 +1,5 @@
-//! The list of all that was made for Services of this cluster: Network Load Balancers, Classic ones, target groups and security groups.
+//! The list of all that was made for Services of this cluster: Network Load Balancers, Classic ones, target groups and
+//! security groups.
 //!
 //! Load balancing tells no tags in its lists: they cost a request for each twenty.
 

@@ -1,5 +1,5 @@
-//! The AWS provider: instances of EC2 and pods of Fargate for nodes, load balancers for Services, routes for pods, and where EBS
-//! volumes are.
+//! The AWS provider: instances of EC2 and pods of Fargate for nodes, load balancers for Services, routes for pods, and
+//! where EBS volumes are.
 
 #![forbid(unsafe_code)]
 

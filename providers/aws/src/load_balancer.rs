@@ -1,7 +1,7 @@
 //! A load balancer for a Service: a Network Load Balancer or a Classic one, as an annotation says.
 //!
-//! Its name holds the Service's UID, so that a call whose answer was lost is found again by the next one. The memo says which
-//! one it is: the ARN of a Network Load Balancer, the name of a Classic one.
+//! Its name holds the Service's UID, so that a call whose answer was lost is found again by the next one. The memo says
+//! which one it is: the ARN of a Network Load Balancer, the name of a Classic one.
 
 mod annotations;
 mod classic;
@@ -36,8 +36,8 @@ impl LoadBalancers for Aws {
         if asked == Kind::Network { nlb::ensure(&call) } else { classic::ensure(&call) }
     }
 
-    /// What there is decides, and not what the annotation says by now. Where nothing is known to be there, both kinds are looked
-    /// for: the annotation may have changed before the first status was kept.
+    /// What there is decides, and not what the annotation says by now. Where nothing is known to be there, both kinds
+    /// are looked for: the annotation may have changed before the first status was kept.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let (asked, live) = (asked(unwanted)?, live(unwanted)?);
         if asked == Kind::External && live.is_none() {
@@ -113,7 +113,8 @@ fn changed(live: Kind) -> Error {
         Kind::Classic | Kind::External => ("Classic", "take it off again"),
     };
     Error::invalid(format_args!(
-        "annotation {}: cannot change type: the Service has a {is} Load Balancer. Nothing is deleted; {takes}, or make another Service",
+        "annotation {}: cannot change type: the Service has a {is} Load Balancer. Nothing is deleted; {takes}, or make \
+         another Service",
         TYPE.name
     ))
 }

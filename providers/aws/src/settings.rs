@@ -30,18 +30,20 @@ aerostat_sdk::table! {
         allowed: "the id of a route table such as rtb-0123456789abcdef0", parse: |text| resource("rtb-", text) },
         "The route table that routes for pods are written into.").otherwise("the one in the VPC with the cluster's tag");
     KEEP_NODE_GROUPS: Bool = ("loadBalancers.disableSecurityGroupIngress", Bool,
-        "Whether the security groups of nodes are left alone: whoever runs the cluster lets load balancers in.").default("false");
+        "Whether the security groups of nodes are left alone: whoever runs the cluster lets load balancers in.")
+        .default("false");
     CLASSIC_GROUP: Custom<String> = ("loadBalancers.securityGroup", Custom {
         allowed: "the id of a security group such as sg-0123456789abcdef0", parse: |text| resource("sg-", text) },
         "The security group of all Classic Load Balancers. Its rules are not touched.")
         .otherwise("each gets one of its own");
     NETWORK_GROUPS: OneOf<NetworkGroups> = ("loadBalancers.nlbSecurityGroupMode", OneOf(&[
         ("None", NetworkGroups::None), ("Managed", NetworkGroups::Managed)]),
-        "Whether Network Load Balancers get security groups. One that was made without can never get any.").default("None");
+        "Whether Network Load Balancers get security groups. One that was made without can never get any.")
+        .default("None");
     PROBE_MODE: OneOf<ProbeMode> = ("loadBalancers.healthProbeMode", OneOf(&[
         ("ServiceNodePort", ProbeMode::ServiceNodePort), ("Shared", ProbeMode::Shared)]),
-        "What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster: a node port of the Service, or \
-         kube-proxy.").default("ServiceNodePort");
+        "What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster: a node port of the Service, \
+         or kube-proxy.").default("ServiceNodePort");
     PROBE_PORT: Port = ("loadBalancers.sharedHealthProbePort", Port,
         "Where kube-proxy is asked, with healthProbeMode Shared.").default("10256");
     PROBE_PATH: Custom<String> = ("loadBalancers.sharedHealthProbePath", Custom::path("a path that begins with /"),

@@ -22,18 +22,21 @@ aerostat_sdk::table! {
     /// All of them.
     pub(crate) const TABLE;
     TYPE: Custom<Kind> = (vendor!("type"), Custom { allowed: "nlb, external, nlb-ip, or anything else", parse: kind },
-        "nlb is a Network Load Balancer. external and nlb-ip leave the Service to the AWS Load Balancer Controller. Anything else \
-         is a Classic Load Balancer. It cannot change while there is a load balancer.").otherwise("a Classic Load Balancer");
+        "nlb is a Network Load Balancer. external and nlb-ip leave the Service to the AWS Load Balancer Controller. \
+         Anything else is a Classic Load Balancer. It cannot change while there is a load balancer.")
+        .otherwise("a Classic Load Balancer");
     INTERNAL: Custom<bool> = (vendor!("internal"), Custom { allowed: "false, or anything else for true",
         parse: |text| Some(text != "false") },
         "Whether it is reached from the VPC alone.").otherwise("false").only_at_creation();
     PROXY_PROTOCOL: OneOf<()> = (vendor!("proxy-protocol"), OneOf(&[("*", ())]),
         "Tells the targets of all ports who the client is, by version 1 of the PROXY protocol. Classic only.");
-    LOG_ENABLED: Bool = (vendor!("access-log-enabled"), Bool, "Whether access is logged into a bucket of S3.").default("false");
+    LOG_ENABLED: Bool = (vendor!("access-log-enabled"), Bool, "Whether access is logged into a bucket of S3.")
+        .default("false");
     LOG_INTERVAL: OneOf<u32> = (vendor!("access-log-emit-interval"), OneOf(&[("5", 5), ("60", 60)]),
         "After how many minutes the log goes on with a new file. Classic only.").otherwise("as AWS has it: 60");
     LOG_BUCKET: Text = (vendor!("access-log-s3-bucket-name"), Text("the name of a bucket"), "The bucket of the log.");
-    LOG_PREFIX: Text = (vendor!("access-log-s3-bucket-prefix"), Text("a path in it"), "Where in the bucket the log is.");
+    LOG_PREFIX: Text = (vendor!("access-log-s3-bucket-prefix"), Text("a path in it"),
+        "Where in the bucket the log is.");
     DRAINING_ENABLED: Bool = (vendor!("connection-draining-enabled"), Bool,
         "Whether connections to a node that goes may end by themselves. Classic only.").default("false");
     DRAINING_TIMEOUT: Integer = (vendor!("connection-draining-timeout"), Integer::between(1, 3_600).of("seconds"),
@@ -43,8 +46,8 @@ aerostat_sdk::table! {
     CROSS_ZONE: Bool = (vendor!("cross-zone-load-balancing-enabled"), Bool,
         "Whether each zone sends to the nodes of all zones.").default("false");
     SECURITY_GROUPS: Words = (vendor!("security-groups"), GROUPS,
-        "Its security groups, instead of one that is made for it. Their rules are not touched. A Network Load Balancer has \
-         security groups only with setting loadBalancers.nlbSecurityGroupMode.");
+        "Its security groups, instead of one that is made for it. Their rules are not touched. A Network Load Balancer \
+         has security groups only with setting loadBalancers.nlbSecurityGroupMode.");
     EXTRA_SECURITY_GROUPS: Words = (vendor!("extra-security-groups"), GROUPS,
         "Security groups beside the one that is made for it. Classic only: an error with nlb.");
     CERTIFICATE: Text = (vendor!("ssl-cert"), Text("the ARN of a certificate of ACM or IAM"),
@@ -53,8 +56,10 @@ aerostat_sdk::table! {
         "On which ports TLS ends. White space is a part of a name.").default("*");
     SSL_POLICY: Text = (vendor!("ssl-negotiation-policy"), Text("the name of a policy"),
         "Which versions and ciphers of TLS are spoken.").otherwise("AWS's default for a new one, then as it is");
-    BACKEND_PROTOCOL: Custom<Backend> = (vendor!("backend-protocol"), Custom { allowed: "http, https, ssl or tcp", parse: backend },
-        "What nodes speak. To a Network Load Balancer only ssl matters: TLS to the nodes of ports where TLS ends.").otherwise("tcp");
+    BACKEND_PROTOCOL: Custom<Backend> = (vendor!("backend-protocol"), Custom {
+        allowed: "http, https, ssl or tcp", parse: backend },
+        "What nodes speak. To a Network Load Balancer only ssl matters: TLS to the nodes of ports where TLS ends.")
+        .otherwise("tcp");
     ADDITIONAL_TAGS: Text = (vendor!("additional-resource-tags"), Text("key=value pairs with commas between them"),
         "Tags for what is made: load balancer, listeners, target groups and security groups.");
     HEALTH_PROTOCOL: AnyCase<HealthProtocol> = (vendor!("healthcheck-protocol"), AnyCase(OneOf(&[
@@ -64,7 +69,8 @@ aerostat_sdk::table! {
         .otherwise("tcp; http with externalTrafficPolicy Local, or with setting loadBalancers.healthProbeMode Shared");
     HEALTH_PORT: Custom<HealthPort> = (vendor!("healthcheck-port"), Custom {
         allowed: "a port, or traffic-port", parse: health_port },
-        "Which port of the nodes is checked.").otherwise("traffic-port; healthCheckNodePort with externalTrafficPolicy Local");
+        "Which port of the nodes is checked.")
+        .otherwise("traffic-port; healthCheckNodePort with externalTrafficPolicy Local");
     HEALTH_PATH: Word = (vendor!("healthcheck-path"), Custom::path("a path that begins with /"),
         "The path of checks by HTTP.").otherwise("/; /healthz with externalTrafficPolicy Local");
     HEALTHY: Integer = (vendor!("healthcheck-healthy-threshold"), THRESHOLD, "How many good checks take a node in.")
@@ -76,7 +82,7 @@ aerostat_sdk::table! {
     HEALTH_INTERVAL: Integer = (vendor!("healthcheck-interval"), Integer::between(5, 300).of("seconds"),
         "From one check to the next.").otherwise("nlb: 30, 10 with externalTrafficPolicy Local; Classic: 10");
     GROUP_ATTRIBUTES: Text = (vendor!("target-group-attributes"),
-        Text("preserve_client_ip.enabled and proxy_protocol_v2.enabled, each with =true or =false, with a comma between them"),
+        Text("preserve_client_ip.enabled and proxy_protocol_v2.enabled, each with =true or =false, with a comma between"),
         "What nodes learn of the client. Taken off, the last values stay. nlb only: an error with Classic.");
     ELASTIC_IPS: List<Word> = (vendor!("eip-allocations"), List { of: ITEM, what: "allocations of elastic IPs",
         example: "eipalloc-1,eipalloc-2" }, "Its addresses, one for each subnet. nlb only.").only_at_creation();
@@ -171,8 +177,8 @@ fn item(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The pairs of `k=v,k2=,k3`, as the vendor's controller reads them: what follows a second `=` is left out, a missing value is
-/// empty, and a pair without a key is none. Of a key that is there twice the last value counts.
+/// The pairs of `k=v,k2=,k3`, as the vendor's controller reads them: what follows a second `=` is left out, a missing
+/// value is empty, and a pair without a key is none. Of a key that is there twice the last value counts.
 pub(super) fn pairs(text: &str) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for pair in text.split(',') {

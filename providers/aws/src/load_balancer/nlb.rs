@@ -1,7 +1,7 @@
 //! Network Load Balancers.
 //!
-//! A load balancer is found by its name, which holds the Service's UID, and its target groups by their names and tags: a call that was
-//! lost after any request is gone on with by the next one, and nothing is made twice.
+//! A load balancer is found by its name, which holds the Service's UID, and its target groups by their names and tags:
+//! a call that was lost after any request is gone on with by the next one, and nothing is made twice.
 
 mod delete;
 mod desired;
@@ -36,7 +36,7 @@ const POLL: Duration = Duration::from_secs(10);
 const GO_ON: Duration = Duration::from_secs(1);
 
 /// The most requests of one call, with what is left for security groups and nodes. The host stops a call at 100.
-const MOST_REQUESTS: usize = 80;
+const MOST_REQUESTS: usize = 70;
 /// The most reads of target groups in one call.
 const MOST_READS: usize = 64;
 
@@ -46,27 +46,36 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
         Ok(desired) => desired,
         Err(refusal) => return Err(refused(call, refusal)),
     };
-    let balancer = match api::named(&call.service.name)? {
+    let balancer = match find(call)? {
         Some(balancer) => balancer,
         None => match create(call, &desired)? {
             Change::Done(made) => made,
             Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
         },
     };
-    let live = Live::read(call, balancer)?;
+    let names: Vec<&str> = desired.listeners.iter().map(|it| &*it.group.name).collect();
+    let live = Live::read(call, balancer, &names)?;
     live.refuse_others(call)?;
     // From here on it is the Service's: whatever fails now, it is remembered.
     let status = call.service.status().memo(&*live.balancer.arn);
     update(call, &desired, &live).or_else(|error| Ok(Progress::failed(status, error)))
 }
 
-/// What cannot be served any more is served as it was: its targets follow the nodes. What the call ends with is the refusal, or what came
-/// between.
+/// The load balancer with the Service's name, whoever's it is.
+fn find(call: &Call<'_>) -> Result<Option<Balancer>> {
+    let name = &*call.service.name;
+    // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+    let listed = if call.service.is_listed() { api::find_listed(name)? } else { None };
+    Ok(listed.map_or_else(|| api::named(name), |it| Ok(Some(it)))?)
+}
+
+/// What cannot be served any more is served as it was: its targets follow the nodes. What the call ends with is the
+/// refusal, or what came between.
 fn refused(call: &Call<'_>, refusal: Error) -> Error {
     let follow = || -> Result<()> {
         let remembered = api::named(&call.service.name)?.filter(|it| call.service.memo.as_ref() == Some(&it.arn));
         let Some(balancer) = remembered else { return Ok(()) };
-        let live = Live::read(call, balancer)?;
+        let live = Live::read(call, balancer, &[])?;
         live.refuse_others(call)?;
         follow_nodes(call, &live)
     };
@@ -152,7 +161,8 @@ fn mappings(
             && list.len() != subnets.len()
         {
             return Err(Error::invalid(format_args!(
-                "annotation {key}: error creating load balancer: Must have same number of {what} ({}) and SubnetIDs ({}: {})",
+                "annotation {key}: error creating load balancer: Must have same number of {what} ({}) and SubnetIDs \
+                 ({}: {})",
                 list.len(),
                 subnets.len(),
                 subnets.join(", ")

@@ -62,7 +62,8 @@ pub(super) fn group_attributes(call: &Call<'_>) -> Result<Vec<(String, String)>>
     for (name, value) in &asked {
         if ![PRESERVE_CLIENT_IP, PROXY_PROTOCOL].contains(&name.as_str()) {
             return Err(Error::invalid(format_args!(
-                "annotation {key}: the attribute {name:?} is not supported: {PRESERVE_CLIENT_IP} and {PROXY_PROTOCOL} are"
+                "annotation {key}: the attribute {name:?} is not supported: {PRESERVE_CLIENT_IP} and \
+                 {PROXY_PROTOCOL} are"
             )));
         }
         if !["true", "false"].contains(&value.as_str()) {

@@ -65,7 +65,8 @@ fn named(all: &[Subnet], asked: &[String]) -> Result<Vec<Subnet>> {
         if let Some(other) = zones.insert(&subnet.zone, &subnet.id) {
             let (key, id, zone) = (SUBNETS.name, &subnet.id, &subnet.zone);
             return Err(Error::invalid(format_args!(
-                "annotation {key}: {other} and {id} are both in zone {zone}, and a load balancer takes one subnet of each zone"
+                "annotation {key}: {other} and {id} are both in zone {zone}, and a load balancer takes one subnet of \
+                 each zone"
             )));
         }
         chosen.push(subnet.clone());
@@ -73,8 +74,8 @@ fn named(all: &[Subnet], asked: &[String]) -> Result<Vec<Subnet>> {
     Ok(chosen)
 }
 
-/// Of the cluster's subnets, or of those that no cluster has: one of each zone, in the order of the zones' names. Of two the one
-/// with the role's tag is taken, then the one with the cluster's tag, then the one whose id comes first.
+/// Of the cluster's subnets, or of those that no cluster has: one of each zone, in the order of the zones' names. Of
+/// two the one with the role's tag is taken, then the one with the cluster's tag, then the one whose id comes first.
 fn one_of_each_zone(
     all: Vec<Subnet>,
     public: &PublicSubnets,
@@ -113,8 +114,8 @@ fn nowhere(cluster: &Cluster, is_internal: bool) -> Error {
         false => (" with a route to an internet gateway", PUBLIC_ROLE),
     };
     Error::invalid(format_args!(
-        "could not find any suitable subnets for creating the ELB: {} has none{kind} that has the tag {}, or no tag {CLUSTERS}*; of \
-         several in a zone the one with the tag {role} is taken. Annotation {} can name them",
+        "could not find any suitable subnets for creating the ELB: {} has none{kind} that has the tag {}, or no tag \
+         {CLUSTERS}*; of several in a zone the one with the tag {role} is taken. Annotation {} can name them",
         cluster.vpc,
         cluster.tag(),
         SUBNETS.name

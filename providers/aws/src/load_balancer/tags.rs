@@ -1,7 +1,7 @@
 //! The tags of what is made for a Service, and whose a thing with tags is.
 //!
-//! What the vendor's controller writes is written as it does, so that it finds its own again. Beside these stand two tags of our
-//! own with the UIDs of the cluster and of the Service: names come again, UIDs never do.
+//! What the vendor's controller writes is written as it does, so that it finds its own again. Beside these stand two
+//! tags of our own with the UIDs of the cluster and of the Service: names come again, UIDs never do.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,8 @@ impl Marks {
         })
     }
 
-    /// All tags of what is made: the vendor's, ours, and those that the Service asks for. Of two with one key the mark stays.
+    /// All tags of what is made: the vendor's, ours, and those that the Service asks for. Of two with one key the mark
+    /// stays.
     pub(crate) fn tags(&self) -> Tags {
         let marks = [
             (SERVICE_NAME.to_owned(), self.service_name.clone()),

@@ -59,6 +59,11 @@ pub(crate) fn named(name: &str) -> Result<Option<Balancer>, Refusal> {
     }
 }
 
+/// The load balancer with this name, by the requests of a whole list.
+pub(crate) fn find_listed(name: &str) -> Result<Option<Balancer>, Refusal> {
+    Ok(all()?.into_iter().find(|it| it.name == name))
+}
+
 /// A page of all load balancers of the account in the region.
 pub(crate) fn page(marker: Option<&str>) -> Result<Page<Balancer>, Refusal> {
     super::page(ELBV2.action("DescribeLoadBalancers").with("PageSize", PAGE), LIST, marker, read)

@@ -120,8 +120,8 @@ fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<List
     }))
 }
 
-/// How nodes are checked: a connection to the node port; where only nodes with pods take traffic, what kube-proxy says of these; or
-/// kube-proxy itself, as the operator chose.
+/// How nodes are checked: a connection to the node port; where only nodes with pods take traffic, what kube-proxy says
+/// of these; or kube-proxy itself, as the operator chose.
 fn health(call: &Call<'_>) -> Result<Health> {
     let annotations = call.annotations;
     let local = match call.service.external_traffic_policy {

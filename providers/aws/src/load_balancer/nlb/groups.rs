@@ -27,8 +27,8 @@ pub(super) struct Groups {
     own: Option<SecurityGroup>,
 }
 
-/// The groups of a load balancer that is made, or that has these; `None`, if it keeps what it has: one that was made without can never get
-/// any. Its own is made, if it is missing.
+/// The groups of a load balancer that is made, or that has these; `None`, if it keeps what it has: one that was made
+/// without can never get any. Its own is made, if it is missing.
 ///
 /// # Errors
 ///
@@ -81,8 +81,8 @@ pub(super) fn write(
     if wanted.own.is_none() { delete_own(call) } else { Ok(Change::Done(())) }
 }
 
-/// Deletes the security groups that were made for the Service's load balancer: by their tags, or by the name, which holds the UID. Busy,
-/// as long as network interfaces of the load balancer have them.
+/// Deletes the security groups that were made for the Service's load balancer: by their tags, or by the name, which
+/// holds the UID. Busy, as long as network interfaces of the load balancer have them.
 ///
 /// # Errors
 ///
@@ -100,8 +100,8 @@ pub(super) fn delete_own(call: &Call<'_>) -> Result<Change<()>> {
     Ok(Change::Done(()))
 }
 
-/// Whether a group is the Service's own. That of the vendor's controller has no tag of the Service: its name, which holds the Service's
-/// UID, and the cluster's tag say it.
+/// Whether a group is the Service's own. That of the vendor's controller has no tag of the Service: its name, which
+/// holds the Service's UID, and the cluster's tag say it.
 fn is_own(call: &Call<'_>, group: &SecurityGroup) -> bool {
     let cluster = &call.settings.cluster;
     let is_owned =
@@ -115,7 +115,8 @@ fn is_own(call: &Call<'_>, group: &SecurityGroup) -> bool {
     }
 }
 
-/// Lets the load balancer into the nodes: its clients at the node ports, and its health checks, which come from its subnets.
+/// Lets the load balancer into the nodes: its clients at the node ports, and its health checks, which come from its
+/// subnets.
 ///
 /// # Errors
 ///
@@ -174,8 +175,8 @@ fn own_rules(desired: &Desired, ranges: &[String]) -> Vec<Rule> {
     listeners.chain(Rule::path_mtu(ranges, "")).collect()
 }
 
-/// The rules of nodes' groups. Nodes see the clients' addresses, but for those of IPv6 clients at IPv4 nodes: there they see the load
-/// balancer's own.
+/// The rules of nodes' groups. Nodes see the clients' addresses, but for those of IPv6 clients at IPv4 nodes: there
+/// they see the load balancer's own.
 fn node_rules(name: &str, desired: &Desired, ranges: &[String], subnets: &[Subnet]) -> Vec<Rule> {
     let groups = || desired.listeners.iter().map(|it| &it.group);
     let own: Vec<String> = subnets.iter().flat_map(|it| it.ipv4.iter().chain(&it.ipv6)).cloned().collect();

@@ -18,7 +18,6 @@ pub(super) struct Live {
     pub(super) balancer: Balancer,
     pub(super) ownership: Ownership,
     pub(super) listeners: Vec<Listener>,
-    /// Those that it sends to, and those whose names begin as the Service's.
     pub(super) groups: Vec<Group>,
     pub(super) attributes: Attributes,
     /// Of the load balancer and of each group, by ARN.
@@ -40,21 +39,30 @@ impl Group {
         !self.is_attached && !self.shown.balancers.is_empty()
     }
 
-    /// Whether the Service's traffic may be sent there: its tags say so, or they say nothing and its load balancer does it.
+    /// Whether the Service's traffic may be sent there: its tags say so, or they say nothing and its load balancer does
+    /// it.
     pub(super) fn is_usable(&self) -> bool {
         (self.ownership.is_ours() || (self.ownership == Ownership::Nobody && self.is_attached)) && !self.is_elsewhere()
     }
 }
 
 impl Live {
-    /// Reads what belongs to a load balancer.
+    /// Reads what belongs to a load balancer: the target groups that it sends to, those that nothing sends to and whose
+    /// names begin as the Service's, which are found also if a call was lost after they were made or taken out of use,
+    /// and those with these names.
     ///
     /// # Errors
     ///
     /// Whatever AWS answered.
-    pub(super) fn read(call: &Call<'_>, balancer: Balancer) -> Result<Self> {
+    pub(super) fn read(call: &Call<'_>, balancer: Balancer, names: &[&str]) -> Result<Self> {
         let listeners = listeners::of(&balancer.arn)?;
-        let shown = groups(call, Some(&balancer.arn))?;
+        let prefix = names::prefix(&call.service.owner);
+        let mut shown = target_groups::all()?;
+        // What others send to is nobody's concern here, unless it has a name that is wanted.
+        shown.retain(|it| {
+            let is_free = it.balancers.is_empty() && it.name.starts_with(&prefix);
+            is_free || it.balancers.contains(&balancer.arn) || names.contains(&&*it.name)
+        });
         let arns: Vec<&str> = [&*balancer.arn].into_iter().chain(shown.iter().map(|it| &*it.arn)).collect();
         let tags = tags::of(&arns)?;
         let attributes = load_balancers::attributes(&balancer.arn)?;
@@ -83,8 +91,8 @@ impl Live {
     }
 }
 
-/// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo does, which
-/// only a controller can have written. `Err` says why not.
+/// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo
+/// does, which only a controller can have written. `Err` says why not.
 pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership) -> Result<(), String> {
     let Balancer { name, arn, kind, .. } = balancer;
     let why = match ownership {
@@ -97,15 +105,6 @@ pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership)
     Err(format!(
         "load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"
     ))
-}
-
-/// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also if a call was
-/// lost after they were made or taken out of use.
-pub(super) fn groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Vec<TargetGroup>> {
-    let prefix = names::prefix(&call.service.owner);
-    let mut found = target_groups::all()?;
-    found.retain(|it| it.name.starts_with(&prefix) || it.balancers.iter().any(|it| Some(&**it) == balancer));
-    Ok(found)
 }
 
 fn tags_of<'a>(tags: &'a BTreeMap<String, Tags>, arn: &str) -> &'a Tags {

@@ -1,7 +1,7 @@
 //! The steps from what AWS shows to what a Service asks for. Pure.
 //!
-//! What is missing is made and filled before a listener sends to it, and what is no longer wanted goes last: traffic has a target
-//! group at every moment.
+//! What is missing is made and filled before a listener sends to it, and what is no longer wanted goes last: traffic
+//! has a target group at every moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,8 +65,8 @@ pub(super) struct Used {
     pub(super) attributes: Attributes,
 }
 
-/// The target group that there is for a listener: the one that it sends to, or the one with the desired name. `None`, if it has to be
-/// made.
+/// The target group that there is for a listener: the one that it sends to, or the one with the desired name. `None`,
+/// if it has to be made.
 ///
 /// # Errors
 ///
@@ -159,8 +159,8 @@ fn batches<'a>(targets: impl Iterator<Item = &'a Target>) -> Vec<Vec<Target>> {
     targets.cloned().collect::<Vec<_>>().chunks(BATCH).map(<[_]>::to_vec).collect()
 }
 
-/// Whether a group that is not used may be deleted while the Service lives: what only the vendor's tags mark, and no load balancer
-/// sends to, may have been kept by somebody.
+/// Whether a group that is not used may be deleted while the Service lives: what only the vendor's tags mark, and no
+/// load balancer sends to, may have been kept by somebody.
 fn is_deletable(it: &live::Group) -> bool {
     match it.ownership {
         Ownership::Marked => !it.is_elsewhere(),
@@ -169,8 +169,8 @@ fn is_deletable(it: &live::Group) -> bool {
     }
 }
 
-/// Tags that are missing, each set of them for all that lack it. What the vendor's controller made gets them with the next write that is
-/// needed anyway.
+/// Tags that are missing, each set of them for all that lack it. What the vendor's controller made gets them with the
+/// next write that is needed anyway.
 fn tag_steps(live: &Live, marks: &Marks, writes: bool) -> Vec<Step> {
     let mut lacking: BTreeMap<Tags, Vec<String>> = BTreeMap::new();
     let balancer = (&live.balancer.arn, &live.ownership);

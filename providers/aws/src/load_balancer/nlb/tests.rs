@@ -1,5 +1,5 @@
-//! Network Load Balancers beside load balancing in memory. The numbers in the names of tests are those of the cases in the provider's
-//! specification.
+//! Network Load Balancers beside load balancing in memory. The numbers in the names of tests are those of the cases in
+//! the provider's specification.
 
 mod cloud;
 mod created;

@@ -144,8 +144,8 @@ fn arn_of<'a>(to: &'a To, made: &'a BTreeMap<String, String>) -> Result<&'a str>
     }
 }
 
-/// Registers targets. An instance that does not run, or is elsewhere, is refused together with all others of its request: AWS says
-/// which, and the others are registered without it.
+/// Registers targets. An instance that does not run, or is elsewhere, is refused together with all others of its
+/// request: AWS says which, and the others are registered without it.
 fn register(arn: &str, targets: &[Target], warnings: &mut Warnings) -> Result<()> {
     let mut left = targets.to_vec();
     // A sentence of AWS is cut where it is long, and may not name all.

@@ -1,4 +1,5 @@
-//! Load balancing in memory, as strict as AWS where it matters: names are unique, what is in use stays, and nothing is guessed.
+//! Load balancing in memory, as strict as AWS where it matters: names are unique, what is in use stays, and nothing is
+//! guessed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

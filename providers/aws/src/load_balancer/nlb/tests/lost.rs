@@ -1,4 +1,5 @@
-//! A call may be lost after any of its requests: nothing is made twice, nothing is left over, and traffic always has a target group.
+//! A call may be lost after any of its requests: nothing is made twice, nothing is left over, and traffic always has a
+//! target group.
 
 use aerostat_sdk::LoadBalancer;
 

@@ -45,6 +45,22 @@ fn aws_032_a_steady_one_costs_few_reads() {
 }
 
 #[test]
+fn what_was_listed_a_moment_ago_is_looked_for_there() {
+    let cloud = Cloud::default();
+    let mut service = served(&cloud, service());
+    service.extra.push(("host.listed".to_owned(), "true".to_owned()));
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
+    assert_eq!(crate::tests::sent(&host)[0], "Action=DescribeLoadBalancers PageSize=400");
+    cloud.0.borrow_mut().balancers.clear();
+    cloud.0.borrow_mut().listeners.clear();
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
+    assert!(crate::tests::sent(&host)[1].starts_with("Action=DescribeLoadBalancers Names.member.1="));
+    assert_eq!(actions(&written(&host)), ["CreateLoadBalancer", "CreateListener"], "its target group is still there");
+}
+
+#[test]
 fn aws_034_a_node_goes_by_one_request() {
     let cloud = Cloud::default();
     let service = served(&cloud, with_nodes(service(), 3));
