@@ -5,6 +5,8 @@
 mod counterpart;
 mod module;
 mod nodes;
+mod refusals;
 mod routes;
 mod services;
+mod sessions;
 mod setup;

@@ -14,13 +14,13 @@ use tests::wait;
 use crate::setup::{Rig, worker};
 
 /// Asks for a Network Load Balancer.
-const NETWORK: (&str, &str) = ("service.beta.kubernetes.io/aws-load-balancer-type", "nlb");
+pub(crate) const NETWORK: (&str, &str) = ("service.beta.kubernetes.io/aws-load-balancer-type", "nlb");
 const FAST: [&str; 2] = ["--service-retry-base-delay=500ms", "--service-reconciliation-period=3s"];
 /// Longer than what was deleted is held by what AWS still does.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The binary, with so many nodes.
-async fn running(nodes: u64) -> (Rig, Process) {
+pub(crate) async fn running(nodes: u64) -> (Rig, Process) {
     let rig = Rig::with(Options::default()).await.flags(&FAST[..1]);
     let process = rig.start().await;
     for number in 1..=nodes {
@@ -32,7 +32,7 @@ async fn running(nodes: u64) -> (Rig, Process) {
     (rig, process)
 }
 
-fn service(name: &str, ports: &[u16], annotations: &[(&str, &str)]) -> Service {
+pub(crate) fn service(name: &str, ports: &[u16], annotations: &[(&str, &str)]) -> Service {
     let annotations: serde_json::Map<_, _> =
         annotations.iter().map(|(key, it)| ((*key).to_owned(), json!(it))).collect();
     let service = json!({
@@ -46,11 +46,11 @@ fn ports(numbers: &[u16]) -> Vec<Value> {
     numbers.iter().map(|it| json!({ "name": format!("p-{it}"), "port": it, "protocol": "TCP" })).collect()
 }
 
-async fn create(rig: &Rig, service: &Service) {
+pub(crate) async fn create(rig: &Rig, service: &Service) {
     rig.services().create(&PostParams::default(), service).await.unwrap();
 }
 
-async fn patch(rig: &Rig, name: &str, patch: Value) {
+pub(crate) async fn patch(rig: &Rig, name: &str, patch: Value) {
     rig.services().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
 }
 
@@ -196,5 +196,38 @@ async fn aws_019_020_028_029_a_classic_load_balancer_lives_and_ends() {
     assert!(left.classic.is_empty(), "{left:#?}");
     assert!(left.security.iter().all(|it| it.name == "default"), "{:#?}", left.security);
     assert_eq!(of_nodes(&rig).rules, []);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn what_the_vendor_has_left_is_taken_over_without_a_write() {
+    let (rig, process) = running(2).await;
+    create(&rig, &service("network", &[80, 443], &[NETWORK])).await;
+    create(&rig, &service("classic", &[80], &[])).await;
+    rig.served("network").await;
+    rig.served("classic").await;
+    quiet(&rig).await;
+    process.stop().await;
+
+    // What is left is what the vendor's controller writes, too: nothing in the cloud and in the cluster is marked as ours.
+    rig.order("forgetMarks", &json!({ "prefix": "aerostat.dev/" }));
+    for name in ["network", "classic"] {
+        let none = json!({ "status": { "conditions": [] } });
+        rig.services().patch_status(name, &PatchParams::default(), &Patch::Merge(none)).await.unwrap();
+    }
+    let asked = rig.cloud.requests().len();
+    let process = rig.start().await;
+    wait::until("another process looks", async || {
+        let since = rig.cloud.requests().split_off(asked);
+        ["/elb/", "/elbv2/"].iter().all(|it| since.iter().any(|asked| asked.path.starts_with(it))).then_some(())
+    })
+    .await;
+    quiet(&rig).await;
+    assert_eq!(rig.writes(asked), [""; 0]);
+    for name in ["network", "classic"] {
+        rig.deleted(name, PATIENCE).await;
+    }
+    let left = rig.cloud.state();
+    assert!(left.network.is_empty() && left.classic.is_empty() && left.targets.is_empty(), "{left:#?}");
     process.stop().await;
 }

@@ -117,25 +117,30 @@ impl Rig {
 
     /// What was said and asked so far.
     pub(crate) async fn told(&self) -> String {
-        let all = Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
+        let all = self.events().await;
         let said = all.iter().map(|it| format!("{:?} {:?}", it.reason, it.message));
         let asked = self.cloud.requests();
         let asked = asked.iter().rev().take(40).rev().map(ToString::to_string);
         said.chain(asked).collect::<Vec<_>>().join("\n  ")
     }
 
-    /// The events with this reason.
-    pub(crate) async fn events(&self, reason: &str) -> Vec<Event> {
-        let all = Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items;
-        all.into_iter().filter(|it| it.reason.as_deref() == Some(reason)).collect()
+    /// All events.
+    async fn events(&self) -> Vec<Event> {
+        Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items
     }
 
     /// Waits for an event with this reason whose message has all of these.
-    pub(crate) async fn said(&self, reason: &str, parts: &[&str]) -> Event {
-        let has = |it: &Event| parts.iter().all(|part| it.message.as_deref().unwrap_or_default().contains(part));
-        let found = wait::within(wait::DEADLINE, async || self.events(reason).await.into_iter().find(has)).await;
-        let Some(found) = found else { panic!("no {reason} says {parts:?}; {}", self.told().await) };
-        found
+    pub(crate) async fn said(&self, reason: &str, parts: &[&str]) {
+        let has = |it: &Event| it.reason.as_deref() == Some(reason) && says(it, parts);
+        let found = wait::within(wait::DEADLINE, async || self.events().await.into_iter().find(has)).await;
+        assert!(found.is_some(), "no {reason} says {parts:?}; {}", self.told().await);
+    }
+
+    /// Waits for an event whose message has all of these.
+    pub(crate) async fn said_anything(&self, parts: &[&str]) {
+        let found =
+            wait::within(wait::DEADLINE, async || self.events().await.into_iter().find(|it| says(it, parts))).await;
+        assert!(found.is_some(), "nothing says {parts:?}; {}", self.told().await);
     }
 
     /// Destinations of pods, and the instance that each leads to.
@@ -143,6 +148,10 @@ impl Rig {
         let routes = self.cloud.state().routes.into_iter();
         routes.filter_map(|it| Some((it.destination?, it.instance))).filter(|it| it.0 != "0.0.0.0/0").collect()
     }
+}
+
+fn says(event: &Event, parts: &[&str]) -> bool {
+    parts.iter().all(|part| event.message.as_deref().unwrap_or_default().contains(part))
 }
 
 /// The name of a node, and of its instance.

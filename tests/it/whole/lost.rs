@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use tests::simulator::Fault;
-use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Aws, Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::wait;
 
 use crate::setup::{CloudRig, addresses, service};
@@ -15,7 +15,7 @@ const LATE: Duration = Duration::from_secs(20);
 /// Names are not unique where the cloud leaves it open, and a new load balancer is listed after twenty seconds. One creation answers 500.
 async fn forgetful<V: Vendor>() -> CloudRig<V> {
     let behaviour = Behaviour { names_are_unique: false, lists_late_by: LATE, ..Behaviour::default() };
-    let rig = CloudRig::<V>::with(behaviour).await.settings(&[("createAgainAfter", "60s")]);
+    let rig = CloudRig::<V>::with(behaviour).await.settings(V::PATIENT);
     rig.cloud.inject(Fault::status("POST", V::LOAD_BALANCERS, 500).done().times(1));
     rig
 }
@@ -23,6 +23,16 @@ async fn forgetful<V: Vendor>() -> CloudRig<V> {
 #[tokio::test]
 async fn a_creation_done_despite_a_500_makes_one_load_balancer() {
     one_is_made::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn a_creation_done_despite_a_500_makes_one_at_aws() {
+    one_is_made::<Aws>().await;
+}
+
+#[tokio::test]
+async fn a_creation_done_despite_a_500_is_deleted_at_aws() {
+    it_is_deleted_with_its_service::<Aws>().await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::simulator::{Fault, Owner};
-use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Aws, Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, worker};
@@ -30,16 +30,12 @@ fn troubles<V: Vendor>() -> [Trouble<V>; 9] {
         Trouble { name: "500 for all", begins: |rig| answer(rig, 500), ends: mended },
         Trouble {
             name: "an empty list",
-            begins: |rig| rig.cloud.inject(Fault::empty_list("GET", V::MACHINES)),
+            begins: |rig| rig.cloud.inject(Fault::empty_list("*", V::MACHINES)),
             ends: mended,
         },
         Trouble { name: "an empty account", begins: |rig| removed(rig, 1), ends: restored },
         Trouble { name: "half a list", begins: half, ends: restored },
-        Trouble {
-            name: "half an answer",
-            begins: |rig| rig.cloud.inject(Fault::half("GET", V::MACHINES)),
-            ends: mended,
-        },
+        Trouble { name: "half an answer", begins: |rig| rig.cloud.inject(Fault::half("*", V::MACHINES)), ends: mended },
         Trouble { name: "no answer", begins: |rig| rig.cloud.inject(Fault::hang("*", "/**")), ends: mended },
         Trouble { name: "a foreign account", begins: foreign, ends: |rig| rig.cloud.set_owner(Owner::Us) },
     ]
@@ -68,7 +64,7 @@ fn half<V: Vendor>(rig: &CloudRig<V>) {
 
 fn foreign<V: Vendor>(rig: &CloudRig<V>) {
     for id in 1..=NODES {
-        V::add_machine(rig.cloud.other_account(), 9_000 + id, &format!("foreign-{id}"));
+        V::add_foreign_machine(rig.cloud.other_account(), 9_000 + id, &format!("foreign-{id}"));
     }
     rig.cloud.set_owner(Owner::Other);
 }
@@ -90,6 +86,12 @@ async fn post_ready<V: Vendor>(rig: &CloudRig<V>, ready: bool) {
 #[tokio::test]
 async fn no_failure_of_the_cloud_deletes_a_node() {
     no_failure_deletes_a_node::<DigitalOcean>().await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
+async fn no_failure_of_aws_deletes_a_node() {
+    no_failure_deletes_a_node::<Aws>().await;
 }
 
 /// Cases: failing-cloud

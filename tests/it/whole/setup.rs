@@ -146,9 +146,13 @@ impl<V: Vendor> CloudRig<V> {
         Api::namespaced(self.cluster.admin.clone(), "default")
     }
 
-    /// Creates a Service.
+    /// Creates a Service, with what the vendor needs to be told. Annotations that the vendor has no key for are left out.
     pub(crate) async fn create(&self, service: &Service) -> Service {
-        self.services().create(&PostParams::default(), service).await.unwrap()
+        let mut service = service.clone();
+        let annotations = service.metadata.annotations.get_or_insert_default();
+        annotations.extend(V::ANNOTATIONS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+        annotations.remove("");
+        self.services().create(&PostParams::default(), &service).await.unwrap()
     }
 
     /// Changes a Service by a merge patch.

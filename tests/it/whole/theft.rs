@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use tests::operator::Process;
-use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Aws, Behaviour, Built, DigitalOcean, Hetzner, Vendor};
 
 use crate::setup::{CloudRig, ID, memo, service};
 
@@ -114,6 +114,12 @@ async fn theft_by_a_copied_memo_through_the_api_server() {
 #[tokio::test]
 async fn theft_by_a_copied_memo_at_hetzner() {
     a_memo_is_not_stolen::<Hetzner>(&Claim::Ignored).await;
+}
+
+/// Cases: theft-by-memo
+#[tokio::test]
+async fn theft_by_a_copied_memo_at_aws() {
+    a_memo_is_not_stolen::<Aws>(&Claim::Ignored).await;
 }
 
 async fn a_memo_is_not_stolen<V: Vendor>(claim: &Claim<'_>) {

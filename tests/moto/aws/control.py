@@ -165,6 +165,19 @@ def retag(arn, tags):
     _v2().tagging_service.tag_resource(arn, [{"Key": key, "Value": value} for key, value in tags.items()])
 
 
+def forget_marks(prefix):
+    """Takes all tags away whose keys begin so, from everything that belongs to load balancers."""
+    v2 = _v2()
+    for arn in [*v2.load_balancers, *v2.target_groups, *(it for lb in v2.load_balancers.values() for it in lb.listeners)]:
+        tags = v2.tagging_service.get_tag_dict_for_resource(arn)
+        retag(arn, {key: it for key, it in tags.items() if not key.startswith(prefix)})
+    for it in _classic().load_balancers.values():
+        it.tags = {key: value for key, value in it.tags.items() if not key.startswith(prefix)}
+    for groups in _ec2().groups.values():
+        for it in groups.values():
+            untag(it.id, [pair["key"] for pair in it.get_tags() if pair["key"].startswith(prefix)])
+
+
 def delete_balancer(arn):
     _v2().delete_load_balancer(arn)
 
@@ -191,6 +204,7 @@ ORDERS = {
     "end": end,
     "endSessions": sessions.end_all,
     "forget": forget,
+    "forgetMarks": forget_marks,
     "machine": machine,
     "prepare": prepare,
     "requireSignatures": sessions.require_signatures,

@@ -112,6 +112,8 @@ impl Vendor for Aws {
         &[("service.beta.kubernetes.io/aws-load-balancer-type", "nlb")];
     const NAMES: bool = false;
     const FAST: &'static [(&'static str, &'static str)] = &[];
+    /// It is found by its name at once.
+    const PATIENT: &'static [(&'static str, &'static str)] = &[];
 
     fn is_about_load_balancers(request: &Recorded) -> bool {
         request.path.starts_with("/elb") || request.path.contains("SecurityGroup")
@@ -152,6 +154,9 @@ impl Vendor for Aws {
     fn add_machine(account: &Account, id: u64, name: &str) {
         account.moto().order("machine", &json!({ "id": instance(id), "name": name, "cluster": CLUSTER }));
     }
+
+    /// A key of this account is no key of the other, which answers nothing.
+    fn add_foreign_machine(_: &Account, _: u64, _: &str) {}
 
     fn remove_machine(account: &Account, id: u64) {
         account.moto().order("end", &json!({ "id": instance(id) }));

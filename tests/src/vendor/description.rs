@@ -51,6 +51,9 @@ pub trait Vendor: Send + Sync + 'static {
     /// Settings with which the provider loses little time.
     const FAST: &'static [(&'static str, &'static str)] = &[("pollInterval", "1s"), ("createAgainAfter", "2s")];
 
+    /// Settings with which the provider waits long until it makes a load balancer again that no list shows.
+    const PATIENT: &'static [(&'static str, &'static str)] = &[("createAgainAfter", "60s")];
+
     /// Whether a request is about load balancers, or about what belongs to one.
     #[must_use]
     fn is_about_load_balancers(request: &Recorded) -> bool {
@@ -85,6 +88,11 @@ pub trait Vendor: Send + Sync + 'static {
 
     /// Adds a machine that runs, in the place of one with the same id.
     fn add_machine(account: &Self::Cloud, id: u64, name: &str);
+
+    /// Adds a machine to the other account.
+    fn add_foreign_machine(account: &Self::Cloud, id: u64, name: &str) {
+        Self::add_machine(account, id, name);
+    }
 
     /// Takes a machine away.
     fn remove_machine(account: &Self::Cloud, id: u64);

@@ -120,7 +120,7 @@ impl<V: Vendor> CrashTest<V> {
                 Desired::Ports(ports) => {
                     let chosen = chosen::<V>(index);
                     let annotation = chosen.as_deref().map(|it| (V::NAME, it));
-                    let annotations: Vec<_> = annotation.into_iter().chain(V::ANNOTATIONS.iter().copied()).collect();
+                    let annotations: Vec<_> = annotation.into_iter().collect();
                     let mut service = service(&name, ports, &annotations);
                     service.labels_mut().insert("app".to_owned(), "crash".to_owned());
                     rig.create(&service).await;

@@ -1,0 +1,73 @@
+//! Keys that are asked for: roles for service accounts, and EKS Pod Identity. A session ends, and nobody notices.
+
+use serde_json::{Value, json};
+use tests::moto::REGION;
+use tests::operator::{event, initialized};
+
+use crate::setup::{Rig, worker};
+
+/// What the role may do.
+const ACTIONS: [&str; 1] = ["ec2:*"];
+const TOKEN: &str = "a-token-of-the-service-account";
+
+/// A role, and who may take it: whoever has [`TOKEN`].
+fn role(rig: &Rig) -> Value {
+    let arn = rig.order("role", &json!({ "name": "aerostat", "actions": ACTIONS }));
+    rig.order("token", &json!({ "token": TOKEN, "role": arn }));
+    arn
+}
+
+/// Keys from there.
+fn keys(mut rig: Rig, source: &Value) -> Rig {
+    rig.setup = rig.setup.edit(|it| {
+        it["credentials"][0]["sigv4"] = source.clone();
+        it["credentials"][0]["sigv4"]["region"] = json!(REGION);
+    });
+    rig
+}
+
+fn web_identity(rig: Rig, token: &str) -> Rig {
+    let (role, file) = (role(&rig), rig.setup.folder.write("identity", token));
+    let sts = json!({ "baseUrl": rig.cloud.base_url(), "tls": { "caFile": rig.cloud.ca_file() }, "addresses": ["127.0.0.0/8"] });
+    keys(rig, &json!({ "webIdentity": { "roleArn": role, "tokenFile": file }, "sts": sts }))
+}
+
+/// A node joins; all sessions end; another one joins.
+async fn outlives_its_session(rig: &Rig) {
+    let process = rig.start().await;
+    rig.join(1).await;
+    initialized(&rig.cluster, &worker(1)).await;
+    rig.order("endSessions", &json!({}));
+    rig.join(2).await;
+    initialized(&rig.cluster, &worker(2)).await;
+    let expired = rig.cloud.requests().iter().filter(|it| it.status == Some(403)).count();
+    assert!(expired > 0, "somebody was told that the session has ended");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_of_a_web_identity_is_renewed_when_it_ends() {
+    let rig = web_identity(Rig::new().await, TOKEN);
+    outlives_its_session(&rig).await;
+    let asked = rig.cloud.asked("sts", "AssumeRoleWithWebIdentity");
+    assert_eq!(asked.len(), 2, "{asked:#?}");
+}
+
+#[tokio::test]
+async fn bad_input_a_token_that_sts_does_not_know_is_told() {
+    let rig = web_identity(Rig::new().await, "another-token-that-nobody-knows");
+    let process = rig.start().await;
+    rig.join(1).await;
+    event(&rig.cluster, &worker(1), &["InvalidIdentityToken"]).await;
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_of_a_pod_identity_is_renewed_when_it_ends() {
+    let rig = Rig::new().await;
+    role(&rig);
+    let file = rig.setup.folder.write("identity", TOKEN);
+    let url = format!("{}/v1/credentials", rig.cloud.moto().base_url());
+    let rig = keys(rig, &json!({ "podIdentity": { "url": url, "tokenFile": file } }));
+    outlives_its_session(&rig).await;
+}
