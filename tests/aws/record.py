@@ -89,6 +89,7 @@ CALLS = [
             "Type": "network",
             "Scheme": "internal",
             "IpAddressType": "dualstack",
+            "EnablePrefixForIpv6SourceNat": "on",
             "SubnetMappings": [
                 {"SubnetId": "subnet-1", "AllocationId": "eipalloc-1"},
                 {"SubnetId": "subnet-2", "PrivateIPv4Address": "10.0.2.5"},

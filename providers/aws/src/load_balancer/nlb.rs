@@ -121,6 +121,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
     let mappings = mappings(&ids, allocations.as_deref(), addresses.as_deref())?;
     let mut warnings = Warnings::default();
     let is_dual_stack = is_dual_stack(call, &subnets, &mut warnings);
+    let is_udp = desired.listeners.iter().any(|it| it.protocol == "UDP");
     let groups = match groups::wanted(call, None)? {
         Change::Done(groups) => groups,
         Change::Busy(why) => return Ok(Change::Busy(why)),
@@ -129,6 +130,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
         name: &call.service.name,
         is_internal: desired.is_internal,
         is_dual_stack,
+        has_ipv6_source_nat: is_dual_stack && is_udp,
         subnets: &mappings,
         groups: groups.as_ref().map_or(&[], |it| &it.ids),
         tags: &call.marks.tags(),
@@ -204,7 +206,13 @@ fn update(call: &Call<'_>, desired: &Desired, live: &Live) -> Result<Progress> {
     } else {
         subnets_of(balancer)?
     };
-    let is_dual_stack = is_dual_stack(call, &subnets, &mut warnings);
+    let mut is_dual_stack = is_dual_stack(call, &subnets, &mut warnings);
+    let is_udp = desired.listeners.iter().any(|it| it.protocol == "UDP");
+    if is_dual_stack && is_udp && balancer.address_type != "dualstack" {
+        // It would need a prefix for source NAT, which is given with its subnets.
+        warnings.immutable("address type of UDP", &balancer.address_type, "dualstack");
+        is_dual_stack = false;
+    }
     let written = write(call, desired, live, is_dual_stack, &mut warnings)?;
     let status = status(balancer);
     if let Change::Busy(why) = written {

@@ -111,6 +111,33 @@ fn what_it_cannot_do_is_refused_before_anything_is_asked() {
 }
 
 #[test]
+fn values_that_are_not_allowed_make_nothing() {
+    for (name, value) in [
+        ("access-log-enabled", "yes"),
+        ("cross-zone-load-balancing-enabled", "on"),
+        ("eip-allocations", "eipalloc-1,"),
+        ("healthcheck-healthy-threshold", "11"),
+        ("healthcheck-interval", "301"),
+        ("healthcheck-path", "ready"),
+        ("healthcheck-port", "0"),
+        ("healthcheck-protocol", "icmp"),
+        ("healthcheck-timeout", "5s"),
+        ("healthcheck-unhealthy-threshold", "1"),
+        ("private-ipv4-addresses", "2001:db8::1,10.0.2.9,10.0.3.9"),
+        ("security-groups", ", ,"),
+        ("subnets", ","),
+        ("target-group-attributes", "preserve_client_ip.enabled"),
+    ] {
+        let host = Cloud::default().host().setting("loadBalancers.nlbSecurityGroupMode", "Managed");
+        let why = refusal(ensure(&host, &annotated(service(), name, value)));
+        assert!(why.starts_with(&format!("annotation service.beta.kubernetes.io/aws-load-balancer-{name}: ")), "{why}");
+        assert_eq!(written(&host), [""; 0], "{name}");
+    }
+    let ranges = service().with_annotation("service.beta.kubernetes.io/load-balancer-source-ranges", "10.0.0.0");
+    assert!(refusal(ensure(&settings(), &ranges)).contains("\"10.0.0.0\" is not a list of networks"));
+}
+
+#[test]
 fn aws_037_an_internal_one_is_in_private_subnets() {
     let cloud = Cloud::default();
     {
@@ -228,6 +255,21 @@ fn both_families_make_it_dual_stack() {
     let event = host.events().remove(0);
     assert_eq!((event.kind, &*event.reason), (EventKind::Warning, "LoadBalancerWithoutIPv6"));
     assert_eq!(cloud.0.borrow().balancers[0].address_type, "ipv4");
+}
+
+#[test]
+fn both_families_need_source_nat_for_udp() {
+    let cloud = Cloud::default();
+    let udp = without_ports().with_port(Port::new(Protocol::Udp, 53, 30_053));
+    let dual = LoadBalancer { ip_families: vec![IpFamily::Ipv4, IpFamily::Ipv6], ..with_nodes(udp, 1) };
+    let lines = writes(&cloud, &dual);
+    assert!(lines[0].contains("IpAddressType=dualstack EnablePrefixForIpv6SourceNat=on"), "{lines:?}");
+    served(&cloud, dual.clone());
+    cloud.0.borrow_mut().balancers[0].address_type = "ipv4".to_owned();
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &dual), Ok(Progress::Ready(_))));
+    assert!(!actions(&written(&host)).contains(&"SetIpAddressType"));
+    assert_eq!(host.events()[0].reason, "LoadBalancerImmutable");
 }
 
 #[test]
