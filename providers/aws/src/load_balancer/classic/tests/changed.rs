@@ -191,3 +191,29 @@ fn an_instance_that_is_gone_keeps_no_other_from_going() {
     drop(ensure(&cloud.host(), &service(&["i-1"]).after(status)));
     assert!(!cloud.balancer(NAME).it.instances.contains("i-2"));
 }
+
+#[test]
+fn a_lost_answer_of_a_change_leads_to_the_same_end() {
+    let plain = service(&["i-1", "i-2"]);
+    let mut other = with(service(&["i-2", "i-3"]), &[("proxy-protocol", "*"), ("ssl-cert", "arn:c")]);
+    other.ports = vec![port(80, 30_090), port(81, 30_081)];
+    let given = with(plain.clone(), &[("security-groups", "sg-given")]);
+    for (before, after) in [(&plain, &other), (&other, &plain), (&plain, &given), (&given, &plain)] {
+        let end = |lost: usize| {
+            let cloud = Cloud::new();
+            let status = ready(&cloud, before);
+            if lost > 0 {
+                cloud.lose(lost);
+            }
+            let status = ready(&cloud, &after.clone().after(status));
+            assert_eq!(written(&cloud, &after.clone().after(status)), [""; 0], "request {lost}");
+            let rules: Vec<_> = cloud.state.borrow().groups.keys().cloned().collect();
+            let rules: Vec<_> = rules.iter().map(|it| (it.clone(), cloud.rules(it))).collect();
+            (cloud.balancer(NAME).it, rules)
+        };
+        let expected = end(0);
+        for lost in 1..25 {
+            assert_eq!(end(lost), expected, "request {lost}");
+        }
+    }
+}
