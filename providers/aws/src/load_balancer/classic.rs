@@ -244,8 +244,8 @@ fn update(
     }
 }
 
-/// Lets groups that somebody else made lead to no node any more, as long as the load balancer has them: a call that ends in
-/// between is gone on with. It gets the other groups before, so that the nodes let it in all the time.
+/// Lets groups that somebody else made lead to no node any more, as long as the load balancer has them: a call that
+/// ends in between is gone on with. It gets the other groups before, so that the nodes let it in all the time.
 fn part_from(call: &Call<'_>, live: &LoadBalancer, place: &Place, leaving: &[&String]) -> Result<()> {
     if leaving.is_empty() || call.settings.keep_node_groups {
         return Ok(());
