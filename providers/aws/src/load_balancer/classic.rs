@@ -6,7 +6,6 @@ mod health;
 mod steps;
 mod write;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aerostat_sdk::events::{self, Warnings};
@@ -29,6 +28,8 @@ const POLL: Duration = Duration::from_secs(5);
 const NEXT: Duration = Duration::from_secs(1);
 /// The most steps of a call, which may send 100 requests: a port has up to three of its own.
 const STEPS: usize = 50;
+/// The most security groups of a load balancer, unless the account has another quota.
+const MOST_GROUPS: usize = 5;
 /// Until a security group is free of a load balancer that was deleted.
 const RELEASE: Duration = Duration::from_secs(10);
 
@@ -170,10 +171,6 @@ fn find(call: &Call<'_>) -> Result<Option<Found>> {
 
 fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
     let name = &call.service.name;
-    if call.service.memo.is_some() {
-        let message = format!("load balancer {name} of this Service does not exist any more: another is built");
-        events::warning(None, "LoadBalancerNotFound", &message);
-    }
     let creation = Creation {
         name,
         is_internal: desired.is_internal,
@@ -186,7 +183,13 @@ fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&Securi
         Err(refusal) if refusal.code == "InvalidSecurityGroup" && own.is_some() => {
             Ok(Change::Busy("its security group was made a moment ago, and cannot be used yet".to_owned()))
         }
-        created => Ok(created?),
+        created => {
+            if created == Ok(Change::Done(())) && call.service.memo.is_some() {
+                let message = format!("load balancer {name} of this Service does not exist any more: another is built");
+                events::warning(None, "LoadBalancerNotFound", &message);
+            }
+            Ok(created?)
+        }
     }
 }
 
@@ -211,6 +214,13 @@ fn update(
     if let Some(group) = place.groups.first() {
         groups::admit(call, Source { id: group, is_own: own.is_some() })?;
     }
+    // That of its own goes, if others have been given to it.
+    let left_over = match own {
+        Some(_) => None,
+        None => groups::find_own(call)?.filter(|it| !place.groups.contains(&it.id)),
+    };
+    let is_leaving = |id: &&String| !place.groups.contains(id) && left_over.as_ref().is_none_or(|it| it.id != **id);
+    part_from(call, live, place, &live.groups.iter().filter(is_leaving).collect::<Vec<_>>())?;
     let left = steps.split_off(steps.len().min(STEPS));
     steps.iter().try_for_each(|step| write::carry_out(name, step))?;
     write::instances(live, &desired.instances)?;
@@ -227,24 +237,25 @@ fn update(
         return Ok(Progress::pending(status, POLL, format_args!("load balancer {name} has no name in DNS yet")));
     };
     status.ingress = vec![Ingress::hostname(hostname)];
-    match leave(call, live, place, own)? {
+    let deleted = left_over.map_or(Ok(Change::Done(())), |group| groups::delete(call, &group));
+    match deleted? {
         Change::Done(()) => Ok(Progress::Ready(status)),
         Change::Busy(why) => Ok(Progress::pending(status, RELEASE, why)),
     }
 }
 
-/// The groups that it no longer has lead to no node any more. That of its own is deleted, if others have been given to
-/// it.
-fn leave(call: &Call<'_>, live: &LoadBalancer, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
-    let left_over = match own {
-        Some(_) => None,
-        None => groups::find_own(call)?.filter(|it| !place.groups.contains(&it.id)),
-    };
-    let is_given = |id: &&String| left_over.as_ref().is_none_or(|it| it.id != **id);
-    let given: BTreeSet<&String> =
-        live.groups.iter().filter(|it| !place.groups.contains(it)).filter(is_given).collect();
-    given.into_iter().try_for_each(|group| groups::refuse(call, group))?;
-    left_over.map_or(Ok(Change::Done(())), |group| groups::delete(call, &group))
+/// Lets groups that somebody else made lead to no node any more, as long as the load balancer has them: a call that
+/// ends in between is gone on with. It gets the other groups before, so that the nodes let it in all the time.
+fn part_from(call: &Call<'_>, live: &LoadBalancer, place: &Place, leaving: &[&String]) -> Result<()> {
+    if leaving.is_empty() || call.settings.keep_node_groups {
+        return Ok(());
+    }
+    let both: Vec<String> = place.groups.iter().chain(leaving.iter().copied()).cloned().collect();
+    let is_new = place.groups.iter().any(|it| !live.groups.contains(it));
+    if is_new && both.len() <= MOST_GROUPS {
+        write::carry_out(&live.name, &Step::Groups(both))?;
+    }
+    leaving.iter().try_for_each(|group| groups::refuse(call, group))
 }
 
 #[cfg(test)]

@@ -54,17 +54,20 @@ fn aws_050_a_group_that_is_held_is_waited_for() {
 
 #[test]
 fn a_lost_answer_leaves_nothing_behind() {
-    for lost in 1..12 {
-        let cloud = Cloud::new();
-        let status = ready(&cloud, &service(&["i-1"]));
-        let unwanted = service(&[]).after(status);
-        cloud.lose(lost);
-        let deleted = (0..3).find_map(|_| delete(&cloud.host(), &unwanted).ok());
-        assert_eq!(deleted, Some(Deletion::Done), "request {lost}");
-        let state = cloud.state.borrow();
-        assert_eq!((state.balancers.len(), state.groups.len()), (0, 1), "request {lost}");
-        drop(state);
-        assert_eq!(cloud.rules("sg-nodes"), [""; 0], "request {lost}");
+    for annotations in [&[][..], &[("security-groups", "sg-given")]] {
+        for lost in 1..12 {
+            let cloud = Cloud::new();
+            let made = with(service(&["i-1"]), annotations);
+            let status = ready(&cloud, &made);
+            let unwanted = LoadBalancer { nodes: Vec::new(), ..made.after(status) };
+            cloud.lose(lost);
+            let deleted = (0..3).find_map(|_| delete(&cloud.host(), &unwanted).ok());
+            assert_eq!(deleted, Some(Deletion::Done), "request {lost}");
+            let state = cloud.state.borrow();
+            assert_eq!((state.balancers.len(), state.groups.len()), (0, 1), "request {lost}");
+            drop(state);
+            assert_eq!(cloud.rules("sg-nodes"), [""; 0], "request {lost}");
+        }
     }
 }
 
