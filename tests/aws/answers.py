@@ -1,4 +1,4 @@
-"""Writes answers of AWS for tests of the AWS provider: answers.json.
+"""Writes answers of AWS for tests of the AWS provider: answers.json, and those of classic_answers.py: answers-classic.json.
 
     target/moto/bin/python tests/aws/answers.py
 
@@ -14,6 +14,8 @@ from botocore.loaders import Loader
 from botocore.parsers import create_parser
 from moto.core.model import ServiceModel
 from moto.core.serialize import EC2Serializer, QuerySerializer, SerializationContext
+
+import classic_answers
 
 INSTANCE = {
     "InstanceId": "i-0123456789abcdef0",
@@ -341,13 +343,19 @@ def write(service, protocol, operation, says):
     return xml
 
 
-def main():
-    ec2 = ServiceModel(Loader().load_service_model("ec2", "service-2"), "ec2")
-    elbv2 = ServiceModel(Loader().load_service_model("elbv2", "service-2"), "elbv2")
-    answers = {name: write(ec2, "ec2", operation, says) for name, operation, says in ANSWERS}
-    answers |= {name: write(elbv2, "query", operation, says) for name, operation, says in NETWORK_ANSWERS}
+def save(name, services):
+    answers = {}
+    for service, protocol, listed in services:
+        model = ServiceModel(Loader().load_service_model(service, "service-2"), service)
+        answers |= {answer: write(model, protocol, operation, says) for answer, operation, says in listed}
     text = json.dumps({"sdk": f"botocore {botocore.__version__}", "answers": answers}, indent=1)
-    (pathlib.Path(__file__).parent / "answers.json").write_text(text + "\n")
+    (pathlib.Path(__file__).parent / name).write_text(text + "\n")
+
+
+def main():
+    save("answers.json", [("ec2", "ec2", ANSWERS), ("elbv2", "query", NETWORK_ANSWERS)])
+    classic = [("ec2", "ec2", classic_answers.GROUPS), ("elb", "query", classic_answers.BALANCERS)]
+    save("answers-classic.json", classic)
 
 
 main()

@@ -1,4 +1,5 @@
-"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json.
+"""Records the requests that the official SDK sends for the calls that the AWS provider makes: requests.json, and those of classic_calls.py:
+requests-classic.json.
 
     target/moto/bin/python tests/aws/record.py
 
@@ -13,6 +14,8 @@ from urllib.parse import parse_qsl
 import boto3
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+
+import classic_calls
 
 CLUSTER = {"Name": "tag-key", "Values": ["kubernetes.io/cluster/prod"]}
 ALIVE = {"Name": "instance-state-name", "Values": ["pending", "running", "shutting-down", "stopping", "stopped"]}
@@ -86,6 +89,7 @@ CALLS = [
             "Type": "network",
             "Scheme": "internal",
             "IpAddressType": "dualstack",
+            "EnablePrefixForIpv6SourceNat": "on",
             "SubnetMappings": [
                 {"SubnetId": "subnet-1", "AllocationId": "eipalloc-1"},
                 {"SubnetId": "subnet-2", "PrivateIPv4Address": "10.0.2.5"},
@@ -166,11 +170,10 @@ CALLS = [
 
 
 class Nothing:
-    """The body of an answer that says nothing. That of load balancing has an element around what it says."""
+    """The body of an answer that says nothing. Load balancing has one element around what it says."""
 
     def __init__(self, operation):
-        action = "".join(word.title() for word in operation.split("_"))
-        self.body = f"<Answer><{action}Result/></Answer>".encode()
+        self.body = f"<Answer><{operation}Result/></Answer>".encode()
 
     def stream(self, **_):
         return iter([self.body])
@@ -181,7 +184,7 @@ def record(client, operation, parameters):
 
     def instead_of_sending(request, **_):
         sent.append(request)
-        return AWSResponse(request.url, 200, {}, Nothing(operation))
+        return AWSResponse(request.url, 200, {}, Nothing(client.meta.method_to_api_mapping[operation]))
 
     client.meta.events.register("before-send", instead_of_sending)
     getattr(client, operation)(**parameters)
@@ -199,16 +202,21 @@ def record(client, operation, parameters):
     }
 
 
-def main():
+def write(name, calls):
     session = boto3.Session(aws_access_key_id="AKIDEXAMPLE", aws_secret_access_key="secret", region_name="us-east-1")
     config = Config(retries={"total_max_attempts": 1}, ignore_configured_endpoint_urls=True)
     clients, recorded = {}, {}
-    for name, service, operation, parameters in CALLS:
+    for call, service, operation, parameters in calls:
         if service not in clients:
             clients[service] = session.client(service, config=config)
-        recorded[name] = record(clients[service], operation, parameters)
+        recorded[call] = record(clients[service], operation, parameters)
     text = json.dumps({"sdk": f"boto3 {boto3.__version__}", "requests": recorded}, indent=1)
-    (pathlib.Path(__file__).parent / "requests.json").write_text(text + "\n")
+    (pathlib.Path(__file__).parent / name).write_text(text + "\n")
+
+
+def main():
+    write("requests.json", CALLS)
+    write("requests-classic.json", classic_calls.CALLS)
 
 
 main()

@@ -53,18 +53,20 @@ const DENIED: [&str; 16] = [
 ];
 
 /// Codes of answers with status 400 that pass by themselves.
-const PASSING: [&str; 11] = [
+const PASSING: [&str; 13] = [
     "ConcurrentTagAccess",
     "DependencyViolation",
     "IncorrectInstanceState",
     "IncorrectState",
     "InsufficientInstanceCapacity",
     "InvalidPermission.Duplicate",
+    "ListenerNotFound",
     "LoadBalancerNotFound",
     "RequestTimeout",
     "RequestTimeTooSkewed",
     "ResourceInUse",
     "ServiceUnavailable",
+    "TargetGroupNotFound",
 ];
 
 /// Why there is nothing of what was asked for.

@@ -25,6 +25,10 @@ use crate::api::elb::model::LoadBalancer;
 
 /// Until AWS shows what it was told to make.
 const POLL: Duration = Duration::from_secs(5);
+/// Until the next steps are carried out, where there are more than [`STEPS`].
+const NEXT: Duration = Duration::from_secs(1);
+/// The most steps of a call, which may send 100 requests: a port has up to three of its own.
+const STEPS: usize = 50;
 /// Until a security group is free of a load balancer that was deleted.
 const RELEASE: Duration = Duration::from_secs(10);
 
@@ -41,7 +45,7 @@ struct Found {
 /// What is refused keeps nobody from following the nodes, which come and go nevertheless.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     match reconcile(call) {
-        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if call.service.memo.is_some() => {
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if is_known(call) => {
             match follow_nodes(call) {
                 // It may be refused for the same reason: the first refusal says it.
                 Ok(()) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
@@ -52,14 +56,20 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     }
 }
 
+/// Whether the Service's status says that there is a load balancer.
+fn is_known(call: &Call<'_>) -> bool {
+    call.service.memo.is_some() || !call.service.current_ingress.is_empty()
+}
+
 /// Changes nothing but the instances of a load balancer that is the Service's, and the way to them.
 fn follow_nodes(call: &Call<'_>) -> Result<()> {
     let Some(Found { live, proof: Ok(()), .. }) = find(call)? else { return Ok(()) };
     // An annotation that is not allowed names no group: then the way is as it was.
     if let Ok(asked) = Asked::of(call) {
         let own = if asked.given.is_empty() { groups::find_own(call)? } else { None };
-        if let Some(group) = asked.all(own.as_ref()).first().filter(|it| live.groups.contains(*it)) {
-            groups::admit(call, Source { id: group, is_own: own.is_some() })?;
+        let group = own.as_ref().map(|it| &it.id).or(asked.given.first());
+        if let Some(id) = group.filter(|it| live.groups.contains(*it)) {
+            groups::admit(call, Source { id, is_own: own.is_some() })?;
         }
     }
     write::instances(&live, &targets::instances(&call.service.nodes, &mut Warnings::default()))
@@ -201,6 +211,7 @@ fn update(
     if let Some(group) = place.groups.first() {
         groups::admit(call, Source { id: group, is_own: own.is_some() })?;
     }
+    let left = steps.split_off(steps.len().min(STEPS));
     steps.iter().try_for_each(|step| write::carry_out(name, step))?;
     write::instances(live, &desired.instances)?;
     if live.is_internal != desired.is_internal {
@@ -208,6 +219,10 @@ fn update(
         warnings.immutable("its scheme", word(live.is_internal), word(desired.is_internal));
     }
     let mut status = call.service.status().memo(&**name);
+    if !left.is_empty() {
+        let why = format_args!("{} changes of load balancer {name} are left", left.len());
+        return Ok(Progress::pending(status, NEXT, why));
+    }
     let Some(hostname) = &live.dns_name else {
         return Ok(Progress::pending(status, POLL, format_args!("load balancer {name} has no name in DNS yet")));
     };

@@ -36,7 +36,7 @@ const POLL: Duration = Duration::from_secs(10);
 const GO_ON: Duration = Duration::from_secs(1);
 
 /// The most requests of one call, with what is left for security groups and nodes. The host stops a call at 100.
-const MOST_REQUESTS: usize = 80;
+const MOST_REQUESTS: usize = 70;
 /// The most reads of target groups in one call.
 const MOST_READS: usize = 64;
 
@@ -53,7 +53,8 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
             Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
         },
     };
-    let live = Live::read(call, balancer)?;
+    let names: Vec<&str> = desired.listeners.iter().map(|it| &*it.group.name).collect();
+    let live = Live::read(call, balancer, &names)?;
     live.refuse_others(call)?;
     // From here on it is the Service's: whatever fails now, it is remembered.
     let status = call.service.status().memo(&*live.balancer.arn);
@@ -74,7 +75,7 @@ fn refused(call: &Call<'_>, refusal: Error) -> Error {
     let follow = || -> Result<()> {
         let remembered = api::named(&call.service.name)?.filter(|it| call.service.memo.as_ref() == Some(&it.arn));
         let Some(balancer) = remembered else { return Ok(()) };
-        let live = Live::read(call, balancer)?;
+        let live = Live::read(call, balancer, &[])?;
         live.refuse_others(call)?;
         follow_nodes(call, &live)
     };
@@ -120,6 +121,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
     let mappings = mappings(&ids, allocations.as_deref(), addresses.as_deref())?;
     let mut warnings = Warnings::default();
     let is_dual_stack = is_dual_stack(call, &subnets, &mut warnings);
+    let is_udp = desired.listeners.iter().any(|it| it.protocol == "UDP");
     let groups = match groups::wanted(call, None)? {
         Change::Done(groups) => groups,
         Change::Busy(why) => return Ok(Change::Busy(why)),
@@ -128,6 +130,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
         name: &call.service.name,
         is_internal: desired.is_internal,
         is_dual_stack,
+        has_ipv6_source_nat: is_dual_stack && is_udp,
         subnets: &mappings,
         groups: groups.as_ref().map_or(&[], |it| &it.ids),
         tags: &call.marks.tags(),
@@ -203,7 +206,13 @@ fn update(call: &Call<'_>, desired: &Desired, live: &Live) -> Result<Progress> {
     } else {
         subnets_of(balancer)?
     };
-    let is_dual_stack = is_dual_stack(call, &subnets, &mut warnings);
+    let mut is_dual_stack = is_dual_stack(call, &subnets, &mut warnings);
+    let is_udp = desired.listeners.iter().any(|it| it.protocol == "UDP");
+    if is_dual_stack && is_udp && balancer.address_type != "dualstack" {
+        // It would need a prefix for source NAT, which is given with its subnets.
+        warnings.immutable("address type of UDP", &balancer.address_type, "dualstack");
+        is_dual_stack = false;
+    }
     let written = write(call, desired, live, is_dual_stack, &mut warnings)?;
     let status = status(balancer);
     if let Change::Busy(why) = written {

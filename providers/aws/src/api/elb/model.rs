@@ -21,8 +21,6 @@ pub(crate) struct LoadBalancer {
     pub(crate) groups: BTreeSet<String>,
     pub(crate) instances: BTreeSet<String>,
     pub(crate) health: Option<HealthCheck>,
-    /// When it was made: 2012-06-01T12:00:00.000Z.
-    pub(crate) created: Option<String>,
 }
 
 /// A listener, and the names of its policies.
@@ -118,7 +116,6 @@ impl LoadBalancer {
             groups: set("SecurityGroups"),
             instances: it.items("Instances").filter_map(|it| it.text(&["InstanceId"])).map(str::to_owned).collect(),
             health: it.child("HealthCheck").and_then(health),
-            created: text("CreatedTime"),
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Creation<'a> {
     pub(crate) name: &'a str,
     pub(crate) is_internal: bool,
     pub(crate) is_dual_stack: bool,
+    /// Whether clients of IPv6 may come by UDP to nodes of IPv4: a load balancer with both families needs it for UDP.
+    pub(crate) has_ipv6_source_nat: bool,
     /// At least one.
     pub(crate) subnets: &'a [SubnetMapping],
     /// None: then it can never get any.
@@ -80,6 +82,7 @@ pub(crate) fn create(it: Creation<'_>) -> Result<Balancer, Refusal> {
     // Left out, it is internet-facing, and of IPv4.
     let form = form.with_some("Scheme", it.is_internal.then_some("internal"));
     let form = form.with_some("IpAddressType", it.is_dual_stack.then_some("dualstack"));
+    let form = form.with_some("EnablePrefixForIpv6SourceNat", it.has_ipv6_source_nat.then_some("on"));
     let form = it.subnets.iter().zip(1..).fold(form, |form, (it, number): (_, usize)| {
         let mapping = format!("SubnetMappings.member.{number}");
         form.with(format!("{mapping}.SubnetId"), &it.subnet)

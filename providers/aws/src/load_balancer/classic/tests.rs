@@ -1,11 +1,13 @@
 //! Classic Load Balancers in a cloud that remembers. The numbers in the names are those of the cases in the provider's
 //! specification.
 
+mod answers;
 mod changed;
 mod cloud;
 mod created;
 mod deleted;
 mod groups;
+mod recorded;
 mod refused;
 
 use aerostat_sdk::testing::Host;

@@ -3,12 +3,11 @@
 
 use aerostat_sdk::{Change, Deletion, Result, events};
 
-use super::{POLL, groups, live, write};
+use super::{POLL, groups, live, names, write};
 use crate::api::elbv2::load_balancers::{self as api, Balancer};
 use crate::api::elbv2::tags;
-use crate::api::elbv2::target_groups::TargetGroup;
+use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::load_balancer::Call;
-use crate::load_balancer::tags::Tags;
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
 ///
@@ -27,8 +26,7 @@ pub(in crate::load_balancer) fn delete(call: &Call<'_>) -> Result<Deletion> {
             return Ok(why);
         }
     }
-    let arn = found.as_ref().map(|it| it.arn.as_str());
-    if let Change::Busy(why) = delete_target_groups(call, arn)? {
+    if let Change::Busy(why) = delete_target_groups(call)? {
         return Ok(pending(call, &why));
     }
     groups::refuse(call)?;
@@ -56,20 +54,20 @@ fn delete_balancer(balancer: &Balancer) -> Result<Option<Deletion>> {
 }
 
 /// Deletes the target groups that were made for the Service, by their tags. Busy, if more are to come, or AWS still
-/// sends to one.
-fn delete_target_groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Change<()>> {
-    let found = live::groups(call, balancer)?;
-    let arns: Vec<&str> = found.iter().map(|it| &*it.arn).collect();
-    let tags = tags::of(&arns)?;
-    let of = |arn: &str| tags.get(arn).cloned().unwrap_or_else(Tags::new);
-    let is_elsewhere = |balancers: &[String]| balancers.iter().any(|it| Some(&**it) != balancer);
-    let ours = found.iter().filter(|it| call.marks.ownership(&of(&it.arn)).is_ours());
-    // What another load balancer sends to by now stays. One that AWS still shows beside a load balancer that is gone is
-    // tried.
+/// sends to one. What another load balancer sends to by now stays.
+fn delete_target_groups(call: &Call<'_>) -> Result<Change<()>> {
+    let prefix = names::prefix(&call.service.owner);
+    let mut found = target_groups::all()?;
+    // AWS may still show a load balancer that is gone.
     let is_of_name = |arn: &String| super::name_in(arn) == Some(&*call.service.name);
-    let gone = |it: &&TargetGroup| !is_elsewhere(&it.balancers) || it.balancers.iter().all(is_of_name);
+    found.retain(|it| {
+        let is_ours = !it.balancers.is_empty() || it.name.starts_with(&prefix);
+        is_ours && it.balancers.iter().all(is_of_name)
+    });
+    let tags = tags::of(&found.iter().map(|it| &*it.arn).collect::<Vec<_>>())?;
+    let is_ours = |it: &&TargetGroup| tags.get(&it.arn).is_some_and(|it| call.marks.ownership(it).is_ours());
     let mut busy = None;
-    for (deleted, group) in ours.filter(gone).enumerate() {
+    for (deleted, group) in found.iter().filter(is_ours).enumerate() {
         if deleted == write::MOST_REMOVALS {
             return Ok(Change::Busy("more target groups are to come".to_owned()));
         }

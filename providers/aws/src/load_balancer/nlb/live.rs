@@ -18,7 +18,6 @@ pub(super) struct Live {
     pub(super) balancer: Balancer,
     pub(super) ownership: Ownership,
     pub(super) listeners: Vec<Listener>,
-    /// Those that it sends to, and those whose names begin as the Service's.
     pub(super) groups: Vec<Group>,
     pub(super) attributes: Attributes,
     /// Of the load balancer and of each group, by ARN.
@@ -48,14 +47,22 @@ impl Group {
 }
 
 impl Live {
-    /// Reads what belongs to a load balancer.
+    /// Reads what belongs to a load balancer: the target groups that it sends to, those that nothing sends to and whose
+    /// names begin as the Service's, which are found also if a call was lost after they were made or taken out of use,
+    /// and those with these names.
     ///
     /// # Errors
     ///
     /// Whatever AWS answered.
-    pub(super) fn read(call: &Call<'_>, balancer: Balancer) -> Result<Self> {
+    pub(super) fn read(call: &Call<'_>, balancer: Balancer, names: &[&str]) -> Result<Self> {
         let listeners = listeners::of(&balancer.arn)?;
-        let shown = groups(call, Some(&balancer.arn))?;
+        let prefix = names::prefix(&call.service.owner);
+        let mut shown = target_groups::all()?;
+        // What others send to is nobody's concern here, unless it has a name that is wanted.
+        shown.retain(|it| {
+            let is_free = it.balancers.is_empty() && it.name.starts_with(&prefix);
+            is_free || it.balancers.contains(&balancer.arn) || names.contains(&&*it.name)
+        });
         let arns: Vec<&str> = [&*balancer.arn].into_iter().chain(shown.iter().map(|it| &*it.arn)).collect();
         let tags = tags::of(&arns)?;
         let attributes = load_balancers::attributes(&balancer.arn)?;
@@ -98,15 +105,6 @@ pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership)
     Err(format!(
         "load balancer {name} exists already, and cannot be proven to be this Service's: {why}. It is not touched"
     ))
-}
-
-/// The target groups that a load balancer sends to, and those whose names begin as the Service's: these are found also
-/// if a call was lost after they were made or taken out of use.
-pub(super) fn groups(call: &Call<'_>, balancer: Option<&str>) -> Result<Vec<TargetGroup>> {
-    let prefix = names::prefix(&call.service.owner);
-    let mut found = target_groups::all()?;
-    found.retain(|it| it.name.starts_with(&prefix) || it.balancers.iter().any(|it| Some(&**it) == balancer));
-    Ok(found)
 }
 
 fn tags_of<'a>(tags: &'a BTreeMap<String, Tags>, arn: &str) -> &'a Tags {

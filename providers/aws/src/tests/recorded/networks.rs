@@ -63,6 +63,7 @@ fn network() {
         name: "a1",
         is_internal: true,
         is_dual_stack: true,
+        has_ipv6_source_nat: true,
         subnets: &subnets,
         groups: &groups(),
         tags: &some_tags(),

@@ -76,6 +76,28 @@ fn aws_020_a_repeated_call_writes_nothing() {
     }
 }
 
+#[test]
+fn many_ports_are_written_in_several_calls() {
+    let cloud = Cloud::new();
+    let mut service = with(service(&["i-1"]), &[("proxy-protocol", "*")]);
+    service.ports = (1..=100).map(|it| port(it, 30_000 + it)).collect();
+    let mut calls = 0;
+    let status = loop {
+        let host = cloud.host();
+        let progress = ensure(&host, &service);
+        calls += 1;
+        assert!(host.sent().len() <= 100, "{}", host.sent().len());
+        match progress {
+            Ok(Progress::Pending(pending)) => service = service.after(pending.status),
+            Ok(Progress::Ready(status)) => break status,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(calls, 3);
+    assert_eq!(cloud.balancer(NAME).it.backends.len(), 100);
+    assert_eq!(written(&cloud, &service.after(status)), [""; 0]);
+}
+
 /// A process may end after any request, with its answer or without.
 #[test]
 fn a_lost_answer_makes_nothing_twice() {

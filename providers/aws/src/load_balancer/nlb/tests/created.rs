@@ -231,6 +231,21 @@ fn both_families_make_it_dual_stack() {
 }
 
 #[test]
+fn both_families_need_source_nat_for_udp() {
+    let cloud = Cloud::default();
+    let udp = without_ports().with_port(Port::new(Protocol::Udp, 53, 30_053));
+    let dual = LoadBalancer { ip_families: vec![IpFamily::Ipv4, IpFamily::Ipv6], ..with_nodes(udp, 1) };
+    let lines = writes(&cloud, &dual);
+    assert!(lines[0].contains("IpAddressType=dualstack EnablePrefixForIpv6SourceNat=on"), "{lines:?}");
+    served(&cloud, dual.clone());
+    cloud.0.borrow_mut().balancers[0].address_type = "ipv4".to_owned();
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &dual), Ok(Progress::Ready(_))));
+    assert!(!actions(&written(&host)).contains(&"SetIpAddressType"));
+    assert_eq!(host.events()[0].reason, "LoadBalancerImmutable");
+}
+
+#[test]
 fn ports_without_node_ports_are_left_out() {
     let cloud = Cloud::default();
     let mut port = Port::new(Protocol::Tcp, 80, 1);

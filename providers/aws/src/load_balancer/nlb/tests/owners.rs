@@ -101,3 +101,21 @@ fn new_tags_of_the_service_are_added() {
     assert_eq!(actions(&lines), ["AddTags"], "one request for the load balancer and its target group");
     assert_eq!(writes(&cloud, &tagged), [""; 0]);
 }
+
+#[test]
+fn target_groups_of_services_named_alike_cost_nothing() {
+    let cloud = Cloud::default();
+    let mut other = service();
+    (other.name, other.owner.name) = ("a1".to_owned(), "web-2".to_owned());
+    other.owner.uid = "another".to_owned();
+    let mut this = service();
+    this.owner.name = "web2".to_owned();
+    ready(&cloud, &other);
+    ready(&cloud, &this);
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &this), Ok(Progress::Ready(_))));
+    let tags = crate::tests::sent(&host).into_iter().find(|it| it.contains("DescribeTags")).unwrap();
+    assert_eq!(tags.matches("ResourceArns").count(), 2, "{tags}");
+    assert_eq!(delete(&cloud.host(), &this), Ok(Deletion::Done));
+    assert_eq!(cloud.0.borrow().groups.len(), 1, "that of the other");
+}
