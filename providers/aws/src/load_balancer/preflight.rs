@@ -48,6 +48,7 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         let key = GROUP_ATTRIBUTES.name;
         return Err(Error::invalid(format_args!("annotation {key}: it is only supported for NLB")));
     }
+    source_ranges(call, &[])?;
     group_attributes(call).map(drop)
 }
 

@@ -9,7 +9,7 @@ use crate::api::elbv2::Attributes;
 use crate::api::elbv2::target_groups::Health;
 use crate::load_balancer::Call;
 use crate::load_balancer::annotations::{
-    BACKEND_PROTOCOL, Backend, CERTIFICATE, CROSS_ZONE, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL,
+    BACKEND_PROTOCOL, CERTIFICATE, CROSS_ZONE, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL,
     HEALTH_TIMEOUT, HEALTHY, HealthPort, HealthProtocol, INTERNAL, LOG_BUCKET, LOG_ENABLED, LOG_PREFIX, SSL_POLICY,
     SSL_PORTS, SslPorts, UNHEALTHY,
 };
@@ -73,7 +73,7 @@ impl Desired {
     pub(super) fn of(call: &Call<'_>) -> Result<Self> {
         let health = health(call)?;
         let ports = call.service.ports.iter();
-        let listeners = ports.filter_map(|it| listener(call, it, &health).transpose()).collect::<Result<_>>()?;
+        let listeners = ports.filter_map(|it| listener(call, it, &health)).collect();
         Ok(Self {
             is_internal: call.annotations.read(&INTERNAL)?.unwrap_or(false),
             listeners,
@@ -89,14 +89,14 @@ pub(super) fn wants_ipv6(service: &LoadBalancer) -> bool {
 }
 
 /// `None` for a port without a node port: no node listens there.
-fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<Listener>> {
-    let Some(node_port) = port.node_port else { return Ok(None) };
+fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Option<Listener> {
+    let node_port = port.node_port?;
     let text = |name| call.annotations.text(name).map(str::to_owned);
     let is_udp = port.protocol == Protocol::Udp;
     // White space in it counts, and the vendor's controller does not take it off either.
     let written = call.service.annotation(SSL_PORTS.name).filter(|it| !it.is_empty());
     let certificate = text(CERTIFICATE.name).filter(|_| !is_udp && SslPorts::of(written).has(port));
-    let is_tls_to_nodes = certificate.is_some() && call.annotations.read(&BACKEND_PROTOCOL)? == Some(Backend::Ssl);
+    let is_tls_to_nodes = certificate.is_some() && call.annotations.text(BACKEND_PROTOCOL.name) == Some("ssl");
     let plain = if is_udp { "UDP" } else { "TCP" };
     let protocol = if is_tls_to_nodes { "TLS" } else { plain };
     let key = GroupKey {
@@ -111,13 +111,13 @@ fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<List
     // Nodes of a Service with IPv6 alone listen on IPv6 addresses alone.
     let is_ipv6 = call.service.ip_families == [IpFamily::Ipv6];
     let group = Group { name: key.name(), protocol, port: node_port, is_ipv6, health: health.clone() };
-    Ok(Some(Listener {
+    Some(Listener {
         port: port.port,
         protocol: if certificate.is_some() { "TLS" } else { plain },
         policy: text(SSL_POLICY.name).filter(|_| certificate.is_some()),
         certificate,
         group,
-    }))
+    })
 }
 
 /// How nodes are checked: a connection to the node port; where only nodes with pods take traffic, what kube-proxy says

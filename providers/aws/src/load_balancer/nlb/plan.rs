@@ -73,7 +73,8 @@ pub(super) struct Used {
 /// If another's has the name, or one with other properties.
 pub(super) fn group<'a>(desired: &Listener, live: &'a Live) -> Result<Option<&'a TargetGroup>> {
     let of_listener = listener(desired, live).and_then(|it| it.target_group.as_deref());
-    let fits = |it: &&live::Group| it.is_usable() && is_same_kind(&it.shown, &desired.group);
+    let is_near = |it: &TargetGroup| it.vpc == live.balancer.vpc;
+    let fits = |it: &&live::Group| it.is_usable() && is_near(&it.shown) && is_same_kind(&it.shown, &desired.group);
     if let Some(arn) = of_listener
         && let Some(found) = live.groups.iter().filter(fits).find(|it| it.shown.arn == arn)
     {

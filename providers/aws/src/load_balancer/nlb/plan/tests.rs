@@ -1,6 +1,7 @@
 //! Steps between values.
 
 use super::*;
+use crate::api::elbv2::load_balancers::Balancer;
 
 const BALANCER: &str = "arn:lb";
 
@@ -46,7 +47,7 @@ fn live(listeners: &[(u16, &str)], groups: Vec<live::Group>) -> Live {
         ..LiveListener::default()
     };
     Live {
-        balancer: crate::api::elbv2::load_balancers::Balancer { arn: BALANCER.to_owned(), ..Default::default() },
+        balancer: Balancer { arn: BALANCER.to_owned(), vpc: "vpc-1".to_owned(), ..Balancer::default() },
         ownership: Ownership::ByName,
         listeners: listeners.iter().map(listener).collect(),
         groups,
@@ -82,6 +83,9 @@ fn a_group_that_was_made_before_is_found_by_its_name() {
     made.groups[0].shown.balancers.push("arn:another".to_owned());
     assert!(group(&wanted, &made).is_err(), "another load balancer sends to it");
     made.groups[0].shown.balancers.clear();
+    made.groups[0].shown.vpc = "vpc-2".to_owned();
+    assert!(group(&wanted, &made).is_err(), "it is in another network");
+    made.groups[0].shown.vpc = "vpc-1".to_owned();
     made.groups[0].ownership = Ownership::Nobody;
     assert!(group(&wanted, &made).is_err(), "nothing says whose it is");
 }

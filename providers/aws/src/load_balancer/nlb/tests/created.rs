@@ -111,6 +111,33 @@ fn what_it_cannot_do_is_refused_before_anything_is_asked() {
 }
 
 #[test]
+fn values_that_are_not_allowed_make_nothing() {
+    for (name, value) in [
+        ("access-log-enabled", "yes"),
+        ("cross-zone-load-balancing-enabled", "on"),
+        ("eip-allocations", "eipalloc-1,"),
+        ("healthcheck-healthy-threshold", "11"),
+        ("healthcheck-interval", "301"),
+        ("healthcheck-path", "ready"),
+        ("healthcheck-port", "0"),
+        ("healthcheck-protocol", "icmp"),
+        ("healthcheck-timeout", "5s"),
+        ("healthcheck-unhealthy-threshold", "1"),
+        ("private-ipv4-addresses", "2001:db8::1,10.0.2.9,10.0.3.9"),
+        ("security-groups", ", ,"),
+        ("subnets", ","),
+        ("target-group-attributes", "preserve_client_ip.enabled"),
+    ] {
+        let host = Cloud::default().host().setting("loadBalancers.nlbSecurityGroupMode", "Managed");
+        let why = refusal(ensure(&host, &annotated(service(), name, value)));
+        assert!(why.starts_with(&format!("annotation service.beta.kubernetes.io/aws-load-balancer-{name}: ")), "{why}");
+        assert_eq!(written(&host), [""; 0], "{name}");
+    }
+    let ranges = service().with_annotation("service.beta.kubernetes.io/load-balancer-source-ranges", "10.0.0.0");
+    assert!(refusal(ensure(&settings(), &ranges)).contains("\"10.0.0.0\" is not a list of networks"));
+}
+
+#[test]
 fn aws_037_an_internal_one_is_in_private_subnets() {
     let cloud = Cloud::default();
     {
