@@ -55,12 +55,12 @@ pub(crate) async fn patch(rig: &Rig, name: &str, patch: Value) {
 }
 
 /// The security group of the nodes.
-fn of_nodes(rig: &Rig) -> SecurityGroup {
+pub(crate) fn of_nodes(rig: &Rig) -> SecurityGroup {
     rig.cloud.state().security.into_iter().find(|it| it.name == "default").unwrap()
 }
 
 /// Waits until nothing is asked for some time, and returns how much was asked by then.
-async fn quiet(rig: &Rig) -> usize {
+pub(crate) async fn quiet(rig: &Rig) -> usize {
     let mut last = (rig.cloud.requests().len(), std::time::Instant::now());
     wait::until("nothing is asked", async || {
         let asked = rig.cloud.requests().len();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::moto::REGION;
-use tests::operator::{event, initialized};
+use tests::operator::initialized;
 
 use crate::setup::{Rig, worker};
 
@@ -54,11 +54,11 @@ async fn a_session_of_a_web_identity_is_renewed_when_it_ends() {
 }
 
 #[tokio::test]
-async fn bad_input_a_token_that_sts_does_not_know_is_told() {
+async fn a_token_that_sts_does_not_know_is_told() {
     let rig = web_identity(Rig::new().await, "another-token-that-nobody-knows");
-    let process = rig.start().await;
+    let mut process = rig.start().await;
     rig.join(1).await;
-    event(&rig.cluster, &worker(1), &["InvalidIdentityToken"]).await;
+    process.says("InvalidIdentityToken").await;
     process.stop().await;
 }
 

@@ -191,7 +191,7 @@ def clear(arn):
 def balancer(name, subnets, tags):
     """A load balancer without listeners, as somebody else makes one."""
     mappings, pairs = [{"SubnetId": it} for it in subnets], [{"Key": key, "Value": it} for key, it in tags.items()]
-    made = _v2().create_load_balancer(name, [], [], mappings, "internet-facing", "network", "ipv4", tags=pairs)
+    made = _v2().create_load_balancer(name, [], [], mappings, loadbalancer_type="network", ip_address_type="ipv4", tags=pairs)
     return {"id": made.arn, "host": made.dns_name}
 
 

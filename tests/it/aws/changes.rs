@@ -1,0 +1,167 @@
+//! Changes of Services that have a Network Load Balancer, and what they cost. Numbers in names are those of the cases in
+//! `spec/providers/provider-aws.md` §9.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::json;
+use tests::clouds::aws::{Limits, Options, State};
+use tests::operator::{Process, initialized};
+use tests::vendor::aws::instance;
+use tests::wait;
+
+use crate::services::{NETWORK, create, of_nodes, patch, quiet, running, service};
+use crate::setup::{Rig, worker};
+
+const INTERVAL: &str = "service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval";
+const INTERNAL: &str = "service.beta.kubernetes.io/aws-load-balancer-internal";
+const MTU: &str = "kubernetes.io/rule/nlb/mtu";
+
+/// A Service of port 80 with a Network Load Balancer that is as it wants it, and how much was asked by then.
+async fn settled(rig: &Rig) -> usize {
+    create(rig, &service("web", &[80], &[NETWORK])).await;
+    rig.served("web").await;
+    quiet(rig).await
+}
+
+/// The actions that wrote since then: `elbv2/CreateListener`.
+fn actions(rig: &Rig, since: usize) -> Vec<String> {
+    let writes = rig.cloud.requests().split_off(since).into_iter().filter(|it| !it.path.contains("/Describe"));
+    writes.map(|it| it.path.trim_start_matches('/').to_owned()).collect()
+}
+
+async fn becomes(rig: &Rig, what: &str, expected: impl Fn(&State) -> bool) -> State {
+    let found = wait::within(wait::DEADLINE, async || Some(rig.cloud.state()).filter(&expected)).await;
+    let Some(found) = found else { panic!("{what}: {:#?}; {}", rig.cloud.state(), rig.told().await) };
+    found
+}
+
+#[tokio::test]
+async fn aws_033_a_hundred_and_fifty_nodes_are_two_requests() {
+    const NODES: u64 = 150;
+    let rig = Rig::new().await.flags(&["--service-retry-base-delay=500ms"]);
+    let process = rig.start().await;
+    for numbers in (1..=NODES).collect::<Vec<_>>().chunks(25) {
+        join_all(numbers.iter().map(|it| rig.join(*it))).await;
+    }
+    for number in 1..=NODES {
+        initialized(&rig.cluster, &worker(number)).await;
+    }
+    let listed = rig.cloud.asked("ec2", "DescribeInstances").len();
+    assert!(listed < 60, "{listed} requests for {NODES} nodes");
+    settled(&rig).await;
+    becomes(&rig, "all are registered", |it| it.targets.iter().all(|it| it.machines.len() == 150)).await;
+    let sizes = rig.cloud.asked("elbv2", "RegisterTargets").into_iter();
+    let sizes: Vec<_> = sizes.map(|it| it.query.iter().filter(|it| it.0.ends_with(".Id")).count()).collect();
+    assert_eq!(sizes, [100, 50]);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_037_an_internal_one_is_not_reached_from_outside() {
+    let (rig, process) = running(1).await;
+    create(&rig, &service("web", &[80], &[NETWORK, (INTERNAL, "true")])).await;
+    rig.served("web").await;
+    assert_eq!(rig.cloud.state().network[0].scheme, "internal");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_038_another_range_is_one_rule_more() {
+    let (rig, process) = running(1).await;
+    settled(&rig).await;
+    patch(&rig, "web", json!({ "spec": { "loadBalancerSourceRanges": ["10.0.0.0/8"] } })).await;
+    let peers = |rig: &Rig| {
+        let rules = of_nodes(rig).rules.into_iter();
+        let clients = rules.filter(|it| it.description.as_ref().is_some_and(|it| it.contains("/client=")));
+        clients.filter_map(|it| it.peer).collect::<Vec<_>>()
+    };
+    wait::until("only that range", async || (peers(&rig) == ["10.0.0.0/8"]).then_some(())).await;
+    let asked = quiet(&rig).await;
+    patch(&rig, "web", json!({ "spec": { "loadBalancerSourceRanges": ["10.0.0.0/8", "11.0.0.0/8"] } })).await;
+    wait::until("both ranges", async || (peers(&rig).len() == 2).then_some(())).await;
+    quiet(&rig).await;
+    let since = rig.cloud.requests().split_off(asked);
+    let clients = since.iter().filter(|it| it.query.iter().any(|it| it.1.contains("/client="))).collect::<Vec<_>>();
+    assert_eq!(clients.len(), 1, "{:#?}", rig.writes(asked));
+    assert_eq!(clients[0].path, "/ec2/AuthorizeSecurityGroupIngress");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_039_another_interval_never_leaves_a_port_without_targets() {
+    let (rig, process) = running(2).await;
+    let asked = settled(&rig).await;
+    patch(&rig, "web", json!({ "metadata": { "annotations": { INTERVAL: "10" } } })).await;
+    let old = rig.cloud.state().targets.remove(0).id;
+    becomes(&rig, "another group in its place", |it| it.targets.len() == 1 && it.targets[0].id != old).await;
+    quiet(&rig).await;
+    let wanted = ["CreateTargetGroup", "RegisterTargets", "ModifyListener", "DeleteTargetGroup"];
+    assert_eq!(actions(&rig, asked), wanted.map(|it| format!("elbv2/{it}")));
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_046_managed_security_groups_come_and_go() {
+    let (mut rig, process) = running(1).await;
+    process.stop().await;
+    rig.setup =
+        rig.setup.edit(|it| it["provider"]["settings"]["loadBalancers.nlbSecurityGroupMode"] = json!("Managed"));
+    rig.cloud.behave(&json!({ "interfaces": 3 }));
+    let process = rig.start().await;
+    settled(&rig).await;
+    let state = rig.cloud.state();
+    let own = state.security.iter().find(|it| it.name.starts_with("k8s-default-web-")).unwrap();
+    assert_eq!(state.network[0].groups, [own.id.clone()]);
+    rig.deleted("web", Duration::from_secs(60)).await;
+    assert!(rig.cloud.state().security.iter().all(|it| it.name == "default"));
+    process.stop().await;
+}
+
+/// Two Services, and the rule of both.
+async fn sharing() -> (Rig, Process) {
+    let (rig, process) = running(1).await;
+    for name in ["first", "second"] {
+        create(&rig, &service(name, &[80], &[NETWORK])).await;
+        rig.served(name).await;
+    }
+    quiet(&rig).await;
+    (rig, process)
+}
+
+#[tokio::test]
+async fn a_rule_that_services_share_goes_with_the_last_of_them() {
+    let (rig, process) = sharing().await;
+    let shared = || of_nodes(&rig).rules.into_iter().filter(|it| it.description.as_deref() == Some(MTU)).count();
+    assert_eq!(shared(), 1);
+    rig.deleted("first", Duration::from_secs(60)).await;
+    assert_eq!(shared(), 1, "the second needs it");
+    rig.deleted("second", Duration::from_secs(60)).await;
+    assert_eq!(of_nodes(&rig).rules, []);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn a_throttled_account_loses_no_service() {
+    let limits = Some(Limits::Bucket { size: 10, refill: Duration::from_millis(400) });
+    let rig = Rig::with(Options { limits, ..Options::default() }).await.flags(&["--service-retry-base-delay=500ms"]);
+    let process = rig.start().await;
+    for number in 1..=2 {
+        rig.join(number).await;
+    }
+    for number in 1..=2 {
+        initialized(&rig.cluster, &worker(number)).await;
+    }
+    for name in ["a", "b", "c"] {
+        create(&rig, &service(name, &[80], &[NETWORK])).await;
+    }
+    let whole = |it: &State| {
+        let ready = |it: &tests::clouds::aws::TargetGroup| it.machines == [instance(1), instance(2)];
+        it.network.len() == 3 && it.network.iter().all(|it| it.listeners.len() == 1) && it.targets.iter().all(ready)
+    };
+    let all = wait::within(Duration::from_secs(120), async || whole(&rig.cloud.state()).then_some(())).await;
+    assert!(all.is_some(), "{:#?}; {}", rig.cloud.state(), rig.told().await);
+    let throttled = rig.cloud.requests().iter().filter(|it| matches!(it.status, Some(503 | 400))).count();
+    assert!(throttled > 0, "the budget was too small for it");
+    process.stop().await;
+}
