@@ -1,4 +1,4 @@
-//! Keys that are asked for: roles for service accounts, and EKS Pod Identity. A session ends, and nobody notices.
+//! Keys that are asked for, with roles for service accounts and with EKS Pod Identity: a session ends, and the next one signs.
 
 use serde_json::{Value, json};
 use tests::moto::REGION;
