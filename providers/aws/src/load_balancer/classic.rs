@@ -170,10 +170,6 @@ fn find(call: &Call<'_>) -> Result<Option<Found>> {
 
 fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
     let name = &call.service.name;
-    if call.service.memo.is_some() {
-        let message = format!("load balancer {name} of this Service does not exist any more: another is built");
-        events::warning(None, "LoadBalancerNotFound", &message);
-    }
     let creation = Creation {
         name,
         is_internal: desired.is_internal,
@@ -186,7 +182,13 @@ fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&Securi
         Err(refusal) if refusal.code == "InvalidSecurityGroup" && own.is_some() => {
             Ok(Change::Busy("its security group was made a moment ago, and cannot be used yet".to_owned()))
         }
-        created => Ok(created?),
+        created => {
+            if created == Ok(Change::Done(())) && call.service.memo.is_some() {
+                let message = format!("load balancer {name} of this Service does not exist any more: another is built");
+                events::warning(None, "LoadBalancerNotFound", &message);
+            }
+            Ok(created?)
+        }
     }
 }
 

@@ -14,7 +14,6 @@ mod write;
 pub(super) use self::delete::delete;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Error, Ingress, LoadBalancerStatus, Progress, Result};
@@ -22,18 +21,13 @@ use aerostat_sdk::{Change, Error, Ingress, LoadBalancerStatus, Progress, Result}
 use self::desired::Desired;
 use self::live::Live;
 use self::plan::Used;
-use self::write::Writer;
+use self::write::{Wait, Writer};
 use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
 use super::tags::Tags;
 use super::{Call, preflight, subnets, targets};
 use crate::api::ec2::subnets as subnets_api;
 use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
 use crate::api::elbv2::target_groups;
-
-/// How long to wait before something that AWS is still busy with is asked about again.
-const POLL: Duration = Duration::from_secs(10);
-/// The same where the next call only goes on with what did not fit into one.
-const GO_ON: Duration = Duration::from_secs(1);
 
 /// The most requests of one call, with what is left for security groups and nodes. The host stops a call at 100.
 const MOST_REQUESTS: usize = 70;
@@ -50,7 +44,7 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
         Some(balancer) => balancer,
         None => match create(call, &desired)? {
             Change::Done(made) => made,
-            Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
+            Change::Busy(why) => return Ok(pending(call.service.status(), Wait::busy(why))),
         },
     };
     let names: Vec<&str> = desired.listeners.iter().map(|it| &*it.group.name).collect();
@@ -213,23 +207,21 @@ fn update(call: &Call<'_>, desired: &Desired, live: &Live) -> Result<Progress> {
         warnings.immutable("address type of UDP", &balancer.address_type, "dualstack");
         is_dual_stack = false;
     }
-    let written = write(call, desired, live, is_dual_stack, &mut warnings)?;
-    let status = status(balancer);
-    if let Change::Busy(why) = written {
+    if let Some(wait) = write(call, desired, live, is_dual_stack, &mut warnings)? {
         warnings.emit();
-        let pause = if why.ends_with("to come") { GO_ON } else { POLL };
-        return Ok(Progress::pending(call.service.status().memo(&*balancer.arn), pause, why));
+        return Ok(pending(call.service.status().memo(&*balancer.arn), wait));
     }
     if !call.settings.keep_node_groups {
         groups::admit(call, desired, &groups::ranges(call, is_dual_stack)?, &subnets)?;
     }
     warnings.emit();
+    let status = status(balancer);
     Ok(match &*balancer.state {
         "failed" => {
             let why = format!("load balancer {} has failed: {}", balancer.name, balancer.reason);
             Progress::failed(status, Error::Unavailable(why))
         }
-        _ if balancer.dns_name.is_empty() => Progress::pending(status, POLL, "it has no DNS name yet"),
+        _ if balancer.dns_name.is_empty() => pending(status, Wait::busy("it has no DNS name yet")),
         _ => Progress::Ready(status),
     })
 }
@@ -241,15 +233,15 @@ fn write(
     live: &Live,
     is_dual_stack: bool,
     warnings: &mut Warnings,
-) -> Result<Change<()>> {
+) -> Result<Option<Wait>> {
     let balancer = &live.balancer;
     let instances = targets::instances(&call.service.nodes, warnings);
     let (used, reads) = used(desired, live).or_else(|error| follow_nodes(call, live).and(Err(error)))?;
     let steps = plan::steps(desired, live, &used, &instances, &call.marks)?;
-    let busy @ Change::Busy(_) = writer(call, balancer, &call.marks.tags(), reads).carry_out(&steps, warnings)? else {
-        return write_balancer(call, desired, balancer, is_dual_stack);
-    };
-    Ok(busy)
+    match writer(call, balancer, &call.marks.tags(), reads).carry_out(&steps, warnings)? {
+        None => Ok(Wait::of(write_balancer(call, desired, balancer, is_dual_stack)?)),
+        wait => Ok(wait),
+    }
 }
 
 /// Writes what differs of the load balancer's addresses and security groups.
@@ -295,6 +287,10 @@ fn subnets_of(balancer: &Balancer) -> Result<Vec<subnets_api::Subnet>> {
         }
         None => Ok(found),
     }
+}
+
+fn pending(status: LoadBalancerStatus, Wait { pause, reason }: Wait) -> Progress {
+    Progress::pending(status, pause, reason)
 }
 
 fn status(balancer: &Balancer) -> LoadBalancerStatus {

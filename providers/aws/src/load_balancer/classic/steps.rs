@@ -54,8 +54,9 @@ pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desi
     if live.groups != place.groups.iter().cloned().collect() {
         steps.push(Step::Groups(place.groups.clone()));
     }
+    steps.extend(unproxied(live, desired));
     let new = listeners(live, &desired.listeners, &mut steps);
-    backend_policies(live, desired, &mut steps);
+    steps.extend(proxied(live, desired));
     if let Some(policy) = &desired.ssl_policy {
         listener_policies(live, policy, &desired.listeners, &new, &mut steps);
     }
@@ -111,27 +112,33 @@ fn is_same_but_certificate(one: &Listener, other: &Listener) -> bool {
     parts(one) == parts(other)
 }
 
-/// The policy stays also at ports that no listener leads to any more: it is taken off there. Other policies are not
-/// touched.
-fn backend_policies(live: &LoadBalancer, desired: &Desired, steps: &mut Vec<Step>) {
+/// Takes the policy off ports that no listener is to lead to any more, as long as one does: it would stay there. Other
+/// policies are not touched.
+fn unproxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
+    let is_wanted = |port: &u16| desired.listeners.iter().any(|it| it.instance_port == *port);
+    let unwanted = live.backends.iter().filter(|(port, _)| !is_wanted(port));
+    unwanted.filter_map(|(port, policies)| backend_policies(*port, policies, false)).collect()
+}
+
+/// The policy at the ports that listeners lead to.
+fn proxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
     let nothing = BTreeSet::new();
     let wanted: BTreeSet<u16> = desired.listeners.iter().map(|it| it.instance_port).collect();
-    let ports: BTreeSet<u16> = live.backends.keys().chain(&wanted).copied().collect();
-    let mut changes = Vec::new();
-    for port in ports {
-        let mut policies = live.backends.get(&port).unwrap_or(&nothing).clone();
-        let is_changed = match desired.is_proxied && wanted.contains(&port) {
-            true => policies.insert(PROXY_POLICY.to_owned()),
-            false => policies.remove(PROXY_POLICY),
-        };
-        if is_changed {
-            changes.push(Step::BackendPolicies(port, policies));
-        }
-    }
-    if desired.is_proxied && !live.policies.contains(PROXY_POLICY) {
-        steps.push(Step::CreateProxyPolicy);
-    }
-    steps.extend(changes);
+    let changed = |port: u16| {
+        let policies = live.backends.get(&port).unwrap_or(&nothing);
+        backend_policies(port, policies, desired.is_proxied)
+    };
+    let missing = desired.is_proxied && !live.policies.contains(PROXY_POLICY);
+    missing.then_some(Step::CreateProxyPolicy).into_iter().chain(wanted.into_iter().filter_map(changed)).collect()
+}
+
+fn backend_policies(port: u16, policies: &BTreeSet<String>, is_proxied: bool) -> Option<Step> {
+    let mut policies = policies.clone();
+    let is_changed = match is_proxied {
+        true => policies.insert(PROXY_POLICY.to_owned()),
+        false => policies.remove(PROXY_POLICY),
+    };
+    is_changed.then_some(Step::BackendPolicies(port, policies))
 }
 
 fn listener_policies(

@@ -9,6 +9,7 @@ use crate::api::Refusal;
 use crate::api::ec2::{FILTER_VALUES, instances};
 use crate::api::elb::model::LoadBalancer;
 use crate::api::elb::writes;
+use crate::instance::exists;
 
 /// Carries out one step on the load balancer of this name.
 pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
@@ -22,7 +23,11 @@ pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
         Step::CreateProxyPolicy => {
             writes::create_policy(name, PROXY_POLICY, "ProxyProtocolPolicyType", ("ProxyProtocol", "true"))
         }
-        Step::BackendPolicies(port, policies) => writes::set_backend_policies(name, *port, policies),
+        Step::BackendPolicies(port, policies) => match writes::set_backend_policies(name, *port, policies) {
+            // Of a port that no listener leads to any more.
+            Err(refusal) if policies.is_empty() && refusal.code == "InvalidConfigurationRequest" => Ok(()),
+            written => written,
+        },
         Step::CreateSslPolicy(policy, reference) => {
             let attribute = ("Reference-Security-Policy", reference.as_str());
             writes::create_policy(name, policy, "SSLNegotiationPolicyType", attribute)
@@ -55,40 +60,49 @@ pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>) -> Resu
     let name = &live.name;
     let (add, remove) = (desired - &live.instances, &live.instances - desired);
     if !add.is_empty() {
-        register(name, add)?;
+        register(name, &add)?;
     }
     if !remove.is_empty() {
-        match writes::deregister(name, &remove) {
-            // Instances that are gone go by themselves.
-            Err(refusal) if is_unknown(&refusal) => {}
-            written => written?,
-        }
+        deregister(name, &remove)?;
     }
     Ok(())
 }
 
 /// AWS refuses all of them for one that is gone. Then those are left out, with a warning.
-fn register(name: &str, mut add: BTreeSet<String>) -> Result<()> {
-    match writes::register(name, &add) {
+fn register(name: &str, add: &BTreeSet<String>) -> Result<()> {
+    let refusal = match writes::register(name, add) {
+        Err(refusal) if is_unknown(&refusal) => refusal,
+        written => return Ok(written?),
+    };
+    let there = there(add)?;
+    let gone: Vec<&str> = add.difference(&there).map(String::as_str).collect();
+    if gone.is_empty() {
+        return Err(refusal.error);
+    }
+    let message = format!("no traffic is sent to instances that are gone: {}", nodes::named(&gone));
+    events::warning(None, "NodesSkipped", &message);
+    if there.is_empty() { Ok(()) } else { Ok(writes::register(name, &there)?) }
+}
+
+/// The same. Those that are gone go by themselves.
+fn deregister(name: &str, remove: &BTreeSet<String>) -> Result<()> {
+    match writes::deregister(name, remove) {
         Err(refusal) if is_unknown(&refusal) => {
-            let ids: Vec<&str> = add.iter().map(String::as_str).collect();
-            let mut found = BTreeSet::new();
-            for ids in ids.chunks(FILTER_VALUES) {
-                let is_there =
-                    |it: &instances::Ec2Instance| matches!(&*it.state, "pending" | "running" | "stopping" | "stopped");
-                found.extend(instances::by_ids(ids)?.into_iter().filter(is_there).map(|it| it.id));
-            }
-            let gone: Vec<&str> = ids.iter().copied().filter(|it| !found.contains(*it)).collect();
-            if gone.is_empty() {
-                return Err(refusal.error);
-            }
-            let message = format!("no traffic is sent to instances that are gone: {}", nodes::named(&gone));
-            events::warning(None, "NodesSkipped", &message);
-            add = found;
-            if add.is_empty() { Ok(()) } else { Ok(writes::register(name, &add)?) }
+            let there = there(remove)?;
+            if there.is_empty() || there == *remove { Ok(()) } else { Ok(writes::deregister(name, &there)?) }
         }
         written => Ok(written?),
     }
+}
+
+/// Those of these instances that EC2 still has.
+fn there(ids: &BTreeSet<String>) -> Result<BTreeSet<String>> {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut found = BTreeSet::new();
+    for ids in ids.chunks(FILTER_VALUES) {
+        found.extend(instances::by_ids(ids)?.into_iter().filter(exists).map(|it| it.id));
+    }
+    Ok(found)
 }
 
 fn is_unknown(refusal: &Refusal) -> bool {

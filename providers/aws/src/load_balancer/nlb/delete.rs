@@ -1,9 +1,10 @@
 //! The end of a Network Load Balancer, and of all that was made for it. Nothing is found through the load balancer: it
 //! goes first, and a call may be lost after that.
 
-use aerostat_sdk::{Change, Deletion, Result, events};
+use aerostat_sdk::{Deletion, Result, events};
 
-use super::{POLL, groups, live, names, write};
+use super::write::{self, Wait};
+use super::{groups, live, names};
 use crate::api::elbv2::load_balancers::{self as api, Balancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
@@ -26,18 +27,15 @@ pub(in crate::load_balancer) fn delete(call: &Call<'_>) -> Result<Deletion> {
             return Ok(why);
         }
     }
-    if let Change::Busy(why) = delete_target_groups(call)? {
-        return Ok(pending(call, &why));
-    }
-    groups::refuse(call)?;
-    match groups::delete_own(call)? {
-        Change::Done(()) => Ok(Deletion::Done),
-        Change::Busy(why) => Ok(pending(call, &why)),
-    }
-}
-
-fn pending(call: &Call<'_>, why: &str) -> Deletion {
-    Deletion::pending(call.service.status(), POLL, why)
+    let left = match delete_target_groups(call)? {
+        None => {
+            groups::refuse(call)?;
+            Wait::of(groups::delete_own(call)?)
+        }
+        wait => wait,
+    };
+    let pending = |it: Wait| Deletion::pending(call.service.status(), it.pause, it.reason);
+    Ok(left.map_or(Deletion::Done, pending))
 }
 
 /// Some, if it stays: the cloud protects it.
@@ -53,9 +51,9 @@ fn delete_balancer(balancer: &Balancer) -> Result<Option<Deletion>> {
     }
 }
 
-/// Deletes the target groups that were made for the Service, by their tags. Busy, if more are to come, or AWS still
-/// sends to one. What another load balancer sends to by now stays.
-fn delete_target_groups(call: &Call<'_>) -> Result<Change<()>> {
+/// Deletes the target groups that were made for the Service, by their tags. `None`, once all are gone. What another load
+/// balancer sends to by now stays.
+fn delete_target_groups(call: &Call<'_>) -> Result<Option<Wait>> {
     let prefix = names::prefix(&call.service.owner);
     let mut found = target_groups::all()?;
     // AWS may still show a load balancer that is gone.
@@ -66,14 +64,13 @@ fn delete_target_groups(call: &Call<'_>) -> Result<Change<()>> {
     });
     let tags = tags::of(&found.iter().map(|it| &*it.arn).collect::<Vec<_>>())?;
     let is_ours = |it: &&TargetGroup| tags.get(&it.arn).is_some_and(|it| call.marks.ownership(it).is_ours());
+    let ours: Vec<_> = found.iter().filter(is_ours).collect();
     let mut busy = None;
-    for (deleted, group) in found.iter().filter(is_ours).enumerate() {
+    for (deleted, group) in ours.iter().enumerate() {
         if deleted == write::MOST_REMOVALS {
-            return Ok(Change::Busy("more target groups are to come".to_owned()));
+            return Ok(Some(Wait::more(ours.len() - deleted)));
         }
-        if let Change::Busy(why) = write::delete_group(&group.arn, &group.name)? {
-            busy = Some(why);
-        }
+        busy = Wait::of(write::delete_group(&group.arn, &group.name)?).or(busy);
     }
-    Ok(busy.map_or(Change::Done(()), Change::Busy))
+    Ok(busy)
 }

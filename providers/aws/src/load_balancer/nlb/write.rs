@@ -1,6 +1,7 @@
 //! Carries out steps.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Error, Result, nodes};
@@ -18,6 +19,38 @@ pub(super) const MOST_REMOVALS: usize = 8;
 /// How often targets are registered without those that were refused.
 const ATTEMPTS: usize = 6;
 
+/// How long to wait before something that AWS is still busy with is asked about again.
+const POLL: Duration = Duration::from_secs(10);
+/// The same where the next call only goes on with what did not fit into one.
+const GO_ON: Duration = Duration::from_secs(1);
+
+/// Why a call ends before everything is written, and when the next one goes on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Wait {
+    pub(super) pause: Duration,
+    pub(super) reason: String,
+}
+
+impl Wait {
+    /// AWS is still busy with something.
+    pub(super) fn busy(reason: impl Into<String>) -> Self {
+        Self { pause: POLL, reason: reason.into() }
+    }
+
+    /// So many changes did not fit into this call.
+    pub(super) fn more(changes: usize) -> Self {
+        Self { pause: GO_ON, reason: format!("{changes} more changes are to come") }
+    }
+
+    /// What a change waits for; `None`, if it is done.
+    pub(super) fn of(change: Change<()>) -> Option<Self> {
+        match change {
+            Change::Done(()) => None,
+            Change::Busy(why) => Some(Self::busy(why)),
+        }
+    }
+}
+
 /// What steps are about.
 pub(super) struct Writer<'a> {
     /// The ARN of the load balancer.
@@ -30,24 +63,24 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Sends the steps. Done means all of them; busy says what stopped them, and the next call goes on.
+    /// Sends the steps. `None` means all of them.
     ///
     /// # Errors
     ///
     /// The first refusal. What follows it is not sent.
-    pub(super) fn carry_out(&self, steps: &[Step], warnings: &mut Warnings) -> Result<Change<()>> {
+    pub(super) fn carry_out(&self, steps: &[Step], warnings: &mut Warnings) -> Result<Option<Wait>> {
         let mut made = BTreeMap::new();
         let mut removals = 0;
         for (sent, step) in steps.iter().enumerate() {
             removals += usize::from(step.removes());
             if sent == self.most || removals > MOST_REMOVALS {
-                return Ok(Change::Busy(format!("{} more changes are to come", steps.len() - sent)));
+                return Ok(Some(Wait::more(steps.len() - sent)));
             }
-            if let Change::Busy(why) = self.send(step, &mut made, warnings)? {
-                return Ok(Change::Busy(why));
+            if let Some(wait) = Wait::of(self.send(step, &mut made, warnings)?) {
+                return Ok(Some(wait));
             }
         }
-        Ok(Change::Done(()))
+        Ok(None)
     }
 
     fn send(&self, step: &Step, made: &mut BTreeMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {

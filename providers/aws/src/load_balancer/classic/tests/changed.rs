@@ -25,7 +25,7 @@ fn aws_026_the_proxy_protocol_comes_and_goes() {
     assert_eq!(came, [create, format!("{} PolicyNames.member.1={policy}", on(30_080))]);
     let (_, went) = change(&proxied, &plain);
     assert_eq!(went, [format!("{} PolicyNames=", on(30_080))]);
-    // The policy stays at a port of instances that no listener leads to any more, until it is taken off.
+    // It would stay at a port of instances that no listener leads to any more.
     let mut moved = proxied.clone();
     moved.ports = vec![port(80, 30_090)];
     let (_, writes) = change(&proxied, &moved);
@@ -181,4 +181,13 @@ fn a_refused_service_follows_its_nodes() {
     assert!(matches!(ensure(&host, &broken), Err(Error::Invalid(why)) if why.contains("proxy-protocol")));
     assert_eq!(cloud.balancer(NAME).it.instances, ["i-2".to_owned()].into());
     assert_eq!(writes(&host).len(), 2, "{:?}", writes(&host));
+}
+
+#[test]
+fn an_instance_that_is_gone_keeps_no_other_from_going() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &service(&["i-1", "i-2", "i-3"]));
+    cloud.state.borrow_mut().instances.remove("i-3");
+    drop(ensure(&cloud.host(), &service(&["i-1"]).after(status)));
+    assert!(!cloud.balancer(NAME).it.instances.contains("i-2"));
 }

@@ -318,6 +318,10 @@ impl State {
             "SetLoadBalancerPoliciesForBackendServer" => {
                 let policies = list(request, "PolicyNames.member");
                 assert!(!policies.is_empty() || value(request, "PolicyNames") == Some(""));
+                let port = of("InstancePort");
+                if it.listeners.values().all(|it| it.listener.instance_port.to_string() != port) {
+                    return refused(409, "InvalidConfigurationRequest");
+                }
                 it.backends.insert(of("InstancePort").parse().unwrap(), policies.into_iter().collect());
             }
             "SetLoadBalancerPoliciesOfListener" => {
@@ -337,6 +341,7 @@ impl State {
             "ModifyLoadBalancerAttributes" => balancer.attributes = written(request),
             "RegisterInstancesWithLoadBalancer" if unknown => return refused(400, "InvalidInstance"),
             "RegisterInstancesWithLoadBalancer" => it.instances.extend(list_instances(request)),
+            "DeregisterInstancesFromLoadBalancer" if unknown => return refused(400, "InvalidInstance"),
             "DeregisterInstancesFromLoadBalancer" => {
                 list_instances(request).iter().for_each(|id| assert!(it.instances.remove(id)));
             }

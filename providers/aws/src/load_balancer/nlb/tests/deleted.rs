@@ -75,6 +75,17 @@ fn aws_050_a_security_group_in_use_is_waited_for() {
 }
 
 #[test]
+fn many_ports_go_in_several_calls() {
+    let cloud = Cloud::default();
+    let ports = (0..12).map(|it| Port::new(Protocol::Tcp, 8_000 + it, 30_000 + it)).collect();
+    let service = served(&cloud, LoadBalancer { ports, ..service() });
+    let (pause, why) = pending(delete(&cloud.host(), &service));
+    assert!(pause == 1_000 && why == "4 more changes are to come", "{pause} {why}");
+    assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done));
+    assert_gone(&cloud);
+}
+
+#[test]
 fn a_protected_one_is_kept() {
     let cloud = Cloud::default();
     let service = served(&cloud, service());
