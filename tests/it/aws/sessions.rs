@@ -1,4 +1,4 @@
-//! Keys that are asked for: roles for service accounts, and EKS Pod Identity. A session ends, and nobody notices.
+//! Keys that are asked for: roles for service accounts, and EKS Pod Identity. When a session ends, work goes on.
 
 use serde_json::{Value, json};
 use tests::moto::REGION;
