@@ -92,7 +92,8 @@ def headers_of(environ):
 def refusal(service, code, message, status):
     """A refusal in the service's own form."""
     if service == "ec2":
-        text = f"<Response><Errors><Error><Code>{code}</Code><Message>{escape(message)}</Message></Error></Errors><RequestID>r</RequestID></Response>"
+        error = f"<Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>"
+        text = f"<Response><Errors>{error}</Errors><RequestID>r</RequestID></Response>"
     else:
         error = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>{escape(message)}</Message></Error>"
         text = f"<ErrorResponse>{error}<RequestId>r</RequestId></ErrorResponse>"

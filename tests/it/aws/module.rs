@@ -66,10 +66,16 @@ async fn aws_016_a_full_page_passes_through_the_module() {
         ..ProviderSettings::default()
     };
     let credentials = Credentials::load(Vec::new()).unwrap();
-    let provider = load(guests::AWS, settings, vec![ec2(&cloud.url())], credentials).await;
+    let provider = load(
+        guests::AWS,
+        settings,
+        vec![ec2(&cloud.url()), endpoint("elb", &cloud.url()), endpoint("elbv2", &cloud.url())],
+        credentials,
+    )
+    .await;
     let abilities = provider.cloud();
     assert!(abilities.routes.is_some() && abilities.persistent_volumes.is_some());
-    assert!(abilities.load_balancers.is_none(), "not in yet");
+    assert!(abilities.load_balancers.is_some() && abilities.load_balancer_inventory.is_some());
 
     let page = abilities.instances.unwrap().list(None, 1_000).await.answer.unwrap();
     let ids: Vec<_> = page.instances.iter().map(|it: &Instance| it.provider_id.clone().unwrap()).collect();

@@ -1,12 +1,12 @@
-//! Nodes, with the binary between a cluster and AWS, from their join to the end of their machine. Numbers in names are those of the cases in
-//! `spec/providers/provider-aws.md` §9.
+//! Nodes, with the binary between a cluster and AWS, from their join to the end of their machine. Numbers in names are those of
+//! the cases in `spec/providers/provider-aws.md` §9.
 
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
-use tests::clouds::aws::Service;
-use tests::clouds::aws::{Fault, Limits, Options, refusal};
+
+use tests::clouds::aws::{Fault, Limits, Options, Service, refusal};
 use tests::moto::REGION;
 use tests::operator::{event, initialized};
 use tests::vendor::aws::{self, instance};

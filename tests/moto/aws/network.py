@@ -47,7 +47,8 @@ def _describe_instance_topology(response):
         if is_asked and instance.instance_type.startswith(("hpc", "p", "trn")) and instance.state != "terminated":
             nodes = [f"nn-{layer}{hash(instance.subnet_id) % 0xFFFF:04x}" for layer in (1, 2)] + [f"nn-3{instance.id[-8:]}"]
             zone = instance.placement.availability_zone
-            shown.append({"InstanceId": instance.id, "InstanceType": instance.instance_type, "NetworkNodes": nodes, "AvailabilityZone": zone})
+            kind = {"InstanceType": instance.instance_type, "AvailabilityZone": zone}
+            shown.append({"InstanceId": instance.id, "NetworkNodes": nodes, **kind})
     known = {it.id for it in response.ec2_backend.all_instances()}
     for id in ids:
         if id not in known:

@@ -58,7 +58,11 @@ pub fn take_key(setup: &Setup, key: &AccessKey) {
 /// An endpoint where every operation is allowed that such a provider may ask for.
 fn endpoint(service: Service, cloud: &Simulator) -> Value {
     let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
-    let rule = |effect: &str, operations: &[&str]| json!({ "methods": ["POST"], "paths": ["/"], "operations": operations, "effect": effect });
+    let rule = |effect: &str, operations: &[&str]| {
+        let mut rule = json!({ "methods": ["POST"], "paths": ["/"], "effect": effect });
+        rule["operations"] = json!(operations);
+        rule
+    };
     let writes = [
         "AddTags",
         "Apply*",

@@ -58,13 +58,15 @@ impl Service {
 /// The body of a refusal: AWS's word for it, and a sentence.
 #[must_use]
 pub fn refusal(service: Service, code: &str, message: &str) -> String {
+    let error = format!("<Code>{code}</Code><Message>{message}</Message>");
     match service {
-        Service::Ec2 => format!(
-            "<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors><RequestID>r</RequestID></Response>"
-        ),
-        Service::Elbv2 | Service::Elb | Service::Sts => format!(
-            "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error><RequestId>r</RequestId></ErrorResponse>"
-        ),
+        Service::Ec2 => {
+            format!("<Response><Errors><Error>{error}</Error></Errors><RequestID>r</RequestID></Response>")
+        }
+        Service::Elbv2 | Service::Elb | Service::Sts => {
+            let error = format!("<Error><Type>Sender</Type>{error}</Error>");
+            format!("<ErrorResponse>{error}<RequestId>r</RequestId></ErrorResponse>")
+        }
     }
 }
 
