@@ -4,6 +4,7 @@
 //! which one it is: the ARN of a Network Load Balancer, the name of a Classic one.
 
 mod annotations;
+mod call;
 mod classic;
 mod nlb;
 mod preflight;
@@ -19,9 +20,8 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
 use self::annotations::{Kind, TYPE};
-use self::tags::Marks;
+use self::call::Call;
 use crate::provider::Aws;
-use crate::settings::LoadBalancers as Settings;
 
 impl LoadBalancers for Aws {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
@@ -52,22 +52,6 @@ impl LoadBalancers for Aws {
                 other => Ok(other),
             },
         }
-    }
-}
-
-/// One call about one Service.
-struct Call<'a> {
-    service: &'a LoadBalancer,
-    annotations: Annotations<'a>,
-    settings: Settings,
-    marks: Marks,
-}
-
-impl<'a> Call<'a> {
-    fn of(service: &'a LoadBalancer) -> Result<Self> {
-        let (annotations, settings) = (Annotations::of(service), Settings::read()?);
-        let marks = Marks::of(&service.owner, annotations, &settings.cluster)?;
-        Ok(Self { service, annotations, settings, marks })
     }
 }
 

@@ -12,6 +12,7 @@ mod plan;
 mod write;
 
 pub(super) use self::delete::delete;
+pub(super) use self::names::name_in;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,8 +24,9 @@ use self::live::Live;
 use self::plan::Used;
 use self::write::{Wait, Writer};
 use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
+use super::call::Call;
 use super::tags::Tags;
-use super::{Call, preflight, subnets, targets};
+use super::{preflight, subnets, targets};
 use crate::api::ec2::subnets as subnets_api;
 use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
 use crate::api::elbv2::target_groups;
@@ -96,14 +98,6 @@ fn follow_nodes(call: &Call<'_>, live: &Live) -> Result<()> {
 fn writer<'a>(call: &'a Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
     let most = MOST_REQUESTS.saturating_sub(reads);
     Writer { balancer: &balancer.arn, vpc: &call.settings.cluster.vpc, tags, most }
-}
-
-/// The name in the ARN of a Network Load Balancer:
-/// `arn:<partition>:elasticloadbalancing:<region>:<account>:loadbalancer/net/<name>/<id>`.
-pub(super) fn name_in(arn: &str) -> Option<&str> {
-    let resource = arn.strip_prefix("arn:")?.split(':').nth(4)?;
-    let (name, id) = resource.strip_prefix("loadbalancer/net/")?.split_once('/')?;
-    (!name.is_empty() && !id.is_empty()).then_some(name)
 }
 
 /// Makes the load balancer. If the answer is lost, the next call finds it by its name.

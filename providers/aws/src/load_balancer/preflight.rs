@@ -2,8 +2,8 @@
 
 use aerostat_sdk::{Error, IpFamily, Protocol, Result};
 
-use super::Call;
 use super::annotations::{EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, Kind, SOURCE_RANGES, pairs};
+use super::call::Call;
 
 /// Of a target group: whether nodes see the client's address.
 const PRESERVE_CLIENT_IP: &str = "preserve_client_ip.enabled";

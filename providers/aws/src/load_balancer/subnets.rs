@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aerostat_sdk::{Error, Result};
 
-use super::Call;
 use super::annotations::SUBNETS;
+use super::call::Call;
 use crate::api::ec2::route_tables::{self, PublicSubnets};
 use crate::api::ec2::subnets::{self as api, Subnet};
 use crate::api::ec2::zones;

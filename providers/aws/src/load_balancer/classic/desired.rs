@@ -10,8 +10,9 @@ use super::super::annotations::{
     BACKEND_PROTOCOL, Backend, CERTIFICATE, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL,
     LOG_BUCKET, LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY, SSL_PORTS, SslPorts,
 };
+use super::super::call::Call;
 use super::super::security_groups::{self, Peers, Rule};
-use super::super::{Call, preflight, targets};
+use super::super::{preflight, targets};
 use super::health;
 use crate::api::elb::model::{Attributes, HealthCheck, Listener, Protocol};
 

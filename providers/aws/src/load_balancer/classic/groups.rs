@@ -2,8 +2,8 @@
 
 use aerostat_sdk::{Change, Error, Result, events};
 
-use super::super::Call;
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
+use super::super::call::Call;
 use super::super::security_groups::nodes::{self, Source};
 use super::super::security_groups::{Rule, own};
 use super::super::tags::Ownership;

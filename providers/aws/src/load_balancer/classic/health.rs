@@ -3,11 +3,11 @@
 use aerostat_sdk::annotations::refused;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Result};
 
-use super::super::Call;
 use super::super::annotations::{
     HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT, HEALTHY, HealthPort, HealthProtocol,
     UNHEALTHY,
 };
+use super::super::call::Call;
 use crate::api::elb::model::HealthCheck;
 use crate::settings::ProbeMode;
 

@@ -8,14 +8,14 @@ use super::{groups, live, names};
 use crate::api::elbv2::load_balancers::{self as api, Balancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
-use crate::load_balancer::Call;
+use crate::load_balancer::call::Call;
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
 ///
 /// # Errors
 ///
 /// Whatever AWS answered.
-pub(in crate::load_balancer) fn delete(call: &Call<'_>) -> Result<Deletion> {
+pub(crate) fn delete(call: &Call<'_>) -> Result<Deletion> {
     let found = api::named(&call.service.name)?;
     if let Some(balancer) = found.as_ref().filter(|it| it.kind == "network") {
         let tags = tags::of(&[&*balancer.arn])?.remove(&balancer.arn).unwrap_or_default();
@@ -57,7 +57,7 @@ fn delete_target_groups(call: &Call<'_>) -> Result<Option<Wait>> {
     let prefix = names::prefix(&call.service.owner);
     let mut found = target_groups::all()?;
     // AWS may still show a load balancer that is gone.
-    let is_of_name = |arn: &String| super::name_in(arn) == Some(&*call.service.name);
+    let is_of_name = |arn: &String| names::name_in(arn) == Some(&*call.service.name);
     found.retain(|it| {
         let is_ours = !it.balancers.is_empty() || it.name.starts_with(&prefix);
         is_ours && it.balancers.iter().all(is_of_name)

@@ -7,12 +7,12 @@ use aerostat_sdk::{ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, Protocol
 use super::names::GroupKey;
 use crate::api::elbv2::Attributes;
 use crate::api::elbv2::target_groups::Health;
-use crate::load_balancer::Call;
 use crate::load_balancer::annotations::{
     BACKEND_PROTOCOL, CERTIFICATE, CROSS_ZONE, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL,
     HEALTH_TIMEOUT, HEALTHY, HealthPort, HealthProtocol, INTERNAL, LOG_BUCKET, LOG_ENABLED, LOG_PREFIX, SSL_POLICY,
     SSL_PORTS, SslPorts, UNHEALTHY,
 };
+use crate::load_balancer::call::Call;
 use crate::load_balancer::preflight;
 use crate::settings::ProbeMode;
 

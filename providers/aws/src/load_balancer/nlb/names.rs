@@ -70,6 +70,14 @@ fn digits(hash: &[u8]) -> String {
         .collect()
 }
 
+/// The name in the ARN of a Network Load Balancer:
+/// `arn:<partition>:elasticloadbalancing:<region>:<account>:loadbalancer/net/<name>/<id>`.
+pub(crate) fn name_in(arn: &str) -> Option<&str> {
+    let resource = arn.strip_prefix("arn:")?.split(':').nth(4)?;
+    let (name, id) = resource.strip_prefix("loadbalancer/net/")?.split_once('/')?;
+    (!name.is_empty() && !id.is_empty()).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use aerostat_sdk::LoadBalancer;
