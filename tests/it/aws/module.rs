@@ -37,8 +37,8 @@ fn item(number: usize) -> String {
     )
 }
 
-/// EC2 at `url`, as an operator has to allow it.
-fn ec2(url: &str) -> Endpoint {
+/// What may be read of an API at `url`, as an operator has to allow it.
+fn api(name: &str, version: &str, url: &str) -> Endpoint {
     let rule = Rule {
         operations: vec![OperationPattern::parse("Describe*").unwrap()],
         effect: Some(Effect::Read),
@@ -46,9 +46,9 @@ fn ec2(url: &str) -> Endpoint {
     };
     Endpoint {
         operation: Some(OperationPlace::Parameter("Action".to_owned())),
-        parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
+        parameters: vec![("Version".to_owned(), version.to_owned())],
         allow: vec![rule],
-        ..endpoint("ec2", url)
+        ..endpoint(name, url)
     }
 }
 
@@ -66,13 +66,9 @@ async fn aws_016_a_full_page_passes_through_the_module() {
         ..ProviderSettings::default()
     };
     let credentials = Credentials::load(Vec::new()).unwrap();
-    let provider = load(
-        guests::AWS,
-        settings,
-        vec![ec2(&cloud.url()), endpoint("elb", &cloud.url()), endpoint("elbv2", &cloud.url())],
-        credentials,
-    )
-    .await;
+    let apis = [("ec2", "2016-11-15"), ("elb", "2012-06-01"), ("elbv2", "2015-12-01")];
+    let endpoints = apis.iter().map(|(name, version)| api(name, version, &cloud.url())).collect();
+    let provider = load(guests::AWS, settings, endpoints, credentials).await;
     let abilities = provider.cloud();
     assert!(abilities.routes.is_some() && abilities.persistent_volumes.is_some());
     assert!(abilities.load_balancers.is_some() && abilities.load_balancer_inventory.is_some());
