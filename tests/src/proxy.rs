@@ -66,7 +66,7 @@ impl Proxy {
         self.orders.send_replace(Order::HoldRequests);
     }
 
-    /// Sends what was held.
+    /// Sends what was held. The answers to it are lost.
     pub fn release(&self) {
         self.orders.send_replace(Order::Pass);
     }
@@ -103,7 +103,11 @@ async fn pass(mut client: TcpStream, port: u16, mut orders: watch::Receiver<Orde
             let held = hold(&mut client, &mut server, &mut orders).await;
             if *orders.borrow() == Order::Pass && server.write_all(&held).await.is_ok() {
                 // Whoever closes the connection breaks off what was asked on it.
-                let _ = copy(&mut server, &mut sink()).await;
+                let mut nowhere = sink();
+                tokio::select! {
+                    _ = copy(&mut server, &mut nowhere) => {}
+                    _ = orders.changed() => {}
+                }
             }
         }
     }

@@ -115,16 +115,21 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
     (proxy, doubted, ended)
 }
 
-/// Loses the answers to what is written while these nodes join, and then lets the process learn that it will never know.
+/// Loses the answers to what is written once these nodes have joined, and then lets the process learn that it will never know.
 /// Returns how many nodes it had to read because their write had happened.
 async fn lose_answers(cluster: &Cluster, proxy: &Proxy, nodes: &[String], random: &mut Random) -> usize {
     let log = cluster.audit().from_now().unwrap();
-    let wanted = 1 + random.below(nodes.len() / 2);
-    let lost = async {
-        let _ = wait::within(PATIENCE, async || (given(cluster, nodes).await >= wanted).then_some(())).await;
-        proxy.lose_answers();
-    };
-    tokio::join!(join_all(cluster, nodes.to_vec()), lost);
+    let (some, rest) = nodes.split_at(1 + random.below(nodes.len() / 2));
+    join_all(cluster, some.to_vec()).await;
+    // Connections that are open and idle are those that the next writes leave on.
+    wait::until("the first nodes have networks", async || (given(cluster, some).await == some.len()).then_some(()))
+        .await;
+    proxy.hold_requests();
+    join_all(cluster, rest.to_vec()).await;
+    // Time to see the nodes, and to write. What was held then happens, and nobody hears of it.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    proxy.release();
+    tokio::time::sleep(Duration::from_secs(1)).await;
     proxy.cut();
     let all = async || (given(cluster, nodes).await == nodes.len()).then_some(());
     wait::until("all nodes have networks", all).await;
