@@ -12,7 +12,7 @@ mod run;
 use std::time::Duration;
 
 use tests::simulator::Chaos;
-use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 
 use self::run::CrashTest;
 
@@ -27,16 +27,6 @@ async fn kill_9_leaves_one_load_balancer_for_each_service() {
 #[tokio::test]
 async fn kill_9_leaves_one_for_each_service_at_hetzner() {
     in_a_working_cloud::<Hetzner>().await;
-}
-
-#[tokio::test]
-async fn kill_9_leaves_one_for_each_service_at_aws() {
-    in_a_working_cloud::<Aws>().await;
-}
-
-#[tokio::test]
-async fn kill_9_in_a_failing_aws_leaves_one_each() {
-    in_a_failing_cloud::<Aws>().await;
 }
 
 #[tokio::test]
