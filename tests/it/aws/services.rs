@@ -72,6 +72,20 @@ pub(crate) async fn quiet(rig: &Rig) -> usize {
     .await
 }
 
+/// Lets another process take over. It looks at the load balancers, and writes nothing.
+async fn another_writes_nothing(rig: &Rig, process: Process) -> Process {
+    let asked = quiet(rig).await;
+    process.stop().await;
+    let process = rig.start().await;
+    wait::until("another process looks", async || {
+        rig.cloud.requests().split_off(asked).iter().any(|it| it.path.starts_with("/elb")).then_some(())
+    })
+    .await;
+    quiet(rig).await;
+    assert_eq!(rig.writes(asked), [""; 0]);
+    process
+}
+
 #[tokio::test]
 async fn aws_031_032_034_a_network_load_balancer_lives_and_ends() {
     let (rig, process) = running(3).await;
@@ -107,15 +121,7 @@ async fn aws_031_032_034_a_network_load_balancer_lives_and_ends() {
     .await;
 
     // Nothing is written again, whatever gives reason to look.
-    let asked = quiet(&rig).await;
-    process.stop().await;
-    let process = rig.start().await;
-    wait::until("another process looks", async || {
-        rig.cloud.requests().split_off(asked).iter().any(|it| it.path.starts_with("/elb")).then_some(())
-    })
-    .await;
-    quiet(&rig).await;
-    assert_eq!(rig.writes(asked), [""; 0]);
+    let process = another_writes_nothing(&rig, process).await;
 
     // A node leaves: its instance is deregistered, once for each group.
     let asked = rig.cloud.requests().len();
@@ -175,15 +181,7 @@ async fn aws_019_020_028_029_a_classic_load_balancer_lives_and_ends() {
     })
     .await;
 
-    let asked = quiet(&rig).await;
-    process.stop().await;
-    let process = rig.start().await;
-    wait::until("another process looks", async || {
-        rig.cloud.requests().split_off(asked).iter().any(|it| it.path.starts_with("/elb")).then_some(())
-    })
-    .await;
-    quiet(&rig).await;
-    assert_eq!(rig.writes(asked), [""; 0]);
+    let process = another_writes_nothing(&rig, process).await;
 
     rig.nodes().delete(&worker(3), &DeleteParams::default()).await.unwrap();
     whole(&[80], 2).await;
