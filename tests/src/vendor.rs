@@ -10,7 +10,7 @@ mod provider;
 mod service;
 
 pub use self::aws::Aws;
-pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor};
+pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor};
 pub use self::digitalocean::DigitalOcean;
 pub use self::hetzner::Hetzner;
 pub use self::provider::{Differences, ProviderRig, joining, node};

@@ -9,7 +9,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::operator::{event, node};
 use tests::simulator::Fault;
-use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Readdresses, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, is_about_load_balancers, service, worker};
@@ -131,7 +131,7 @@ async fn adv_111_a_claimed_provider_id_at_hetzner_stays_its_own() {
     a_provider_id_stays_its_nodes_own::<Hetzner>().await;
 }
 
-async fn a_provider_id_stays_its_nodes_own<V: Vendor>() {
+async fn a_provider_id_stays_its_nodes_own<V: Readdresses>() {
     let rig = CloudRig::<V>::with(Behaviour::default()).await;
     let process = rig.start().await;
     rig.workers(2).await;

@@ -1,6 +1,5 @@
 //! AWS.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use cloud_provider::Node;
@@ -170,10 +169,6 @@ impl Vendor for Aws {
     fn hide_machine(account: &Account, id: u64) {
         let tag = format!("kubernetes.io/cluster/{CLUSTER}");
         account.moto().order("untag", &json!({ "id": instance(id), "keys": [tag] }));
-    }
-
-    fn readdress(_: &Account, _: u64, _: Ipv4Addr) {
-        unimplemented!("an instance of a VPC keeps its addresses");
     }
 
     fn lists_late_by(account: &Account, time: Duration) {

@@ -100,9 +100,6 @@ pub trait Vendor: Send + Sync + 'static {
     /// Keeps a machine out of lists. It can still be asked for.
     fn hide_machine(account: &Self::Cloud, id: u64);
 
-    /// Gives a machine another public address.
-    fn readdress(account: &Self::Cloud, id: u64, ip: Ipv4Addr);
-
     /// From now on lists show a load balancer only so long after it was made.
     fn lists_late_by(account: &Self::Cloud, time: Duration);
 
@@ -141,6 +138,12 @@ pub trait Vendor: Send + Sync + 'static {
 
     /// Lets an answer ask for a pause, as the cloud does.
     fn pause(fault: Fault, pause: Duration) -> Fault;
+}
+
+/// A cloud whose load balancers know a machine by its public address, which can change.
+pub trait Readdresses: Vendor {
+    /// Gives a machine another public address.
+    fn readdress(account: &Self::Cloud, id: u64, ip: Ipv4Addr);
 }
 
 /// How a cloud behaves. A vendor whose cloud never does so leaves it out.

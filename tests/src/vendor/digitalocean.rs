@@ -17,7 +17,7 @@ use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::Fault;
 
-use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor, node_port, uid};
 
 /// The vendor's annotation for the id of a load balancer.
 pub const ID: &str = "kubernetes.digitalocean.com/load-balancer-id";
@@ -83,10 +83,6 @@ impl Vendor for DigitalOcean {
 
     fn hide_machine(account: &Assets, id: u64) {
         account.droplets().update(id, |it| it.listed = false);
-    }
-
-    fn readdress(account: &Assets, id: u64, ip: Ipv4Addr) {
-        account.droplets().update(id, |it| it.public_v4 = vec![ip]);
     }
 
     fn lists_late_by(account: &Assets, time: Duration) {
@@ -174,6 +170,12 @@ impl Vendor for DigitalOcean {
 
     fn pause(fault: Fault, pause: Duration) -> Fault {
         fault.header("retry-after", &pause.as_secs().to_string())
+    }
+}
+
+impl Readdresses for DigitalOcean {
+    fn readdress(account: &Assets, id: u64, ip: Ipv4Addr) {
+        account.droplets().update(id, |it| it.public_v4 = vec![ip]);
     }
 }
 

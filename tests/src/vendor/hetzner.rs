@@ -14,7 +14,7 @@ use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::Fault;
 
-use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor, node_port, uid};
 use super::manifest;
 
 /// The vendor's label for the Service that a load balancer is for.
@@ -107,10 +107,6 @@ impl Vendor for Hetzner {
         account.servers().update(id, |it| it.listed = false);
     }
 
-    fn readdress(account: &Assets, id: u64, ip: Ipv4Addr) {
-        account.servers().update(id, |it| it.ipv4 = Some(ip));
-    }
-
     fn lists_late_by(account: &Assets, time: Duration) {
         account.behave(|it| it.lists_late_by = time);
     }
@@ -190,6 +186,12 @@ impl Vendor for Hetzner {
     /// The cloud says when its bucket is full again.
     fn pause(fault: Fault, pause: Duration) -> Fault {
         fault.header("ratelimit-remaining", "0").reset("ratelimit-reset", pause)
+    }
+}
+
+impl Readdresses for Hetzner {
+    fn readdress(account: &Assets, id: u64, ip: Ipv4Addr) {
+        account.servers().update(id, |it| it.ipv4 = Some(ip));
     }
 }
 
