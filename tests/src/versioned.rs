@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -74,6 +75,8 @@ struct Account {
     cut_off: Vec<String>,
     /// The beginning of the request that is held next.
     hold: Option<String>,
+    /// Those that were carried out, each with its time and status.
+    carried_out: Vec<String>,
 }
 
 struct Balancer {
@@ -202,6 +205,12 @@ impl Cloud {
         self.shared.state().requests.clone()
     }
 
+    /// The requests that were carried out, each with its time and status: `…T10:00:00.000Z 200 OK POST /balancers`.
+    #[must_use]
+    pub fn carried_out(&self) -> Vec<String> {
+        self.shared.state().carried_out.clone()
+    }
+
     /// Holds the next request that begins so, before it is answered, until [`Cloud::release`].
     pub fn hold(&self, beginning: &str) {
         self.shared.state().hold = Some(beginning.to_owned());
@@ -269,6 +278,8 @@ async fn record(State(shared): State<Arc<Shared>>, request: Request, next: Next)
     }
     tokio::time::sleep(latency / 2).await;
     let answer = next.run(request).await;
+    let line = on_its_way.line.clone().unwrap_or_default();
+    shared.state().carried_out.push(format!("{:.3} {} {line}", Timestamp::now(), answer.status()));
     shared.steps.send_modify(|it| *it += 1);
     tokio::time::sleep(latency / 2).await;
     on_its_way.line = None;

@@ -9,8 +9,13 @@ use tokio::time::Instant;
 
 use crate::endpoint::EndpointLimits;
 
-/// How long a request may wait for the bucket before its caller is told to come back.
+/// How long a request may wait for the bucket before its caller is told to come back: longer where the rate is lower, so that
+/// calls which have begun come to their ends.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The lowest rate that an endpoint is slowed down to, in requests a second, unless its operator wrote a lower one.
+const LOWEST_RATE: f64 = 2.0;
+/// A rate that was lowered doubles after so long without a reason to lower it again.
+const RECOVERY: Duration = Duration::from_secs(60);
 
 /// The shortest and the longest pause that a cloud can ask for.
 pub(crate) const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
@@ -60,6 +65,15 @@ impl Budget {
         self.rate().pause(Instant::now() + pause);
     }
 
+    /// As [`Budget::pause`], and halves the rate: the cloud does not say how many requests it takes. Answers the rate from now
+    /// on, in requests a second.
+    pub(crate) fn slow_down(&self, pause: Duration) -> f64 {
+        let (mut rate, now) = (self.rate(), Instant::now());
+        rate.slow_down(now);
+        rate.pause(now + pause);
+        rate.present
+    }
+
     fn rate(&self) -> MutexGuard<'_, Rate> {
         self.rate.lock()
     }
@@ -69,17 +83,43 @@ impl Budget {
 struct Rate {
     bucket: TokenBucket,
     paused_until: Option<Instant>,
+    /// Requests a second, as the operator wrote them, and at present.
+    configured: f64,
+    present: f64,
+    /// When the present rate was set.
+    since: Instant,
 }
 
 impl Rate {
     fn new(rate: f64, now: Instant) -> Self {
-        Self { bucket: TokenBucket::per_second(rate, rate as u32, now), paused_until: None }
+        Self { bucket: bucket(rate, now), paused_until: None, configured: rate, present: rate, since: now }
     }
 
     /// Takes a token: `Ok` says how long to wait for it, `Err` that the wait is too long and none was taken.
     fn take(&mut self, now: Instant) -> Result<Duration, Duration> {
         self.paused(now)?;
-        self.bucket.reserve_within(PATIENCE, now).map_err(|wait| wait.min(*PAUSE.end()))
+        self.recover(now);
+        let patience = PATIENCE.mul_f64(self.configured / self.present);
+        self.bucket.reserve_within(patience, now).map_err(|wait| wait.min(*PAUSE.end()))
+    }
+
+    /// Halves the rate, unless it was lowered for the same reason: many requests are refused at a time.
+    fn slow_down(&mut self, now: Instant) {
+        self.recover(now);
+        if self.paused(now).is_ok() {
+            self.set((self.present / 2.0).max(LOWEST_RATE.min(self.configured)), now);
+        }
+    }
+
+    /// Doubles a rate that was lowered, if it is time.
+    fn recover(&mut self, now: Instant) {
+        while self.present < self.configured && now.saturating_duration_since(self.since) >= RECOVERY {
+            self.set((self.present * 2.0).min(self.configured), self.since + RECOVERY);
+        }
+    }
+
+    fn set(&mut self, rate: f64, since: Instant) {
+        (self.present, self.since, self.bucket) = (rate, since, bucket(rate, since));
     }
 
     fn paused(&self, now: Instant) -> Result<(), Duration> {
@@ -92,6 +132,11 @@ impl Rate {
     fn pause(&mut self, until: Instant) {
         self.paused_until = self.paused_until.max(Some(until));
     }
+}
+
+/// A bucket that holds one second's worth of requests.
+fn bucket(rate: f64, now: Instant) -> TokenBucket {
+    TokenBucket::per_second(rate, rate as u32, now)
 }
 
 #[cfg(test)]
@@ -130,6 +175,38 @@ mod tests {
         let mut slowest = Rate::new(1e-300, now);
         assert_eq!(slowest.take(now), Ok(Duration::ZERO));
         assert_eq!(slowest.take(now), Err(Duration::from_secs(3600)));
+    }
+
+    #[test]
+    fn a_rate_halves_with_each_pause_and_doubles_after_a_minute() {
+        let (mut now, mut rate) = (Instant::now(), Rate::new(20.0, Instant::now()));
+        for present in [10.0, 5.0, 2.5, 2.0, 2.0] {
+            rate.slow_down(now);
+            rate.pause(now + milliseconds(5000));
+            rate.slow_down(now + milliseconds(100));
+            assert_eq!(rate.present, present, "requests that are refused together slow it down once");
+            now += milliseconds(5000);
+        }
+        let recovered = [60, 120, 180, 3600].map(|seconds| {
+            let _ = rate.take(now + Duration::from_secs(seconds));
+            rate.present
+        });
+        assert_eq!(recovered, [4.0, 8.0, 16.0, 20.0]);
+        let mut slow = Rate::new(0.5, now);
+        slow.slow_down(now);
+        assert_eq!(slow.present, 0.5, "what the operator wrote is lower already");
+    }
+
+    #[test]
+    fn calls_that_have_begun_end_at_a_lower_rate_too() {
+        let now = Instant::now();
+        let mut rate = Rate::new(20.0, now);
+        for _ in 0..3 {
+            rate.slow_down(now);
+        }
+        let waits: Vec<_> = (0..8).map(|_| rate.take(now)).collect();
+        let spaced = [0, 0, 400, 800, 1200, 1600, 2000, 2400].map(|it| Ok(milliseconds(it)));
+        assert_eq!(waits, spaced, "as many as there are calls at a time");
     }
 
     #[test]

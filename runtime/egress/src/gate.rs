@@ -188,7 +188,7 @@ impl GateCall {
         if !counts {
             return;
         }
-        let Some(pause) = self.gate.sender.throttle(endpoint, pause) else { return };
+        let Some((pause, rate)) = self.gate.sender.throttle(endpoint, pause) else { return };
         let reason = if self.gate.holds_secret(reason) { "(it holds a credential)" } else { reason };
         let reason = printable(reason, REASON_BYTES);
         tracing::warn!(
@@ -197,11 +197,13 @@ impl GateCall {
             call = self.call.id,
             endpoint,
             pause_ms = pause.as_millis() as u64,
+            requests_per_second = rate,
             "the provider asks to leave the endpoint alone: {reason}"
         );
         let message = format!(
             "nothing is sent to endpoint {endpoint} for {} s, because the provider {} asks for it: {reason}. Calls that need \
-             the endpoint are tried again afterwards",
+             the endpoint are tried again afterwards, at {rate} requests a second, which doubles each minute until it is what the \
+             config says",
             pause.as_secs_f64().ceil(),
             self.call.provider
         );

@@ -88,16 +88,15 @@ impl Sender {
         *self.networks.lock() = Arc::new(networks);
     }
 
-    /// Stops an endpoint for a while, an hour at most. Answers for how long; `None` if there is no such endpoint, or it is
-    /// stopped for longer already.
-    pub(crate) fn throttle(&self, endpoint: &str, pause: Duration) -> Option<Duration> {
+    /// Stops an endpoint for a while, an hour at most, and slows it down afterwards. Answers for how long, and to how many
+    /// requests a second; `None` if there is no such endpoint, or it is stopped for longer already.
+    pub(crate) fn throttle(&self, endpoint: &str, pause: Duration) -> Option<(Duration, f64)> {
         let index = self.endpoints.iter().position(|it| it.name == endpoint)?;
         let (budget, pause) = (&self.states[index].budget, pause.min(*PAUSE.end()));
         if pause.is_zero() || budget.paused().is_err_and(|it| it >= pause) {
             return None;
         }
-        budget.pause(pause);
-        Some(pause)
+        Some((pause, budget.slow_down(pause)))
     }
 
     /// Informs people that an endpoint is stopped, unless that was done lately.

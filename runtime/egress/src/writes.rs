@@ -15,15 +15,10 @@ use crate::effect::Effect;
 use crate::policy::{Code, Denied, Permitted};
 use crate::reports::{Report, Reports};
 
-/// So many deletions for each change that Kubernetes asks for: its own, and one that is repeated.
-const DELETIONS_PER_CHANGE: u32 = 2;
-/// So many other writes for each change, and for each Service or pod network that is new: to build, to describe, and one that is repeated.
-const CREATIONS_PER_CHANGE: u32 = 3;
-
 /// What Kubernetes asked for in a window of this length that ends now.
 pub type Demands = Arc<dyn Fn(Duration) -> Demand + Send + Sync>;
 
-/// What may be written with a credential in any case, however little Kubernetes asks for.
+/// What may be written with a credential: so much in any case, and so much for what Kubernetes asks for, whichever is more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WriteLimits {
     /// The time over which writes are counted.
@@ -32,11 +27,22 @@ pub struct WriteLimits {
     pub deletions: u32,
     /// Other writes in a window.
     pub creations: u32,
+    /// Deletions for each change that Kubernetes asks for: of one object its own, and one that is repeated.
+    pub deletions_per_change: u32,
+    /// Other writes for each change, and for each Service or pod network that is new: of one object to build, to describe, and
+    /// one that is repeated.
+    pub creations_per_change: u32,
 }
 
 impl Default for WriteLimits {
     fn default() -> Self {
-        Self { window: Duration::from_secs(600), deletions: 20, creations: 50 }
+        Self {
+            window: Duration::from_secs(600),
+            deletions: 20,
+            creations: 50,
+            deletions_per_change: 2,
+            creations_per_change: 3,
+        }
     }
 }
 
@@ -167,10 +173,10 @@ impl Kind {
 fn limit(kind: Kind, limits: &WriteLimits, demand: Demand) -> u32 {
     let Demand { waiting, new, changes, .. } = demand;
     match kind {
-        Kind::Deletion => limits.deletions.max(changes.saturating_mul(DELETIONS_PER_CHANGE)),
+        Kind::Deletion => limits.deletions.max(changes.saturating_mul(limits.deletions_per_change)),
         Kind::Creation => {
             let asked = changes.saturating_add(new).saturating_add(waiting);
-            limits.creations.max(asked.saturating_mul(CREATIONS_PER_CHANGE))
+            limits.creations.max(asked.saturating_mul(limits.creations_per_change))
         }
     }
 }
@@ -222,12 +228,16 @@ mod tests {
 
     /// How many of 10,000 writes leave, and what is said of the others.
     fn sent(kind: Kind, demand: Demand) -> (usize, Option<String>) {
+        sent_within(WriteLimits::default(), kind, demand)
+    }
+
+    fn sent_within(limits: WriteLimits, kind: Kind, demand: Demand) -> (usize, Option<String>) {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = reported.clone();
         let reports = move |it| sink.lock().push(text(it));
         let writes = Writes::new(
             "credential token".to_owned(),
-            WriteLimits::default(),
+            limits,
             Arc::new(move |_| demand),
             Arc::new(reports),
         );
@@ -263,6 +273,15 @@ mod tests {
         let demand = Demand { changes: 50 * 20, ..Demand::default() };
         assert!(sent(Kind::Deletion, demand).0 >= 50 * 20);
         assert!(sent(Kind::Creation, demand).0 >= 50 * 20);
+    }
+
+    #[test]
+    fn adv_104_each_change_counts_for_as_many_writes_as_it_takes() {
+        let limits = WriteLimits { deletions_per_change: 10, creations_per_change: 20, ..WriteLimits::default() };
+        let demand = Demand { waiting: 4, new: 3, changes: 3, is_approved: false };
+        assert_eq!(sent_within(limits, Kind::Deletion, demand).0, 30);
+        assert_eq!(sent_within(limits, Kind::Creation, demand).0, 200);
+        assert_eq!(sent_within(limits, Kind::Deletion, Demand::default()).0, 20, "without changes it is as before");
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(super) fn credential(credential: file::Credential) -> Result<CredentialSetti
             window: limits.window.map_or(default.window, |it| it.0.0),
             deletions: limits.deletions.unwrap_or(default.deletions),
             creations: limits.creations.unwrap_or(default.creations),
+            deletions_per_change: limits.deletions_per_change.unwrap_or(default.deletions_per_change),
+            creations_per_change: limits.creations_per_change.unwrap_or(default.creations_per_change),
         },
     })
 }

@@ -215,12 +215,14 @@ pub(super) struct Credential {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct WriteLimits {
     pub(super) window: Option<Text<Window>>,
     /// 0 forbids those that Kubernetes does not ask for; so it is with creations.
     pub(super) deletions: Option<u32>,
     pub(super) creations: Option<u32>,
+    pub(super) deletions_per_change: Option<u32>,
+    pub(super) creations_per_change: Option<u32>,
 }
 
 #[derive(Deserialize)]

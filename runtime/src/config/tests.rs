@@ -50,7 +50,7 @@ endpoints:
       - {{ methods: [POST], paths: [/], operations: [Describe*], effect: read }}
       - {{ methods: [POST], paths: [/], operations: [CreateRoute, ReplaceRoute], effect: write, requires: [if-match] }}
 credentials:
-  - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9 }} }}
+  - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9, creationsPerChange: 4 }} }}
 clusterNetworks: {{ pods: [77.1.0.0/16, 2001:db8:1::/56], nodes: [88.1.2.0/24] }}
 "
     )
@@ -111,7 +111,13 @@ fn the_example_is_read() {
     assert_eq!(config.credentials[0].name, "token");
     assert_eq!(config.cluster_networks.pods, ["77.1.0.0/16".parse().unwrap(), "2001:db8:1::/56".parse().unwrap()]);
     assert_eq!(config.cluster_networks.nodes, ["88.1.2.0/24".parse().unwrap()]);
-    let limits = WriteLimits { window: Duration::from_secs(300), deletions: 7, creations: 9 };
+    let limits = WriteLimits {
+        window: Duration::from_secs(300),
+        deletions: 7,
+        creations: 9,
+        deletions_per_change: 2,
+        creations_per_change: 4,
+    };
     assert_eq!(config.credentials[0].limits, limits);
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::control_plane::cluster;
+use tests::control_plane::any_cluster;
 use tests::registry::{Access, Artifact, RealRegistry};
 use tests::{guests, kubelet};
 
@@ -15,7 +15,7 @@ const CALLS: u64 = 3;
 
 #[tokio::test]
 async fn a_quarantine_is_an_event_on_the_lease() {
-    let cluster = cluster().await;
+    let cluster = any_cluster().await;
     // What it does when it is asked for the account.
     let setup =
         Setup::guest(&cluster, guests::HOSTILE).edit(|it| it["provider"]["settings"] = json!({ "identity": "panic" }));
@@ -34,7 +34,7 @@ async fn a_quarantine_is_an_event_on_the_lease() {
 
 #[tokio::test]
 async fn adv_67_a_module_of_a_registry_that_always_traps_rests() {
-    let cluster = cluster().await;
+    let cluster = any_cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let module = Artifact::new(&std::fs::read(guests::HOSTILE).unwrap());
     registry.push(&module, None).await;

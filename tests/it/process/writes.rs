@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::clouds::digitalocean::{LoadBalancer, Options, Recorded, Simulator};
-use tests::control_plane::{Cluster, cluster};
+use tests::control_plane::{Cluster, any_cluster};
 use tests::operator::Process;
 use tests::{guests, wait};
 
@@ -55,7 +55,7 @@ async fn approve(cluster: &Cluster) {
 
 #[tokio::test]
 async fn adv_104_one_service_deletes_twenty_load_balancers() {
-    let cluster = cluster().await;
+    let cluster = any_cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     for id in 0..STANDING {
         let id = format!("892071a0-bb95-49bc-8021-3afd67a2{id:04}");
@@ -86,7 +86,7 @@ async fn adv_104_one_service_deletes_twenty_load_balancers() {
 
 #[tokio::test]
 async fn adv_104_one_service_creates_fifty_load_balancers() {
-    let cluster = cluster().await;
+    let cluster = any_cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let process = commit(&cluster, &cloud, "creates-without-end").await;
     event(&cluster, LEASE, &["credential token", "50 creations", "no more than 50"]).await;

@@ -42,7 +42,7 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator, services: &[Service]) -> Setu
         it["credentials"] = json!([{
             "name": "aws",
             "sigv4": { "region": REGION, "sharedFile": { "file": file } },
-            "limits": { "creations": 5_000, "deletions": 2_000 },
+            "limits": { "deletionsPerChange": 10, "creationsPerChange": 20 },
         }]);
     })
 }

@@ -218,8 +218,9 @@ impl Drop for KillRun {
         if std::thread::panicking() {
             let (seed, lives, points) = (self.seed, self.lives, self.points);
             eprintln!(
-                "\nto repeat it: AEROSTAT_SEED={seed}\nafter {lives} lives, {points} points{}",
-                self.heard.tail()
+                "\nto repeat it: AEROSTAT_SEED={seed}\nafter {lives} lives, {points} points{}\nthe cloud has carried out:\n{}",
+                self.heard.tail(),
+                self.rig.cloud.carried_out().join("\n"),
             );
         }
     }

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use futures::future::join_all;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions};
 use serde_json::{Map, Value, json};
 use tests::aerostat::message;
-use tests::control_plane::{Cluster, cluster};
+use tests::control_plane::{Cluster, any_cluster};
 use tests::operator::{PATIENCE, Process, Setup, admin_token, initialized};
 use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry};
 use tests::versioned::{Cloud, version};
@@ -45,7 +46,7 @@ pub(super) struct Heard(pub(super) Vec<Map<String, Value>>);
 impl Rig {
     /// The config names the version 1.0.0.
     pub(super) async fn new() -> Self {
-        Self::over(cluster().await, "version=1.0.0").await
+        Self::over(any_cluster().await, "version=1.0.0").await
     }
 
     /// The config names a version with these words.
@@ -130,10 +131,23 @@ impl Rig {
     /// Asks for the deletion of Services.
     pub(super) async fn delete(&self, names: &[String]) {
         for names in names.chunks(AT_ONCE) {
-            join_all(names.iter().map(async |name| {
-                self.services().delete(name, &DeleteParams::default()).await.unwrap();
-            }))
-            .await;
+            join_all(names.iter().map(|name| self.delete_as_read(name))).await;
+        }
+    }
+
+    /// Asks for the deletion of a Service as it was read. Without that, kube-apiserver may remove a Service although its finalizer
+    /// was written: it looks for finalizers first and removes the object later, whatever was written in between (`Store.Delete`
+    /// in `k8s.io/apiserver/pkg/registry/generic/registry`). Its load balancer is then known to the process alone, which is
+    /// killed here.
+    async fn delete_as_read(&self, name: &str) {
+        loop {
+            let read = self.services().get(name).await.unwrap();
+            let preconditions = Preconditions { resource_version: read.resource_version(), uid: read.uid() };
+            let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+            match self.services().delete(name, &params).await {
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
+                answer => return drop(answer.unwrap()),
+            }
         }
     }
 
@@ -248,6 +262,16 @@ impl Heard {
     pub(super) fn tail(&self) -> String {
         let lines = self.0.iter().filter(|it| it.get("level").is_none_or(|it| it != "DEBUG"));
         let lines: Vec<_> = lines.map(|it| format!("\n  {}", Value::Object(it.clone()))).collect();
-        lines[lines.len().saturating_sub(LINES)..].concat()
+        format!("{}\n(all of it is in {})", lines[lines.len().saturating_sub(LINES)..].concat(), self.file())
+    }
+
+    /// Writes all that was heard into a file, which is named by the answer.
+    fn file(&self) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../target/tmp/heard-{}.log", std::process::id()));
+        let lines: Vec<_> = self.0.iter().map(|it| format!("{}\n", Value::Object(it.clone()))).collect();
+        match std::fs::write(&path, lines.concat()) {
+            Ok(()) => path.display().to_string(),
+            Err(error) => format!("no file: {error}"),
+        }
     }
 }
