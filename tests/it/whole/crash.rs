@@ -12,7 +12,7 @@ mod run;
 use std::time::Duration;
 
 use tests::simulator::Chaos;
-use tests::vendor::{Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 
 use self::run::CrashTest;
 
@@ -30,6 +30,11 @@ async fn kill_9_leaves_one_for_each_service_at_hetzner() {
 }
 
 #[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_aws() {
+    in_a_working_cloud::<Aws>().await;
+}
+
+#[tokio::test]
 async fn kill_9_in_a_failing_cloud_leaves_one_load_balancer_each() {
     in_a_failing_cloud::<DigitalOcean>().await;
 }
@@ -37,6 +42,11 @@ async fn kill_9_in_a_failing_cloud_leaves_one_load_balancer_each() {
 #[tokio::test]
 async fn kill_9_in_a_failing_hetzner_leaves_one_each() {
     in_a_failing_cloud::<Hetzner>().await;
+}
+
+#[tokio::test]
+async fn kill_9_in_a_failing_aws_leaves_one_each() {
+    in_a_failing_cloud::<Aws>().await;
 }
 
 async fn in_a_working_cloud<V: Vendor>() {

@@ -67,7 +67,7 @@ pub(crate) fn sync(
 ) -> Result<()> {
     let groups = Groups::of(it.cluster, nodes)?;
     let is_ours = |permission: &Permission| is_own(permission, it.name) || permission.description == MTU;
-    write(it, &groups, &rules::permissions(rules), is_ours, others)
+    write(it, &groups, &rules::permissions(rules), is_ours, &mut Others::new(others)).map(drop)
 }
 
 /// Revokes the rules of a Network Load Balancer, and what nobody else needs. `ports` are those of its rules, by which
@@ -89,7 +89,15 @@ pub(crate) fn revoke(
         let is_shared_health = permission.description.starts_with(HEALTH) && is_shared_port(it, &permission.key);
         is_own(permission, it.name) || permission.description == MTU || is_shared_health
     };
-    write(it, &groups, &BTreeSet::new(), is_ours, others)
+    let (nothing, mut others) = (BTreeSet::new(), Others::new(others));
+    let kept = write(it, &groups, &nothing, is_ours, &mut others)?;
+    if kept.is_empty() {
+        return Ok(());
+    }
+    // Two load balancers that go at the same time each find the other's rules: whoever is later finds none.
+    let mut groups = Groups::default();
+    groups.add(api::by_ids(&kept)?);
+    write(it, &groups, &nothing, is_ours, &mut others).map(drop)
 }
 
 /// A security group of Classic Load Balancers.
@@ -169,30 +177,53 @@ fn is_shared_port(it: Network<'_>, key: &Key) -> bool {
     key.protocol == "tcp" && key.from == Some(it.shared_port.into())
 }
 
-/// Writes to each group what differs.
-fn write(
+/// The names of the cluster's other load balancers, which take a list of all to find out.
+struct Others<F> {
+    /// `None` once it was asked.
+    ask: Option<F>,
+    names: BTreeSet<String>,
+}
+
+impl<F: FnOnce() -> Result<BTreeSet<String>>> Others<F> {
+    fn new(ask: F) -> Self {
+        Self { ask: Some(ask), names: BTreeSet::new() }
+    }
+
+    fn names(&mut self) -> Result<&BTreeSet<String>> {
+        if let Some(ask) = self.ask.take() {
+            self.names = ask()?;
+        }
+        Ok(&self.names)
+    }
+}
+
+/// Writes to each group what differs. Answers the groups that lost rules of its own and keep one that Services share, because
+/// they let in clients of another load balancer.
+fn write<'a>(
     it: Network<'_>,
-    groups: &Groups,
+    groups: &'a Groups,
     desired: &BTreeSet<Permission>,
     is_ours: impl Fn(&Permission) -> bool,
-    others: impl FnOnce() -> Result<BTreeSet<String>>,
-) -> Result<()> {
-    let (mut others, mut listed) = (Some(others), BTreeSet::new());
+    others: &mut Others<impl FnOnce() -> Result<BTreeSet<String>>>,
+) -> Result<Vec<&'a str>> {
+    let mut kept = Vec::new();
     let is_shared = |permission: &Permission| permission.description == MTU || is_shared_port(it, &permission.key);
     let nothing = BTreeSet::new();
     for group in groups.all.values() {
         let desired = if groups.of_nodes.contains(&group.id) { desired } else { &nothing };
         let mut difference = Difference::between(&group.permissions, desired, &is_ours);
+        let before = difference.revoke.len();
         difference.revoke.retain(|permission| !is_let_in(it, group, permission));
+        if difference.revoke.len() < before && difference.revoke.iter().any(|permission| is_own(permission, it.name)) {
+            kept.push(&*group.id);
+        }
         if difference.revoke.iter().any(is_shared) {
-            if let Some(others) = others.take() {
-                listed = others()?;
-            }
-            difference.revoke.retain(|permission| !is_shared(permission) || !may_need(&listed, group, permission));
+            let others = others.names()?;
+            difference.revoke.retain(|permission| !is_shared(permission) || !may_need(others, group, permission));
         }
         own::write(group, &difference)?;
     }
-    Ok(())
+    Ok(kept)
 }
 
 /// Whether a rule for path MTU discovery belongs to clients of another load balancer that the group lets in.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Host, answer};
+use aerostat_sdk::testing::{Host, Request, answer};
 use aerostat_sdk::{Error, Node, Result};
 
 use super::nodes::{self, Network};
@@ -16,6 +16,11 @@ use crate::tests::{action, filter, host, sent, value};
 type Groups = BTreeMap<&'static str, Vec<(&'static str, u16, &'static str, &'static str)>>;
 
 fn cloud(groups: Groups) -> Host {
+    cloud_without("", groups)
+}
+
+/// A cloud in which another Service ends as soon as a rule is revoked: its rules have this description.
+fn cloud_without(other: &'static str, groups: Groups) -> Host {
     let groups = Rc::new(RefCell::new(groups));
     host(move |request| {
         let text = |name: &str, value: &str| format!("<{name}>{value}</{name}>");
@@ -38,7 +43,17 @@ fn cloud(groups: Groups) -> Host {
                 let groups: String = shown.map(group).collect();
                 answer(200, text("R", &text("securityGroupInfo", &groups)))
             }
-            "AuthorizeSecurityGroupIngress" | "RevokeSecurityGroupIngress" => answer(200, "<R/>"),
+            "AuthorizeSecurityGroupIngress" => answer(200, "<R/>"),
+            "RevokeSecurityGroupIngress" => {
+                let (group, revoked) = (value(request, "GroupId").unwrap(), rules_in(request));
+                let mut groups = groups.borrow_mut();
+                let rules = groups.get_mut(&*group).unwrap();
+                rules.retain(|(protocol, port, range, description)| {
+                    let is_revoked = revoked.iter().any(|it| *it == format!("{protocol} {port} {range} {description}"));
+                    !is_revoked && *description != other
+                });
+                answer(200, "<R/>")
+            }
             other => panic!("{other} {:?}", value(request, "GroupId")),
         }
     })
@@ -95,6 +110,21 @@ fn sync(host: &Host, group: &str, ranges: &[&str], others: &[&str]) -> Vec<Strin
     let others = self::others(others);
     on(host, |it| nodes::sync(it, &in_group(group), &rules(ranges), || Ok(others))).unwrap();
     writes(host)
+}
+
+/// The rules in a request, each with its description: "tcp 30080 10.0.0.0/8 of a".
+fn rules_in(request: &Request) -> Vec<String> {
+    let mut rules = Vec::new();
+    for rule in 1.. {
+        let of = |name: &str| value(request, &format!("IpPermissions.{rule}.{name}"));
+        let Some(protocol) = of("IpProtocol") else { break };
+        for peer in 1.. {
+            let Some(range) = of(&format!("IpRanges.{peer}.CidrIp")) else { break };
+            let (port, description) = (of("FromPort").unwrap(), of(&format!("IpRanges.{peer}.Description")));
+            rules.push(format!("{protocol} {port} {range} {}", description.unwrap_or_default()));
+        }
+    }
+    rules
 }
 
 /// What was written: "Authorize sg-1 tcp 30080 10.0.0.0/8".
@@ -193,6 +223,16 @@ fn what_is_shared_goes_with_the_last_one() {
     assert_eq!(revoke(same, Ok(others(&["b"]))), (Ok(()), vec![own]));
     let error = Error::unavailable("the list was cut");
     assert_eq!(revoke(of_a(), Err(error.clone())), (Err(error), Vec::new()), "nothing is guessed");
+}
+
+#[test]
+fn what_is_shared_goes_with_two_that_go_at_once() {
+    let mut both = of_a();
+    both.push(("tcp", 30_081, "10.0.0.0/8", CLIENT_B));
+    let host = cloud_without(CLIENT_B, [("sg-1", both)].into());
+    on(&host, |it| nodes::revoke(it, &BTreeSet::new(), || Ok(others(&[])))).unwrap();
+    let first = ["Revoke sg-1 tcp 10256 10.1.0.0/24", "Revoke sg-1 tcp 30080 10.0.0.0/8"];
+    assert_eq!(writes(&host), [&first[..], &["Revoke sg-1 icmp 3 10.0.0.0/8"]].concat());
 }
 
 #[test]
