@@ -121,7 +121,7 @@ async fn a_rule_that_services_share_goes_with_the_last_of_them() {
 
 #[tokio::test]
 async fn a_throttled_account_loses_no_service() {
-    let limits = Some(Limits::Bucket { size: 30, refill: Duration::from_millis(100) });
+    let limits = Some(Limits::Bucket { size: 10, refill: Duration::from_millis(400) });
     let rig = Rig::with(Options { limits, ..Options::default() }).await.flags(&["--service-retry-base-delay=500ms"]);
     let process = rig.start().await;
     for number in 1..=2 {
