@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod changes;
+mod classic;
 mod counterpart;
 mod module;
 mod nodes;
@@ -11,3 +12,4 @@ mod routes;
 mod services;
 mod sessions;
 mod setup;
+mod volumes;
