@@ -113,8 +113,9 @@ fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>>
     let places = Places::of(&shown, settings);
     let answer = |node: &Node, machine: &Result<Option<Machine<'_>>>, found: &Result<Option<Ec2Instance>>| {
         if let Ok(Some(Machine::Fargate(id))) = machine {
-            let interface = answer_of(&pods, id)?;
-            return Ok(interface.map(|it| instance::fargate(node, id, &it, settings)));
+            let Some(interface) = answer_of(&pods, id)? else { return Ok(None) };
+            interface.zone.iter().try_for_each(|zone| settings.cluster.check_zone(&format!("pod {id}"), zone))?;
+            return Ok(Some(instance::fargate(node, id, &interface, settings)));
         }
         let Some(found) = found.as_ref().map_err(Clone::clone)? else { return Ok(None) };
         places.labels(found).map(|labels| Some(instance::instance(found, settings, labels)))

@@ -42,8 +42,12 @@ impl<'a> Places<'a> {
     ///
     /// # Errors
     ///
-    /// Why it could not be asked for one of them. The node would never get it once it is initialised.
+    /// Why it could not be asked for one of them: the node would never get it once it is initialised. `invalid` for an instance of
+    /// another region than that of the settings.
     pub(crate) fn labels(&self, it: &Ec2Instance) -> Result<Vec<(String, String)>> {
+        if let Some(zone) = &it.zone {
+            self.settings.cluster.check_zone(&format!("instance {}", it.id), zone)?;
+        }
         let mut labels = Vec::new();
         match (&it.zone_id, &it.zone) {
             (Some(id), _) => labels.push((ZONE_ID.to_owned(), id.clone())),

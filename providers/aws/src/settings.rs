@@ -1,7 +1,7 @@
 //! The settings of the provider.
 
 use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
-use aerostat_sdk::{IpFamily, Result, settings};
+use aerostat_sdk::{Error, IpFamily, Result, settings};
 
 aerostat_sdk::table! {
     /// All of them.
@@ -135,6 +135,23 @@ impl Cluster {
     /// Its id in tags.
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Refuses a zone of another region than the one in the settings, whose name it begins with: `us-east-1a`, and
+    /// `us-west-2-lax-1a` of a local zone. `what` says what is in the zone.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the setting.
+    pub(crate) fn check_zone(&self, what: &str, zone: &str) -> Result<()> {
+        let rest = zone.strip_prefix(&*self.region).map(|it| it.strip_prefix('-').unwrap_or(it));
+        match rest.and_then(|it| it.chars().next()) {
+            Some(first) if first.is_ascii_alphabetic() => Ok(()),
+            _ => Err(Error::invalid(format_args!(
+                "{what} is in zone {zone}, which is not of region {}: correct setting {}",
+                self.region, REGION.name
+            ))),
+        }
     }
 
     /// Whether a tag marks the cluster's own.

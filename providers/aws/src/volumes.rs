@@ -36,11 +36,12 @@ impl PersistentVolumes for Aws {
             true => Ok(BTreeMap::new()),
             false => api::zones(&known).map_err(Error::from),
         };
-        let region = Cluster::read().map(|it| it.region);
+        let cluster = Cluster::read();
         let answer = |id: Result<&str>| {
-            let zone = zones.as_ref().map_err(Clone::clone)?.get(id?);
-            let region = region.clone()?;
-            Ok(zone.map(|zone| Topology::new(Some(region), [zone])))
+            let (id, cluster) = (id?, cluster.as_ref().map_err(Clone::clone)?);
+            let Some(zone) = zones.as_ref().map_err(Clone::clone)?.get(id) else { return Ok(None) };
+            cluster.check_zone(&format!("volume {id}"), zone)?;
+            Ok(Some(Topology::new(Some(cluster.region.clone()), [zone])))
         };
         ids.into_iter().map(answer).collect()
     }

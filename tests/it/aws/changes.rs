@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use kube::api::DeleteParams;
 use serde_json::json;
-use tests::clouds::aws::{Limits, Options, State};
+use tests::clouds::aws::{Limits, Listener, Options, Recorded, State};
 use tests::operator::{Process, initialized};
 use tests::vendor::aws::instance;
 use tests::wait;
 
-use crate::services::{NETWORK, create, of_nodes, patch, quiet, running, service};
+use crate::services::{NETWORK, create, of_nodes, patch, quiet, running, service, vendor};
 use crate::setup::{Rig, worker};
 
 const INTERVAL: &str = "service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval";
@@ -80,19 +81,81 @@ async fn aws_039_another_interval_never_leaves_a_port_without_targets() {
 }
 
 #[tokio::test]
-async fn aws_046_managed_security_groups_come_and_go() {
-    let (mut rig, process) = running(1).await;
+async fn aws_040_another_certificate_is_all_that_changes() {
+    let (rig, process) = running(1).await;
+    let certificate =
+        |domain: &str| rig.order("certificate", &json!({ "domain": domain })).as_str().unwrap().to_owned();
+    let [old, new] = ["a.example.com", "b.example.com"].map(certificate);
+    let key = vendor("ssl-cert");
+    create(&rig, &service("web", &[443], &[NETWORK, (&key, &old)])).await;
+    rig.served("web").await;
+    let has = |it: &State, certificate: &String| {
+        let of = |it: &Listener| it.protocol == "TLS" && it.certificate.as_ref() == Some(certificate);
+        it.network.iter().any(|it| it.listeners.iter().any(of))
+    };
+    becomes(&rig, "TLS ends there", |it| has(it, &old)).await;
+    let asked = quiet(&rig).await;
+    patch(&rig, "web", json!({ "metadata": { "annotations": { &*key: &new } } })).await;
+    becomes(&rig, "it has the other certificate", |it| has(it, &new)).await;
+    quiet(&rig).await;
+    assert_eq!(actions(&rig, asked), ["elbv2/ModifyListener"]);
+    // One that does not exist.
+    create(&rig, &service("other", &[443], &[NETWORK, (&key, &format!("{new}0"))])).await;
+    rig.said("SyncLoadBalancerFailed", &["CreateListener", "CertificateNotFound"]).await;
     process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_033_more_nodes_than_a_request_takes() {
+    let rig = Rig::new().await;
+    futures::future::join_all((1..=150).map(|it| rig.join_again(it))).await;
+    create(&rig, &service("web", &[80], &[NETWORK])).await;
+    let process = rig.start().await;
+    becomes(&rig, "all are targets", |it| it.targets.iter().any(|it| it.machines.len() == 150)).await;
+    let targets = |it: &Recorded| it.query.iter().filter(|(name, _)| name.ends_with(".Id")).count();
+    let counts: Vec<_> = rig.cloud.asked("elbv2", "RegisterTargets").iter().map(targets).collect();
+    assert_eq!(counts, [100, 50]);
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_046_048_050_managed_security_groups_come_and_go() {
+    let mut rig = Rig::new().await;
     rig.setup =
         rig.setup.edit(|it| it["provider"]["settings"]["loadBalancers.nlbSecurityGroupMode"] = json!("Managed"));
     rig.cloud.behave(&json!({ "interfaces": 3 }));
+    rig.join(1).await;
     let process = rig.start().await;
-    settled(&rig).await;
+    let names = ["lost", "web"];
+    for name in names {
+        create(&rig, &service(name, &[80], &[NETWORK])).await;
+    }
+    for name in names {
+        rig.served(name).await;
+    }
+    quiet(&rig).await;
     let state = rig.cloud.state();
-    let own = state.security.iter().find(|it| it.name.starts_with("k8s-default-web-")).unwrap();
-    assert_eq!(state.network[0].groups, std::slice::from_ref(&own.id));
+    let of = |name: &str| {
+        let prefix = format!("k8s-default-{name}-");
+        let own = state.security.iter().find(|it| it.name.starts_with(&prefix)).unwrap();
+        let balancer = state.network.iter().find(|it| it.groups == std::slice::from_ref(&own.id)).unwrap();
+        (own.id.clone(), balancer.id.clone())
+    };
+    let ((_, lost), (group, _)) = (of("lost"), of("web"));
     rig.deleted("web", Duration::from_secs(60)).await;
-    assert!(rig.cloud.state().security.iter().all(|it| it.name == "default"));
+    assert!(rig.cloud.state().security.iter().all(|it| it.id != group));
+    let held = rig.cloud.asked("ec2", "DeleteSecurityGroup").iter().any(|it| it.status == Some(400));
+    assert!(held, "its interfaces have held it for a while");
+
+    // The load balancer is gone before its Service, while nobody looks.
+    process.stop().await;
+    rig.order("deleteBalancer", &json!({ "arn": lost }));
+    rig.services().delete("lost", &DeleteParams::default()).await.unwrap();
+    let process = rig.start().await;
+    wait::until("its Service is gone", async || rig.services().get_opt("lost").await.unwrap().is_none().then_some(()))
+        .await;
+    let left = rig.cloud.state();
+    assert!(left.targets.is_empty() && left.security.iter().all(|it| it.name == "default"), "{left:#?}");
     process.stop().await;
 }
 

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bad_input;
 mod changes;
+mod classic;
 mod counterpart;
 mod module;
 mod nodes;
@@ -11,3 +13,4 @@ mod routes;
 mod services;
 mod sessions;
 mod setup;
+mod volumes;

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use tests::clouds::aws::{Fault, Limits, Options, Service, refusal};
+use tests::clouds::aws::{Fault, Limits, Options, Recorded, Service, refusal};
 use tests::moto::REGION;
 use tests::operator::{event, initialized};
 use tests::vendor::aws::{self, instance};
@@ -51,14 +52,31 @@ async fn aws_001_004_014_nodes_come_and_go_with_instances() {
 }
 
 #[tokio::test]
-async fn aws_002_a_stopped_instance_is_shut_down() {
+async fn aws_002_003_005_only_a_stopped_one_is_shut_down() {
     let rig = Rig::new().await;
     let process = rig.start().await;
-    rig.join(1).await;
-    initialized(&rig.cluster, &worker(1)).await;
-    rig.order("stop", &json!({ "id": instance(1) }));
-    kubelet::post_ready(&rig.cluster.admin, &worker(1), false).await.unwrap();
-    rig.node(&worker(1), is_shut_down).await;
+    let states = [(1, "stopping"), (2, "shutting-down"), (3, "stopped")];
+    for (number, _) in states {
+        rig.join(number).await;
+    }
+    for (number, state) in states {
+        initialized(&rig.cluster, &worker(number)).await;
+        rig.order("enter", &json!({ "id": instance(number), "state": state }));
+        kubelet::post_ready(&rig.cluster.admin, &worker(number), false).await.unwrap();
+    }
+    rig.node(&worker(3), is_shut_down).await;
+    rig.asks_again("DescribeInstances").await;
+    for number in [1, 2] {
+        assert!(!is_shut_down(&rig.nodes().get(&worker(number)).await.unwrap()), "{number}");
+        // Of so few nodes one is deleted, and more only if somebody approves.
+        let approved = json!({ "metadata": { "annotations": { "aerostat.dev/delete-approved": "true" } } });
+        rig.nodes().patch(&worker(number), &PatchParams::default(), &Patch::Merge(approved)).await.unwrap();
+        rig.order("end", &json!({ "id": instance(number) }));
+    }
+    // Both were looked at as well: with the end of its instance each is gone.
+    for number in [1, 2] {
+        rig.gone(&worker(number)).await;
+    }
     process.stop().await;
 }
 
@@ -94,33 +112,95 @@ async fn aws_006_a_throttled_account_loses_no_node() {
 }
 
 #[tokio::test]
-async fn aws_009_018_a_node_is_found_by_its_provider_id_alone() {
+async fn aws_007_008_009_018_ids_alone_find_nodes() {
     let rig = Rig::new().await;
     let process = rig.start().await;
+    // EC2 refuses a request with such an id.
+    join_with(&rig, "kwok", &format!("aws:///{REGION}a/i-kwok")).await;
     for (number, id) in [(1, instance(1)), (2, format!("aws:////{}", instance(2)))] {
         // Neither has the cluster's tag.
         rig.order("machine", &json!({ "id": instance(number), "name": format!("other-{number}") }));
-        let mut node = kubelet::node(&worker(number));
-        node.spec.get_or_insert_default().provider_id = Some(id.clone());
-        kubelet::join_as(&rig.cluster.admin, node).await.unwrap();
+        join_with(&rig, &worker(number), &id).await;
         let node = initialized(&rig.cluster, &worker(number)).await;
         assert_eq!(provider_id(&node), Some(&*id), "it stays as it is written");
         assert_eq!(label(&node, "node.kubernetes.io/instance-type"), Some("m5.large"));
     }
+    event(&rig.cluster, "kwok", &["InvalidInstanceID.Malformed", "i-kwok"]).await;
+    assert!(!is_initialized(&rig.nodes().get("kwok").await.unwrap()));
+    // A list without any machine of the cluster proves nothing.
+    rig.join(3).await;
+    initialized(&rig.cluster, &worker(3)).await;
+
+    rig.order("forget", &json!({ "id": instance(1) }));
+    for number in [1, 2] {
+        kubelet::post_ready(&rig.cluster.admin, &worker(number), false).await.unwrap();
+    }
+    rig.gone(&worker(1)).await;
+    rig.asks_again("DescribeInstances").await;
+    assert!(rig.nodes().get_opt(&worker(2)).await.unwrap().is_some(), "its instance is there");
     process.stop().await;
+}
+
+/// A node that says its machine.
+async fn join_with(rig: &Rig, name: &str, provider_id: &str) {
+    let mut node = kubelet::node(name);
+    node.spec.get_or_insert_default().provider_id = Some(provider_id.to_owned());
+    kubelet::join_as(&rig.cluster.admin, node).await.unwrap();
 }
 
 #[tokio::test]
 async fn aws_010_an_id_of_another_cloud_asks_nothing() {
     let rig = Rig::new().await;
     let process = rig.start().await;
-    let before = rig.cloud.asked("ec2", "DescribeInstances").len();
-    let mut node = kubelet::node("foreign");
-    node.spec.get_or_insert_default().provider_id = Some("gce://project/zone/foreign".to_owned());
-    kubelet::join_as(&rig.cluster.admin, node).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(!is_initialized(&rig.nodes().get("foreign").await.unwrap()));
-    assert_eq!(rig.cloud.asked("ec2", "DescribeInstances").len(), before);
+    join_with(&rig, "foreign", "gce://project/zone/foreign").await;
+    // AWS has nothing like this.
+    let wrong = format!("aws:///{REGION}a/vm-1");
+    join_with(&rig, "wrong", &wrong).await;
+    event(&rig.cluster, "wrong", &[&wrong, "is not aws:///, a zone, and the id of an instance such as i-"]).await;
+    // Who came later is served by now.
+    rig.join(1).await;
+    initialized(&rig.cluster, &worker(1)).await;
+    for name in ["foreign", "wrong"] {
+        assert!(!is_initialized(&rig.nodes().get(name).await.unwrap()));
+    }
+    let about = |it: &Recorded| it.query.iter().any(|(_, it)| ["foreign", "wrong", "vm-1"].contains(&it.as_str()));
+    let asked = rig.cloud.requests();
+    assert!(!asked.iter().any(about), "{asked:#?}");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn aws_013_017_addresses_of_both_families_and_of_a_pod() {
+    let mut rig = Rig::new().await;
+    rig.setup = rig.setup.edit(|it| it["provider"]["settings"]["nodeIPFamilies"] = json!("ipv6,ipv4"));
+    let process = rig.start().await;
+    let machine = json!({ "id": instance(1), "name": worker(1), "cluster": aws::CLUSTER });
+    let first = rig.order("machine", &machine)["address"].as_str().unwrap().to_owned();
+    let more = json!({ "id": instance(1), "ipv6": "2001:db8::1", "private": "172.31.1.99", "public": "3.3.3.3" });
+    rig.order("address", &more);
+    kubelet::join(&rig.cluster.admin, &worker(1)).await.unwrap();
+    initialized(&rig.cluster, &worker(1)).await;
+    let node = rig.node(&worker(1), |it| !kubelet::addresses(it).is_empty()).await;
+    let expected = [
+        ("InternalIP", "2001:db8::1"),
+        ("InternalIP", &first),
+        ("InternalIP", "172.31.1.99"),
+        ("ExternalIP", "3.3.3.3"),
+        ("InternalDNS", &worker(1)),
+        ("Hostname", &worker(1)),
+        ("ExternalDNS", "ec2-3-3-3-3.compute-1.amazonaws.com"),
+    ];
+    assert_eq!(kubelet::addresses(&node), expected);
+
+    let dns = rig.order("pod", &json!({ "address": "172.31.2.77" })).as_str().unwrap().to_owned();
+    let name = format!("fargate-{dns}");
+    join_with(&rig, &name, &format!("aws:///{REGION}a/fargate-172.31.2.77")).await;
+    initialized(&rig.cluster, &name).await;
+    let node = rig.node(&name, |it| !kubelet::addresses(it).is_empty()).await;
+    assert_eq!(kubelet::addresses(&node), [("InternalIP", "172.31.2.77"), ("InternalDNS", &dns)]);
+    kubelet::post_ready(&rig.cluster.admin, &name, false).await.unwrap();
+    rig.asks_again("DescribeNetworkInterfaces").await;
+    assert!(!is_shut_down(&rig.nodes().get(&name).await.unwrap()), "it is there, and runs");
     process.stop().await;
 }
 

@@ -1,12 +1,99 @@
 //! What a Service cannot have at AWS, and what is told about it. Numbers in names are those of the cases in
 //! `spec/providers/provider-aws.md` §9.
 
-use serde_json::json;
-use tests::vendor::aws;
+use k8s_openapi::api::core::v1::Service;
+use serde_json::{Value, json};
+use tests::clouds::aws::Recorded;
+use tests::moto::Call;
+use tests::operator::event;
+use tests::vendor::{Vendor as _, aws};
 
-use crate::services::{NETWORK, create, patch, running, service};
+use crate::services::{NETWORK, create, patch, quiet, running, service, vendor};
+use crate::setup::Rig;
 
 const FAILED: &str = "SyncLoadBalancerFailed";
+
+/// A Service whose `spec` is changed.
+fn changed(service: &Service, change: impl FnOnce(&mut Value)) -> Service {
+    let mut value = json!(service);
+    change(&mut value["spec"]);
+    serde_json::from_value(value).unwrap()
+}
+
+fn udp(spec: &mut Value) {
+    spec["ports"][0]["protocol"] = json!("UDP");
+}
+
+/// A second subnet in the zone of the first: the ids of both.
+async fn in_one_zone(rig: &Rig) -> String {
+    let places = rig.order("prepare", &json!({ "cluster": aws::CLUSTER }));
+    let zone = format!("{}a", tests::moto::REGION);
+    let subnet = json!({ "VpcId": places["vpc"], "CidrBlock": "172.31.240.0/24", "AvailabilityZone": zone });
+    let made = rig.cloud.moto().done([Call::new("ec2", "create_subnet", subnet)]).await.remove(0);
+    let id = |it: &Value| it.as_str().unwrap().to_owned();
+    format!("{},{}", id(&places["subnets"][0]), id(&made["Subnet"]["SubnetId"]))
+}
+
+#[tokio::test]
+async fn aws_022_to_025_035_036_041_042_are_told_and_not_tried() {
+    let (rig, process) = running(1).await;
+    let twins = in_one_zone(&rig).await;
+    let classic = |annotations: &[(&str, &str)]| service("web", &[80], annotations);
+    let network = |annotations: &[(&str, &str)]| service("web", &[80], &[&[NETWORK][..], annotations].concat());
+    let with = |name: &str, value: &str, make: &dyn Fn(&[(&str, &str)]) -> Service| make(&[(&*vendor(name), value)]);
+    let mixed = |spec: &mut Value| {
+        let second = json!({ "name": "dns", "port": 53, "protocol": "UDP" });
+        spec["ports"].as_array_mut().unwrap().push(second);
+    };
+    let attributes = "target-group-attributes";
+    let rows = [
+        ("aws-022", changed(&classic(&[]), udp), "only TCP protocol is supported: port 80 is UDP"),
+        (
+            "aws-023",
+            changed(&classic(&[]), |it| it["sessionAffinity"] = json!("ClientIP")),
+            "unsupported load balancer affinity: ClientIP",
+        ),
+        (
+            "aws-024",
+            changed(&classic(&[]), |it| it["loadBalancerIP"] = json!("192.0.2.1")),
+            "LoadBalancerIP cannot be specified for AWS ELB",
+        ),
+        ("aws-025", with("proxy-protocol", "true", &classic), "aws-load-balancer-proxy-protocol: \"true\" is not *"),
+        ("aws-035", with("eip-allocations", "eipalloc-1,eipalloc-2", &network), "(2) and SubnetIDs (6: subnet-"),
+        ("aws-036", changed(&network(&[]), mixed), "mixed protocol is not supported for LoadBalancer"),
+        (
+            "aws-041",
+            with(attributes, "foo=bar", &network),
+            "the attribute \"foo\" is not supported: preserve_client_ip",
+        ),
+        (
+            "aws-041-udp",
+            changed(&with(attributes, "preserve_client_ip.enabled=false", &network), udp),
+            "client IP preservation can't be disabled for UDP ports",
+        ),
+        ("aws-042", with("subnets", &twins, &network), "are both in zone us-east-1a"),
+        (
+            "interval",
+            with("healthcheck-interval", "soon", &network),
+            "\"soon\" is not a whole number of seconds from 5",
+        ),
+        ("idle", with("connection-idle-timeout", "0", &classic), "\"0\" is not a whole number of seconds from 1"),
+        ("groups", with("extra-security-groups", "sg-1", &network), "is not supported by NLB"),
+        ("labels", with("target-node-labels", "pool in web", &network), "is no selector of node labels"),
+    ];
+    let asked = rig.cloud.requests().len();
+    for (name, service, _) in &rows {
+        let mut service = service.clone();
+        service.metadata.name = Some((*name).to_owned());
+        create(&rig, &service).await;
+    }
+    for (name, _, why) in &rows {
+        let told = event(&rig.cluster, name, &[why]).await;
+        assert_eq!(told.reason.as_deref(), Some(FAILED), "{told:?}");
+    }
+    assert_eq!(rig.writes(asked), [""; 0]);
+    process.stop().await;
+}
 
 #[tokio::test]
 async fn aws_030_the_kind_of_a_live_load_balancer_stays() {
@@ -25,7 +112,7 @@ async fn aws_043_without_a_public_subnet_the_tags_are_told() {
     let (rig, process) = running(1).await;
     let places = rig.order("prepare", &json!({ "cluster": aws::CLUSTER }));
     let way_out = json!({ "RouteTableId": places["table"], "DestinationCidrBlock": "0.0.0.0/0" });
-    rig.cloud.moto().done([tests::moto::Call::new("ec2", "delete_route", way_out)]).await;
+    rig.cloud.moto().done([Call::new("ec2", "delete_route", way_out)]).await;
     create(&rig, &service("web", &[80], &[NETWORK])).await;
     rig.said(FAILED, &["kubernetes.io/cluster/prod"]).await;
     assert!(rig.cloud.asked("elbv2", "CreateLoadBalancer").is_empty());
@@ -47,10 +134,15 @@ async fn aws_044_a_full_security_group_is_told_and_the_rest_kept() {
 #[tokio::test]
 async fn aws_045_another_controllers_service_is_not_touched() {
     let (rig, process) = running(1).await;
-    create(&rig, &service("web", &[80], &[(NETWORK.0, "external")])).await;
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    let about = rig.cloud.requests().into_iter().filter(|it| it.path.starts_with("/elb"));
-    assert_eq!(about.count(), 0);
+    create(&rig, &service("theirs", &[80], &[(NETWORK.0, "external")])).await;
+    create(&rig, &service("ours", &[80], &[NETWORK])).await;
+    rig.served("ours").await;
+    quiet(&rig).await;
+    let uid = rig.services().get("theirs").await.unwrap().metadata.uid.unwrap();
+    let name = aws::Aws::default_name(&uid);
+    let about = |it: &Recorded| it.query.iter().any(|(_, value)| *value == name || value == "default/theirs");
+    let requests = rig.cloud.requests();
+    assert!(!requests.iter().any(about), "{requests:#?}");
     process.stop().await;
 }
 

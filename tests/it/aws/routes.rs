@@ -1,7 +1,6 @@
 //! Routes, with the binary between a cluster and AWS. Numbers in names are those of the cases in `spec/providers/provider-aws.md` §9.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::DeleteParams;
@@ -139,27 +138,25 @@ async fn aws_054_two_tagged_tables_are_told_by_their_ids() {
 #[tokio::test]
 async fn aws_055_a_full_table_is_told_once() {
     let rig = rig().await;
-    rig.cloud.behave(&json!({ "routes_per_table": 3 }));
-    let process = rig.start().await;
     for number in 1..=5 {
-        rig.join_with_pods(number).await;
+        rig.join_again(number).await;
     }
-    // One is the way out.
-    wait::until("the table is full", async || (rig.routes().len() == 2).then_some(())).await;
-    wait::until("it is told", async || {
-        let refused = rig.cloud.asked("ec2", "CreateRoute").iter().any(|it| it.status == Some(400));
-        refused.then_some(())
-    })
-    .await;
-    let fuller = wait::within(Duration::from_secs(5), async || (rig.routes().len() > 2).then_some(())).await;
-    assert_eq!(fuller, None);
+    // The way out, and the route of one node.
+    let first = json!({ "RouteTableId": table(&rig), "DestinationCidrBlock": pods(1), "InstanceId": instance(1) });
+    makes(&rig, "ec2", "create_route", first).await;
+    rig.cloud.behave(&json!({ "routes_per_table": 2 }));
+    let process = rig.start().await;
+    let why = ["all of 4 new ones were refused", "RouteLimitExceeded", "No new route is tried until one is deleted"];
+    rig.said("RouteTableFull", &why).await;
+    // For all four one request; and no further one, although each pass reads the table.
     let refused = || rig.cloud.asked("ec2", "CreateRoute").iter().filter(|it| it.status == Some(400)).count();
-    // Once for each pass, until one has brought nothing: how many nodes a pass finds depends on when they come.
-    assert!((1..=3).contains(&refused()), "{} refusals", refused());
+    for _ in 0..3 {
+        assert_eq!((rig.routes().len(), refused()), (1, 1));
+        rig.asks_again("DescribeRouteTables").await;
+    }
     // A route goes, and leaves room for one more.
-    let has = |number| rig.routes().contains_key(&pods(number));
-    let gone = (1..=5).find(|it| has(*it)).unwrap();
-    rig.nodes().delete(&worker(gone), &DeleteParams::default()).await.unwrap();
-    wait::until("another route has come", async || (!has(gone) && rig.routes().len() == 2).then_some(())).await;
+    rig.nodes().delete(&worker(1), &DeleteParams::default()).await.unwrap();
+    let other = async || (!rig.routes().contains_key(&pods(1)) && rig.routes().len() == 1).then_some(());
+    wait::until("another route has come", other).await;
     process.stop().await;
 }

@@ -19,6 +19,11 @@ const FAST: [&str; 2] = ["--service-retry-base-delay=500ms", "--service-reconcil
 /// Longer than what was deleted is held by what AWS still does.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The key of an annotation of the vendor's.
+pub(crate) fn vendor(name: &str) -> String {
+    format!("service.beta.kubernetes.io/aws-load-balancer-{name}")
+}
+
 /// The binary, with so many nodes.
 pub(crate) async fn running(nodes: u64) -> (Rig, Process) {
     let rig = Rig::with(Options::default()).await.flags(&FAST[..1]);
@@ -87,7 +92,7 @@ async fn another_writes_nothing(rig: &Rig, process: Process) -> Process {
 }
 
 #[tokio::test]
-async fn aws_031_032_034_a_network_load_balancer_lives_and_ends() {
+async fn aws_031_032_034_049_a_network_load_balancer_lives_and_ends() {
     let (rig, process) = running(3).await;
     rig.cloud.behave(&json!({ "provisioning": 5 }));
     create(&rig, &service("web", &[80, 443], &[NETWORK])).await;

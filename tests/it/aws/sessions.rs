@@ -26,8 +26,8 @@ fn keys(mut rig: Rig, source: &Value) -> Rig {
     rig
 }
 
-fn web_identity(rig: Rig, token: &str) -> Rig {
-    let (role, file) = (role(&rig), rig.setup.folder.write("identity", token));
+fn web_identity(rig: Rig, role: &Value, token: &str) -> Rig {
+    let file = rig.setup.folder.write("identity", token);
     let sts = json!({ "baseUrl": rig.cloud.base_url(), "tls": { "caFile": rig.cloud.ca_file() }, "addresses": ["127.0.0.0/8"] });
     keys(rig, &json!({ "webIdentity": { "roleArn": role, "tokenFile": file }, "sts": sts }))
 }
@@ -47,18 +47,29 @@ async fn outlives_its_session(rig: &Rig) {
 
 #[tokio::test]
 async fn a_session_of_a_web_identity_is_renewed_when_it_ends() {
-    let rig = web_identity(Rig::new().await, TOKEN);
+    let rig = Rig::new().await;
+    let role = role(&rig);
+    let rig = web_identity(rig, &role, TOKEN);
     outlives_its_session(&rig).await;
     let asked = rig.cloud.asked("sts", "AssumeRoleWithWebIdentity");
     assert_eq!(asked.len(), 2, "{asked:#?}");
 }
 
 #[tokio::test]
-async fn a_token_that_sts_does_not_know_is_told() {
-    let rig = web_identity(Rig::new().await, "another-token-that-nobody-knows");
+async fn bad_a_token_or_a_role_that_sts_refuses_is_told() {
+    let rig = Rig::new().await;
+    let role = role(&rig);
+    let nobodys = json!("arn:aws:iam::123456789012:role/nobodys");
+    let rig = web_identity(rig, &role, "another-token-that-nobody-knows");
     let mut process = rig.start().await;
     rig.join(1).await;
     process.says("InvalidIdentityToken").await;
+    process.stop().await;
+    let rig = web_identity(rig, &nobodys, TOKEN);
+    let mut process = rig.start().await;
+    process
+        .says("role/nobodys (AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity); correct the role's name")
+        .await;
     process.stop().await;
 }
 

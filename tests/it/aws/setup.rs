@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::{Event, Node};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::{Value, json};
 use tests::clouds::aws::{Options, Service, Simulator};
-use tests::control_plane::{Cluster, cluster};
+use tests::control_plane::{Cluster, any_cluster};
+use tests::moto::REGION;
 use tests::operator::{Process, Setup};
 use tests::vendor::aws::{self, instance};
 use tests::{kubelet, wait};
@@ -29,7 +30,7 @@ impl Rig {
     }
 
     pub(crate) async fn with(options: Options) -> Self {
-        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
+        let (cluster, cloud) = tokio::join!(any_cluster(), Simulator::start(options));
         let cloud = cloud.unwrap();
         let setup = aws::setup(&cluster, &cloud, &[Service::Ec2, Service::Elbv2, Service::Elb]).flags(&FLAGS);
         Self { cluster, cloud, setup }
@@ -71,6 +72,23 @@ impl Rig {
         spec.pod_cidr = Some(pods(number));
         spec.pod_cidrs = Some(vec![pods(number)]);
         kubelet::join_as(&self.cluster.admin, node).await.unwrap();
+    }
+
+    /// A node that has been initialised before, with its instance and a network of pods.
+    pub(crate) async fn join_again(&self, number: u64) {
+        let id = self.machine(number);
+        let mut node = kubelet::node(&worker(number));
+        let spec = node.spec.get_or_insert_default();
+        (spec.taints, spec.provider_id) = (None, Some(format!("aws:///{REGION}a/{id}")));
+        (spec.pod_cidr, spec.pod_cidrs) = (Some(pods(number)), Some(vec![pods(number)]));
+        kubelet::join_as(&self.cluster.admin, node).await.unwrap();
+    }
+
+    /// Waits until this is asked of EC2 once more.
+    pub(crate) async fn asks_again(&self, action: &str) {
+        let asked = self.cloud.asked("ec2", action).len();
+        let again = async || (self.cloud.asked("ec2", action).len() > asked).then_some(());
+        wait::until(&format!("{action} is asked again"), again).await;
     }
 
     pub(crate) fn nodes(&self) -> Api<Node> {

@@ -7,7 +7,7 @@ import re
 
 from moto.ec2 import ec2_backends
 from moto.elb.exceptions import ELBClientError, LoadBalancerNotFoundError
-from moto.elb.models import ELBBackend, LoadBalancer
+from moto.elb.models import ELBBackend, FakeListener, LoadBalancer
 
 from . import interfaces
 from .world import behaviour, is_listed, now, replaces
@@ -28,6 +28,17 @@ def _check_subnets(backend, ids):
         raise ELBClientError("InvalidConfigurationRequest", "Too many subnets in an Availability Zone")
 
 
+def _instances_speak(balancer, ports):
+    # API_Listener, InstanceProtocol: "The protocol to use for routing traffic to instances". moto takes that of the clients.
+    for port in ports:
+        for listener in balancer.listeners:
+            if str(listener.load_balancer_port) == str(port["LoadBalancerPort"]):
+                listener.spoken = port.get("InstanceProtocol")
+
+
+FakeListener.instance_protocol = property(lambda it: (getattr(it, "spoken", None) or it.protocol).upper())
+
+
 @replaces(ELBBackend, "create_load_balancer")
 def _create_load_balancer(backend, create, name, zones, ports, scheme="internet-facing", subnets=None, security_groups=None):
     # API_CreateLoadBalancer: unique within the account's region, at most 32 alphanumeric characters or hyphens, no hyphen at either end.
@@ -39,6 +50,7 @@ def _create_load_balancer(backend, create, name, zones, ports, scheme="internet-
         raise ELBClientError("TooManyLoadBalancers", "The quota for the number of load balancers has been reached")
     made = create(name, zones, ports, scheme=scheme, subnets=subnets, security_groups=security_groups)
     made.made = now()
+    _instances_speak(made, ports)
     interfaces.stand(backend.account_id, name, made.security_groups)
     return made
 
@@ -71,8 +83,10 @@ def _delete_load_balancer(backend, delete, name):
 
 @replaces(ELBBackend, "create_load_balancer_listeners")
 def _create_listeners(backend, create, name, ports):
-    backend.get_load_balancer(name)
-    return create(name, ports)
+    balancer = backend.get_load_balancer(name)
+    made = create(name, ports)
+    _instances_speak(balancer, ports)
+    return made
 
 
 @replaces(ELBBackend, "delete_load_balancer_listeners")

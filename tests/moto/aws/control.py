@@ -1,11 +1,16 @@
 """What tests do to AWS, and see of it, beside its own APIs."""
 
+from moto.acm.models import acm_backends
 from moto.ec2 import ec2_backends
+from moto.ec2.models.instances import InstanceState
 from moto.elb.models import elb_backends
 from moto.elbv2.models import elbv2_backends
 
 from . import network, sessions, world
 from .world import ACCOUNT, REGION
+
+# API_InstanceState: the code of each state.
+STATES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 
 
 def _ec2():
@@ -60,8 +65,37 @@ def end(id):
     _v2().notify_terminate_instances([id])
 
 
-def stop(id):
-    _ec2().stop_instances([id])
+def enter(id, state):
+    """An instance is in this state now. What becomes of its interfaces and routes is not told."""
+    instance = _ec2().get_instance(id)
+    instance._state = InstanceState(state, STATES[state])
+
+
+def address(id, ipv6, private, public):
+    """More addresses for an instance: one of IPv6 and a public one on its first interface, and a second interface."""
+    ec2 = _ec2()
+    instance = ec2.get_instance(id)
+    first = instance.nics[0]
+    first.ipv6_addresses, first.public_ip = [ipv6], public
+    instance.attach_eni(ec2.create_network_interface(first.subnet, private), 1)
+
+
+def pod(address):
+    """The network interface of a pod of Fargate, which belongs to no instance of the account: its name in DNS."""
+    ec2 = _ec2()
+    made = ec2.create_network_interface(ec2.get_default_subnets()[f"{REGION}a"], address)
+    made.attachment_id, made.status = "eni-attach-00000000000000000", "in-use"
+    return made.private_dns_name
+
+
+def volume(zone):
+    """A volume of EBS: its id."""
+    return _ec2().create_volume(8, zone).id
+
+
+def certificate(domain):
+    """A certificate of ACM: its ARN."""
+    return acm_backends[ACCOUNT][REGION].request_certificate(domain, None, [], [])
 
 
 def tag(id, tags):
@@ -196,25 +230,30 @@ def balancer(name, subnets, tags):
 
 
 ORDERS = {
+    "address": address,
     "advance": world.advance,
     "balancer": balancer,
     "behave": lambda **changes: world.behave(changes),
+    "certificate": certificate,
     "clear": clear,
     "deleteBalancer": delete_balancer,
     "end": end,
     "endSessions": sessions.end_all,
+    "enter": enter,
     "forget": forget,
     "forgetMarks": forget_marks,
     "machine": machine,
+    "pod": pod,
     "prepare": prepare,
     "requireSignatures": sessions.require_signatures,
     "retag": retag,
     "role": sessions.role,
+    "session": sessions.session,
     "skew": world.skew,
     "state": state,
-    "stop": stop,
     "tag": tag,
     "token": lambda token, role: sessions.tokens.__setitem__(token, role),
     "untag": untag,
     "user": sessions.user,
+    "volume": volume,
 }

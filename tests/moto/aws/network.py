@@ -3,11 +3,13 @@
 Below, API_… is a page there.
 """
 
+import re
+
 from moto.core.responses import ActionResult
 from moto.ec2 import ec2_backends
 from moto.ec2.exceptions import DependencyViolationError, EC2ClientError
-from moto.ec2.models.elastic_network_interfaces import NetworkInterface
-from moto.ec2.models.instances import Instance
+from moto.ec2.models.elastic_network_interfaces import Attachment, NetworkInterface
+from moto.ec2.models.instances import Instance, InstanceBackend
 from moto.ec2.models.route_tables import Route, RouteBackend
 from moto.ec2.models.security_groups import SecurityGroupBackend
 from moto.ec2.responses import EC2Response
@@ -25,6 +27,28 @@ def _interface_filter(interface, value, filter_name, method_name=None):
     if filter_name == "status":
         return interface.status
     return value(filter_name, method_name)
+
+
+@replaces(Attachment, "__init__")
+def _begin_attachment(attachment, init, interface):
+    # API_NetworkInterfaceAttachment: an interface that belongs to no instance of the account is attached without an instanceId.
+    if interface.instance is not None:
+        return init(interface)
+    attachment.attachment_id, attachment.attach_time = interface.attachment_id, interface.attach_time
+    attachment.device_index, attachment.network_card_index = 1, 0
+    attachment.delete_on_termination, attachment.status = False, "attached"
+    attachment.instance_id = None
+    attachment.instance_owner_id = "amazon-aws"
+
+
+@replaces(InstanceBackend, "describe_instances")
+def _describe_instances(backend, describe, filters=None):
+    # "Error codes for the Amazon EC2 API", InvalidInstanceID.Malformed: "Ensure that you specify the full instance ID in the request", of 8
+    # or 17 hexadecimal digits.
+    for id in (filters or {}).get("instance-id", []):
+        if not re.fullmatch(r"i-([0-9a-f]{8}|[0-9a-f]{17})", id):
+            raise EC2ClientError("InvalidInstanceID.Malformed", f'Invalid id: "{id}"')
+    return describe(filters=filters)
 
 
 def _given_name(name):

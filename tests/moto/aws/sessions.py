@@ -94,18 +94,23 @@ def pod_identity(token):
     role = tokens.get(token)
     if role is None:
         return 401, {"message": "the token is not known"}
-    backend = sts_backends[ACCOUNT]["aws"]
-    taken = backend.assume_role(
-        region_name=REGION, role_session_name="eks-pod", role_arn=role, policy=None, duration=6 * 3600, external_id=None
-    )
+    taken = session(role)
     end = datetime.datetime.fromtimestamp(clock() + 6 * 3600, datetime.timezone.utc)
     return 200, {
-        "AccessKeyId": taken.access_key_id,
-        "SecretAccessKey": taken.secret_access_key,
-        "Token": taken.session_token,
+        "AccessKeyId": taken["id"],
+        "SecretAccessKey": taken["secret"],
+        "Token": taken["token"],
         "AccountId": ACCOUNT,
         "Expiration": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
+
+
+def session(role):
+    """A session of a role, which lasts for six hours: its keys."""
+    taken = sts_backends[ACCOUNT]["aws"].assume_role(
+        region_name=REGION, role_session_name="session", role_arn=role, policy=None, duration=6 * 3600, external_id=None
+    )
+    return {"id": taken.access_key_id, "secret": taken.secret_access_key, "token": taken.session_token}
 
 
 def require_signatures():

@@ -27,8 +27,9 @@ const PREFIX: &str = "subnet-";
 /// `invalid`, if there are none, or two of one zone; whatever EC2 answered.
 pub(super) fn of_new(call: &Call<'_>, is_internal: bool) -> Result<Vec<Subnet>> {
     let cluster = &call.settings.cluster;
+    let asked = call.annotations.read(&SUBNETS)?;
     let all = api::of_vpc(&cluster.vpc)?;
-    if let Some(asked) = call.annotations.read(&SUBNETS)? {
+    if let Some(asked) = asked {
         return named(&all, &asked);
     }
     let public = route_tables::public_subnets(&cluster.vpc)?;

@@ -1,4 +1,6 @@
-//! Which kind of load balancer a call is about.
+//! Which kind of load balancer a call is about, and what annotations refuse.
+
+mod annotations;
 
 use aerostat_sdk::{Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress};
 

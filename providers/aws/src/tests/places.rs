@@ -56,6 +56,25 @@ fn aws_014_a_node_without_its_zone_is_not_answered() {
     );
 }
 
+#[test]
+fn a_zone_of_another_region_is_refused_with_the_setting() {
+    let of = |zone: &'static str, region: &str| {
+        let host = Host::new().setting("region", region).setting("vpc", "vpc-1").setting("clusterID", "prod");
+        let host = host.answers(move |_| listed(&[Ec2::new("i-1").xml().replace("us-east-1a", zone)], None));
+        (get(&host, &node("i-1")), host.run(|| Aws::list(None, 1_000)).unwrap())
+    };
+    for (zone, region) in [("us-east-1a", "us-east-1"), ("us-west-2-lax-1a", "us-west-2")] {
+        let (found, page) = of(zone, region);
+        assert!(matches!(found, Ok(Some(_))) && page.gaps.is_empty(), "{found:?}");
+    }
+    for (zone, region) in [("us-east-1a", "eu-west-1"), ("us-east-1a", "us-east"), ("us-east-1", "us-east-1")] {
+        let (refused, page) = of(zone, region);
+        let why = format!("instance i-1 is in zone {zone}, which is not of region {region}: correct setting region");
+        assert_eq!(refused, Err(Error::Invalid(why)));
+        assert!(page.instances.is_empty() && page.gaps.len() == 1, "{page:?}");
+    }
+}
+
 fn topology(kind: &'static str, topology: fn() -> super::Outcome) -> Host {
     host(move |request| match action(request) {
         "DescribeInstanceTopology" => {

@@ -1,16 +1,20 @@
-//! What a hostile guest tries where requests are signed: refused, and said so, and nothing leaves with a signature.
+//! What a hostile guest tries where requests are signed, at EC2 and at both kinds of load balancers: refused, and said so, and nothing
+//! leaves with a signature.
 
 use egress::{Body, CallId, Endpoint, Gate, GuestRequest, Method, Mode, SendError};
 use tests::capture::Capture;
 
-use super::cloud::{cloud, credentials, ec2, gate, pairs, request, send};
+use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, ec2, endpoint, gate, pairs, request, send};
 use crate::setup::{Folder, lead};
 
-const VERSION: (&str, &str) = ("Version", "2016-11-15");
-const DESCRIBE: (&str, &str) = ("Action", "DescribeInstances");
-const TERMINATE: (&str, &str) = ("Action", "TerminateInstances");
+/// An attack is written in the words of EC2. It is tried at each of these.
+const APIS: [Api; 3] = [EC2, ELB, ELBV2];
+const VERSION: (&str, &str) = ("Version", EC2.version);
+const OTHER_VERSION: (&str, &str) = ("Version", EC2.other_version);
+const DESCRIBE: (&str, &str) = ("Action", EC2.reads);
+const TERMINATE: (&str, &str) = ("Action", EC2.deletes);
 
-/// A gate to a cloud that knows the keys.
+/// A gate to a cloud that knows the keys, with an endpoint for each API at one host.
 struct World {
     gate: Gate,
     cloud: Capture,
@@ -20,20 +24,21 @@ struct World {
 impl World {
     async fn new() -> Self {
         let (folder, cloud) = (Folder::new(), cloud().await);
-        let api = Endpoint { ca_file: Some(folder.write("ca.pem", cloud.ca())), ..ec2(&cloud.url()) };
-        let gate = gate(vec![api], credentials(&folder));
+        let ca_file = folder.write("ca.pem", cloud.ca());
+        let endpoint = |it| Endpoint { ca_file: Some(ca_file.clone()), ..endpoint(it, &cloud.url()) };
+        let gate = gate(APIS.iter().map(endpoint).collect(), credentials(&folder));
         Self { gate, cloud, _folder: folder }
     }
 
-    /// Asserts that a request is refused in every kind of call with this code and a sentence that holds `part`, and that nothing
-    /// has left.
+    /// Asserts that a request is refused at each API in every kind of call, with this code and a sentence that holds
+    /// `part`, and that nothing has left.
     async fn refused(&self, code: &str, part: &str, make: impl Fn() -> GuestRequest) {
-        for mode in [Mode::Read, Mode::Write { deletes: 9 }] {
-            match send(&self.gate, mode, make()).await {
+        for (api, mode) in APIS.iter().flat_map(|it| [(it, Mode::Read), (it, Mode::Write { deletes: 9 })]) {
+            match send(&self.gate, mode, api.request(make())).await {
                 Err(SendError::Denied(text)) => {
-                    assert!(text.starts_with(&format!("{code}: ")) && text.contains(part), "{text}");
+                    assert!(text.starts_with(&format!("{code}: ")) && text.contains(&api.words(part)), "{text}");
                 }
-                other => panic!("expected {code}, but {other:?}"),
+                other => panic!("expected {code} at {api:?}, but {other:?}"),
             }
         }
         assert_eq!(self.cloud.connections(), 0, "nobody was even dialled, and so nothing was signed for anybody");
@@ -168,17 +173,17 @@ async fn adv_140_another_version_of_the_api_is_refused() {
     let part = "each request carries Version=2016-11-15 exactly once";
     for version in [
         &[][..],
-        &[("Version", "2012-06-01")],
-        &[VERSION, ("Version", "2012-06-01")],
+        &[OTHER_VERSION],
+        &[VERSION, OTHER_VERSION],
         &[VERSION, VERSION],
         &[("version", "2016-11-15")],
-        &[VERSION, ("VERSION", "2012-06-01")],
+        &[VERSION, ("VERSION", EC2.other_version)],
     ] {
         world.form(OPERATION, part, &[&[DESCRIBE][..], version].concat()).await;
         world.query(OPERATION, part, &[&[DESCRIBE][..], version].concat()).await;
     }
     let make = || GuestRequest {
-        query: pairs(&[("Version", "2012-06-01")]),
+        query: pairs(&[OTHER_VERSION]),
         body: Some(Body::Form(pairs(&[DESCRIBE, VERSION]))),
         ..request(Method::Post)
     };
@@ -186,9 +191,40 @@ async fn adv_140_another_version_of_the_api_is_refused() {
 }
 
 #[tokio::test]
+async fn adv_140_two_apis_of_one_host_are_not_confused() {
+    let world = World::new().await;
+    let delete = |api: &Api, version: &str| GuestRequest {
+        endpoint: api.name.to_owned(),
+        body: Some(Body::Form(pairs(&[("Action", "DeleteLoadBalancer"), ("Version", version)]))),
+        ..request(Method::Post)
+    };
+    let may = Mode::Write { deletes: 1 };
+    for (api, other) in [(ELB, ELBV2), (ELBV2, ELB)] {
+        match send(&world.gate, may, delete(&api, other.version)).await {
+            Err(SendError::Denied(text)) => assert!(text.contains(&format!("Version={}", api.version)), "{text}"),
+            refused => panic!("{refused:?}"),
+        }
+        assert_eq!(world.cloud.connections(), 0);
+    }
+    // The cloud judges what each is signed for.
+    for api in [ELB, ELBV2] {
+        assert_eq!(send(&world.gate, may, delete(&api, api.version)).await, Ok((200, "<ok/>".to_owned())));
+    }
+}
+
+#[tokio::test]
 async fn adv_140_another_region_is_no_endpoint() {
     let world = World::new().await;
-    for name in ["ec2.us-east-1", "https://ec2.us-east-1.amazonaws.com", "EC2", "ec2 "] {
+    for name in [
+        "ec2.us-east-1",
+        "elb.us-east-1",
+        "https://ec2.us-east-1.amazonaws.com",
+        "https://elasticloadbalancing.us-east-1.amazonaws.com",
+        "elasticloadbalancing",
+        "EC2",
+        "ELBv2",
+        "ec2 ",
+    ] {
         let make =
             || GuestRequest { endpoint: name.to_owned(), query: pairs(&[DESCRIBE, VERSION]), ..request(Method::Get) };
         world.refused("E-EGRESS-ENDPOINT", "there is no endpoint", make).await;
@@ -282,11 +318,13 @@ async fn adv_141_a_redirect_to_where_keys_come_from_is_an_answer() {
 async fn adv_140_ten_thousand_signatures_are_limited() {
     let world = World::new().await;
     let call = CallId { provider: "test".into(), function: "list", id: 1 };
+    // Whichever endpoint they are for, one call has one budget.
     let mut call = world.gate.open(call, Mode::Read);
     let (mut answered, mut denied) = (0, 0);
-    for n in 0..10_000 {
+    for (n, api) in (0..10_000).zip(APIS.iter().cycle()) {
         let form = pairs(&[DESCRIBE, VERSION, ("NextToken", &n.to_string())]);
-        match call.send(GuestRequest { body: Some(Body::Form(form)), ..request(Method::Post) }).await {
+        let next = GuestRequest { body: Some(Body::Form(form)), ..request(Method::Post) };
+        match call.send(api.request(next)).await {
             Ok(answer) => answered += u32::from(answer.status == 200),
             Err(SendError::Denied(text)) => {
                 assert!(text.starts_with("E-EGRESS-BUDGET: one call may make 100 requests"), "{text}");

@@ -6,14 +6,75 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egress::{
-    Addresses, BaseUrl, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Endpoint, Gate, GateSettings,
-    GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule, SendError,
-    Signing, Sigv4Settings, Sts, WriteLimits,
+    Addresses, BaseUrl, Body, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Endpoint, Gate,
+    GateSettings, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule,
+    SendError, Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use sha2::{Digest as _, Sha256};
 use tests::capture::{Capture, Request, Step};
 
 use crate::setup::{Folder, any, route};
+
+/// One of AWS's APIs, as its endpoint allows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Api {
+    /// The endpoint's name.
+    pub(super) name: &'static str,
+    /// What requests are signed for.
+    service: &'static str,
+    pub(super) version: &'static str,
+    /// The version of another API.
+    pub(super) other_version: &'static str,
+    /// An operation that only reads.
+    pub(super) reads: &'static str,
+    /// An operation that deletes.
+    pub(super) deletes: &'static str,
+}
+
+pub(super) const EC2: Api = Api {
+    name: "ec2",
+    service: "ec2",
+    version: "2016-11-15",
+    other_version: "2012-06-01",
+    reads: "DescribeInstances",
+    deletes: "TerminateInstances",
+};
+/// Classic Load Balancers. They share a host and names of operations with [`ELBV2`]: the version alone tells which are meant.
+pub(super) const ELB: Api = Api {
+    name: "elb",
+    service: "elasticloadbalancing",
+    version: "2012-06-01",
+    other_version: "2015-12-01",
+    reads: "DescribeLoadBalancers",
+    deletes: "DeleteLoadBalancer",
+};
+/// Network Load Balancers.
+pub(super) const ELBV2: Api = Api { name: "elbv2", version: "2015-12-01", other_version: "2012-06-01", ..ELB };
+
+impl Api {
+    /// A text about EC2, with the words of this API in the place of EC2's.
+    pub(super) fn words(&self, text: &str) -> String {
+        // The other version first: it may be the one of this API.
+        let text = text.replace(EC2.other_version, self.other_version).replace(EC2.version, self.version);
+        text.replace(EC2.reads, self.reads).replace(EC2.deletes, self.deletes)
+    }
+
+    /// A request to EC2, as one to this API.
+    pub(super) fn request(&self, request: GuestRequest) -> GuestRequest {
+        let words = |pairs: Vec<(String, String)>| -> Vec<_> {
+            pairs.into_iter().map(|(name, value)| (name, self.words(&value))).collect()
+        };
+        GuestRequest {
+            endpoint: if request.endpoint == EC2.name { self.name.to_owned() } else { request.endpoint },
+            query: words(request.query),
+            body: request.body.map(|it| match it {
+                Body::Form(form) => Body::Form(words(form)),
+                Body::Bytes(bytes) => Body::Bytes(self.words(&String::from_utf8(bytes).unwrap()).into_bytes()),
+            }),
+            ..request
+        }
+    }
+}
 
 pub(super) const KEY: &str = "AKIDEXAMPLE";
 pub(super) const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
@@ -42,7 +103,9 @@ fn check(request: &Request) -> Result<(), String> {
     let scope: Vec<_> = part("Credential")?.split('/').collect();
     let [key, day, region, service, "aws4_request"] = scope[..] else { return Err("no scope".to_owned()) };
     let date = header("x-amz-date")?;
-    if key != KEY || !date.starts_with(day) || (region, service) != ("eu-west-1", "ec2") {
+    let is_of = |it: &Api| request.text().contains(&format!("Version={}", it.version));
+    let api = [ELB, ELBV2].into_iter().find(is_of).unwrap_or(EC2);
+    if key != KEY || !date.starts_with(day) || (region, service) != ("eu-west-1", api.service) {
         return Err(format!("a wrong scope: {scope:?}"));
     }
 
@@ -108,8 +171,13 @@ pub(super) fn credentials(folder: &Folder) -> Credentials {
     Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
 }
 
-/// The endpoint `ec2`, at which Describe* reads and TerminateInstances deletes, in one version of the API.
+/// The endpoint `ec2`.
 pub(super) fn ec2(base_url: &str) -> Endpoint {
+    endpoint(&EC2, base_url)
+}
+
+/// The endpoint of an API, at which Describe* reads and one operation deletes, in one version of the API.
+pub(super) fn endpoint(api: &Api, base_url: &str) -> Endpoint {
     let rule = |operation: &str, effect| Rule {
         operations: vec![OperationPattern::parse(operation).unwrap()],
         effect: Some(effect),
@@ -117,18 +185,19 @@ pub(super) fn ec2(base_url: &str) -> Endpoint {
     };
     Endpoint {
         operation: Some(OperationPlace::Parameter("Action".to_owned())),
-        parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
-        allow: vec![rule("Describe*", Effect::Read), rule("TerminateInstances", Effect::Delete)],
-        ..signed("ec2", base_url)
+        parameters: vec![("Version".to_owned(), api.version.to_owned())],
+        allow: vec![rule("Describe*", Effect::Read), rule(api.deletes, Effect::Delete)],
+        ..signed(api, base_url)
     }
 }
 
 /// An endpoint whose requests are signed, and nothing is allowed yet.
-pub(super) fn signed(name: &str, base_url: &str) -> Endpoint {
+pub(super) fn signed(api: &Api, base_url: &str) -> Endpoint {
+    let signing = Signing { region: Region::parse("eu-west-1").unwrap(), service: api.service.to_owned() };
     let mut endpoint = Endpoint {
         credential: Some("aws".to_owned()),
-        signing: Some(Signing { region: Region::parse("eu-west-1").unwrap(), service: "ec2".to_owned() }),
-        ..Endpoint::new(name, BaseUrl::parse(base_url).unwrap())
+        signing: Some(signing),
+        ..Endpoint::new(api.name, BaseUrl::parse(base_url).unwrap())
     };
     endpoint.limits.reuse = Duration::ZERO;
     endpoint.limits.requests_per_second = 10_000.0;

@@ -2,7 +2,7 @@
 
 use egress::{Body, Endpoint, GuestRequest, Method, Mode, PathPattern, Rule, SendError};
 
-use super::cloud::{cloud, credentials, ec2, gate, pairs, request, send, signed};
+use super::cloud::{EC2, cloud, credentials, ec2, gate, pairs, request, send, signed};
 use crate::setup::Folder;
 
 fn welcome() -> Result<(u16, String), SendError> {
@@ -40,7 +40,7 @@ async fn json_paths_and_headers_are_signed_as_they_go_out() {
     let api = Endpoint {
         allow: vec![all],
         ca_file: Some(folder.write("ca.pem", cloud.ca())),
-        ..signed("ec2", &format!("{}/base", cloud.url()))
+        ..signed(&EC2, &format!("{}/base", cloud.url()))
     };
     let gate = gate(vec![api], credentials(&folder));
     let json = GuestRequest {
