@@ -45,8 +45,12 @@ async fn in_a_working_cloud<V: Vendor>() {
 }
 
 async fn in_a_failing_cloud<V: Vendor>() {
-    let behaviour =
-        Behaviour { creation: Creation::Reads(2), names_are_unique: false, lists_late_by: Duration::from_secs(1) };
+    let behaviour = Behaviour {
+        creation: Creation::Reads(2),
+        names_are_unique: false,
+        lists_late_by: Duration::from_secs(1),
+        ..Behaviour::default()
+    };
     let chaos = |seed| Chaos { seed, one_in: 12, hangs: true };
     CrashTest::<V>::start(behaviour, Some(chaos)).await.run(POINTS).await;
 }
