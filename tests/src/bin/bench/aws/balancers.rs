@@ -33,8 +33,8 @@ const fn least(ports: usize) -> usize {
 
 /// How often all are compared with the cloud where this is measured, and how often that is. A resync asks nothing that depends on how
 /// long the last one is ago.
-const RESYNC: [(usize, Duration); 2] = [(1, Duration::from_secs(10)), (50, Duration::from_secs(60))];
-const RESYNCS: usize = 4;
+const RESYNC: [(usize, Duration); 2] = [(1, Duration::from_secs(10)), (20, Duration::from_secs(60))];
+const RESYNCS: usize = 3;
 
 /// Asked once in each resync, and by nothing else where all Services have Network Load Balancers: the list of the others.
 const ONCE: &str = "/elb/DescribeLoadBalancers";
@@ -73,7 +73,7 @@ pub(crate) async fn build() -> Result<()> {
     table.row("writes of them", &written, hundredths, &format!("{}: AWS needs no fewer", least(PORTS)));
     table.details(&rounds.iter().map(|it| kinds(&it.cloud)).collect::<Vec<_>>());
     let refused: Vec<_> = rounds.iter().map(|it| Some(refused(&it.cloud))).collect();
-    table.row("refused", &refused, count, "");
+    table.row("answered with an error, such as that a name is free", &refused, count, "");
     let api: Vec<_> = rounds.iter().map(|it| Some(sum(&it.api) / all)).collect();
     table.row("API requests a Service", &api, hundredths, "");
     table.print()
