@@ -10,11 +10,17 @@ CARGO ?= cargo
 help: ## Show this help.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
 
+CLOUDS := aws digitalocean hetzner
+
 .PHONY: demo
-demo: control-plane ## Show the main job: nodes, a load balancer, a dead machine, a refused attack. CLOUD=hetzner shows that cloud, and routes. KEEP=1 stays up.
+demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat -p tests --bins
 	@exec target/debug/demo
+
+.PHONY: known-cloud
+known-cloud:
+	@$(if $(filter-out $(CLOUDS),$(CLOUD)),echo 'there is no cloud "$(CLOUD)" to show: CLOUD is one of $(CLOUDS)' >&2; exit 1)
 
 .PHONY: test
 test: control-plane registries moto ## Run all tests, against a real control plane, real registries, and moto for AWS.
@@ -24,7 +30,7 @@ test: control-plane registries moto ## Run all tests, against a real control pla
 	@$(CARGO) test --locked --workspace --no-fail-fast
 
 .PHONY: bench
-bench: control-plane baseline ## Measure beside the baselines (2 hours). ROW=… for one row.
+bench: control-plane $(if $(filter aws aws-%,$(ROW)),moto,baseline $(if $(ROW),,moto)) ## Measure beside the baselines (2 hours). ROW=… for one row, ROW=aws for those of AWS.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bins
 	@exec target/release/bench $(ROW)

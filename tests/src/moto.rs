@@ -36,6 +36,15 @@ pub struct AccessKey {
     pub secret: String,
 }
 
+impl AccessKey {
+    /// The file that holds it, as the tools of AWS write it.
+    #[must_use]
+    pub fn shared_file(&self) -> String {
+        let Self { id, secret } = self;
+        format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n")
+    }
+}
+
 /// One call of the official SDK.
 #[derive(Clone, Debug)]
 pub struct Call {

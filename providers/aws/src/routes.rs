@@ -176,9 +176,11 @@ fn is_route_to(live: &Ec2Route, instance: &str) -> bool {
     could_be_ours(live) && !live.is_blackhole && live.instance.as_deref() == Some(instance)
 }
 
-/// Refuses a change of another route than it was planned for.
+/// Refuses a change of another route than it was planned for. One whose instance has ended since it was listed is the same route: EC2
+/// keeps it, and shows no instance any more.
 fn check_before(live: &Ec2Route, change: &RouteChange) -> Result<()> {
-    let as_planned = change.before.as_ref().is_some_and(|it| it.next_hop == live.instance);
+    let has_ended = live.is_blackhole && live.instance.is_none();
+    let as_planned = change.before.as_ref().is_some_and(|it| has_ended || it.next_hop == live.instance);
     if as_planned && could_be_ours(live) {
         return Ok(());
     }

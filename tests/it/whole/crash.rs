@@ -56,7 +56,11 @@ async fn in_a_working_cloud<V: Vendor>(settings: &[(&str, &str)]) {
 
 /// One in so many requests fails.
 async fn in_a_failing_cloud<V: Vendor>(one_in: u64, settings: &[(&str, &str)]) {
-    let behaviour =
-        Behaviour { creation: Creation::Reads(2), names_are_unique: false, lists_late_by: Duration::from_secs(1) };
+    let behaviour = Behaviour {
+        creation: Creation::Reads(2),
+        names_are_unique: false,
+        lists_late_by: Duration::from_secs(1),
+        ..Behaviour::default()
+    };
     CrashTest::<V>::start(behaviour, Some(one_in), settings).await.run(POINTS).await;
 }

@@ -38,12 +38,14 @@ def prepare(cluster):
     return found
 
 
-def machine(id, name, type="m5.large", cluster=None, subnet=None):
+def machine(id, name, type="m5.large", cluster=None, subnet=None, address=None):
     """An instance that runs, in the place of one with the same id."""
     forget(id)
     subnet = subnet or _ec2().get_default_subnets()[f"{REGION}a"].id
     group = _ec2().get_default_security_group(_ec2().default_vpc.id).id
     kwargs = {"subnet_id": subnet, "tags": {}, "security_group_ids": [group], "is_instance_type_default": True, "placement": None}
+    if address:
+        kwargs["private_ip"] = address
     made = _ec2().run_instances("ami-12c6146b", 1, None, [], instance_type=type, instance_market_options={}, **kwargs)
     instance = made.instances[0]
     instance.id, instance.given_name = id, name

@@ -1,12 +1,13 @@
 //! AWS.
 
+use std::path::Path;
 use std::time::Duration;
 
 use cloud_provider::Node;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::clouds::aws::{Account, LoadBalancer, Options, Service, Simulator, State, refusal};
+use crate::clouds::aws::{Account, LoadBalancer, Options, Owner, Service, Simulator, State, refusal};
 use crate::control_plane::Cluster;
 use crate::guests;
 use crate::moto::{AccessKey, REGION};
@@ -29,29 +30,51 @@ pub fn instance(number: u64) -> String {
 /// The provider as its README says that an operator sets it up, with the endpoints of these services.
 #[must_use]
 pub fn setup(cluster: &Cluster, cloud: &Simulator, services: &[Service]) -> Setup {
-    let places = cloud.moto().order("prepare", &json!({ "cluster": CLUSTER }));
+    let settings = settings(cloud);
     let setup = Setup::guest(cluster, guests::AWS);
-    take_key(&setup, &cloud.moto().user("aerostat", &ACTIONS));
+    take_key(&setup, &key(cloud));
     let file = setup.folder.path("credentials");
-    let endpoints: Vec<_> = services.iter().map(|it| endpoint(*it, cloud)).collect();
     setup.edit(|it| {
-        it["provider"]["settings"] = json!({ "region": REGION, "vpc": places["vpc"], "clusterID": CLUSTER });
-        it["endpoints"] = json!(endpoints);
-        // A Network Load Balancer of two ports takes eleven writes to build and four to take away. Those that are let through for each
-        // change of a Service are too few for it: three, and two deletions.
-        it["credentials"] = json!([{
-            "name": "aws",
-            "sigv4": { "region": REGION, "sharedFile": { "file": file } },
-            "limits": { "deletionsPerChange": 10, "creationsPerChange": 20 },
-        }]);
+        it["provider"]["settings"] = settings;
+        it["endpoints"] = json!(endpoints(cloud, services));
+        it["credentials"] = json!([credential(&file)]);
     })
 }
 
-/// Puts a key into the file of the setup, as the tools of AWS write it.
+/// The settings of the provider for the VPC of this account. It gets what an operator has before the first machine.
+#[must_use]
+pub fn settings(cloud: &Simulator) -> Value {
+    let places = cloud.moto().order("prepare", &json!({ "cluster": CLUSTER }));
+    json!({ "region": REGION, "vpc": places["vpc"], "clusterID": CLUSTER })
+}
+
+/// The key of a user who may do all that the provider asks for.
+#[must_use]
+pub fn key(cloud: &Simulator) -> AccessKey {
+    cloud.moto().user("aerostat", &ACTIONS)
+}
+
+/// The credential `aws`, with the key in this file.
+#[must_use]
+pub fn credential(file: &Path) -> Value {
+    // As shipped: a Network Load Balancer of two ports takes eleven writes to build and four to take away, more than the three and two that
+    // are let through for each change of a Service elsewhere.
+    json!({
+        "name": "aws",
+        "sigv4": { "region": REGION, "sharedFile": { "file": file } },
+        "limits": { "deletionsPerChange": 10, "creationsPerChange": 20 },
+    })
+}
+
+/// The endpoints of these services, with the credential `aws`.
+#[must_use]
+pub fn endpoints(cloud: &Simulator, services: &[Service]) -> Vec<Value> {
+    services.iter().map(|it| endpoint(*it, cloud)).collect()
+}
+
+/// Puts a key into the file of the setup.
 pub fn take_key(setup: &Setup, key: &AccessKey) {
-    let AccessKey { id, secret } = key;
-    let text = format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n");
-    setup.folder.write("credentials", text);
+    setup.folder.write("credentials", key.shared_file());
 }
 
 /// An endpoint where every operation is allowed that such a provider may ask for.
@@ -101,7 +124,7 @@ impl Vendor for Aws {
     const MACHINES: &'static str = "/ec2/DescribeInstances";
     const LOAD_BALANCERS: &'static str = "/elbv2/CreateLoadBalancer";
     const MODULE: &'static str = guests::AWS;
-    const MANIFEST: &'static str = "";
+    const MANIFEST: &'static str = include_str!("../../../deploy/aws/config.yaml");
     const ENDPOINT: &'static str = "elbv2";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[];
     const PROVIDER_ID: &'static str = "aws:///us-east-1a/";
@@ -132,7 +155,8 @@ impl Vendor for Aws {
     }
 
     async fn start(behaviour: Behaviour) -> anyhow::Result<Simulator> {
-        let cloud = Simulator::start(Options::default()).await?;
+        let other = behaviour.has_other_account;
+        let cloud = Simulator::start(Options { other, ..Options::default() }).await?;
         let (time, reads) = match behaviour.creation {
             Creation::Takes(time) => (time, 0),
             Creation::Reads(reads) => (Duration::ZERO, reads),
@@ -160,6 +184,16 @@ impl Vendor for Aws {
 
     /// A key of this account is no key of the other, which answers nothing.
     fn add_foreign_machine(_: &Account, _: u64, _: &str) {}
+
+    fn belong_to(owner: Owner, cloud: &Simulator, setup: &Setup) {
+        let account = match owner {
+            Owner::Us => cloud.account(),
+            Owner::Other => cloud.other_account(),
+        };
+        let key = account.moto().user("aerostat", &ACTIONS);
+        cloud.set_owner(owner);
+        take_key(setup, &key);
+    }
 
     fn remove_machine(account: &Account, id: u64) {
         account.moto().order("end", &json!({ "id": instance(id) }));

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::control_plane::Cluster;
 use crate::operator::Setup;
-use crate::simulator::{Cloud, Fault, Recorded, Simulator};
+use crate::simulator::{Cloud, Fault, Owner, Recorded, Simulator};
 
 /// A vendor: its simulated cloud, its provider, and the words of both.
 pub trait Vendor: Send + Sync + 'static {
@@ -94,6 +94,17 @@ pub trait Vendor: Send + Sync + 'static {
         Self::add_machine(account, id, name);
     }
 
+    /// Puts a credential of this account into the Secret. The cloud knows no other from now on.
+    fn belong_to(owner: Owner, cloud: &Simulator<Self::Cloud>, setup: &Setup) {
+        let token = match owner {
+            Owner::Us => &cloud.token,
+            Owner::Other => "token-of-another-account",
+        };
+        cloud.set_token(token);
+        cloud.set_owner(owner);
+        setup.folder.write("token", token);
+    }
+
     /// Takes a machine away.
     fn remove_machine(account: &Self::Cloud, id: u64);
 
@@ -155,6 +166,8 @@ pub struct Behaviour {
     pub lists_late_by: Duration,
     /// Whether a name can be had once, where the cloud leaves it open.
     pub names_are_unique: bool,
+    /// Whether there is another account, where one costs a server of its own.
+    pub has_other_account: bool,
 }
 
 /// When a new load balancer is done.
@@ -168,7 +181,12 @@ pub enum Creation {
 
 impl Default for Behaviour {
     fn default() -> Behaviour {
-        Behaviour { creation: Creation::Takes(Duration::ZERO), lists_late_by: Duration::ZERO, names_are_unique: true }
+        Behaviour {
+            creation: Creation::Takes(Duration::ZERO),
+            lists_late_by: Duration::ZERO,
+            names_are_unique: true,
+            has_other_account: false,
+        }
     }
 }
 

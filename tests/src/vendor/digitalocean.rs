@@ -45,7 +45,7 @@ impl Vendor for DigitalOcean {
     const SECOND_PORT: &'static [&'static str] = &["PUT /v2/load_balancers/{id} → 200"];
 
     async fn start(behaviour: Behaviour) -> anyhow::Result<Simulator> {
-        let Behaviour { creation, lists_late_by, names_are_unique } = behaviour;
+        let Behaviour { creation, lists_late_by, names_are_unique, has_other_account: _ } = behaviour;
         let creation = match creation {
             Creation::Takes(time) => digitalocean::Creation::Takes(time),
             Creation::Reads(count) => digitalocean::Creation::Reads(count),

@@ -55,7 +55,7 @@ impl Vendor for Hetzner {
 
     /// Names are unique in every project.
     async fn start(behaviour: Behaviour) -> anyhow::Result<Simulator> {
-        let Behaviour { creation, lists_late_by, names_are_unique: _ } = behaviour;
+        let Behaviour { creation, lists_late_by, names_are_unique: _, has_other_account: _ } = behaviour;
         let creation = match creation {
             Creation::Takes(time) => Taking::Time(time),
             Creation::Reads(count) => Taking::Reads(count),

@@ -204,6 +204,17 @@ fn what_is_no_longer_as_planned_is_not_touched() {
 }
 
 #[test]
+fn a_route_whose_instance_ends_after_the_list_moves_and_goes() {
+    let cloud = cloud(blackhole(POD), done);
+    let before = Some(Route::new(POD, "i-2"));
+    assert_eq!(apply(&cloud, change(before.clone(), Some("i-1"))), Ok(RouteOutcome::Done));
+    assert_eq!(apply(&cloud, change(before, None)), Ok(RouteOutcome::Done));
+    assert!(sent(&cloud).iter().any(|it| it.starts_with("Action=DeleteRoute")), "{:?}", sent(&cloud));
+    // Where none was seen, it is somebody else's.
+    assert!(matches!(apply(&cloud, change(None, Some("i-1"))), Err(Error::Invalid(_))));
+}
+
+#[test]
 fn one_call_reads_the_table_once() {
     let cloud = cloud(String::new(), done);
     let changes = ["10.4.1.0/24", "10.4.2.0/24"]

@@ -12,6 +12,12 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         "unnamed-endpoint" => http::get("metadata", ["latest", "meta-data"]),
         "forbidden-path" => http::get("api", ["v2", "account", "keys"]),
         "write-while-reading" => http::delete("api", [&machines[..], &["1001"]].concat()),
+        "forbidden-operation" => operation("TerminateInstances"),
+        "delete-while-reading" => operation("DeleteRoute"),
+        "borrowed-signature" => {
+            operation("DescribeInstances").header("authorization", "AWS4-HMAC-SHA256 of-somebody-else")
+        }
+        "signed-parameters" => operation("DescribeInstances").query("X-Amz-Signature", "of-somebody-else"),
         "borrowed-token" => http::get("api", machines).header("authorization", "Bearer of-somebody-else"),
         _ => return None,
     };
@@ -20,4 +26,9 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         Err(Error::Denied(text)) => Err(Error::Denied(text)),
         Err(other) => report(format!("{other:?}")),
     })
+}
+
+/// A request as EC2 takes it: the operation is a parameter.
+fn operation(name: &str) -> http::Request {
+    http::post("api", [""; 0]).form([("Action", name), ("Version", "2016-11-15")])
 }

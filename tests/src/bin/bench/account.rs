@@ -1,5 +1,9 @@
 //! What contenders are told of a simulated cloud.
 
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
 use serde_json::{Value, json};
 use tests::clouds::digitalocean;
 use tests::guests;
@@ -10,16 +14,36 @@ pub(crate) trait Account {
     fn token(&self) -> &str;
 
     /// The arguments of the baseline that name the cloud and where it is, but for the token.
-    fn arguments(&self) -> Vec<String>;
+    ///
+    /// # Errors
+    ///
+    /// If the baseline does not know this cloud.
+    fn arguments(&self) -> Result<Vec<String>>;
 
-    /// What aerostat's config says of the provider and of its endpoint, which has the credential `token`.
-    fn config(&self) -> Config;
+    /// What aerostat's config says of the provider, its endpoints and the credential, whose file goes into `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    fn config(&self, folder: &Path) -> Result<Config>;
+
+    /// The credential `token`, whose file goes into `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    fn bearer(&self, folder: &Path) -> Result<Value> {
+        let path = folder.join("token");
+        fs::write(&path, self.token())?;
+        Ok(json!({ "name": "token", "bearer": { "file": path } }))
+    }
 }
 
 /// A part of aerostat's config.
 pub(crate) struct Config {
     pub(crate) provider: Value,
-    pub(crate) endpoint: Value,
+    pub(crate) endpoints: Vec<Value>,
+    pub(crate) credential: Value,
 }
 
 impl Account for digitalocean::Simulator {
@@ -27,12 +51,12 @@ impl Account for digitalocean::Simulator {
         &self.token
     }
 
-    fn arguments(&self) -> Vec<String> {
-        vec![format!("--base-url={}", self.base_url()), format!("--ca-file={}", self.ca_file().display())]
+    fn arguments(&self) -> Result<Vec<String>> {
+        Ok(vec![format!("--base-url={}", self.base_url()), format!("--ca-file={}", self.ca_file().display())])
     }
 
-    fn config(&self) -> Config {
-        Config {
+    fn config(&self, folder: &Path) -> Result<Config> {
+        Ok(Config {
             provider: json!({
                 "module": { "file": { "path": guests::DIGITALOCEAN, "sha256": guests::sha256(guests::DIGITALOCEAN) } },
                 "writesAnnotations": [
@@ -40,7 +64,7 @@ impl Account for digitalocean::Simulator {
                     "service.beta.kubernetes.io/do-loadbalancer-type",
                 ],
             }),
-            endpoint: json!({
+            endpoints: vec![json!({
                 "name": "api",
                 "baseUrl": self.base_url(),
                 "credential": "token",
@@ -51,7 +75,8 @@ impl Account for digitalocean::Simulator {
                     { "methods": ["GET", "PUT", "DELETE"], "paths": ["/v2/load_balancers/*"] },
                     { "methods": ["POST", "DELETE"], "paths": ["/v2/load_balancers/*/droplets"] },
                 ],
-            }),
-        }
+            })],
+            credential: self.bearer(folder)?,
+        })
     }
 }

@@ -47,7 +47,7 @@ impl Baseline {
         let token = control_plane.folder().join("token");
         fs::write(&token, cloud.token())?;
         let mut command = Command::new(binary()?);
-        command.args(cloud.arguments()).arg(format!("--token-file={}", token.display())).args(flags);
+        command.args(cloud.arguments()?).arg(format!("--token-file={}", token.display())).args(flags);
         Baseline::spawn(control_plane, command).await
     }
 

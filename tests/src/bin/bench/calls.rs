@@ -13,13 +13,37 @@ use crate::table::Table;
 
 const CALLS: usize = 2000;
 
-/// Asks the DigitalOcean provider about a node of another cloud: it refuses without a request.
+/// A module that is measured: its name, its file, and the settings that it needs.
+struct Module {
+    name: &'static str,
+    path: &'static str,
+    settings: &'static [(&'static str, &'static str)],
+}
+
+const DIGITALOCEAN: Module = Module { name: "digitalocean.wasm", path: guests::DIGITALOCEAN, settings: &[] };
+const AWS: Module = Module {
+    name: "aws.wasm",
+    path: guests::AWS,
+    settings: &[("region", "eu-central-1"), ("vpc", "vpc-0123456789abcdef0"), ("clusterID", "prod")],
+};
+
+/// Asks the DigitalOcean provider.
 pub(crate) async fn measure() -> Result<()> {
-    let provider = load().await?;
+    of(&DIGITALOCEAN).await
+}
+
+/// Asks the AWS provider.
+pub(crate) async fn measure_aws() -> Result<()> {
+    of(&AWS).await
+}
+
+/// Asks a provider about a node of another cloud: it refuses without a request.
+async fn of(module: &Module) -> Result<()> {
+    let provider = load(module).await?;
     let instances = provider.cloud().instances.context("the provider knows instances")?;
     let node = [cloud_provider::Node {
         name: "n".into(),
-        provider_id: Some("aws:///eu-1/i-1".into()),
+        provider_id: Some("other://1".into()),
         ..cloud_provider::Node::default()
     }];
     let mut times = Vec::with_capacity(CALLS);
@@ -33,29 +57,29 @@ pub(crate) async fn measure() -> Result<()> {
     let micros = |it: Duration| format!("{} µs", it.as_micros());
     let mut table = Table::new(&format!("one provider call, fresh instance, {CALLS} calls"), &["p50", "p99"]);
     table.row("get, without a request", &[micros(times[CALLS / 2]), micros(times[CALLS * 99 / 100])]);
+    let size = std::fs::metadata(module.path)?.len() / 1000;
+    table.row(module.name, &[format!("{size} KB")]);
     table.row("compiling the module, once", &[format!("{} ms", provider.compile_time().as_millis())]);
     table.print()
 }
 
-async fn load() -> Result<Provider> {
+async fn load(module: &Module) -> Result<Provider> {
     let limits = CallLimits::default();
-    let base_url = BaseUrl::parse("https://api.digitalocean.com").map_err(anyhow::Error::msg)?;
-    let endpoint = Endpoint::new("api", base_url);
+    let base_url = BaseUrl::parse("https://api.example.com").map_err(anyhow::Error::msg)?;
+    let endpoints = ["api", "ec2", "elb", "elbv2"].map(|it| Endpoint::new(it, base_url.clone()));
     let metrics = Metrics::register(&prometheus::Registry::new())?;
     let requests = egress::Metrics::register(&prometheus::Registry::new())?;
     let gate = GateSettings {
-        endpoints: vec![endpoint],
+        endpoints: endpoints.into(),
         credentials: Credentials::load(Vec::new())?,
         fence: Arc::new(|| true),
         demands: Arc::new(|_| Demand::default()),
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    let source = Source::File {
-        path: guests::DIGITALOCEAN.into(),
-        sha256: Digest::parse(&guests::sha256(guests::DIGITALOCEAN))?,
-    };
-    let settings = ProviderSettings { limits, ..ProviderSettings::default() };
+    let source = Source::File { path: module.path.into(), sha256: Digest::parse(&guests::sha256(module.path))? };
+    let settings = module.settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let settings = ProviderSettings { limits, settings, ..ProviderSettings::default() };
     let sandbox = Sandbox::new(limits.memory)?;
     let gate = Gate::new(gate, requests)?;
     Ok(Provider::load(&sandbox, source.fetch(&NoConfigMaps).await?, settings, gate, metrics).await?)

@@ -4,26 +4,28 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams};
-use tests::clouds::digitalocean::{Behaviour, Recorded, Simulator};
+use tests::clouds::digitalocean::{self, Behaviour};
 use tests::control_plane::{ControlPlane, Options};
+use tests::simulator::{Cloud, Recorded, Simulator};
 use tests::wait;
 
+use crate::account::Account;
 use crate::cloud::{name, with_load_balancers};
 use crate::comparison::{Comparison, count};
-use crate::contender::{AEROSTAT, BASELINE, Contender};
+use crate::contender::{AEROSTAT, BASELINE, Contender, Running};
 use crate::leadership::Leadership;
 use crate::requests::{between, kinds, quiet, sum};
 use crate::{objects, services};
 
-const SERVICES: usize = 50;
+pub(crate) const SERVICES: usize = 50;
 
 /// How many nodes there are at the beginning and at the end.
-const NODES: usize = 10;
+pub(crate) const NODES: usize = 10;
 
 /// So many join, one after the other, and then leave.
-const JOINING: usize = 10;
+pub(crate) const JOINING: usize = 10;
 
 /// How long one change may keep a contender at work.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -31,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// After so long without a request, a change is over. More than any contender waits to see whether more nodes change.
 const PAUSE: Duration = Duration::from_secs(8);
 
-struct Round {
+pub(crate) struct Round {
     cloud: Vec<Recorded>,
     /// How many times a load balancer did not have the right targets when a change was over.
     wrong: usize,
@@ -40,10 +42,23 @@ struct Round {
 /// Measures and prints.
 pub(crate) async fn measure() -> Result<()> {
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
-    let rounds = try_join_all(contenders.iter().map(async |it| round(*it).await.with_context(|| it.name()))).await?;
+    let one = async |it: &Contender| {
+        let cloud = with_load_balancers(NODES + JOINING, Behaviour::default()).await?;
+        let services = (0..SERVICES).map(services::service).collect();
+        round(*it, cloud, services, wrong).await.with_context(|| it.name())
+    };
+    let rounds = try_join_all(contenders.iter().map(one)).await?;
+    print(&contenders, &rounds)
+}
 
+/// Load balancers that have another number of targets than this.
+fn wrong(cloud: &digitalocean::Simulator, targets: usize) -> usize {
+    cloud.load_balancers().all().iter().filter(|it| it.attributes.droplet_ids.len() != targets).count()
+}
+
+pub(crate) fn print(contenders: &[Contender], rounds: &[Round]) -> Result<()> {
     let title = format!("{} changes of nodes, {SERVICES} load balancers", 2 * JOINING);
-    let mut table = Comparison::new(&title, &contenders);
+    let mut table = Comparison::new(&title, contenders);
     let kinds: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();
     table.row("cloud calls", &kinds.iter().map(|it| Some(sum(it))).collect::<Vec<_>>(), count, "");
     table.details(&kinds);
@@ -52,29 +67,54 @@ pub(crate) async fn measure() -> Result<()> {
     table.print()
 }
 
-async fn round(contender: Contender) -> Result<Round> {
-    let control_plane = ControlPlane::start(Options::default()).await?;
-    let cloud = with_load_balancers(NODES + JOINING, Behaviour::default()).await?;
-    let running = contender.start(&control_plane, &cloud).await?;
-    Leadership::of(&control_plane).await?.wait_for_another(None).await?;
-    objects::create(&control_plane, (0..NODES).map(objects::node).collect(), Api::all).await?;
-    objects::wait_for_nodes(&control_plane, NODES, PATIENCE).await?;
-    objects::create(&control_plane, (0..SERVICES).map(services::service).collect(), services::api).await?;
+/// A cluster at rest: [`NODES`] nodes, and these Services with their load balancers.
+pub(crate) async fn at_rest<C: Cloud>(
+    contender: Contender,
+    control_plane: &ControlPlane,
+    cloud: &Simulator<C>,
+    services: Vec<Service>,
+    flags: &[&str],
+) -> Result<Running>
+where
+    Simulator<C>: Account,
+{
+    let running = contender.start_with(control_plane, cloud, flags).await?;
+    Leadership::of(control_plane).await?.wait_for_another(None).await?;
+    objects::create(control_plane, (0..NODES).map(objects::node).collect(), Api::all).await?;
+    objects::wait_for_nodes(control_plane, NODES, PATIENCE).await?;
+    let count = services.len();
+    objects::create(control_plane, services, services::api).await?;
     let all = services::api(control_plane.admin().await?);
-    let built = objects::wait_for(all, SERVICES, PATIENCE, services::has_address).await?;
+    let built = objects::wait_for(all, count, PATIENCE, services::has_address).await?;
     built.context("Services have no address")?;
-    quiet(&cloud, PAUSE, PATIENCE).await?;
+    quiet(cloud, PAUSE, PATIENCE).await?;
+    Ok(running)
+}
+
+/// Lets nodes come and go behind these Services. `wrong_targets` counts the load balancers that have
+/// another number of targets than this.
+pub(crate) async fn round<C: Cloud>(
+    contender: Contender,
+    cloud: Simulator<C>,
+    services: Vec<Service>,
+    wrong_targets: fn(&Simulator<C>, usize) -> usize,
+) -> Result<Round>
+where
+    Simulator<C>: Account,
+{
+    let control_plane = ControlPlane::start(Options::default()).await?;
+    let running = at_rest(contender, &control_plane, &cloud, services, &[]).await?;
 
     let nodes: Api<Node> = Api::all(control_plane.admin().await?);
     let (since, mut wrong) = (SystemTime::now(), 0);
     for number in NODES..NODES + JOINING {
         objects::create(&control_plane, vec![objects::node(number)], Api::all).await?;
-        wrong += settled(&cloud, number + 1).await.with_context(|| format!("{} joins", name(number)))?;
+        wrong += settled(&cloud, number + 1, wrong_targets).await.with_context(|| format!("{} joins", name(number)))?;
     }
     for number in (NODES..NODES + JOINING).rev() {
         // The droplet stays, so that a target that was not removed can be seen.
         nodes.delete(&name(number), &DeleteParams::default()).await?;
-        wrong += settled(&cloud, number).await.with_context(|| format!("{} leaves", name(number)))?;
+        wrong += settled(&cloud, number, wrong_targets).await.with_context(|| format!("{} leaves", name(number)))?;
     }
     let cloud_calls = between(&cloud, since, SystemTime::now());
     running.stop().await?;
@@ -84,10 +124,13 @@ async fn round(contender: Contender) -> Result<Round> {
 }
 
 /// Waits until no more requests come, and counts load balancers that have another number of targets than this.
-async fn settled(cloud: &Simulator, targets: usize) -> Result<usize> {
-    let wrong = || cloud.load_balancers().all().iter().filter(|it| it.attributes.droplet_ids.len() != targets).count();
+async fn settled<C: Cloud>(
+    cloud: &Simulator<C>,
+    targets: usize,
+    wrong: fn(&Simulator<C>, usize) -> usize,
+) -> Result<usize> {
     // Some contenders have more to do, and some are done without having done it.
-    let _: Option<()> = wait::within(PAUSE, async || (wrong() == 0).then_some(())).await;
+    let _: Option<()> = wait::within(PAUSE, async || (wrong(cloud, targets) == 0).then_some(())).await;
     quiet(cloud, PAUSE, PATIENCE).await?;
-    Ok(wrong())
+    Ok(wrong(cloud, targets))
 }

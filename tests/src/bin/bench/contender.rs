@@ -162,24 +162,24 @@ impl Contender {
     }
 
     fn write_config(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<PathBuf> {
-        let mut config = cloud.config();
+        let mut config = cloud.config(control_plane.folder())?;
         if self.flags != Flags::Default {
-            config.endpoint["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
+            for endpoint in &mut config.endpoints {
+                endpoint["limits"] = json!({ "requestsPerSecond": REQUESTS_PER_SECOND });
+            }
         }
-        write_config(control_plane, cloud.token(), &config)
+        write_config(control_plane, &config)
     }
 }
 
-/// Writes what an operator would for a cloud with this token.
-pub(crate) fn write_config(control_plane: &ControlPlane, token: &str, config: &Config) -> Result<PathBuf> {
-    let path = control_plane.folder().join("token");
-    std::fs::write(&path, token)?;
+/// Writes what an operator would for a cloud.
+pub(crate) fn write_config(control_plane: &ControlPlane, config: &Config) -> Result<PathBuf> {
     let config = json!({
         "apiVersion": "aerostat.dev/v1alpha1",
         "kind": "CloudConfig",
         "provider": config.provider,
-        "endpoints": [config.endpoint],
-        "credentials": [{ "name": "token", "bearer": { "file": path } }],
+        "endpoints": config.endpoints,
+        "credentials": [config.credential],
     });
     // Every JSON document is a YAML document.
     let path = control_plane.folder().join("cloud.yaml");

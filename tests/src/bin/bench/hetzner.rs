@@ -1,6 +1,7 @@
 //! The simulated cloud with a private network, whose routes contenders make.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -68,22 +69,22 @@ impl Account for Simulator {
         &self.token
     }
 
-    fn arguments(&self) -> Vec<String> {
-        vec![
+    fn arguments(&self) -> Result<Vec<String>> {
+        Ok(vec![
             "--cloud-provider=hcloud".to_owned(),
             format!("--base-url={}/v1", self.base_url()),
             format!("--ca-file={}", self.ca_file().display()),
             format!("--network={NETWORK}"),
-        ]
+        ])
     }
 
-    fn config(&self) -> Config {
-        Config {
+    fn config(&self, folder: &Path) -> Result<Config> {
+        Ok(Config {
             provider: json!({
                 "module": { "file": { "path": guests::HETZNER, "sha256": guests::sha256(guests::HETZNER) } },
                 "settings": { "network": NETWORK.to_string() },
             }),
-            endpoint: json!({
+            endpoints: vec![json!({
                 "name": "hcloud",
                 "baseUrl": format!("{}/v1", self.base_url()),
                 "credential": "token",
@@ -94,7 +95,8 @@ impl Account for Simulator {
                     { "methods": ["POST"], "paths": ["/networks/*/actions/add_route"] },
                     { "methods": ["POST"], "paths": ["/networks/*/actions/delete_route"], "effect": "delete" },
                 ],
-            }),
-        }
+            })],
+            credential: self.bearer(folder)?,
+        })
     }
 }

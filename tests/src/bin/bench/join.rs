@@ -7,10 +7,11 @@ use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Event, Node};
 use kube::Client;
 use kube::api::{Api, ListParams};
-use tests::clouds::digitalocean::{Recorded, Simulator};
 use tests::control_plane::{ControlPlane, Options};
+use tests::simulator::{Cloud, Recorded, Simulator};
 use tests::{kubelet, wait};
 
+use crate::account::Account;
 use crate::cloud::{limited, simulator};
 use crate::comparison::{Comparison, count, hundredths, seconds};
 use crate::contender::{AEROSTAT, BASELINE, Contender, FLOOR, Program};
@@ -26,13 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(900);
 const EVENTS: Duration = Duration::from_secs(60);
 
 /// What one round took.
-struct Round {
+pub(crate) struct Round {
     /// From the first creation to the last taint gone, in seconds. Infinite: some are still there.
     time: f64,
     /// From the first creation to the last.
     created: f64,
-    api: Kinds,
-    cloud: Vec<Recorded>,
+    pub(crate) api: Kinds,
+    pub(crate) cloud: Vec<Recorded>,
     /// From the first creation to the last event.
     used: Option<Used>,
 }
@@ -85,7 +86,15 @@ pub(crate) async fn measure_limited(nodes: usize) -> Result<()> {
 const TIME: &str = "time, first creation to last taint gone";
 
 /// Lets the contender serve one node, so that it is at work, and then all others at once.
-async fn round(contender: Contender, control_plane: &ControlPlane, cloud: Simulator, nodes: usize) -> Result<Round> {
+pub(crate) async fn round<C: Cloud>(
+    contender: Contender,
+    control_plane: &ControlPlane,
+    cloud: Simulator<C>,
+    nodes: usize,
+) -> Result<Round>
+where
+    Simulator<C>: Account,
+{
     let admin = control_plane.admin().await?;
     Leadership::of(control_plane).await?.clear().await?;
     let running = contender.start(control_plane, &cloud).await?;

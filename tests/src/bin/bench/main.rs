@@ -1,9 +1,11 @@
-//! `make bench`: figures side by side, measured in one run. `make bench ROW=join-100` for one row.
+//! `make bench`: figures side by side, measured in one run. `make bench ROW=join-100` for one row, `make bench ROW=aws` for
+//! all whose names begin so.
 //!
 //! All contenders of a row work for the same kind of control plane and the same simulated cloud, which takes 50 ms for an answer. Machines
 //! are noisy; the ratios between columns of one table are what counts.
 
 mod account;
+mod aws;
 mod baseline;
 mod calls;
 mod changes;
@@ -37,7 +39,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// What can be measured: a name for `ROW=…`, and what it is.
-const ROWS: [(&str, &str); 20] = [
+const ROWS: [(&str, &str); 26] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("signature", "what a signature of AWS costs a request"),
@@ -58,6 +60,12 @@ const ROWS: [(&str, &str); 20] = [
     ("routes-idle", "an hour at 90 nodes with routes"),
     ("ipam-1000", "1,000 nodes get pod networks all at once"),
     ("steady", "an hour at 1,000 nodes, all Ready, and with 5 % NotReady"),
+    ("aws-call", "one call of the provider for AWS with a fresh instance, and the module's size"),
+    ("aws-join-1000", "1,000 nodes join at once at AWS"),
+    ("aws-services-200", "200 Services with Network Load Balancers of 3 ports"),
+    ("aws-resync", "what a resync of Network Load Balancers asks for"),
+    ("aws-changes", "20 changes of nodes behind 50 Network Load Balancers"),
+    ("aws-steady", "an hour at 1,000 nodes at AWS, all Ready"),
 ];
 
 #[tokio::main]
@@ -74,17 +82,22 @@ async fn main() -> ExitCode {
 async fn bench() -> Result<()> {
     let wanted = std::env::args().nth(1);
     if let Some(row) = &wanted
-        && !ROWS.iter().any(|(name, _)| name == row)
+        && !ROWS.iter().any(|(name, _)| is_wanted(name, row))
     {
         let known: Vec<_> = ROWS.iter().map(|(name, what)| format!("  {name:<18} {what}")).collect();
         bail!("there is no row {row:?}; there are\n{}", known.join("\n"));
     }
     let start = Instant::now();
-    for (row, what) in ROWS.iter().filter(|(row, _)| wanted.as_deref().is_none_or(|it| it == *row)) {
+    for (row, what) in ROWS.iter().filter(|(row, _)| wanted.as_deref().is_none_or(|it| is_wanted(row, it))) {
         note(&format!("\n==> {row}: {what}"))?;
         measure(row).await.with_context(|| format!("row {row}"))?;
     }
     note(&format!("\nmeasured for {} min", start.elapsed().as_secs().div_ceil(60)))
+}
+
+/// Whether a row is the one that is asked for, or one of a family: `aws` asks for `aws-call` too.
+fn is_wanted(row: &str, asked: &str) -> bool {
+    row.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 async fn measure(row: &str) -> Result<()> {
@@ -109,6 +122,12 @@ async fn measure(row: &str) -> Result<()> {
         "routes-idle" => routes::idle::measure().await,
         "ipam-1000" => ipam::measure(1000).await,
         "steady" => steady::measure().await,
+        "aws-call" => calls::measure_aws().await,
+        "aws-join-1000" => aws::nodes::join().await,
+        "aws-services-200" => aws::balancers::build().await,
+        "aws-resync" => aws::balancers::resync().await,
+        "aws-changes" => aws::balancers::changes().await,
+        "aws-steady" => aws::nodes::steady().await,
         other => bail!("row {other} is listed and not known"),
     }
 }

@@ -89,9 +89,9 @@ impl Origin {
     async fn start(&mut self, control_plane: &ControlPlane) -> Result<()> {
         Leadership::of(control_plane).await?.clear().await?;
         let cloud = simulator(0).await?;
-        let mut config = cloud.config();
+        let mut config = cloud.config(control_plane.folder())?;
         config.provider["module"] = self.module.clone();
-        let config = write_config(control_plane, cloud.token(), &config)?;
+        let config = write_config(control_plane, &config)?;
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;
         let flags = [
             format!("--kubeconfig={}", kubeconfig.display()),

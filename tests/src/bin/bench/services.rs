@@ -8,9 +8,11 @@ use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::Api;
-use tests::clouds::digitalocean::{Behaviour, Creation, Recorded};
+use tests::clouds::digitalocean::{Behaviour, Creation};
 use tests::control_plane::{ControlPlane, Options};
+use tests::simulator::{Cloud, Recorded, Simulator};
 
+use crate::account::Account;
 use crate::cloud::with_load_balancers;
 use crate::comparison::{Comparison, count, hundredths, seconds};
 use crate::contender::{AEROSTAT, BASELINE, Contender};
@@ -39,7 +41,7 @@ pub(crate) const MANY: Size =
 const BUILDING: Duration = Duration::from_secs(30);
 
 /// How many nodes are behind each.
-const NODES: usize = 3;
+pub(crate) const NODES: usize = 3;
 
 /// How long all may take together.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -47,13 +49,13 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Longer than either contender waits before it polls a load balancer that is being built.
 const PAUSE: Duration = Duration::from_secs(17);
 
-struct Round {
+pub(crate) struct Round {
     /// From the first creation to the last address, in seconds. Infinite: some have none.
     time: f64,
     /// From the first creation to the last load balancer that was asked for.
     asked: f64,
-    cloud: Vec<Recorded>,
-    api: Kinds,
+    pub(crate) cloud: Vec<Recorded>,
+    pub(crate) api: Kinds,
     used: Option<Used>,
 }
 
@@ -63,7 +65,11 @@ pub(crate) async fn measure(size: &Size) -> Result<()> {
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
     let mut rounds = Vec::new();
     for contender in &contenders {
-        rounds.push(round(*contender, &control_plane, size.services).await.with_context(|| contender.name())?);
+        let behaviour = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
+        let cloud = with_load_balancers(NODES, behaviour).await?;
+        let services = (0..size.services).map(service).collect();
+        let round = round(*contender, &control_plane, cloud, services).await;
+        rounds.push(round.with_context(|| contender.name())?);
     }
     control_plane.stop().await?;
     print(size, &contenders, &rounds)
@@ -94,9 +100,16 @@ pub(crate) fn has_address(service: &Service) -> bool {
     ingress.is_some_and(|it| !it.is_empty())
 }
 
-async fn round(contender: Contender, control_plane: &ControlPlane, services: usize) -> Result<Round> {
-    let behaviour = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
-    let cloud = with_load_balancers(NODES, behaviour).await?;
+/// Lets the contender serve these Services, with [`NODES`] nodes.
+pub(crate) async fn round<C: Cloud>(
+    contender: Contender,
+    control_plane: &ControlPlane,
+    cloud: Simulator<C>,
+    services: Vec<Service>,
+) -> Result<Round>
+where
+    Simulator<C>: Account,
+{
     let admin = control_plane.admin().await?;
     Leadership::of(control_plane).await?.clear().await?;
     let running = contender.start(control_plane, &cloud).await?;
@@ -119,11 +132,10 @@ async fn round(contender: Contender, control_plane: &ControlPlane, services: usi
 }
 
 /// Creates the Services, and waits until the last has its address.
-async fn build(control_plane: &ControlPlane, admin: &Client, services: usize) -> Result<f64> {
-    let all = (0..services).map(service).collect();
-    let start = Instant::now();
-    let create = objects::create(control_plane, all, api);
-    let wait = objects::wait_for(api(admin.clone()), services, PATIENCE, has_address);
+async fn build(control_plane: &ControlPlane, admin: &Client, services: Vec<Service>) -> Result<f64> {
+    let (start, count) = (Instant::now(), services.len());
+    let create = objects::create(control_plane, services, api);
+    let wait = objects::wait_for(api(admin.clone()), count, PATIENCE, has_address);
     let (_, last) = tokio::try_join!(create, wait)?;
     Ok(last.map_or(f64::INFINITY, |it| it.duration_since(start).as_secs_f64()))
 }

@@ -27,7 +27,10 @@ impl Audit {
             }
             return Ok(());
         }
-        let request = format!("{} {}", text(entry, "method"), short(text(entry, "path")));
+        let request = match text(entry, "operation") {
+            "" => format!("{} {}", text(entry, "method"), short(text(entry, "path"))),
+            operation => format!("{}:{operation}", text(entry, "endpoint")),
+        };
         if is_refusal(entry) {
             return self.refused(screen, entry, request);
         }

@@ -9,11 +9,6 @@ use crate::vendor::Shown;
 /// How many machines there are.
 pub(crate) const MACHINES: u8 = 3;
 
-/// The name of a machine and of its node.
-pub(crate) fn node(number: u8) -> String {
-    format!("worker-{number}")
-}
-
 /// The id of a machine.
 pub(crate) fn machine(number: u8) -> u64 {
     1000 + u64::from(number)

@@ -43,28 +43,26 @@ pub(crate) fn provider<V: Shown>(path: &str, further: Value) -> Value {
 }
 
 /// What it says of the provider that is shown.
-pub(crate) fn shown<V: Shown>() -> Value {
-    provider::<V>(V::MODULE, V::provider())
+pub(crate) fn shown<V: Shown>(cloud: &Simulator<V::Cloud>) -> Value {
+    provider::<V>(V::MODULE, V::provider(cloud))
 }
 
-/// Writes the shipped `cloud.yaml` with another provider, cloud and token file. `endpoint` is how the provider calls the
-/// cloud's API.
+/// Writes the shipped `cloud.yaml` with another provider, cloud and credential. `endpoint` is how the provider calls the
+/// cloud's API, if not as the file does: the first, if there are several.
 pub(crate) fn write<V: Shown>(
     folder: &Path,
     cloud: &Simulator<V::Cloud>,
     provider: &Value,
-    endpoint: &str,
+    endpoint: Option<&str>,
 ) -> Result<PathBuf> {
     let manifest: ConfigMap = serde_saphyr::from_str(V::MANIFEST)?;
     let text = manifest.data.as_ref().and_then(|it| it.get("cloud.yaml")).context("config.yaml holds no cloud.yaml")?;
     let mut config: Value = serde_saphyr::from_str(text)?;
-    let token = folder.join("token");
-    fs::write(&token, &cloud.token)?;
     config["provider"] = provider.clone();
-    config["endpoints"][0]["baseUrl"] = json!(V::base_url(cloud));
-    config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
-    config["endpoints"][0]["name"] = json!(endpoint);
-    config["credentials"][0]["bearer"]["file"] = json!(token);
+    V::lead(&mut config, cloud, folder)?;
+    if let Some(name) = endpoint {
+        config["endpoints"][0]["name"] = json!(name);
+    }
     // Every JSON document is a YAML document.
     let path = folder.join("cloud.yaml");
     fs::write(&path, serde_json::to_string_pretty(&config)?)?;

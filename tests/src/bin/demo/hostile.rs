@@ -14,18 +14,30 @@ use crate::vendor::Shown;
 /// How the hostile provider calls the API of any cloud.
 pub(crate) const ENDPOINT: &str = "api";
 
-/// The attacks of the hostile provider: the name of the node for which it makes the attack, what it does, and for what it is
+/// An attack of the hostile provider: the name of the node for which it makes the attack, what it does, and for what it is
 /// refused.
-const ATTACKS: [(&str, &str, &str); 4] = [
+pub(crate) type Attack = (&'static str, &'static str, &'static str);
+
+/// Where rules allow paths.
+pub(crate) const ON_PATHS: [Attack; 4] = [
     ("unnamed-endpoint", "asks for an endpoint that the operator has not named", "E-EGRESS-ENDPOINT"),
     ("forbidden-path", "reads a path that the operator has not allowed", "E-EGRESS-PATH"),
     ("write-while-reading", "deletes a machine while it is asked for one", "E-EGRESS-READONLY"),
     ("borrowed-token", "sends a token of its own", "E-EGRESS-HEADER"),
 ];
 
+/// Where all requests go to one path, and rules allow operations.
+pub(crate) const ON_OPERATIONS: [Attack; 5] = [
+    ("unnamed-endpoint", "asks for an endpoint that the operator has not named", "E-EGRESS-ENDPOINT"),
+    ("forbidden-operation", "ends a machine, which the operator has not allowed", "E-EGRESS-OPERATION"),
+    ("delete-while-reading", "deletes a route while it is asked for a machine", "E-EGRESS-READONLY"),
+    ("borrowed-signature", "sends a signature of its own", "E-EGRESS-HEADER"),
+    ("signed-parameters", "sends a signature among the parameters", "E-EGRESS-QUERY"),
+];
+
 /// Whether this is a node of the hostile provider. The demo shows what is refused, and not what happens to these nodes.
-pub(crate) fn is_node(name: &str) -> bool {
-    ATTACKS.iter().any(|(it, ..)| *it == name)
+pub(crate) fn is_node<V: Shown>(name: &str) -> bool {
+    V::ATTACKS.iter().any(|(it, ..)| *it == name)
 }
 
 /// The account on aerostat's Lease. A provider of any other account would be refused at once.
@@ -39,12 +51,12 @@ pub(crate) async fn account(admin: &Client) -> Result<String> {
 /// Runs all attacks. Each must be refused, and no request may reach the cloud.
 pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
     let before = stage.cloud.requests().len();
-    for (index, (name, attack, code)) in ATTACKS.into_iter().enumerate() {
+    for (index, (name, attack, code)) in V::ATTACKS.iter().enumerate() {
         stage.screen.happened(Colour::Yellow, "hostile", attack)?;
         kubelet::join(admin, name).await?;
         let known: Vec<_> = stage.audit.refused.keys().cloned().collect();
         stage.refusals(index + 1).await?;
-        if let Some(other) = stage.audit.refused.keys().find(|it| !known.contains(it) && it.0 != code) {
+        if let Some(other) = stage.audit.refused.keys().find(|it| !known.contains(it) && it.0 != *code) {
             bail!("{name} is refused with {other:?}, and not with {code}");
         }
     }
@@ -55,9 +67,9 @@ pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Re
 }
 
 /// Deletes its nodes.
-pub(crate) async fn leave(admin: &Client) -> Result<()> {
+pub(crate) async fn leave<V: Shown>(admin: &Client) -> Result<()> {
     let nodes: Api<Node> = Api::all(admin.clone());
-    for (name, ..) in ATTACKS {
+    for (name, ..) in V::ATTACKS {
         nodes.delete(name, &DeleteParams::default()).await?;
     }
     Ok(())

@@ -30,18 +30,18 @@ pub(crate) fn offer<V: Shown>(screen: &Screen) -> Result<()> {
 
 /// Lets the cloud's own provider go on, and shows what happens, for ever.
 pub(crate) async fn stay<V: Shown>(stage: Stage<V>, control_plane: &ControlPlane, admin: &Client) -> Result<()> {
-    hostile::leave(admin).await?;
+    hostile::leave::<V>(admin).await?;
     config::publish::<V>(admin, V::MODULE).await?;
-    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &config::shown::<V>(), V::ENDPOINT)?;
+    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &config::shown::<V>(&stage.cloud), None)?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
     let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config)).await?;
-    look_around(&stage.screen, control_plane)?;
+    look_around(&stage.screen, V::ANOTHER, control_plane)?;
     let heading = format!("Everything runs until Ctrl-C, with the {} provider; changes are shown here", V::Cloud::NAME);
     stage.screen.heading(&heading)?;
     stage.forever().await
 }
 
-fn look_around(screen: &Screen, control_plane: &ControlPlane) -> Result<()> {
+fn look_around(screen: &Screen, another: &str, control_plane: &ControlPlane) -> Result<()> {
     let folder = std::env::current_dir()?;
     let path = |it: &Path| it.strip_prefix(&folder).unwrap_or(it).display().to_string();
     let kubectl = format!("{} --kubeconfig {KUBECONFIG}", path(&control_plane::kubectl()?));
@@ -49,7 +49,7 @@ fn look_around(screen: &Screen, control_plane: &ControlPlane) -> Result<()> {
     screen.heading("Try this in another terminal")?;
     screen.row(&format!("alias k='{kubectl}'"))?;
     screen.row("k get nodes -o wide")?;
-    screen.row("k create service loadbalancer mine --tcp=80    another load balancer; then k get service mine")?;
+    screen.row(&format!("k create service loadbalancer mine --tcp=80    {another}; then k get service mine"))?;
     screen.row("k get events")?;
     screen.row("k get lease -n kube-system cloud-controller-manager -o yaml    the leader, and the cloud account")?;
     screen.row(&format!("less {}    every request to the API server", path(&control_plane.folder().join("audit.log"))))

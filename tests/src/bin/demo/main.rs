@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use tests::control_plane::{self, ControlPlane};
-use tests::vendor::{DigitalOcean, Hetzner};
+use tests::vendor::{Aws, DigitalOcean, Hetzner};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::screen::Screen;
@@ -57,14 +57,15 @@ async fn stopped() -> Result<()> {
 #[expect(clippy::disallowed_methods, reason = "CLOUD=… is how a person chooses what the demo shows")]
 async fn chosen() -> Result<()> {
     match std::env::var("CLOUD").as_deref() {
+        Ok("aws") => demo::<Aws>().await,
         Ok("hetzner") => demo::<Hetzner>().await,
         Ok("" | "digitalocean") | Err(_) => demo::<DigitalOcean>().await,
-        Ok(other) => bail!("there is no cloud {other:?} to show: CLOUD is digitalocean or hetzner"),
+        Ok(other) => bail!("there is no cloud {other:?} to show: CLOUD is aws, digitalocean or hetzner"),
     }
 }
 
 async fn demo<V: Shown>() -> Result<()> {
-    let mut screen = Screen::new(play::STEPS);
+    let mut screen = Screen::new(play::STEPS, V::NAME_LENGTH);
     screen.step("A control plane: etcd and kube-apiserver, built from their Go modules")?;
     let control_plane = ControlPlane::start(control_plane::Options::default()).await?;
     let admin = control_plane.admin().await?;
@@ -78,7 +79,7 @@ async fn demo<V: Shown>() -> Result<()> {
     play::service_is_deleted(&mut stage, &admin).await?;
     stage.cloud.assert_valid();
     let stage = play::attack(stage, &control_plane, &admin).await?;
-    summary::show(&stage.screen, &stage.cloud.requests(), &stage.audit)?;
+    summary::show::<V>(&stage.screen, &stage.cloud.requests(), &stage.audit)?;
     if keep::is_asked_for() {
         return keep::stay(stage, &control_plane, &admin).await;
     }

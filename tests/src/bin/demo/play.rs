@@ -27,10 +27,7 @@ pub(crate) async fn prepare<V: Shown>(
     control_plane: &ControlPlane,
     admin: &Client,
 ) -> Result<Stage<V>> {
-    screen.step(&format!(
-        "A simulated {}: every request and answer is checked against the vendor's API description",
-        V::Cloud::NAME
-    ))?;
+    screen.step(&format!("A simulated {}: {}", V::Cloud::NAME, V::JUDGE))?;
     let cloud = V::open(cloud::MACHINES).await?;
     screen.note(&format!("{} with three {}s, {} ms away.", cloud.base_url(), V::MACHINE, LATENCY.as_millis()))?;
     screen.note(&format!("A load balancer takes {} s here; {}.", BUILDING.as_secs(), V::REALLY))?;
@@ -42,7 +39,7 @@ pub(crate) async fn prepare<V: Shown>(
     screen.note(&format!("sha256 {}", guests::sha256(V::MODULE)))?;
 
     screen.step("aerostat, with the ServiceAccount of deploy/rbac.yaml and the rules of deploy/")?;
-    let config = config::write::<V>(control_plane.folder(), &cloud, &config::shown::<V>(), V::ENDPOINT)?;
+    let config = config::write::<V>(control_plane.folder(), &cloud, &config::shown::<V>(&cloud), None)?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
     let mut aerostat = config::start::<V>(&kubeconfig, &config)?;
     aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
@@ -50,10 +47,11 @@ pub(crate) async fn prepare<V: Shown>(
     let about_routes = aerostat.wait_for("node-route-controller", PATIENCE).await?;
     let has_routes = message(&about_routes).starts_with("started");
     screen.note(&format!("It leads after {:.1} s.", screen.elapsed()))?;
-    screen.note(
-        "Shortened for the demo: unfinished load balancers and unready nodes are looked at every second (usually 15 s and \
-         5 s), and deletions begin at once (usually after the first minute, and never of a node younger than 5).",
-    )?;
+    screen.note(&format!(
+        "Shortened for the demo: {}, and deletions begin at once (usually after the first minute, and never of a node \
+         younger than 5).",
+        V::SHORTENED
+    ))?;
     let mut stage = Stage::new(screen, cloud, aerostat, admin);
     stage.has_routes = has_routes;
     Ok(stage)
@@ -63,7 +61,7 @@ pub(crate) async fn prepare<V: Shown>(
 pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
     stage.screen.step("Three nodes join, tainted, as kubelets do with --cloud-provider=external")?;
     for number in 1..=cloud::MACHINES {
-        let mut node = kubelet::node(&cloud::node(number));
+        let mut node = kubelet::node(&V::node(number));
         if let (Some(spec), Some(pods)) = (&mut node.spec, V::pods(number)) {
             // The node IPAM controller gives it.
             (spec.pod_cidr, spec.pod_cidrs) = (Some(pods.clone()), Some(vec![pods]));
@@ -76,8 +74,9 @@ pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -
             it.nodes.are_initialised(count) && it.events.count("Synced") >= count && it.has_routes_for(count)
         })
         .await?;
+    stage.calm().await?;
     if stage.has_routes {
-        stage.screen.note("Each network of pods has a route to its node, and the cloud took one at a time.")?;
+        stage.screen.note(V::ROUTES)?;
     }
     Ok(())
 }
@@ -85,17 +84,13 @@ pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -
 /// A Service gets a load balancer, and then a second port.
 pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
     stage.screen.step("A Service of type LoadBalancer, and its load balancer")?;
-    services::create(admin).await?;
+    services::create(admin, V::ANNOTATIONS).await?;
     let served = |it: &Stage<V>| it.services.seen().is_some_and(|it| !it.addresses.is_empty());
     stage.until("an address", |it| served(it) && it.events.count("EnsuredLoadBalancer") > 0).await?;
     stage.screen.note(
         "The provider keeps its memo on the Service and nothing in memory: a restart at any moment continues from there.",
     )?;
-    stage.screen.note(&format!(
-        "Served after {:.1} s, of which the cloud took {}.",
-        stage.screen.elapsed(),
-        BUILDING.as_secs()
-    ))?;
+    stage.screen.note(&format!("Served after {:.1} s{}", stage.screen.elapsed(), V::SERVED))?;
 
     stage.screen.step("The Service gets a second port")?;
     services::add_port(admin).await?;
@@ -105,10 +100,10 @@ pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, admin: &Cl
 
 /// A machine is deleted, and then its node.
 pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
-    let (node, machine) = (cloud::node(VICTIM), cloud::machine(VICTIM));
+    let (node, machine) = (V::node(VICTIM), cloud::machine(VICTIM));
     stage.screen.step("A machine is deleted in the cloud, and its kubelet stops reporting")?;
     V::remove_machine(stage.cloud.account(), machine);
-    stage.screen.happened(Colour::Dim, "cloud", &format!("{} {machine} is gone", V::MACHINE))?;
+    stage.screen.happened(Colour::Dim, "cloud", &format!("{} {} {}", V::MACHINE, V::machine(machine), V::GONE))?;
     kubelet::post_ready(admin, &node, false).await?;
     let targets = |it: &Stage<V>| V::built(it.cloud.account()).iter().any(|it| it.machines.contains(&machine));
     stage
@@ -120,9 +115,7 @@ pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, admin: &Client)
                 && it.has_routes_for(usize::from(cloud::MACHINES) - 1)
         })
         .await?;
-    stage.screen.note(
-        "Deleted because a complete list did not have the machine and a read of it answered 404; an error or an empty list proves nothing.",
-    )
+    stage.screen.note(&format!("Deleted because {}; an error or an empty list proves nothing.", V::PROOF))
 }
 
 /// A Service is deleted once its load balancer is gone.
@@ -147,7 +140,7 @@ pub(crate) async fn attack<V: Shown>(
     let machines = V::machines().trim_start_matches('/');
     let settings = json!({ "identity": account, "machines": machines });
     let provider = config::provider::<V>(guests::HOSTILE, json!({ "settings": settings }));
-    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &provider, hostile::ENDPOINT)?;
+    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &provider, Some(hostile::ENDPOINT))?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
     let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config)).await?;
     hostile::commit(&mut stage, admin).await?;

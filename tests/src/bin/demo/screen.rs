@@ -8,9 +8,9 @@ use rustix::termios::tcgetwinsize;
 
 /// Where notes begin, and where lines go on if there is little room.
 const INDENT: usize = 6;
-/// The column of what happened, after its time and the object.
-const COLUMN: usize = 24;
-/// From this width on, lines go on in [`COLUMN`].
+/// The width of the time, with what stands behind it.
+const TIME: usize = 13;
+/// From this width on, lines go on beside the first.
 const ROOMY: usize = 80;
 
 /// A colour of a terminal.
@@ -26,14 +26,17 @@ pub(crate) enum Colour {
 /// The terminal, or the file that standard output is.
 pub(crate) struct Screen {
     colours: bool,
+    /// The longest name of an object.
+    names: usize,
     steps: usize,
     step: usize,
     since: Instant,
 }
 
 impl Screen {
-    pub(crate) fn new(steps: usize) -> Screen {
-        Screen { colours: stdout().is_terminal(), steps, step: 0, since: Instant::now() }
+    /// `names` is the length of the longest name of an object, up to its first dot.
+    pub(crate) fn new(steps: usize, names: usize) -> Screen {
+        Screen { names, colours: stdout().is_terminal(), steps, step: 0, since: Instant::now() }
     }
 
     /// Begins the next step.
@@ -61,13 +64,20 @@ impl Screen {
     /// Prints what has just happened to an object.
     pub(crate) fn happened(&self, colour: Colour, who: &str, what: &str) -> Result<()> {
         let time = self.paint(Colour::Dim, &format!("{:>9.3} s", self.elapsed()));
-        let who = self.paint(colour, &format!("{who:<10}"));
-        self.print(&format!("{time}  {who} "), COLUMN, column(), None, what)
+        let (who, names) = (who.split('.').next().unwrap_or_default(), self.names);
+        let who = self.paint(colour, &format!("{who:<names$}"));
+        self.print(&format!("{time}  {who} "), TIME + names + 1, self.column(), None, what)
     }
 
     /// More about what has just happened.
     pub(crate) fn more(&self, colour: Colour, text: &str) -> Result<()> {
-        self.print(&" ".repeat(column()), column(), column(), Some(colour), text)
+        let column = self.column();
+        self.print(&" ".repeat(column), column, column, Some(colour), text)
+    }
+
+    /// The column of what happened, after its time and the object.
+    fn column(&self) -> usize {
+        if width() < ROOMY { INDENT } else { TIME + self.names + 1 }
     }
 
     /// Seconds since the step began.
@@ -104,10 +114,6 @@ impl Screen {
 fn width() -> usize {
     let columns = tcgetwinsize(stdout()).map_or(0, |it| usize::from(it.ws_col));
     if columns == 0 { usize::MAX } else { columns }
-}
-
-fn column() -> usize {
-    if width() < ROOMY { INDENT } else { COLUMN }
 }
 
 /// `text` as lines of a terminal, the first of which begins in the column `at`, and further ones in `indent`. A word

@@ -1,6 +1,7 @@
 //! Changes of Services, in words; and the Service that the demo creates.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -31,7 +32,11 @@ impl Services {
     pub(crate) fn describe(&mut self, service: &Service) -> Vec<String> {
         let now = Seen::of(service);
         let Some(before) = self.known.insert(service.name_any(), now.clone()) else {
-            return vec![format!("created, of type LoadBalancer, for port {}", now.ports)];
+            let annotations = now.annotations.iter().map(|it| format!("annotation   {it}"));
+            return [format!("created, of type LoadBalancer, for port {}", now.ports)]
+                .into_iter()
+                .chain(annotations)
+                .collect();
         };
         let mut lines = Vec::new();
         let mut differs = |what: &str, before: &str, now: &str| {
@@ -45,7 +50,9 @@ impl Services {
         for annotation in now.annotations.iter().filter(|it| !before.annotations.contains(it)) {
             differs("annotation", "", annotation);
         }
-        differs("address", &before.addresses.join("  "), &now.addresses.join("  "));
+        let is_name = now.addresses.iter().chain(&before.addresses).any(|it| it.parse::<IpAddr>().is_err());
+        let address = if is_name { "host name" } else { "address" };
+        differs(address, &before.addresses.join("  "), &now.addresses.join("  "));
         if now.deleted && !before.deleted {
             lines.push("is to be deleted; its finalizer holds it until the cloud is done".to_owned());
         }
@@ -76,16 +83,17 @@ impl Seen {
             finalizers: service.finalizers().to_vec(),
             annotations: service.annotations().iter().map(|(key, value)| format!("{key}={value}")).collect(),
             memo: memo.map(|it| it.message),
-            addresses: ingress.into_iter().filter_map(|it| it.ip).collect(),
+            addresses: ingress.into_iter().filter_map(|it| it.ip.or(it.hostname)).collect(),
             deleted: service.metadata.deletion_timestamp.is_some(),
         }
     }
 }
 
-/// Creates it, with one port.
-pub(crate) async fn create(admin: &Client) -> anyhow::Result<()> {
+/// Creates it, with one port and these annotations.
+pub(crate) async fn create(admin: &Client, annotations: &[(&str, &str)]) -> anyhow::Result<()> {
+    let annotations: Value = annotations.iter().copied().collect();
     let service = serde_json::from_value(json!({
-        "metadata": { "name": NAME },
+        "metadata": { "name": NAME, "annotations": annotations },
         "spec": { "type": "LoadBalancer", "selector": { "app": NAME }, "ports": [port("http", 80)] },
     }))?;
     Api::<Service>::default_namespaced(admin.clone()).create(&PostParams::default(), &service).await?;

@@ -24,6 +24,8 @@ use crate::vendor::Shown;
 
 /// How long anything may take before the demo says that it failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// After so many seconds, the log and the watches have told what has happened.
+const CALM: f64 = 0.3;
 /// How often the cloud is polled.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -97,6 +99,15 @@ impl<V: Shown> Stage<V> {
         tokio::time::timeout(PATIENCE, all).await.with_context(|| format!("{what}: not in time"))?
     }
 
+    /// Shows what is still on its way.
+    pub(crate) async fn calm(&mut self) -> Result<()> {
+        let since = self.screen.elapsed();
+        while self.screen.elapsed() < since + CALM {
+            self.step().await?;
+        }
+        Ok(())
+    }
+
     /// Shows what happens until something ends that should not.
     pub(crate) async fn forever(&mut self) -> Result<()> {
         loop {
@@ -146,7 +157,7 @@ impl<V: Shown> Stage<V> {
                 (name, vec!["is gone".to_owned()])
             }
             Change::Event(event) => match self.events.describe(&event) {
-                Some((who, line, warning)) if !hostile::is_node(&who) => {
+                Some((who, line, warning)) if !hostile::is_node::<V>(&who) => {
                     let colour = if warning { Colour::Yellow } else { Colour::Bold };
                     return self.screen.happened(colour, &who, &line);
                 }
@@ -154,7 +165,7 @@ impl<V: Shown> Stage<V> {
             },
             Change::Service(_) | Change::Nothing => return Ok(()),
         };
-        if hostile::is_node(&who) {
+        if hostile::is_node::<V>(&who) {
             return Ok(());
         }
         for (index, line) in lines.into_iter().enumerate() {

@@ -7,20 +7,21 @@ use anyhow::Result;
 
 use crate::audit::Audit;
 use crate::screen::Screen;
+use crate::vendor::Shown;
 
 /// Shows what reached the cloud, and what did not.
-pub(crate) fn show(screen: &Screen, requests: &[Recorded], audit: &Audit) -> Result<()> {
+pub(crate) fn show<V: Shown>(screen: &Screen, requests: &[Recorded], audit: &Audit) -> Result<()> {
     screen.heading("Requests that reached the cloud")?;
     screen.row("times  answered  request")?;
-    for (request, Row { times, answers }) in rows(requests) {
+    for (request, Row { times, answers }) in rows::<V>(requests) {
         let answers = answers.into_iter().collect::<Vec<_>>().join(" ");
         screen.row(&format!("{times:>5}  {answers:<8}  {request}"))?;
     }
     screen.row(&format!("{:>5}            in total", requests.len()))?;
     screen.heading("Requests that were refused")?;
-    screen.row("times  why                request")?;
+    screen.row("times  why                 request")?;
     for ((code, request), times) in &audit.refused {
-        screen.row(&format!("{times:>5}  {code:<17}  {request}"))?;
+        screen.row(&format!("{times:>5}  {code:<18}  {request}"))?;
     }
     Ok(())
 }
@@ -32,11 +33,11 @@ struct Row {
 }
 
 /// Requests that differ in ids only are one row. They come in the order in which they first came.
-fn rows(requests: &[Recorded]) -> Vec<(String, Row)> {
+fn rows<V: Shown>(requests: &[Recorded]) -> Vec<(String, Row)> {
     let mut order = Vec::new();
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for request in requests {
-        let name = format!("{:<6} {}", request.method.as_str(), shape(&request.path));
+        let name = V::asked(request);
         if !rows.contains_key(&name) {
             order.push(name.clone());
         }
@@ -48,7 +49,7 @@ fn rows(requests: &[Recorded]) -> Vec<(String, Row)> {
 }
 
 /// A path with `{id}` for what stands behind a collection.
-fn shape(path: &str) -> String {
+pub(crate) fn shape(path: &str) -> String {
     let id = |part: &str| part.parse::<u64>().is_ok() || (part.len() == 36 && part.contains('-'));
     path.split('/').map(|part| if id(part) { "{id}" } else { part }).collect::<Vec<_>>().join("/")
 }

@@ -1,15 +1,21 @@
 //! The clouds that the demo can show, and what is particular to each.
 
+mod aws;
 mod digitalocean;
 mod hetzner;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::Value;
-use tests::simulator::Simulator;
+use serde_json::{Value, json};
+use tests::simulator::{Recorded, Simulator};
 use tests::vendor::Vendor;
+
+use crate::hostile::{self, Attack};
+use crate::summary;
 
 /// How late each answer is.
 pub(crate) const LATENCY: Duration = Duration::from_millis(50);
@@ -20,10 +26,29 @@ pub(crate) const BUILDING: Duration = Duration::from_secs(5);
 pub(crate) trait Shown: Vendor {
     /// What shows it.
     const COMMAND: &'static str;
+    /// What judges requests and answers in its place.
+    const JUDGE: &'static str = "every request and answer is checked against the vendor's API description";
     /// What it calls a machine.
     const MACHINE: &'static str;
+    /// What becomes of a machine there that is deleted.
+    const GONE: &'static str = "is gone";
+    /// What proves that a machine is gone.
+    const PROOF: &'static str = "a complete list did not have the machine and a read of it answered 404";
+    /// How many characters the names of nodes have, up to their first dot.
+    const NAME_LENGTH: usize = 10;
     /// How long a load balancer takes there.
     const REALLY: &'static str;
+    /// What the Service's time was, after how long it took.
+    const SERVED: &'static str;
+    /// What is shortened for the demo.
+    const SHORTENED: &'static str =
+        "unfinished load balancers and unready nodes are looked at every second (usually 15 s and 5 s)";
+    /// What a person should know of the load balancer that `kubectl create service loadbalancer` makes.
+    const ANOTHER: &'static str = "another load balancer";
+    /// What to say once all routes are made.
+    const ROUTES: &'static str = "Each network of pods has a route to its node.";
+    /// What the hostile provider tries.
+    const ATTACKS: &'static [Attack] = &hostile::ON_PATHS;
     /// The ConfigMap of the provider.
     const CONFIG_MAP: &'static str;
     /// Flags of aerostat that only this cloud needs.
@@ -32,6 +57,16 @@ pub(crate) trait Shown: Vendor {
     /// Starts the cloud, with so many machines.
     fn open(machines: u8) -> impl Future<Output = Result<Simulator<Self::Cloud>>>;
 
+    /// The name of the node on a machine.
+    fn node(number: u8) -> String {
+        format!("worker-{number}")
+    }
+
+    /// What the cloud calls the machine with this id.
+    fn machine(id: u64) -> String {
+        id.to_string()
+    }
+
     /// The network of the pods of a machine, where the cloud needs to know it.
     fn pods(number: u8) -> Option<String> {
         let _ = number;
@@ -39,7 +74,24 @@ pub(crate) trait Shown: Vendor {
     }
 
     /// What a cloud configuration says of the provider, beside its module.
-    fn provider() -> Value;
+    fn provider(cloud: &Simulator<Self::Cloud>) -> Value;
+
+    /// Leads the shipped cloud configuration to this cloud, with a credential that it knows. `folder` is for the credential's file.
+    ///
+    /// By default there is one endpoint, with a token.
+    fn lead(config: &mut Value, cloud: &Simulator<Self::Cloud>, folder: &Path) -> Result<()> {
+        let token = folder.join("token");
+        fs::write(&token, &cloud.token)?;
+        config["endpoints"][0]["baseUrl"] = json!(Self::base_url(cloud));
+        config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
+        config["credentials"][0]["bearer"]["file"] = json!(token);
+        Ok(())
+    }
+
+    /// What a request asks for, without ids.
+    fn asked(request: &Recorded) -> String {
+        format!("{:<6} {}", request.method.as_str(), summary::shape(&request.path))
+    }
 
     /// What is worth showing of everything in the cloud but machines, by its name.
     fn states(account: &Self::Cloud) -> BTreeMap<String, String>;

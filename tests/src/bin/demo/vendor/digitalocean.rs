@@ -11,12 +11,13 @@ use tests::clouds::digitalocean::{
 use tests::vendor::DigitalOcean;
 
 use super::{BUILDING, LATENCY, Shown};
-use crate::cloud::{machine, node};
+use crate::cloud::machine;
 
 impl Shown for DigitalOcean {
     const COMMAND: &'static str = "make demo";
     const MACHINE: &'static str = "droplet";
     const REALLY: &'static str = "at DigitalOcean, it takes a minute or two";
+    const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "digitalocean-provider";
 
     async fn open(machines: u8) -> Result<Simulator> {
@@ -24,7 +25,7 @@ impl Shown for DigitalOcean {
         let cloud = Simulator::start(Options { latency: LATENCY, load_balancers, ..Options::default() }).await?;
         for number in 1..=machines {
             cloud.droplets().insert(
-                Droplet::new(machine(number), &node(number))
+                Droplet::new(machine(number), &Self::node(number))
                     .size("s-2vcpu-4gb")
                     .region("fra1")
                     .private_v4([Ipv4Addr::new(10, 114, 0, number)])
@@ -34,7 +35,7 @@ impl Shown for DigitalOcean {
         Ok(cloud)
     }
 
-    fn provider() -> Value {
+    fn provider(_: &Simulator) -> Value {
         let written =
             ["kubernetes.digitalocean.com/load-balancer-id", "service.beta.kubernetes.io/do-loadbalancer-type"];
         json!({ "settings": { "pollInterval": "1s" }, "writesAnnotations": written })

@@ -11,7 +11,7 @@ use tests::vendor::hetzner::{NETWORK, NETWORK_ID};
 use tests::vendor::{Hetzner, Vendor as _};
 
 use super::{BUILDING, LATENCY, Shown};
-use crate::cloud::{machine, node};
+use crate::cloud::machine;
 
 /// How long every action takes but the making of a load balancer. The network takes one at a time.
 const ACTION: Duration = Duration::from_millis(500);
@@ -20,7 +20,9 @@ impl Shown for Hetzner {
     const COMMAND: &'static str = "make demo CLOUD=hetzner";
     const MACHINE: &'static str = "server";
     const REALLY: &'static str = "at Hetzner, it takes some seconds";
+    const SERVED: &'static str = ", of which the cloud took 5.";
     const CONFIG_MAP: &'static str = "hetzner-provider";
+    const ROUTES: &'static str = "Each network of pods has a route to its node, and the cloud took one at a time.";
     const FLAGS: &'static [&'static str] = &["--cluster-cidr=10.244.0.0/16"];
 
     async fn open(machines: u8) -> Result<Simulator> {
@@ -30,7 +32,7 @@ impl Shown for Hetzner {
         cloud.networks().insert(Network::new(NETWORK_ID, NETWORK));
         for number in 1..=machines {
             cloud.servers().insert(
-                Server::new(machine(number), &node(number))
+                Server::new(machine(number), &Self::node(number))
                     .ipv4(Some(Ipv4Addr::new(203, 0, 113, number)))
                     .private(NETWORK_ID, Ipv4Addr::new(10, 0, 0, 1 + number)),
             );
@@ -42,7 +44,7 @@ impl Shown for Hetzner {
         Some(format!("10.244.{number}.0/24"))
     }
 
-    fn provider() -> Value {
+    fn provider(_: &Simulator) -> Value {
         let mut settings: Value = Self::SETTINGS.iter().copied().collect();
         settings["pollInterval"] = json!("1s");
         json!({ "settings": settings })

@@ -1,0 +1,47 @@
+//! Nodes whose machines are instances of EC2.
+
+use anyhow::{Context, Result};
+use futures::future::try_join_all;
+use tests::control_plane::{ControlPlane, Options};
+
+use super::{CONTENDERS, simulator};
+use crate::comparison::{Comparison, count, hundredths};
+use crate::requests::{Kinds, kinds, sum};
+use crate::{join, steady};
+
+/// As many as one page of `DescribeInstances` has. A list of one instance more is two calls.
+const NODES: usize = 1000;
+
+/// What asks where zones are, and not where machines are.
+const ZONES: &str = "POST /ec2/DescribeAvailabilityZones";
+
+/// Nodes that join all at once. One is there before, so that the contender is at work.
+pub(crate) async fn join() -> Result<()> {
+    let control_plane = ControlPlane::start(Options::default()).await?;
+    let mut rounds = Vec::new();
+    for contender in CONTENDERS {
+        let round = join::round(contender, &control_plane, simulator(NODES).await?, NODES - 1).await;
+        rounds.push(round.with_context(|| contender.name())?);
+    }
+    control_plane.stop().await?;
+
+    let mut table = Comparison::new(
+        &format!("{NODES} nodes join, one before the others; each instance is a reservation of its own"),
+        &CONTENDERS,
+    );
+    let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();
+    let beside_zones = |it: &Kinds| sum(it) - it.get(ZONES).copied().unwrap_or_default();
+    let calls: Vec<_> = cloud.iter().map(|it| Some(beside_zones(it))).collect();
+    table.row("cloud calls beside those about zones", &calls, count, "3 or less");
+    table.details(&cloud);
+    let api: Vec<_> = rounds.iter().map(|it| Some(sum(&it.api) / NODES as f64)).collect();
+    table.row("API requests a node", &api, hundredths, "3 or less");
+    table.print()
+}
+
+/// An hour in which nothing happens.
+pub(crate) async fn steady() -> Result<()> {
+    let rounds = CONTENDERS.map(|it| steady::round(it, simulator(steady::NODES), 0));
+    let rounds = try_join_all(rounds).await?;
+    steady::print(&format!("an hour at {} nodes, all Ready", steady::NODES), &CONTENDERS, &rounds, "")
+}
