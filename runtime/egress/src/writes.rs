@@ -235,12 +235,7 @@ mod tests {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = reported.clone();
         let reports = move |it| sink.lock().push(text(it));
-        let writes = Writes::new(
-            "credential token".to_owned(),
-            limits,
-            Arc::new(move |_| demand),
-            Arc::new(reports),
-        );
+        let writes = Writes::new("credential token".to_owned(), limits, Arc::new(move |_| demand), Arc::new(reports));
         let now = Instant::now();
         let sent = (0..10_000).filter(|_| writes.take(kind, now).is_ok()).count();
         let reported = reported.lock();

@@ -267,7 +267,8 @@ impl Heard {
 
     /// Writes all that was heard into a file, which is named by the answer.
     fn file(&self) -> String {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../target/tmp/heard-{}.log", std::process::id()));
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../target/tmp/heard-{}.log", std::process::id()));
         let lines: Vec<_> = self.0.iter().map(|it| format!("{}\n", Value::Object(it.clone()))).collect();
         match std::fs::write(&path, lines.concat()) {
             Ok(()) => path.display().to_string(),

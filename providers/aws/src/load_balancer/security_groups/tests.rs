@@ -47,7 +47,7 @@ fn cloud_without(other: &'static str, groups: Groups) -> Host {
             "RevokeSecurityGroupIngress" => {
                 let (group, revoked) = (value(request, "GroupId").unwrap(), rules_in(request));
                 let mut groups = groups.borrow_mut();
-                let rules = groups.get_mut(&*group).unwrap();
+                let rules = groups.get_mut(group).unwrap();
                 rules.retain(|(protocol, port, range, description)| {
                     let is_revoked = revoked.iter().any(|it| *it == format!("{protocol} {port} {range} {description}"));
                     !is_revoked && *description != other
