@@ -39,9 +39,14 @@ async fn becomes(rig: &Rig, what: &str, expected: impl Fn(&State) -> bool) -> St
 #[tokio::test]
 async fn aws_037_an_internal_one_is_not_reached_from_outside() {
     let (rig, process) = running(1).await;
+    let [first, second] = rig.twin_subnets().await;
+    rig.order("tag", &json!({ "id": second, "tags": { "kubernetes.io/role/internal-elb": "1" } }));
     create(&rig, &service("web", &[80], &[NETWORK, (INTERNAL, "true")])).await;
     rig.served("web").await;
-    assert_eq!(rig.cloud.state().network[0].scheme, "internal");
+    let made = rig.cloud.state().network.remove(0);
+    assert_eq!(made.scheme, "internal");
+    assert!(made.subnets.contains(&second) && !made.subnets.contains(&first), "{made:#?}");
+    assert_eq!(made.subnets.len(), 6, "one of each zone: {made:#?}");
     process.stop().await;
 }
 

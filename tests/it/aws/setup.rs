@@ -8,7 +8,7 @@ use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::{Value, json};
 use tests::clouds::aws::{Options, Service, Simulator};
 use tests::control_plane::{Cluster, any_cluster};
-use tests::moto::REGION;
+use tests::moto::{Call, REGION};
 use tests::operator::{Process, Setup};
 use tests::vendor::aws::{self, instance};
 use tests::{kubelet, wait};
@@ -51,6 +51,15 @@ impl Rig {
     pub(crate) fn machine(&self, number: u64) -> String {
         self.order("machine", &json!({ "id": instance(number), "name": worker(number), "cluster": aws::CLUSTER }));
         instance(number)
+    }
+
+    /// A second subnet in the zone of the first: the ids of both.
+    pub(crate) async fn twin_subnets(&self) -> [String; 2] {
+        let places = self.order("prepare", &json!({ "cluster": aws::CLUSTER }));
+        let zone = format!("{REGION}a");
+        let subnet = json!({ "VpcId": places["vpc"], "CidrBlock": "172.31.240.0/24", "AvailabilityZone": zone });
+        let made = self.cloud.moto().done([Call::new("ec2", "create_subnet", subnet)]).await.remove(0);
+        [&places["subnets"][0], &made["Subnet"]["SubnetId"]].map(|it| it.as_str().unwrap().to_owned())
     }
 
     /// Does something to AWS: see `tests/moto/aws/control.py`.
