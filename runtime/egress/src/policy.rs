@@ -138,6 +138,7 @@ pub(crate) enum Code {
     Budget,
     Writes,
     Ip,
+    Credential,
 }
 
 impl Code {
@@ -154,6 +155,7 @@ impl Code {
             Self::Budget => "E-EGRESS-BUDGET",
             Self::Writes => "E-EGRESS-WRITES",
             Self::Ip => "E-EGRESS-IP",
+            Self::Credential => "E-EGRESS-CREDENTIAL",
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
 use crate::outside::Outside;
-use crate::policy::{self, Denied, Permitted};
+use crate::policy::{self, Code, Denied, Permitted};
 use crate::reads::{Key, Left, Reads};
 use crate::reports::{Report, Reports};
 use crate::request::Method;
@@ -207,6 +207,7 @@ impl Sender {
     async fn authorize(&self, permitted: Permitted) -> Result<Authenticated, Failure> {
         self.credentials.authorize(permitted, SystemTime::now()).await.map_err(|error| match error {
             NotAuthorized::Refused(because) => Failure::Unreachable(because),
+            NotAuthorized::Denied(because) => Failure::Denied(Denied::new(Code::Credential, because)),
             NotAuthorized::Fetching(after) => Failure::Paused(after),
         })
     }

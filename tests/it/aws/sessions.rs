@@ -4,11 +4,14 @@ use serde_json::{Value, json};
 use tests::moto::REGION;
 use tests::operator::initialized;
 
+use crate::services::{NETWORK, create, service};
 use crate::setup::{Rig, worker};
 
 /// What the role may do.
-const ACTIONS: [&str; 1] = ["ec2:*"];
+const ACTIONS: [&str; 2] = ["ec2:*", "elasticloadbalancing:*"];
 const TOKEN: &str = "a-token-of-the-service-account";
+/// A token that STS refuses.
+const UNKNOWN: &str = "another-token-that-nobody-knows";
 
 /// A role, and who may take it: whoever has [`TOKEN`].
 fn role(rig: &Rig) -> Value {
@@ -56,15 +59,27 @@ async fn a_session_of_a_web_identity_is_renewed_when_it_ends() {
 }
 
 #[tokio::test]
-async fn bad_a_token_or_a_role_that_sts_refuses_is_told() {
+async fn a_token_that_sts_does_not_know_is_told() {
     let rig = Rig::new().await;
     let role = role(&rig);
-    let nobodys = json!("arn:aws:iam::123456789012:role/nobodys");
-    let rig = web_identity(rig, &role, "another-token-that-nobody-knows");
-    let mut process = rig.start().await;
+    let rig = web_identity(rig, &role, UNKNOWN);
+    let process = rig.start().await;
     rig.join(1).await;
-    process.says("InvalidIdentityToken").await;
+    rig.said("InstanceMetadataDenied", &["credential aws", "InvalidIdentityToken", "trust policy"]).await;
+    create(&rig, &service("web", &[80], &[NETWORK])).await;
+    rig.said("SyncLoadBalancerFailed", &["credential aws", "InvalidIdentityToken"]).await;
+    // Nobody has to touch the objects: another token is reason enough to try again.
+    rig.setup.folder.write("identity", TOKEN);
+    initialized(&rig.cluster, &worker(1)).await;
+    rig.served("web").await;
     process.stop().await;
+}
+
+#[tokio::test]
+async fn bad_a_role_that_sts_refuses_is_told() {
+    let rig = Rig::new().await;
+    role(&rig);
+    let nobodys = json!("arn:aws:iam::123456789012:role/nobodys");
     let rig = web_identity(rig, &nobodys, TOKEN);
     let mut process = rig.start().await;
     process

@@ -73,6 +73,8 @@ pub(crate) struct Refusal {
 pub(crate) enum NotAuthorized {
     /// It cannot be sent: a sentence without its full stop.
     Refused(String),
+    /// Whoever gives the credential refuses it, until a person has changed something: a sentence without its full stop.
+    Denied(String),
     /// A token is being fetched; it may be there after this time.
     Fetching(Duration),
 }

@@ -3,6 +3,7 @@
 mod clock;
 mod key_services;
 mod keys;
+mod no_keys;
 mod refusal;
 mod shared_file;
 mod sign;
@@ -21,7 +22,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use self::keys::Keys;
-use self::source::{NoKeys, Source};
+use self::no_keys::NoKeys;
+use self::source::Source;
 use super::authenticated::Authenticated;
 use super::credential::{Credential, NotAuthorized, Refusal};
 use super::error::CredentialError;
@@ -66,9 +68,16 @@ struct State {
     generation: u64,
     account_version: u64,
     /// Why the last renewal brought nothing.
-    failure: Option<String>,
+    failure: Option<Failure>,
     /// The only origins that signatures go to, if they are limited.
     origins: Option<Vec<Origin>>,
+}
+
+/// Why there are no new keys: a sentence without its full stop.
+struct Failure {
+    because: String,
+    /// Whoever gives them refuses, so that a person has to do something.
+    is_refusal: bool,
 }
 
 #[derive(Default)]
@@ -154,11 +163,14 @@ impl Sigv4Credential {
                 self.take_over(keys, local);
             }
             Err(NoKeys::NotConnected) => {}
-            Err(NoKeys::Failed(because)) => {
-                self.warn_once(renewals, format!("no new keys: {because}"));
-                self.state.lock().failure = Some(because);
-            }
+            Err(NoKeys::Failed(because)) => self.failed(renewals, Failure { because, is_refusal: false }),
+            Err(NoKeys::Refused(because)) => self.failed(renewals, Failure { because, is_refusal: true }),
         }
+    }
+
+    fn failed(&self, renewals: &mut Renewals, failure: Failure) {
+        self.warn_once(renewals, format!("no new keys: {}", failure.because));
+        self.state.lock().failure = Some(failure);
     }
 
     fn warn_once(&self, renewals: &mut Renewals, wrong: String) {
@@ -225,6 +237,13 @@ impl Sigv4Credential {
     /// A sentence about keys that are not to be had.
     fn refused(&self, because: &str) -> NotAuthorized {
         NotAuthorized::Refused(format!("credential {}: {because}", self.name))
+    }
+
+    /// There are no keys that could sign, and this is why; `ended` says that there were some.
+    fn without_keys(&self, failure: &Failure, ended: bool) -> NotAuthorized {
+        let before = if ended { "its keys have ended, and there are no new ones: " } else { "" };
+        let because = format!("credential {}: {before}{}", self.name, failure.because);
+        if failure.is_refusal { NotAuthorized::Denied(because) } else { NotAuthorized::Refused(because) }
     }
 }
 
@@ -294,14 +313,12 @@ impl Credential for Sigv4Credential {
             let state = self.state.lock();
             let keys = match (&state.keys, &state.failure) {
                 (Some(keys), _) => keys.clone(),
-                (None, Some(because)) => return Err(self.refused(because)),
+                (None, Some(failure)) => return Err(self.without_keys(failure, false)),
                 (None, None) => return Err(NotAuthorized::Fetching(FETCHING)),
             };
             if keys.ended(now).is_some() {
                 return Err(match &state.failure {
-                    Some(because) => {
-                        self.refused(&format!("its keys have ended, and there are no new ones: {because}"))
-                    }
+                    Some(failure) => self.without_keys(failure, true),
                     None => NotAuthorized::Fetching(FETCHING),
                 });
             }

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use super::super::token_client::TokenClient;
 use super::keys::Keys;
+use super::no_keys::NoKeys;
 use super::sts;
 use crate::canonical::PathPattern;
 use crate::endpoint::{Endpoint, Rule};
@@ -42,21 +43,22 @@ impl KeyService {
     }
 
     /// The keys of the pod's role, for the token that the kubelet has given.
-    pub(super) async fn of_pod(&self, token: &str) -> Result<Keys, String> {
+    pub(super) async fn of_pod(&self, token: &str) -> Result<Keys, NoKeys> {
         let token = HeaderValue::from_str(token).map_err(|_| "the token is no header".to_owned())?;
         let answer = self.send(Method::Get, &[], false, [(AUTHORIZATION, token)]).await?;
         if !answer.status.is_success() {
-            return Err(format!(
+            let because = format!(
                 "the agent of Pod Identity answers {}; look whether the service account has an association",
                 answer.status.as_u16()
-            ));
+            );
+            return Err(NoKeys::answered(answer.status, None, because));
         }
-        keys(answer, |keys| keys.account_id.clone())
-            .map_err(|because| format!("the answer of the agent of Pod Identity {because}"))
+        let keys = keys(answer, |keys| keys.account_id.clone());
+        Ok(keys.map_err(|because| format!("the answer of the agent of Pod Identity {because}"))?)
     }
 
     /// The keys of the machine's role.
-    pub(super) async fn of_instance(&self) -> Result<Keys, String> {
+    pub(super) async fn of_instance(&self) -> Result<Keys, NoKeys> {
         let ttl = (METADATA_TOKEN_TTL, HeaderValue::from_static("300"));
         let answer = self.send(Method::Put, &["latest", "api", "token"], false, [ttl]).await.map_err(|because| {
             format!("{because}; from a pod outside of the host's network it takes the hop limit 2 of the instance's metadata options")
@@ -67,19 +69,20 @@ impl KeyService {
         let token = || [(METADATA_TOKEN, token.clone())];
         let answer = self.send(Method::Get, &ROLES, true, token()).await?;
         if answer.status == StatusCode::NOT_FOUND {
-            return Err(
-                "the machine has no role: attach an instance profile to it, or write another source of keys".to_owned()
-            );
+            let because = "the machine has no role: attach an instance profile to it, or write another source of keys";
+            return Err(NoKeys::Refused(because.to_owned()));
         }
         let role = text(answer, "the name of the role")?;
         let role = role.lines().next().unwrap_or_default().trim();
         let answer = self.send(Method::Get, &[&ROLES[..], &[role]].concat(), false, token()).await?;
         if !answer.status.is_success() {
-            return Err(format!("the instance metadata answers {} about the keys of its role", answer.status.as_u16()));
+            let because =
+                format!("the instance metadata answers {} about the keys of its role", answer.status.as_u16());
+            return Err(NoKeys::answered(answer.status, None, because));
         }
         // A machine's role is of the machine's account, whichever role it is.
-        keys(answer, |_| Some("instance".to_owned()))
-            .map_err(|because| format!("the answer of the instance metadata {because}"))
+        let keys = keys(answer, |_| Some("instance".to_owned()));
+        Ok(keys.map_err(|because| format!("the answer of the instance metadata {because}"))?)
     }
 
     async fn send<const N: usize>(

@@ -12,6 +12,7 @@ use super::super::text_file;
 use super::clock::Clock;
 use super::key_services::KeyService;
 use super::keys::Keys;
+use super::no_keys::NoKeys;
 use super::shared_file;
 use super::sts::StsClient;
 use crate::error::GateError;
@@ -30,20 +31,6 @@ pub(super) struct Source {
 struct Clients {
     sts: Option<StsClient>,
     key_service: Option<KeyService>,
-}
-
-/// Why there are no new keys.
-pub(super) enum NoKeys {
-    /// Nobody can be asked before there is a gate.
-    NotConnected,
-    /// A sentence without its full stop.
-    Failed(String),
-}
-
-impl From<String> for NoKeys {
-    fn from(because: String) -> Self {
-        Self::Failed(because)
-    }
 }
 
 impl Source {
@@ -122,7 +109,7 @@ impl Source {
     }
 
     async fn assume_role(&self, keys: &Keys, wanted: &AssumeRole, local: SystemTime) -> Result<Keys, NoKeys> {
-        Ok(self.sts()?.assume_role(keys, wanted, &self.clock, local).await?)
+        self.sts()?.assume_role(keys, wanted, &self.clock, local).await
     }
 
     fn sts(&self) -> Result<&StsClient, NoKeys> {

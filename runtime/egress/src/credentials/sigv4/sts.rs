@@ -15,6 +15,7 @@ use super::super::kind::{AssumeRole, RoleArn, Sts};
 use super::super::token_client::TokenClient;
 use super::clock::Clock;
 use super::keys::Keys;
+use super::no_keys::NoKeys;
 use super::refusal::{self, HasName as _};
 use super::sign;
 use crate::base_url::BaseUrl;
@@ -56,7 +57,7 @@ impl StsClient {
     }
 
     /// A session for a token of a service account. Who asks is in the token, so that the request is not signed.
-    pub(super) async fn with_web_identity(&self, role: &RoleArn, token: &str) -> Result<Keys, String> {
+    pub(super) async fn with_web_identity(&self, role: &RoleArn, token: &str) -> Result<Keys, NoKeys> {
         let form = form(&[
             ("Action", "AssumeRoleWithWebIdentity"),
             ("Version", VERSION),
@@ -76,7 +77,7 @@ impl StsClient {
         wanted: &AssumeRole,
         clock: &Clock,
         local: SystemTime,
-    ) -> Result<Keys, String> {
+    ) -> Result<Keys, NoKeys> {
         let AssumeRole { role_arn, external_id, source_arn, source_account } = wanted;
         let mut pairs = vec![
             ("Action", "AssumeRole"),
@@ -149,19 +150,21 @@ fn form(pairs: &[(&str, &str)]) -> Zeroizing<String> {
 }
 
 /// The session in an answer about `role`.
-fn keys(role: &RoleArn, answer: Answer) -> Result<Keys, String> {
+fn keys(role: &RoleArn, answer: Answer) -> Result<Keys, NoKeys> {
     let role = role.as_str();
     if !answer.status.is_success() {
-        let reason = match refusal::error(&answer) {
+        let error = refusal::error(&answer);
+        let reason = match &error {
             Some(error) => printable(&format!("{}: {}", error.code, error.message), MESSAGE_CHARACTERS),
             None => format!("status {}", answer.status.as_u16()),
         };
-        return Err(format!(
+        let because = format!(
             "STS does not give a session of the role {role} ({reason}); correct the role's name, or its trust policy"
-        ));
+        );
+        return Err(NoKeys::answered(answer.status, error.as_ref().map(|it| &*it.code), because));
     }
     let body = Zeroizing::new(answer.body);
-    session(&body).map_err(|because| format!("the answer of STS about the role {role} {because}"))
+    Ok(session(&body).map_err(|because| format!("the answer of STS about the role {role} {because}"))?)
 }
 
 fn session(body: &[u8]) -> Result<Keys, String> {

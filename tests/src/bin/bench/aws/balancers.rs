@@ -36,6 +36,9 @@ const fn least(ports: usize) -> usize {
 const RESYNC: [(usize, Duration); 2] = [(1, Duration::from_secs(10)), (20, Duration::from_secs(60))];
 const RESYNCS: usize = 3;
 
+/// How long all of them may take together. Periods are up to a tenth longer than they are said to be, and a resync takes its time.
+const PATIENCE: Duration = Duration::from_secs(900);
+
 /// Asked once in each resync, and by nothing else where all Services have Network Load Balancers: the list of the others.
 const ONCE: &str = "/elb/DescribeLoadBalancers";
 
@@ -109,9 +112,7 @@ async fn resyncs(contender: Contender, balancers: usize, period: Duration) -> Re
         let requests = cloud.requests_to("POST", ONCE).into_iter();
         requests.map(|it| it.at).filter(|it| *it >= since).skip(1).collect()
     };
-    // Periods are up to a tenth longer, and a resync takes its time.
-    let patience = period * 3 * (RESYNCS as u32 + 2);
-    let seen = wait::within(patience, async || Some(moments()).filter(|it| it.len() > RESYNCS)).await;
+    let seen = wait::within(PATIENCE, async || Some(moments()).filter(|it| it.len() > RESYNCS)).await;
     let seen = seen.context("there are no resyncs")?;
     let requests = cloud.requests().into_iter().filter(|it| (seen[0]..seen[RESYNCS]).contains(&it.at)).collect();
     running.stop().await?;

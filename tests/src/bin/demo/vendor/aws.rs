@@ -75,7 +75,8 @@ impl Shown for Aws {
         if !file.exists() {
             let policy: Value = serde_json::from_str(POLICY)?;
             let statements = policy["Statement"].as_array().context("policy.json has no statements")?;
-            let actions = statements.iter().flat_map(|it| it["Action"].as_array()).flatten().filter_map(Value::as_str);
+            let actions =
+                statements.iter().filter_map(|it| it["Action"].as_array()).flatten().filter_map(Value::as_str);
             let key = cloud.moto().user("aerostat", &Vec::from_iter(actions));
             fs::write(&file, key.shared_file())?;
         }

@@ -6,6 +6,7 @@ use super::super::super::credential::Credential as _;
 use super::super::super::kind::{KeySource, RoleArn};
 use super::world::*;
 use crate::endpoint::{Endpoint, Region, Signing};
+use crate::gate::Gate;
 use crate::key_service::KeyServiceUrl;
 use crate::testing::{Scripted, Server};
 
@@ -17,13 +18,13 @@ fn start(keys: KeySource) -> String {
 }
 
 /// What a guest is shown if STS answers like this.
-async fn with_sts(answer: fn() -> Scripted) -> String {
+async fn with_sts(answer: fn() -> Scripted, shown: impl AsyncFn(&Gate) -> String) -> String {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let sts = Server::script(move |_| answer()).await;
     let credential = load(settings(folder.web_identity("t0ken-of-the-pod"), Some(&sts))).unwrap();
     let gate = gate(&cloud, &credential);
     credential.keep().await;
-    let text = unreachable(&gate).await;
+    let text = shown(&gate).await;
     assert!(cloud.requests().is_empty() && !text.contains("t0ken"), "{text}");
     text
 }
@@ -105,7 +106,7 @@ async fn bad_a_missing_token_ends_the_start_or_is_said_later() {
 
 #[tokio::test]
 async fn bad_a_role_that_may_not_be_assumed_is_named() {
-    let text = with_sts(|| sts_error("403 Forbidden", "AccessDenied")).await;
+    let text = with_sts(|| sts_error("403 Forbidden", "AccessDenied"), denied).await;
     assert!(
         text.starts_with("credential aws: STS does not give a session of the role arn:aws:iam::123456789012:role/ccm")
     );
@@ -115,14 +116,18 @@ async fn bad_a_role_that_may_not_be_assumed_is_named() {
 
 #[tokio::test]
 async fn bad_an_answer_of_sts_that_is_none_is_said() {
-    let text = with_sts(|| ("200 OK", String::new(), "<html>welcome</html>".to_owned())).await;
+    let text = with_sts(|| ("200 OK", String::new(), "<html>welcome</html>".to_owned()), unreachable).await;
     assert!(text.contains("is not what its API describes"), "{text}");
-    let text = with_sts(|| session("ASIA1", "ccm", SystemTime::now() - HOUR)).await;
+    let text = with_sts(|| session("ASIA1", "ccm", SystemTime::now() - HOUR), unreachable).await;
     assert!(text.contains("have ended already"), "{text}");
-    let text = with_sts(|| ("200 OK", String::new(), "a".repeat(100_000))).await;
+    let text = with_sts(|| ("200 OK", String::new(), "a".repeat(100_000)), unreachable).await;
     assert!(text.contains("more than 65536 bytes"), "{text}");
-    let text = with_sts(|| ("302 Found", "location: http://169.254.169.254/\r\n".to_owned(), String::new())).await;
+    let text =
+        with_sts(|| ("302 Found", "location: http://169.254.169.254/\r\n".to_owned(), String::new()), unreachable)
+            .await;
     assert!(text.contains("status 302"), "{text}");
+    let text = with_sts(|| sts_error("400 Bad Request", "IDPCommunicationError"), unreachable).await;
+    assert!(text.contains("IDPCommunicationError"), "{text}");
 }
 
 #[tokio::test]
@@ -148,7 +153,7 @@ async fn bad_a_wrong_region_is_said_before_anything_is_sent() {
     );
     let nobody = Endpoint { credential: None, ..ec2("https://ec2.eu-west-1.amazonaws.com") };
     assert!(check(nobody).contains("there is no `credential` that signs"));
-    let text = with_sts(|| sts_error("403 Forbidden", "RegionDisabledException")).await;
+    let text = with_sts(|| sts_error("403 Forbidden", "RegionDisabledException"), denied).await;
     assert!(text.contains("RegionDisabledException"), "{text}");
 }
 
@@ -159,7 +164,7 @@ async fn bad_a_pod_without_an_association_is_said() {
     let credential = load(settings(folder.pod_identity("token", &agent), None)).unwrap();
     let gate = gate(&cloud, &credential);
     credential.keep().await;
-    let text = unreachable(&gate).await;
+    let text = denied(&gate).await;
     assert!(text.contains("the agent of Pod Identity answers 404") && text.contains("association"), "{text}");
 }
 
@@ -175,7 +180,7 @@ async fn bad_a_machine_without_a_role_is_said() {
     let credential = load(settings(KeySource::InstanceMetadata { url }, None)).unwrap();
     let gate = gate(&cloud, &credential);
     credential.keep().await;
-    let text = unreachable(&gate).await;
+    let text = denied(&gate).await;
     assert!(text.contains("the machine has no role: attach an instance profile"), "{text}");
 }
 

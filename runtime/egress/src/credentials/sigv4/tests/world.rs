@@ -149,7 +149,15 @@ pub(super) async fn status(gate: &Gate, operation: &str) -> Result<u16, SendErro
     send(gate, operation).await.map(|it| it.status)
 }
 
-/// What the guest is shown, for whom there are no keys.
+/// What the guest is shown, for whom nobody gives keys until a person has done something.
+pub(super) async fn denied(gate: &Gate) -> String {
+    match send(gate, "DescribeInstances").await {
+        Err(SendError::Denied(text)) => text.strip_prefix("E-EGRESS-CREDENTIAL: ").unwrap_or(&text).to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What the guest is shown, for whom there are no keys now.
 pub(super) async fn unreachable(gate: &Gate) -> String {
     match send(gate, "DescribeInstances").await {
         Err(SendError::Unreachable(text)) => text,

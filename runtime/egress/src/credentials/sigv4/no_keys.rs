@@ -1,0 +1,54 @@
+//! Why there are no new keys.
+
+use http::StatusCode;
+
+/// What AWS says, with a status of the client's fault, where another try may help: "Common errors" of the STS API Reference, and
+/// `AssumeRoleWithWebIdentity` there.
+const FOR_NOW: [&str; 4] = ["IDPCommunicationError", "RequestLimitExceeded", "Throttling", "ThrottlingException"];
+
+/// Why there are no new keys.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum NoKeys {
+    /// Nobody can be asked before there is a gate.
+    NotConnected,
+    /// Time may heal it: a sentence without its full stop.
+    Failed(String),
+    /// Whoever was asked refuses them: a sentence without its full stop.
+    Refused(String),
+}
+
+impl NoKeys {
+    /// From an answer with this status that is no success, and the cloud's word for the reason, where it has one.
+    pub(super) fn answered(status: StatusCode, code: Option<&str>, because: String) -> Self {
+        let is_late = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
+        let is_for_now = is_late || code.is_some_and(|it| FOR_NOW.contains(&it));
+        if status.is_client_error() && !is_for_now { Self::Refused(because) } else { Self::Failed(because) }
+    }
+}
+
+impl From<String> for NoKeys {
+    fn from(because: String) -> Self {
+        Self::Failed(because)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_time_does_not_heal_is_refused() {
+        let is_refused = |status: u16, code| {
+            let status = StatusCode::from_u16(status).unwrap();
+            NoKeys::answered(status, code, "why".to_owned()) == NoKeys::Refused("why".to_owned())
+        };
+        assert!(is_refused(400, Some("InvalidIdentityToken")));
+        assert!(is_refused(400, Some("ExpiredTokenException")));
+        assert!(is_refused(403, Some("AccessDenied")));
+        assert!(is_refused(404, None));
+        for (status, code) in [(400, "Throttling"), (400, "IDPCommunicationError"), (429, "?"), (408, "?"), (503, "?")]
+        {
+            assert!(!is_refused(status, Some(code)), "{status} {code}");
+        }
+    }
+}
