@@ -8,7 +8,7 @@ CARGO ?= cargo
 
 .PHONY: help
 help: ## Show this help.
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-18s %s\n", $$1, $$2 }'
 
 .PHONY: demo
 demo: control-plane ## Show the main job: nodes, a load balancer, a dead machine, a refused attack. CLOUD=hetzner shows that cloud, and routes. KEEP=1 stays up.
@@ -28,6 +28,12 @@ bench: control-plane baseline ## Measure beside the baselines (2 hours). ROW=…
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bins
 	@exec target/release/bench $(ROW)
+
+.PHONY: compare-aws
+compare-aws: control-plane moto cloud-provider-aws ## Play one story with AWS's own manager and with aerostat, and show how they differ. RECORD=1 records for `make test`.
+	@printf '\n==> Building aerostat, the providers and the comparison (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@RECORD=$(RECORD) exec target/debug/compare_aws
 
 CIRCLES := target/tools/import-circles
 
@@ -88,6 +94,10 @@ moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK in
 .PHONY: baseline
 baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).
 	@tests/baseline/build.sh
+
+.PHONY: cloud-provider-aws
+cloud-provider-aws: preflight ## Build AWS's own manager, which aerostat is compared with, into target/ (5 minutes, once).
+	@tests/cloud-provider-aws/build.sh
 
 .PHONY: preflight
 preflight:

@@ -11,3 +11,4 @@ mod routes;
 mod services;
 mod sessions;
 mod setup;
+mod vendor;

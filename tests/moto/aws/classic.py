@@ -5,9 +5,10 @@ Below, API_… is a page there.
 
 import re
 
+from moto import elb
 from moto.ec2 import ec2_backends
 from moto.elb.exceptions import ELBClientError, LoadBalancerNotFoundError
-from moto.elb.models import ELBBackend, LoadBalancer
+from moto.elb.models import ELBBackend, FakeListener, LoadBalancer
 
 from . import interfaces
 from .world import behaviour, is_listed, now, replaces
@@ -28,6 +29,17 @@ def _check_subnets(backend, ids):
         raise ELBClientError("InvalidConfigurationRequest", "Too many subnets in an Availability Zone")
 
 
+def _instances_speak(balancer, ports):
+    # API_Listener, InstanceProtocol: "The protocol to use for routing traffic to instances". moto takes that of the clients.
+    for port in ports:
+        for listener in balancer.listeners:
+            if str(listener.load_balancer_port) == str(port["LoadBalancerPort"]):
+                listener.spoken = port.get("InstanceProtocol")
+
+
+FakeListener.instance_protocol = property(lambda it: (getattr(it, "spoken", None) or it.protocol).upper())
+
+
 @replaces(ELBBackend, "create_load_balancer")
 def _create_load_balancer(backend, create, name, zones, ports, scheme="internet-facing", subnets=None, security_groups=None):
     # API_CreateLoadBalancer: unique within the account's region, at most 32 alphanumeric characters or hyphens, no hyphen at either end.
@@ -39,6 +51,7 @@ def _create_load_balancer(backend, create, name, zones, ports, scheme="internet-
         raise ELBClientError("TooManyLoadBalancers", "The quota for the number of load balancers has been reached")
     made = create(name, zones, ports, scheme=scheme, subnets=subnets, security_groups=security_groups)
     made.made = now()
+    _instances_speak(made, ports)
     interfaces.stand(backend.account_id, name, made.security_groups)
     return made
 
@@ -71,8 +84,10 @@ def _delete_load_balancer(backend, delete, name):
 
 @replaces(ELBBackend, "create_load_balancer_listeners")
 def _create_listeners(backend, create, name, ports):
-    backend.get_load_balancer(name)
-    return create(name, ports)
+    balancer = backend.get_load_balancer(name)
+    made = create(name, ports)
+    _instances_speak(balancer, ports)
+    return made
 
 
 @replaces(ELBBackend, "delete_load_balancer_listeners")
@@ -168,3 +183,14 @@ def _instances(balancer):
 
 
 LoadBalancer.instances = _instances
+
+
+@replaces(LoadBalancer, "__init__")
+def _begin(balancer, init, account_id, name, zones, ports, **kwargs):
+    # "Health checks for the instances for your Classic Load Balancer": each load balancer has one. Until it is configured, it asks the
+    # first listener's port of instances over TCP, each 30 s, with a timeout of 5 s and thresholds of 10 and 2.
+    init(account_id=account_id, name=name, zones=zones, ports=ports, **kwargs)
+    if balancer.listeners:
+        target = f"TCP:{balancer.listeners[0].instance_port}"
+        check = {"timeout": "5", "healthy_threshold": "10", "unhealthy_threshold": "2", "interval": "30"}
+        balancer.health_check = elb.models.FakeHealthCheck(target=target, **check)
