@@ -8,7 +8,7 @@ CARGO ?= cargo
 
 .PHONY: help
 help: ## Show this help.
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-18s %s\n", $$1, $$2 }'
 
 CLOUDS := aws digitalocean hetzner
 
@@ -34,6 +34,12 @@ bench: control-plane $(if $(filter aws aws-%,$(ROW)),moto,baseline $(if $(ROW),,
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bins
 	@exec target/release/bench $(ROW)
+
+.PHONY: compare-aws
+compare-aws: control-plane moto cloud-provider-aws ## Play one story with AWS's own manager and with aerostat, and show how they differ. RECORD=1 records for `make test`.
+	@printf '\n==> Building aerostat, the providers and the comparison (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@RECORD=$(RECORD) exec target/debug/compare_aws
 
 CIRCLES := target/tools/import-circles
 
@@ -94,6 +100,10 @@ moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK in
 .PHONY: baseline
 baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).
 	@tests/baseline/build.sh
+
+.PHONY: cloud-provider-aws
+cloud-provider-aws: preflight ## Build AWS's own manager, which aerostat is compared with, into target/ (5 minutes, once).
+	@tests/cloud-provider-aws/build.sh
 
 .PHONY: preflight
 preflight:

@@ -5,6 +5,7 @@
 pub mod aerostat;
 pub mod audit;
 pub mod audit_log;
+pub mod aws_vendor;
 pub mod capture;
 #[cfg(test)]
 mod cases;

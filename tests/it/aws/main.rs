@@ -14,3 +14,4 @@ mod services;
 mod sessions;
 mod setup;
 mod volumes;
+mod vendor;

@@ -53,6 +53,8 @@ def _create_load_balancer(backend, create, name, security_groups, subnet_ids, su
         made.arn = made.arn.replace("loadbalancer/app/", "loadbalancer/net/")
         backend.load_balancers[made.arn] = made
         # "Network Load Balancers", DNS name: name-id.elb.region.amazonaws.com.
+        # API_LoadBalancerAttribute, access_logs.s3.enabled: "The default is false." It is listed.
+        made.attrs.setdefault("access_logs.s3.enabled", "false")
         made.dns_name = f"{name}-{made.arn.rpartition('/')[2]}.elb.{backend.region_name}.amazonaws.com"
     backend.tagging_service.tag_resource(made.arn, tags)
     made.made, made.reads = now(), 0
@@ -142,6 +144,10 @@ def _create_target_group(backend, create, name, **kwargs):
     if known is None:
         made = create(name, **kwargs)
         made.made, made.in_use_until, made.draining, made.since = now(), 0, {}, {}
+        if made.protocol in ("TCP", "TLS", "UDP", "TCP_UDP"):
+            # API_TargetGroupAttribute, for Network Load Balancers: without it, instances see the clients' addresses, and no proxy protocol.
+            made.attributes.setdefault("preserve_client_ip.enabled", "true")
+            made.attributes.setdefault("proxy_protocol_v2.enabled", "false")
         # API_CreateTargetGroup: for TCP, TLS, UDP and TCP_UDP the default thresholds are 5 and 2, and the interval 30 s; moto's timeout
         # of 10 s is the same. A check over HTTP or HTTPS has the path "/" unless the request says another.
         if made.health_check_protocol in ("HTTP", "HTTPS") and not made.health_check_path:
@@ -207,6 +213,8 @@ def _create_listener(backend, create, load_balancer_arn, protocol, port, ssl_pol
     if balancer is None:
         raise LoadBalancerNotFoundError()
     _check_certificates(protocol, [certificate] if certificate else [])
+    # API_Listener, SslPolicy: "[HTTPS or TLS listener] The security policy". moto gives every listener one.
+    ssl_policy = ssl_policy if protocol in ("HTTPS", "TLS") else None
     for known in balancer.listeners.values():
         if int(known.port) == int(port):
             # API_CreateListener: "If you attempt to create multiple listeners with the same settings, each call succeeds."
@@ -242,7 +250,7 @@ def _modify_listener(backend, _, arn, port=None, protocol=None, ssl_policy=None,
         # certificate properties."
         listener.certificate, listener.certificates = None, []
     listener.port, listener.protocol = port or listener.port, wanted
-    listener.ssl_policy = ssl_policy or listener.ssl_policy
+    listener.ssl_policy = (ssl_policy or listener.ssl_policy or "ELBSecurityPolicy-2016-08") if listener.certificate else None
     if actions:
         listener.default_actions = [FakeAction(it) for it in actions]
         listener._default_rule[0].actions = listener.default_actions

@@ -5,6 +5,7 @@ Below, API_… is a page there.
 
 import re
 
+from moto import elb
 from moto.ec2 import ec2_backends
 from moto.elb.exceptions import ELBClientError, LoadBalancerNotFoundError
 from moto.elb.models import ELBBackend, FakeListener, LoadBalancer
@@ -182,3 +183,14 @@ def _instances(balancer):
 
 
 LoadBalancer.instances = _instances
+
+
+@replaces(LoadBalancer, "__init__")
+def _begin(balancer, init, account_id, name, zones, ports, **kwargs):
+    # "Health checks for the instances for your Classic Load Balancer": each load balancer has one. Until it is configured, it asks the
+    # first listener's port of instances over TCP, each 30 s, with a timeout of 5 s and thresholds of 10 and 2.
+    init(account_id=account_id, name=name, zones=zones, ports=ports, **kwargs)
+    if balancer.listeners:
+        target = f"TCP:{balancer.listeners[0].instance_port}"
+        check = {"timeout": "5", "healthy_threshold": "10", "unhealthy_threshold": "2", "interval": "30"}
+        balancer.health_check = elb.models.FakeHealthCheck(target=target, **check)

@@ -108,6 +108,11 @@ def untag(id, keys):
     _ec2().delete_tags([id], {it: None for it in keys})
 
 
+# What a target group says of its health checks.
+CHECK = [f"health_check_{it}" for it in ("protocol", "port", "path", "interval_seconds", "timeout_seconds")]
+CHECK += ["healthy_threshold_count", "unhealthy_threshold_count"]
+
+
 def state():
     """All load balancers and what belongs to them, whatever lists show."""
     v2, classic, ec2 = _v2(), _classic(), _ec2()
@@ -123,6 +128,9 @@ def state():
                 "host": it.dns_name,
                 "subnets": [subnet.id for subnet in it.subnets],
                 "groups": it.security_groups or [],
+                "addresses": it.ip_address_type,
+                "mappings": it.mappings,
+                "attributes": it.attrs,
                 "tags": tags(it.arn),
                 "listeners": [
                     {
@@ -130,6 +138,8 @@ def state():
                         "port": int(listener.port),
                         "protocol": listener.protocol,
                         "certificate": listener.certificate,
+                        "policy": listener.ssl_policy,
+                        "tags": tags(listener.arn),
                         "forwards": [group for act in listener.default_actions for group in v2._get_target_group_arns_from(act.data)],
                     }
                     for listener in it.listeners.values()
@@ -145,7 +155,8 @@ def state():
                 "protocol": it.protocol,
                 "machines": list(it.targets),
                 "draining": [id for id, until in it.draining.items() if world.now() < until],
-                "check": [it.health_check_protocol, it.health_check_port, it.health_check_path, it.health_check_interval_seconds],
+                "type": it.target_type,
+                "check": {key: str(getattr(it, key)) for key in CHECK},
                 "attributes": {key: str(value) for key, value in it.attributes.items()},
                 "tags": tags(it.arn),
             }
@@ -163,7 +174,14 @@ def state():
                     [port.protocol, int(port.load_balancer_port), port.instance_protocol, int(port.instance_port)] for port in it.listeners
                 ],
                 "check": it.health_check.target if it.health_check else None,
+                "probe": vars(it.health_check) if it.health_check else None,
                 "policies": [policy.policy_name for policy in it.policies],
+                "backends": {str(port.instance_port): port.policy_names for port in it.backends if port.policy_names},
+                "frontends": {
+                    str(port.load_balancer_port): {"certificate": port.ssl_certificate_id, "policies": port.policy_names}
+                    for port in it.listeners
+                },
+                "attributes": _classic_attributes(it),
                 "tags": dict(it.tags),
             }
             for it in classic.load_balancers.values()
@@ -172,6 +190,7 @@ def state():
             {
                 "id": it.id,
                 "name": it.name,
+                "text": it.description,
                 "tags": {pair["key"]: pair["value"] for pair in it.get_tags()},
                 "rules": [
                     {
@@ -192,7 +211,21 @@ def state():
             for it in table.routes
             if not it.local
         ],
+        "instances": {
+            it.id: {"checks": it.source_dest_check, "private": it.private_ip, "public": it.public_ip, "name": it.public_dns_name}
+            for it in ec2.all_instances()
+        },
     }
+
+
+def _classic_attributes(balancer):
+    """As API_LoadBalancerAttributes has them. moto keeps what was sent beside its own defaults; what is off has no settings."""
+    found = {}
+    for name, settings in balancer.attributes.items():
+        if name != "additional_attributes":
+            sent = {key.lower().replace("_", ""): it for key, it in sorted(settings.items(), reverse=True)}
+            found[name] = {"enabled": False} if sent.get("enabled") is False else sent
+    return found
 
 
 def retag(arn, tags):

@@ -1,0 +1,23 @@
+//! AWS's own manager, cloud-provider-aws, beside aerostat: one story is played with either, on the test control plane and before our
+//! counterpart of AWS. What either leaves on Services, on Nodes and in AWS is compared after each step.
+//!
+//! `make compare-aws` plays the story with AWS's manager, and records what it leaves into `tests/aws/vendor`. `make test` plays it with
+//! aerostat, and compares with the recording. Each difference that is meant to be is a row of [`known`], with its reason.
+
+mod asked;
+pub mod differences;
+pub mod known;
+mod manager;
+mod places;
+mod play;
+pub mod recording;
+mod seen;
+mod services;
+pub mod stage;
+pub mod story;
+
+pub use self::asked::Asked;
+pub use self::differences::{Difference, differences};
+pub use self::manager::{Manager, Who};
+pub use self::recording::Recording;
+pub use self::stage::Stage;
