@@ -31,8 +31,7 @@ async fn node_ports(rig: &Rig, name: &str) -> Vec<u16> {
 async fn aws_021_026_027_listeners_policies_and_checks() {
     let (rig, process) = running(1).await;
     let certificate = rig.order("certificate", &json!({ "domain": "example.com" })).as_str().unwrap().to_owned();
-    let [cert, tls, backend, proxy] =
-        ["ssl-cert", "ssl-ports", "backend-protocol", "proxy-protocol"].map(|it| vendor(it));
+    let [cert, tls, backend, proxy] = ["ssl-cert", "ssl-ports", "backend-protocol", "proxy-protocol"].map(vendor);
     let secure = [(&*cert, &*certificate), (&tls, "443"), (&backend, "http")];
     create(&rig, &service("secure", &[80, 443], &secure)).await;
     create(&rig, &service("proxied", &[80, 81], &[(&proxy, "*")])).await;

@@ -9,7 +9,6 @@ use tests::operator::event;
 use tests::vendor::{Vendor as _, aws};
 
 use crate::services::{NETWORK, create, patch, quiet, running, service, vendor};
-use crate::setup::Rig;
 
 const FAILED: &str = "SyncLoadBalancerFailed";
 
@@ -24,62 +23,45 @@ fn udp(spec: &mut Value) {
     spec["ports"][0]["protocol"] = json!("UDP");
 }
 
-/// A second subnet in the zone of the first: the ids of both.
-async fn in_one_zone(rig: &Rig) -> String {
-    let places = rig.order("prepare", &json!({ "cluster": aws::CLUSTER }));
-    let zone = format!("{}a", tests::moto::REGION);
-    let subnet = json!({ "VpcId": places["vpc"], "CidrBlock": "172.31.240.0/24", "AvailabilityZone": zone });
-    let made = rig.cloud.moto().done([Call::new("ec2", "create_subnet", subnet)]).await.remove(0);
-    let id = |it: &Value| it.as_str().unwrap().to_owned();
-    format!("{},{}", id(&places["subnets"][0]), id(&made["Subnet"]["SubnetId"]))
-}
-
 #[tokio::test]
 async fn aws_022_to_025_035_036_041_042_are_told_and_not_tried() {
     let (rig, process) = running(1).await;
-    let twins = in_one_zone(&rig).await;
-    let classic = |annotations: &[(&str, &str)]| service("web", &[80], annotations);
-    let network = |annotations: &[(&str, &str)]| service("web", &[80], &[&[NETWORK][..], annotations].concat());
-    let with = |name: &str, value: &str, make: &dyn Fn(&[(&str, &str)]) -> Service| make(&[(&*vendor(name), value)]);
+    let twins = rig.twin_subnets().await.join(",");
+    let plain = || service("web", &[80], &[]);
+    let network = || service("web", &[80], &[NETWORK]);
+    let with =
+        |kind: &str, name: &str, value: &str| service("web", &[80], &[(NETWORK.0, kind), (&vendor(name), value)]);
     let mixed = |spec: &mut Value| {
         let second = json!({ "name": "dns", "port": 53, "protocol": "UDP" });
         spec["ports"].as_array_mut().unwrap().push(second);
     };
     let attributes = "target-group-attributes";
     let rows = [
-        ("aws-022", changed(&classic(&[]), udp), "only TCP protocol is supported: port 80 is UDP"),
+        ("aws-022", changed(&plain(), udp), "only TCP protocol is supported: port 80 is UDP"),
         (
             "aws-023",
-            changed(&classic(&[]), |it| it["sessionAffinity"] = json!("ClientIP")),
+            changed(&plain(), |it| it["sessionAffinity"] = json!("ClientIP")),
             "unsupported load balancer affinity: ClientIP",
         ),
         (
             "aws-024",
-            changed(&classic(&[]), |it| it["loadBalancerIP"] = json!("192.0.2.1")),
+            changed(&plain(), |it| it["loadBalancerIP"] = json!("192.0.2.1")),
             "LoadBalancerIP cannot be specified for AWS ELB",
         ),
-        ("aws-025", with("proxy-protocol", "true", &classic), "aws-load-balancer-proxy-protocol: \"true\" is not *"),
-        ("aws-035", with("eip-allocations", "eipalloc-1,eipalloc-2", &network), "(2) and SubnetIDs (6: subnet-"),
-        ("aws-036", changed(&network(&[]), mixed), "mixed protocol is not supported for LoadBalancer"),
-        (
-            "aws-041",
-            with(attributes, "foo=bar", &network),
-            "the attribute \"foo\" is not supported: preserve_client_ip",
-        ),
+        ("aws-025", with("classic", "proxy-protocol", "true"), "aws-load-balancer-proxy-protocol: \"true\" is not *"),
+        ("aws-035", with("nlb", "eip-allocations", "eipalloc-1,eipalloc-2"), "(2) and SubnetIDs (6: subnet-"),
+        ("aws-036", changed(&network(), mixed), "mixed protocol is not supported for LoadBalancer"),
+        ("aws-041", with("nlb", attributes, "foo=bar"), "the attribute \"foo\" is not supported: preserve_client_ip"),
         (
             "aws-041-udp",
-            changed(&with(attributes, "preserve_client_ip.enabled=false", &network), udp),
+            changed(&with("nlb", attributes, "preserve_client_ip.enabled=false"), udp),
             "client IP preservation can't be disabled for UDP ports",
         ),
-        ("aws-042", with("subnets", &twins, &network), "are both in zone us-east-1a"),
-        (
-            "interval",
-            with("healthcheck-interval", "soon", &network),
-            "\"soon\" is not a whole number of seconds from 5",
-        ),
-        ("idle", with("connection-idle-timeout", "0", &classic), "\"0\" is not a whole number of seconds from 1"),
-        ("groups", with("extra-security-groups", "sg-1", &network), "is not supported by NLB"),
-        ("labels", with("target-node-labels", "pool in web", &network), "is no selector of node labels"),
+        ("aws-042", with("nlb", "subnets", &twins), "are both in zone us-east-1a"),
+        ("interval", with("nlb", "healthcheck-interval", "soon"), "\"soon\" is not a whole number of seconds from 5"),
+        ("idle", with("classic", "connection-idle-timeout", "0"), "\"0\" is not a whole number of seconds from 1"),
+        ("groups", with("nlb", "extra-security-groups", "sg-1"), "is not supported by NLB"),
+        ("labels", with("nlb", "target-node-labels", "pool in web"), "is no selector of node labels"),
     ];
     let asked = rig.cloud.requests().len();
     for (name, service, _) in &rows {
