@@ -109,7 +109,7 @@ impl Source {
     }
 
     async fn assume_role(&self, keys: &Keys, wanted: &AssumeRole, local: SystemTime) -> Result<Keys, NoKeys> {
-        Ok(self.sts()?.assume_role(keys, wanted, &self.clock, local).await?)
+        self.sts()?.assume_role(keys, wanted, &self.clock, local).await
     }
 
     fn sts(&self) -> Result<&StsClient, NoKeys> {
