@@ -1,5 +1,7 @@
 //! `make compare-aws`: AWS's own manager and aerostat, side by side. `RECORD=1` records what AWS's manager leaves, for `make test`.
 
+#![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
+
 mod play;
 mod takeover;
 
