@@ -13,5 +13,5 @@ mod routes;
 mod services;
 mod sessions;
 mod setup;
-mod volumes;
 mod vendor;
+mod volumes;

@@ -81,10 +81,10 @@ async fn bad_a_role_that_sts_refuses_is_told() {
     role(&rig);
     let nobodys = json!("arn:aws:iam::123456789012:role/nobodys");
     let rig = web_identity(rig, &nobodys, TOKEN);
-    let mut process = rig.start().await;
-    process
-        .says("role/nobodys (AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity); correct the role's name")
-        .await;
+    let process = rig.start().await;
+    rig.join(1).await;
+    let why = "role/nobodys (AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity); correct the role's name";
+    rig.said("InstanceMetadataDenied", &["credential aws", why]).await;
     process.stop().await;
 }
 
