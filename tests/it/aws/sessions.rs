@@ -76,6 +76,23 @@ async fn a_token_that_sts_does_not_know_is_told() {
 }
 
 #[tokio::test]
+async fn a_session_that_ends_and_is_not_given_again_is_told() {
+    let rig = Rig::new().await;
+    let role = role(&rig);
+    let rig = web_identity(rig, &role, TOKEN);
+    let process = rig.start().await;
+    rig.join(1).await;
+    initialized(&rig.cluster, &worker(1)).await;
+    rig.setup.folder.write("identity", UNKNOWN);
+    rig.order("endSessions", &json!({}));
+    rig.join(2).await;
+    rig.said("InstanceMetadataDenied", &[&worker(2), "credential"]).await;
+    rig.setup.folder.write("identity", TOKEN);
+    initialized(&rig.cluster, &worker(2)).await;
+    process.stop().await;
+}
+
+#[tokio::test]
 async fn bad_a_role_that_sts_refuses_is_told() {
     let rig = Rig::new().await;
     role(&rig);

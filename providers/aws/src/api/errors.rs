@@ -32,24 +32,28 @@ const THROTTLED: [&str; 12] = [
     "TooManyRequestsException",
 ];
 
-/// Codes about the credential, or about what it may do.
-const DENIED: [&str; 16] = [
+/// Codes about what the credential, or its account, may do.
+const DENIED: [&str; 7] = [
     "AccessDenied",
     "AccessDeniedException",
-    "AuthFailure",
     "Blocked",
+    "NotAuthorized",
+    "OptInRequired",
+    "PendingVerification",
+    "UnauthorizedOperation",
+];
+
+/// Codes about the credential itself.
+const UNKNOWN_KEYS: [&str; 9] = [
+    "AuthFailure",
     "ExpiredToken",
     "ExpiredTokenException",
     "IncompleteSignature",
     "InvalidClientTokenId",
     "InvalidSecurity",
     "MissingAuthenticationToken",
-    "NotAuthorized",
-    "OptInRequired",
-    "PendingVerification",
     "RequestExpired",
     "SignatureDoesNotMatch",
-    "UnauthorizedOperation",
 ];
 
 /// Codes of answers with status 400 that pass by themselves.
@@ -122,6 +126,9 @@ pub(super) fn refusal(asked: Asked<'_>, response: &Response) -> Refusal {
         }
         (it, _) if DENIED.contains(&it) => {
             Error::denied(format_args!("{why}. The credential needs {}:{}", asked.service, asked.action))
+        }
+        (it, _) if UNKNOWN_KEYS.contains(&it) => {
+            Error::denied(format_args!("{why}. AWS does not accept the credential's keys: check where they come from"))
         }
         (it, _) if PASSING.contains(&it) || it.ends_with(".NotFound") => Error::Unavailable(why),
         (_, 503) => match response.retry_after() {

@@ -12,15 +12,18 @@ fn error(outcome: fn() -> Outcome) -> Error {
 }
 
 #[test]
-fn refusals_of_the_credential_name_the_action() {
-    for outcome in [
-        || refused(403, "UnauthorizedOperation"),
-        || refused(401, "AuthFailure"),
-        || refused(400, "RequestExpired"),
-        || refused(403, "SignatureDoesNotMatch"),
-    ] {
+fn a_missing_right_is_named_by_its_action() {
+    let error = error(|| refused(403, "UnauthorizedOperation"));
+    assert!(matches!(&error, Error::Denied(why) if why.ends_with("needs ec2:DescribeInstances")), "{error:?}");
+}
+
+#[test]
+fn keys_that_aws_does_not_accept_are_told_from_missing_rights() {
+    for outcome in
+        [|| refused(401, "AuthFailure"), || refused(400, "RequestExpired"), || refused(403, "SignatureDoesNotMatch")]
+    {
         let error = error(outcome);
-        assert!(matches!(&error, Error::Denied(why) if why.ends_with("needs ec2:DescribeInstances")), "{error:?}");
+        assert!(matches!(&error, Error::Denied(why) if why.ends_with("check where they come from")), "{error:?}");
     }
 }
 

@@ -134,7 +134,8 @@ impl Sigv4Credential {
 
     fn take_over(&self, keys: Keys, local: SystemTime) {
         let mut state = self.state.lock();
-        state.failure = None;
+        // What waits was denied meanwhile, and is tried again.
+        let was_refused = state.failure.take().is_some_and(|it| it.is_refusal);
         state.due = keys.due(self.source.clock.at(local));
         if state.keys.as_ref().is_some_and(|it| it.is_same(&keys)) {
             return;
@@ -146,7 +147,7 @@ impl Sigv4Credential {
         state.generation += 1;
         tracing::info!(credential = self.name, generation = state.generation, "the credential has new keys");
         state.keys = Some(Arc::new(keys));
-        if !is_known {
+        if !is_known || was_refused {
             state.account_version += 1;
             // Before anybody can have signed with them.
             self.changes.send_modify(|it| *it += 1);
@@ -195,7 +196,10 @@ impl Sigv4Credential {
         let is_due = {
             let state = self.state.lock();
             let now = self.source.clock.at(local);
-            self.source.plain_file().is_some() || state.keys.is_none() || state.due.is_some_and(|it| it <= now)
+            self.source.plain_file().is_some()
+                || state.keys.is_none()
+                || state.failure.is_some()
+                || state.due.is_some_and(|it| it <= now)
         };
         if is_due {
             self.fetch(&mut renewals, local).await;
