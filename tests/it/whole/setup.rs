@@ -150,7 +150,9 @@ impl<V: Vendor> CloudRig<V> {
     pub(crate) async fn create(&self, service: &Service) -> Service {
         let mut service = service.clone();
         let annotations = service.metadata.annotations.get_or_insert_default();
-        annotations.extend(V::ANNOTATIONS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+        for (key, value) in V::ANNOTATIONS {
+            annotations.entry((*key).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
         annotations.remove("");
         self.services().create(&PostParams::default(), &service).await.unwrap()
     }

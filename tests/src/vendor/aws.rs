@@ -7,7 +7,9 @@ use cloud_provider::Node;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::clouds::aws::{Account, LoadBalancer, Options, Owner, Service, Simulator, State, refusal};
+use crate::clouds::aws::{
+    Account, ClassicLoadBalancer, LoadBalancer, Options, Owner, Service, Simulator, State, refusal,
+};
 use crate::control_plane::Cluster;
 use crate::guests;
 use crate::moto::{AccessKey, REGION};
@@ -114,7 +116,8 @@ fn endpoint(service: Service, cloud: &Simulator) -> Value {
     })
 }
 
-/// The vendor, with its provider and its counterpart. Its load balancers are Network Load Balancers.
+/// The vendor, with its provider and its counterpart. Its load balancers are Network Load Balancers, unless a Service asks for a
+/// Classic one.
 #[derive(Debug)]
 pub struct Aws;
 
@@ -136,6 +139,8 @@ impl Vendor for Aws {
     const SECOND_PORT: &'static [&'static str] = &[];
     const ANNOTATIONS: &'static [(&'static str, &'static str)] =
         &[("service.beta.kubernetes.io/aws-load-balancer-type", "nlb")];
+    const OTHER_KIND: &'static [(&'static str, &'static str)] =
+        &[("service.beta.kubernetes.io/aws-load-balancer-type", "classic")];
     const NAMES: bool = false;
     const FAST: &'static [(&'static str, &'static str)] = &[];
     /// It is found by its name at once.
@@ -215,7 +220,7 @@ impl Vendor for Aws {
 
     fn built(account: &Account) -> Vec<Built> {
         let state = account.state();
-        state.network.iter().map(|it| built(it, &state)).collect()
+        state.network.iter().map(|it| built(it, &state)).chain(state.classic.iter().map(built_classic)).collect()
     }
 
     fn add_foreign(account: &Account, name: &str) -> String {
@@ -280,9 +285,8 @@ fn built(it: &LoadBalancer, state: &State) -> Built {
     let groups: Vec<_> = state.targets.iter().filter(|group| it.forwards_to(&group.id)).collect();
     let machines = groups.first().map(|it| it.machines.clone()).unwrap_or_default();
     let in_all = machines.iter().filter(|machine| groups.iter().all(|it| it.machines.contains(machine)));
-    let mut machines: Vec<u64> = in_all.filter_map(|it| u64::from_str_radix(it.strip_prefix("i-")?, 16).ok()).collect();
+    let machines = numbers(in_all);
     let mut ports: Vec<_> = it.listeners.iter().map(|it| it.port).collect();
-    machines.sort_unstable();
     ports.sort_unstable();
     Built {
         id: it.id.clone(),
@@ -293,4 +297,26 @@ fn built(it: &LoadBalancer, state: &State) -> Built {
         serves: true,
         owner: it.tags.get("aerostat.dev/service-uid").cloned(),
     }
+}
+
+/// The same of a Classic Load Balancer, which is found by its name.
+fn built_classic(it: &ClassicLoadBalancer) -> Built {
+    let mut ports: Vec<_> = it.listeners.iter().map(|(_, port, ..)| *port).collect();
+    ports.sort_unstable();
+    Built {
+        id: it.name.clone(),
+        name: it.name.clone(),
+        ports,
+        machines: numbers(it.machines.iter()),
+        addresses: vec![it.host.clone()],
+        serves: true,
+        owner: it.tags.get("aerostat.dev/service-uid").cloned(),
+    }
+}
+
+/// The numbers of these instances, in their order.
+fn numbers<'a>(instances: impl Iterator<Item = &'a String>) -> Vec<u64> {
+    let mut numbers: Vec<_> = instances.filter_map(|it| u64::from_str_radix(it.strip_prefix("i-")?, 16).ok()).collect();
+    numbers.sort_unstable();
+    numbers
 }

@@ -44,8 +44,10 @@ pub trait Vendor: Send + Sync + 'static {
     /// the load balancer.
     const SECOND_PORT: &'static [&'static str];
 
-    /// Annotations without which a Service gets no load balancer of the kind that [`Vendor::built`] shows.
+    /// Annotations that a Service needs, unless it says something else itself.
     const ANNOTATIONS: &'static [(&'static str, &'static str)] = &[];
+    /// Annotations by which a Service gets a load balancer of another kind, where there is one.
+    const OTHER_KIND: &'static [(&'static str, &'static str)] = &[];
     /// Whether a Service can choose the name of its load balancer.
     const NAMES: bool = true;
     /// Settings with which the provider loses little time.

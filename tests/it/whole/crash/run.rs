@@ -120,8 +120,10 @@ impl<V: Vendor> CrashTest<V> {
                 Desired::Ports(ports) if exists => rig.ports(&name, ports).await,
                 Desired::Ports(ports) => {
                     let chosen = chosen::<V>(index);
-                    let annotation = chosen.as_deref().map(|it| (V::NAME, it));
-                    let annotations: Vec<_> = annotation.into_iter().collect();
+                    let mut annotations: Vec<_> = chosen.as_deref().map(|it| (V::NAME, it)).into_iter().collect();
+                    if index % 2 == 1 {
+                        annotations.extend(V::OTHER_KIND);
+                    }
                     let mut service = service(&name, ports, &annotations);
                     service.labels_mut().insert("app".to_owned(), "crash".to_owned());
                     rig.create(&service).await;
