@@ -16,6 +16,7 @@ pub mod costly;
 pub mod faults;
 pub mod fixtures;
 pub mod guests;
+pub mod http_proxy;
 pub mod kubelet;
 pub mod lagging;
 mod loopback;

@@ -9,10 +9,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use http::Method;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::Value;
 use tests::audit_log::Request;
 use tests::control_plane::{Cluster, cluster};
+use tests::faults::{Fault, Faults, Reply};
+use tests::http_proxy::HttpProxy;
 use tests::operator::{Process, Setup, admin_token};
 use tests::proxy::Proxy;
 use tests::random::Random;
@@ -67,7 +70,7 @@ async fn kill_9_gives_no_network_twice_and_leaks_none() {
 
 /// What happens in a life while networks are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Fault {
+enum Trouble {
     Nothing,
     LostAnswers,
     HeldRequests,
@@ -76,12 +79,17 @@ enum Fault {
 /// One life of the process. `held` is what its predecessor's requests were held up by. Returns that of its own, how many of its
 /// writes have happened without its knowledge, and how it ended.
 async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut Random) -> (Proxy, usize, String) {
-    let fault = [Fault::Nothing, Fault::LostAnswers, Fault::HeldRequests][life % 3];
+    let trouble = [Trouble::Nothing, Trouble::LostAnswers, Trouble::HeldRequests][life % 3];
     let own: Vec<_> = (life * EACH..(life + 1) * EACH).map(name).collect();
     let (early, late) = own.split_at(random.below(EACH / 2));
     join_all(cluster, early.to_vec()).await;
-    let proxy = cluster.proxy().await;
-    let own_setup = setup(cluster, Some(&proxy));
+    let (proxy, faults) = (cluster.proxy().await, Faults::new());
+    let http_proxy = HttpProxy::through(cluster.faulty(&faults)).await;
+    let server = match trouble {
+        Trouble::LostAnswers => http_proxy.url(),
+        Trouble::Nothing | Trouble::HeldRequests => format!("https://{}", proxy.address()),
+    };
+    let own_setup = setup(cluster, Some(&server));
     let process = own_setup.start();
     // Its first networks are given out while the last life's are still on their way.
     let begun =
@@ -89,15 +97,15 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
     assert!(begun.await.is_some(), "life {life} has given nothing to {} nodes", early.len());
     held.into_iter().for_each(|it| it.release());
     let mut doubted = 0;
-    if fault == Fault::LostAnswers {
-        doubted = lose_answers(cluster, &proxy, late, random).await;
+    if trouble == Trouble::LostAnswers {
+        doubted = lose_answers(cluster, &faults, late, random).await;
         // The process that has lost them counts right, and not only its successor.
         all_given(cluster, (life + 1) * EACH).await;
         takes(&process, &admin_token(cluster).await, (life + 1) * EACH).await;
     } else {
         let (some, rest) = late.split_at(random.below(late.len() + 1));
         join_all(cluster, some.to_vec()).await;
-        if fault == Fault::HeldRequests {
+        if trouble == Trouble::HeldRequests {
             proxy.hold_requests();
         }
         join_all(cluster, rest.to_vec()).await;
@@ -110,27 +118,18 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
         join(cluster, &name).await;
     }
     let given = given(cluster, &own).await;
-    let ended = format!("{fault:?}, {doubted} writes doubted, killed when {given} of {EACH} had networks");
+    let ended = format!("{trouble:?}, {doubted} writes doubted, killed when {given} of {EACH} had networks");
     process.kill_and_shorten_its_lease(cluster).await;
     (proxy, doubted, ended)
 }
 
-/// Loses the answers to what is written once these nodes have joined, and then lets the process learn that it will never know.
-/// Returns how many nodes it had to read because their write had happened.
-async fn lose_answers(cluster: &Cluster, proxy: &Proxy, nodes: &[String], random: &mut Random) -> usize {
+/// Loses the answers to some of what is written once these nodes have joined. Returns how many nodes the process had to read
+/// because their write had happened.
+async fn lose_answers(cluster: &Cluster, faults: &Faults, nodes: &[String], random: &mut Random) -> usize {
     let log = cluster.audit().from_now().unwrap();
-    let (some, rest) = nodes.split_at(1 + random.below(nodes.len() / 2));
-    join_all(cluster, some.to_vec()).await;
-    // Connections that are open and idle are those that the next writes leave on.
-    wait::until("the first nodes have networks", async || (given(cluster, some).await == some.len()).then_some(()))
-        .await;
-    proxy.hold_requests();
-    join_all(cluster, rest.to_vec()).await;
-    // Time to see the nodes, and to write. What was held then happens, and nobody hears of it.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    proxy.release();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    proxy.cut();
+    let count = 1 + random.below(nodes.len());
+    faults.set(Fault::new(Method::PATCH, "/api/v1/nodes/", Reply::LostAnswer).times(count as u32));
+    join_all(cluster, nodes.to_vec()).await;
     let all = async || (given(cluster, nodes).await == nodes.len()).then_some(());
     wait::until("all nodes have networks", all).await;
     log.settle(&cluster.admin).await.unwrap();
@@ -159,13 +158,13 @@ fn name(nth: usize) -> String {
     format!("n{nth}")
 }
 
-/// The binary, with the API server behind a proxy.
-fn setup(cluster: &Cluster, proxy: Option<&Proxy>) -> Setup {
+/// The binary, with the API server behind a proxy at this address.
+fn setup(cluster: &Cluster, server: Option<&str>) -> Setup {
     let mut setup = Setup::guest(cluster, guests::HOSTILE).flags(&FLAGS);
-    if let Some(proxy) = proxy {
+    if let Some(server) = server {
         let kubeconfig = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
         let mut kubeconfig: Value = serde_json::from_str(&kubeconfig).unwrap();
-        kubeconfig["clusters"][0]["cluster"]["server"] = format!("https://{}", proxy.address()).into();
+        kubeconfig["clusters"][0]["cluster"]["server"] = server.into();
         let path = setup.folder.write("kubeconfig", kubeconfig.to_string());
         setup.flags.retain(|it| !it.starts_with("--kubeconfig="));
         setup.flags.push(format!("--kubeconfig={}", path.display()));
