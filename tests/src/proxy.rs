@@ -1,4 +1,4 @@
-//! A TCP proxy before the API server: a test cuts its connections, lets them fall silent, or parts requests from answers.
+//! A TCP proxy before the API server: a test cuts its connections, lets them fall silent, or holds requests back.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,6 @@ enum Order {
     Pass,
     Cut,
     Silence,
-    LoseAnswers,
     HoldRequests,
 }
 
@@ -55,11 +54,6 @@ impl Proxy {
         self.orders.send_replace(Order::Silence);
     }
 
-    /// On the connections that are open now requests arrive, and no answer comes back, until they are cut. New ones pass.
-    pub fn lose_answers(&self) {
-        self.orders.send_replace(Order::LoseAnswers);
-    }
-
     /// Keeps back what clients send on the connections that are open now, until [`release`](Self::release), also if the
     /// client has gone by then. New ones pass.
     pub fn hold_requests(&self) {
@@ -90,15 +84,6 @@ async fn pass(mut client: TcpStream, port: u16, mut orders: watch::Receiver<Orde
     match order {
         Order::Pass | Order::Cut => {}
         Order::Silence => std::future::pending().await,
-        Order::LoseAnswers => {
-            let ((mut requests, _), (mut answers, mut to_server)) = (client.split(), server.split());
-            let mut nowhere = sink();
-            tokio::select! {
-                _ = copy(&mut requests, &mut to_server) => {}
-                _ = copy(&mut answers, &mut nowhere) => {}
-                _ = orders.changed() => {}
-            }
-        }
         Order::HoldRequests => {
             let held = hold(&mut client, &mut server, &mut orders).await;
             if *orders.borrow() == Order::Pass && server.write_all(&held).await.is_ok() {
@@ -175,20 +160,6 @@ mod tests {
             }
         });
         (port, counted, server)
-    }
-
-    #[tokio::test]
-    async fn a_request_arrives_whose_answer_is_lost() {
-        let (port, mut counted, _server) = counting().await;
-        let proxy = Proxy::before(port).await;
-        let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
-        assert_eq!(answers(&mut stream).await.unwrap(), b'x');
-        proxy.lose_answers();
-        let answer = tokio::time::timeout(std::time::Duration::from_millis(100), answers(&mut stream)).await;
-        assert!(answer.is_err(), "{answer:?}");
-        counted.wait_for(|it| *it == 2).await.unwrap();
-        proxy.cut();
-        assert!(stream.read_u8().await.is_err(), "it is never told");
     }
 
     #[tokio::test]
