@@ -46,7 +46,7 @@ impl LoadBalancerInventory for Aws {
         Ok(InventoryDescription::new(PAGE, false))
     }
 
-    /// A page of one of the lists. Pages have as many items as AWS gives, whatever the limit: it is [`PAGE`].
+    /// A page of one of the lists. Pages have as many items as AWS gives, whatever the limit: it is 400.
     fn list(cursor: Option<&str>, _limit: u32) -> Result<InventoryPage> {
         let (number, marker) = position(cursor)?;
         let view = View::new()?;
