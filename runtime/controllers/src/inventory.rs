@@ -1,9 +1,11 @@
 //! Which machine stands behind a node: asked of the cloud in as few calls as will do.
 //!
-//! A few nodes are asked about with `get`, side by side. When many wait, one list of all machines answers all of them.
-//! Whatever the provider answers is checked here, so that nobody else has to.
+//! A few nodes are asked about with `get`, side by side or, where the cloud reads in batches, together. When many wait,
+//! one list of all machines answers all of them. Whatever the provider answers is checked here, so that nobody else has
+//! to.
 
 mod ahead;
+mod batched;
 mod canonical;
 pub(crate) mod check;
 mod events;
@@ -37,6 +39,7 @@ use crate::nodes::{Answer, Nodes, Verdict};
 use crate::provider_events::{ProviderEvents, UnrelatedEvents};
 
 use self::ahead::Ahead;
+use self::batched::Batched;
 use self::canonical::CanonicalIds;
 use self::check::refusal;
 use self::instance_list::{InstanceList, Match};
@@ -87,7 +90,7 @@ impl Inventory {
     pub(crate) fn new(cloud: &Cloud, nodes: Nodes, recorder: Recorder) -> Option<Self> {
         Some(Self {
             description: cloud.description.clone(),
-            instances: cloud.instances.clone()?,
+            instances: Arc::new(Batched::new(cloud.instances.clone()?, cloud.description.clone())),
             identity: cloud.identity.clone(),
             account: Account::any(),
             nodes,

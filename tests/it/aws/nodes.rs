@@ -136,6 +136,9 @@ async fn aws_007_008_009_018_ids_alone_find_nodes() {
         kubelet::post_ready(&rig.cluster.admin, &worker(number), false).await.unwrap();
     }
     rig.gone(&worker(1)).await;
+    let asks_for = |it: &Recorded, id: &str| it.query.iter().any(|(_, value)| value == id);
+    let of_both = |it: &Recorded| asks_for(it, &instance(1)) && asks_for(it, &instance(2));
+    assert!(rig.cloud.requests().iter().any(of_both), "one request asks for both ids");
     rig.asks_again("DescribeInstances").await;
     assert!(rig.nodes().get_opt(&worker(2)).await.unwrap().is_some(), "its instance is there");
     process.stop().await;

@@ -130,7 +130,7 @@ async fn events_are_few_and_short() {
     assert_eq!(reply.events.len(), 64);
     assert_eq!(reply.events.iter().filter(|it| it.reason == "Echo").count(), 1);
     assert!(reply.events.iter().all(|it| it.message.len() <= 1024 && !it.message.contains('\n')));
-    assert!(reply.events.iter().all(|it| it.about.is_none()));
+    assert!(reply.events.iter().all(|it| it.about.as_deref() == Some("many-events")), "the one node asked about");
 }
 
 #[tokio::test]

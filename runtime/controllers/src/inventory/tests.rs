@@ -1,4 +1,5 @@
 mod asked;
+mod batches;
 mod spellings;
 mod whose;
 

@@ -152,7 +152,10 @@ impl Guest {
                 })
             })
             .await;
-        events.retain(|it| it.about.as_ref().is_none_or(|name| nodes.iter().any(|it| it.name == *name)));
+        if let [node] = nodes {
+            events.iter_mut().for_each(|it| _ = it.about.get_or_insert_with(|| node.name.clone()));
+        }
+        events.retain(|it| nodes.iter().any(|node| it.about.as_deref() == Some(&node.name)));
         let unusable = |because: &str| self.loaded.unusable(Function::Get, because);
         let answer = answer.map(|answers| {
             if answers.len() != nodes.len() {

@@ -132,6 +132,8 @@ fn events_about_nodes() -> Answer {
     for name in ["events-about-nodes", "another-node", "No_Node"] {
         events::warning(Some(name), "Note", "something");
     }
+    // With several nodes, nobody could say which it is about.
+    events::warning(None, "Note", "something");
     report("noted")
 }
 
