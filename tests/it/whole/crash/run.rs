@@ -1,4 +1,4 @@
-//! Ten Services through creation, change and deletion, while the process is killed again and again.
+//! Services through creation, change and deletion, while the process is killed again and again.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use tests::wait;
 
 use crate::setup::{CloudRig, FINALIZER, addresses, default_name, is_about_load_balancers, is_write, memo, service};
 
-const SERVICES: usize = 10;
+const SERVICES: usize = 6;
 /// How often the process is killed until it may finish what the user asked for.
-const KILLS: usize = 5;
+const KILLS: usize = 3;
 /// How long it may take from one kill, or change, to the next.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How much of the log is shown.
@@ -31,7 +31,7 @@ pub(super) struct CrashTest<V: Vendor> {
     seed: u64,
     process: Option<Process>,
     /// How many Services were not yet as desired at a kill, in total.
-    points: usize,
+    points: u64,
     /// The logs of the processes.
     log: Vec<String>,
 }
@@ -68,8 +68,8 @@ impl<V: Vendor> CrashTest<V> {
         Self { rig, random, seed, process: Some(process), points: 0, log: Vec::new() }
     }
 
-    /// Creates, changes and deletes until there were so many points.
-    pub(super) async fn run(mut self, points: usize) {
+    /// Creates, changes and deletes until there were so many points at least.
+    pub(super) async fn run(mut self, points: u64) {
         while self.points < points {
             self.reach(Desired::Ports(&[80])).await;
             self.reach(Desired::Ports(&[80, 8080])).await;
@@ -168,7 +168,7 @@ impl<V: Vendor> CrashTest<V> {
             Outcome::Settled => self.process = Some(process),
             Outcome::Killed => {
                 process.kill_and_shorten_its_lease(&self.rig.cluster).await;
-                self.points += self.left(desired).await;
+                self.points += self.left(desired).await as u64;
                 self.check_no_orphan();
             }
             // What it said on the way is shown.
