@@ -14,6 +14,10 @@ use crate::inventory::list::{CALL, late};
 
 /// How old a list or an answer may be that serves a node which joins, if it is younger than the node is known.
 pub(super) const FRESH: Duration = Duration::from_secs(30);
+/// How old a list may be that serves a node whose first turn it is. Where many nodes wait, the last of them wait for
+/// minutes, and the list that was read for all is theirs too. A node that was not served by it may wait for something
+/// that a newer list shows. What has changed in the meantime, the address loop brings.
+pub(super) const FIRST: Duration = Duration::from_secs(300);
 /// Questions that are under way at once: fewer than one provider's calls side by side, so that other controllers have
 /// room.
 const SIDE_BY_SIDE: usize = 7;
@@ -44,6 +48,14 @@ pub(super) struct Awaited {
     pub(super) answer: oneshot::Receiver<Answer>,
 }
 
+/// A node's turn.
+pub(super) struct Turn {
+    /// How old a list may be that serves it.
+    pub(super) age: Duration,
+    /// What was asked ahead of it.
+    pub(super) awaited: Option<Awaited>,
+}
+
 impl Default for Ahead {
     fn default() -> Self {
         Self { state: Mutex::default(), turns: Arc::new(Semaphore::new(SIDE_BY_SIDE)) }
@@ -51,14 +63,14 @@ impl Default for Ahead {
 }
 
 impl Ahead {
-    /// The turn of a node that came at `came`: the answer that is there or on its way, unless the node has changed since
-    /// or the answer is too old.
-    pub(super) fn turn(&self, machine: &cloud_provider::Node, came: Instant) -> Option<Awaited> {
+    /// The turn of a node that came at `came`, with the answer that is there or on its way, unless the node has changed
+    /// since or the answer is too old.
+    pub(super) fn turn(&self, machine: &cloud_provider::Node, came: Instant) -> Turn {
         let mut state = self.lock();
-        state.asked.insert(machine.name.clone());
-        let awaited = state.answers.remove(&machine.name)?;
-        let serves = awaited.machine == *machine && awaited.since >= came && awaited.since.elapsed() < FRESH;
-        serves.then_some(awaited)
+        let age = if state.asked.insert(machine.name.clone()) { FIRST } else { FRESH };
+        let serves = |it: &Awaited| it.machine == *machine && it.since >= came && it.since.elapsed() < FRESH;
+        let awaited = state.answers.remove(&machine.name).filter(serves);
+        Turn { age, awaited }
     }
 
     /// Asks about those of `waiting` that have not been asked about, side by side. All others are forgotten.

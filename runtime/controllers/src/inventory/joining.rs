@@ -11,7 +11,7 @@ use cloud_provider::{Instance, Result};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
-use crate::inventory::ahead::{Awaited, FRESH};
+use crate::inventory::ahead::{Awaited, FRESH, Turn};
 use crate::inventory::instance_list::InstanceList;
 use crate::inventory::{Inventory, Listed};
 
@@ -87,10 +87,10 @@ impl Inventory {
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = self.known(node);
         let came = self.nodes.waiting_since(node).unwrap_or_else(Instant::now);
-        let mut ahead = self.ahead.turn(&machine, came);
+        let Turn { age, awaited: mut ahead } = self.ahead.turn(&machine, came);
         let mut has_gathered = false;
         loop {
-            let (mut situation, list) = self.situation(&machine, came).await;
+            let (mut situation, list) = self.situation(&machine, came, age).await;
             (situation.is_asked, situation.has_gathered) = (ahead.is_some(), has_gathered);
             let listed = match (strategy(situation), list, ahead.take()) {
                 (Strategy::Gather, _, None) => {
@@ -100,7 +100,7 @@ impl Inventory {
                 }
                 (Strategy::KnownList, Some(list), _) => Listed { list, is_new: false },
                 (Strategy::List, ..) => {
-                    self.list_unless(|cache, now| cache.fresh_since(FRESH, came, now), self.gathered()).await?
+                    self.list_unless(|cache, now| cache.fresh_since(age, came, now), self.gathered()).await?
                 }
                 (_, _, ahead) => {
                     self.ask_ahead();
@@ -120,7 +120,11 @@ impl Inventory {
                 }
                 // `get` has just found nothing, and now the list has not either.
                 None if listed.is_new && listed.list.is_complete() && self.is_doubtful(&machine) => Ok(None),
-                None => self.get(&machine, node, Some(&listed.list)).await,
+                None => {
+                    // What a list does not show is proof for a moment only.
+                    let proof = Some(&*listed.list).filter(|it| it.began.elapsed() < FRESH);
+                    self.get(&machine, node, proof).await
+                }
             };
         }
     }
@@ -144,8 +148,14 @@ impl Inventory {
         self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| self.machine(&it).0).collect());
     }
 
-    /// What decides how a node that came at `came` is asked about, and the list that answers for it if there is one.
-    async fn situation(&self, machine: &cloud_provider::Node, came: Instant) -> (Situation, Option<Arc<InstanceList>>) {
+    /// What decides how a node that came at `came` is asked about, and the list that answers for it if there is one of
+    /// this age or younger.
+    async fn situation(
+        &self,
+        machine: &cloud_provider::Node,
+        came: Instant,
+        age: Duration,
+    ) -> (Situation, Option<Arc<InstanceList>>) {
         let (waiting, many, is_doubtful) = (self.nodes.waiting(), self.many(), self.is_doubtful(machine));
         let cache = match self.list_cache.try_lock() {
             Ok(cache) => Some(cache),
@@ -153,7 +163,7 @@ impl Inventory {
             Err(_) if prefers_list(waiting, many, is_doubtful) => Some(self.list_cache.lock().await),
             Err(_) => None,
         };
-        let list = cache.and_then(|it| it.fresh_since(FRESH, came, Instant::now()));
+        let list = cache.and_then(|it| it.fresh_since(age, came, Instant::now()));
         (Situation { waiting, many, is_doubtful, has_list: list.is_some(), ..Situation::default() }, list)
     }
 }

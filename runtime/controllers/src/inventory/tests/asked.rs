@@ -2,6 +2,7 @@
 
 use kube::runtime::watcher;
 
+use super::super::ahead::FIRST;
 use super::*;
 
 /// The same with a provider that gives pages of this size.
@@ -46,6 +47,26 @@ async fn a_node_is_served_from_no_list_before_it_came() {
     inventory.all(Duration::ZERO).await.unwrap();
     assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
     assert_eq!(fake.calls(), ["list 0 500"], "it began after the node came");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_answers_for_all_that_waited_for_it() {
+    let fake = Arc::new(Fake { machines: machines(20), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=22).map(node));
+    inventory.joining(&node(1)).await.unwrap();
+    assert_eq!(inventory.joining(&node(21)).await, Ok(None));
+    assert_eq!(fake.calls(), ["list 0 500", "get n21"]);
+    tokio::time::advance(FIRST - Duration::from_secs(1)).await;
+    assert_eq!(inventory.joining(&node(2)).await, Ok(Some(instance(2))));
+    assert_eq!(fake.calls().len(), 0, "it waited for its turn all the time");
+    let error = inventory.joining(&node(22)).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error}: so old a list proves nothing");
+    assert_eq!(fake.calls(), ["get n22"]);
+    inventory.joining(&node(1)).await.unwrap();
+    assert_eq!(fake.calls(), ["list 0 500"], "a second try may need what is new");
+    tokio::time::advance(FIRST).await;
+    inventory.joining(&node(3)).await.unwrap();
+    assert_eq!(fake.calls(), ["list 0 500"], "it waited too long");
 }
 
 #[tokio::test(start_paused = true)]
