@@ -1,16 +1,11 @@
 //! Who manages: AWS's own manager, which `make cloud-provider-aws` builds, or aerostat.
 
-use std::ffi::OsStr;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-
 use serde_json::json;
 
-use crate::clouds::aws::CLUSTER;
 use crate::loopback::Program;
-use crate::moto::REGION;
 use crate::operator::{Folder, Process, Setup};
 
+use super::command::VendorCommand;
 use super::stage::Stage;
 use super::story::Part;
 
@@ -37,10 +32,6 @@ pub struct Running {
     _program: Program,
     folder: Folder,
 }
-
-/// Every name that some part of cloud-provider-aws looks a service up by.
-const OVERRIDDEN: [&str; 6] =
-    ["EC2", "ec2", "Elastic Load Balancing", "Elastic Load Balancing v2", "elasticloadbalancing", "sts"];
 
 /// The network of all pods.
 const PODS: &str = "--cluster-cidr=10.244.0.0/16";
@@ -78,72 +69,22 @@ impl Manager {
     }
 }
 
-/// Where `make cloud-provider-aws` puts it.
-fn binary() -> PathBuf {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/cloud-provider-aws").join("aws-cloud-controller-manager");
-    assert!(path.is_file(), "there is no {}. Next step: make cloud-provider-aws", path.display());
-    path
-}
-
-/// The configuration: everything that it would otherwise ask the metadata of its own instance for, and the counterpart's address in the
-/// place of AWS's.
-fn configuration(part: &Part, stage: &Stage) -> String {
-    let places = &stage.places;
-    let mut text = format!(
-        "[Global]\nZone = {REGION}a\nVPC = {}\nSubnetID = {}\nKubernetesClusterID = {CLUSTER}\n",
-        places.vpc, places.subnets[0]
-    );
-    if part.managed_groups {
-        text += "NLBSecurityGroupMode = Managed\n";
-    }
-    let url = stage.cloud.base_url();
-    for (number, service) in OVERRIDDEN.iter().enumerate() {
-        let signed =
-            if service.starts_with("Elastic") { "elasticloadbalancing".to_owned() } else { service.to_lowercase() };
-        let lines = [
-            format!("[ServiceOverride \"{number}\"]"),
-            format!("Service = {service}"),
-            format!("Region = {REGION}"),
-            format!("URL = {url}"),
-            format!("SigningRegion = {REGION}"),
-            format!("SigningName = {signed}"),
-        ];
-        let _ = writeln!(text, "{}", lines.join("\n"));
-    }
-    text
-}
-
 fn vendor(part: &Part, stage: &Stage) -> Manager {
     let folder = Folder::new();
-    let config = folder.write("aws.conf", configuration(part, stage));
-    let mut arguments = vec![
-        "--cloud-provider=aws".to_owned(),
-        format!("--cloud-config={}", config.display()),
+    let manager = VendorCommand::new(&stage.cloud, &stage.places, &folder.path("aws.conf"), part.managed_groups);
+    let mut arguments = manager.arguments;
+    arguments.extend([
         format!("--kubeconfig={}", stage.cluster.control_plane.admin_kubeconfig().display()),
-        format!("--cluster-name={CLUSTER}"),
         "--secure-port=0".to_owned(),
         "--leader-elect=false".to_owned(),
         "--allocate-node-cidrs=true".to_owned(),
         PODS.to_owned(),
         format!("--configure-cloud-routes={}", part.routes),
-    ];
+    ]);
     arguments.extend(SHARED.map(str::to_owned));
-    let key = stage.cloud.moto().administrator();
-    let (authority, none) = (stage.cloud.ca_file(), OsStr::new("/dev/null"));
-    let environment = [
-        ("AWS_ACCESS_KEY_ID", OsStr::new(&key.id)),
-        ("AWS_SECRET_ACCESS_KEY", OsStr::new(&key.secret)),
-        ("AWS_REGION", OsStr::new(REGION)),
-        ("AWS_EC2_METADATA_DISABLED", OsStr::new("true")),
-        ("AWS_CONFIG_FILE", none),
-        ("AWS_SHARED_CREDENTIALS_FILE", none),
-        ("AWS_CA_BUNDLE", authority.as_os_str()),
-        ("NO_PROXY", OsStr::new("127.0.0.1")),
-        ("no_proxy", OsStr::new("127.0.0.1")),
-    ];
+    let environment: Vec<_> = manager.environment.iter().map(|(name, value)| (*name, value.as_os_str())).collect();
     let log = folder.path("manager.log");
-    let program = Program::start(&binary(), &arguments, &environment, Some(&log));
+    let program = Program::start(&manager.program, &arguments, &environment, Some(&log));
     Manager::Vendor(Running { _program: program, folder })
 }
 

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean;
 use tests::guests;
@@ -19,6 +20,15 @@ pub(crate) trait Account {
     ///
     /// If the baseline does not know this cloud.
     fn arguments(&self) -> Result<Vec<String>>;
+
+    /// The vendor's own manager for this cloud, with what it is told of the cloud. Its files go into `folder`.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    fn vendor(&self, _folder: &Path) -> Result<Command> {
+        bail!("there is no manager of this cloud's vendor")
+    }
 
     /// What aerostat's config says of the provider, its endpoints and the credential, whose file goes into `folder`.
     ///

@@ -4,9 +4,11 @@ pub(crate) mod balancers;
 pub(crate) mod nodes;
 
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
+use tests::aws_vendor::{Places, VendorCommand};
 use tests::clouds::aws::{Options, Service, Simulator};
 use tests::guests;
 use tests::simulator::Recorded;
@@ -14,11 +16,10 @@ use tests::vendor::aws::{CLUSTER, credential, endpoints, instance, key, settings
 
 use crate::account::{Account, Config};
 use crate::cloud::{LATENCY, name};
-use crate::contender::{Contender, Flags, aerostat};
+use crate::contender::{Contender, Flags, aerostat, vendor};
 
-/// The columns of each table. The vendor's own manager belongs behind ours: as a [`Program`](crate::contender::Program) of its own, which
-/// [`Contender::start`] starts against the same account.
-pub(crate) const CONTENDERS: [Contender; 1] = [aerostat(Flags::Default)];
+/// The columns of each table. The vendor's is cloud-provider-aws, which `make cloud-provider-aws` builds.
+pub(crate) const CONTENDERS: [Contender; 2] = [aerostat(Flags::Default), vendor(Flags::Default)];
 
 /// More than any row needs. By default, a group has 60 rules, and an account 50 load balancers: an operator asks for more.
 const QUOTA: usize = 100_000;
@@ -48,6 +49,14 @@ impl Account for Simulator {
 
     fn arguments(&self) -> Result<Vec<String>> {
         bail!("the baseline does not know AWS")
+    }
+
+    fn vendor(&self, folder: &Path) -> Result<Command> {
+        let places: Places = serde_json::from_value(self.moto().order("prepare", &json!({ "cluster": CLUSTER })))?;
+        let vendor = VendorCommand::new(self, &places, &folder.join("aws.conf"), false);
+        let mut command = Command::new(vendor.program);
+        command.args(vendor.arguments).arg("--configure-cloud-routes=false").envs(vendor.environment);
+        Ok(command)
     }
 
     fn config(&self, folder: &Path) -> Result<Config> {

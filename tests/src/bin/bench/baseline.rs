@@ -1,4 +1,5 @@
-//! The baseline at work: the program of `tests/baseline`, or Kubernetes' own manager, as a child process with an identity of its own.
+//! The baseline at work: the program of `tests/baseline`, Kubernetes' own manager, or that of a cloud's vendor, as a child process with an
+//! identity of its own.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -55,6 +56,13 @@ impl Baseline {
     pub(crate) async fn controller_manager(control_plane: &ControlPlane, flags: &[&str]) -> Result<Baseline> {
         let mut command = Command::new(tests::control_plane::controller_manager()?);
         command.arg("--leader-elect=false").args(flags);
+        Baseline::spawn(control_plane, command).await
+    }
+
+    /// Starts the manager of the cloud's vendor with the same identity.
+    pub(crate) async fn vendor(control_plane: &ControlPlane, cloud: &impl Account, flags: &[&str]) -> Result<Baseline> {
+        let mut command = cloud.vendor(control_plane.folder())?;
+        command.args(flags);
         Baseline::spawn(control_plane, command).await
     }
 

@@ -27,8 +27,8 @@ pub(crate) const NODES: usize = 10;
 /// So many join, one after the other, and then leave.
 pub(crate) const JOINING: usize = 10;
 
-/// How long one change may keep a contender at work.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// How long one change may keep a contender at work, and how long the cluster may take to come to rest before the first.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// After so long without a request, a change is over. More than any contender waits to see whether more nodes change.
 const PAUSE: Duration = Duration::from_secs(8);

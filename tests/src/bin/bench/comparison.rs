@@ -33,7 +33,7 @@ impl Comparison {
             let both = self.contenders.iter().zip(figures);
             both.filter(|(contender, _)| programs.contains(&contender.program)).map(|(_, figure)| *figure)
         };
-        let best = of(&[Program::Baseline, Program::ControllerManager]).flatten().reduce(f64::min);
+        let best = of(&[Program::Baseline, Program::ControllerManager, Program::Vendor]).flatten().reduce(f64::min);
         let ratio = |figure: Option<f64>| match (figure, best) {
             (Some(figure), Some(best)) if best > 0.0 => format!("{:.3}", figure / best),
             _ => String::new(),

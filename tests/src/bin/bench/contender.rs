@@ -28,6 +28,8 @@ pub(crate) enum Program {
     Baseline,
     /// The baseline of what Kubernetes' own manager does.
     ControllerManager,
+    /// The manager that the vendor of the cloud has.
+    Vendor,
     /// No controller, only the writes.
     Floor,
 }
@@ -68,6 +70,10 @@ pub(crate) const fn baseline(flags: Flags) -> Contender {
     Contender { program: Program::Baseline, flags }
 }
 
+pub(crate) const fn vendor(flags: Flags) -> Contender {
+    Contender { program: Program::Vendor, flags }
+}
+
 impl Flags {
     /// How a column differs from that of the default flags.
     pub(crate) fn suffix(self) -> &'static str {
@@ -88,7 +94,7 @@ impl Flags {
         }
     }
 
-    /// The flags that both programs know.
+    /// The flags that all programs know.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Flags::Default => &[],
@@ -113,6 +119,7 @@ impl Contender {
             Program::Aerostat => "aerostat",
             Program::Baseline => "baseline",
             Program::ControllerManager => "kube-controller-manager",
+            Program::Vendor => "vendor",
             Program::Floor => "floor",
         };
         format!("{program}{}", self.flags.suffix())
@@ -138,6 +145,7 @@ impl Contender {
             }
             Program::Baseline => Running::Baseline(Baseline::start(control_plane, cloud, &flags).await?),
             Program::ControllerManager => Running::Baseline(Baseline::controller_manager(control_plane, &flags).await?),
+            Program::Vendor => Running::Baseline(Baseline::vendor(control_plane, cloud, &flags).await?),
             Program::Floor => Running::Floor(Floor::start(&floor::client(control_plane).await?, self.flags.workers())),
         })
     }
@@ -146,7 +154,7 @@ impl Contender {
     pub(crate) fn user(self) -> &'static str {
         match self.program {
             Program::Aerostat | Program::Floor => tests::control_plane::AEROSTAT,
-            Program::Baseline | Program::ControllerManager => baseline::USER,
+            Program::Baseline | Program::ControllerManager | Program::Vendor => baseline::USER,
         }
     }
 

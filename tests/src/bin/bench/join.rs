@@ -29,7 +29,7 @@ const EVENTS: Duration = Duration::from_secs(60);
 /// What one round took.
 pub(crate) struct Round {
     /// From the first creation to the last taint gone, in seconds. Infinite: some are still there.
-    time: f64,
+    pub(crate) time: f64,
     /// From the first creation to the last.
     created: f64,
     pub(crate) api: Kinds,
@@ -83,7 +83,7 @@ pub(crate) async fn measure_limited(nodes: usize) -> Result<()> {
     table.print()
 }
 
-const TIME: &str = "time, first creation to last taint gone";
+pub(crate) const TIME: &str = "time, first creation to last taint gone";
 
 /// Lets the contender serve one node, so that it is at work, and then all others at once.
 pub(crate) async fn round<C: Cloud>(
@@ -150,7 +150,7 @@ fn print(nodes: usize, contenders: &[Contender], rounds: &[Round]) -> Result<()>
     };
     let above = contenders.iter().zip(rounds).map(|(contender, round)| match contender.program {
         Program::Aerostat => floor(contender).map(|it| round.time / it),
-        Program::Baseline | Program::ControllerManager | Program::Floor => None,
+        Program::Baseline | Program::ControllerManager | Program::Vendor | Program::Floor => None,
     });
     table.row("time ÷ floor", &above.collect::<Vec<_>>(), hundredths, "1.3 or less");
     let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();

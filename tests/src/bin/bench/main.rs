@@ -42,7 +42,6 @@ use anyhow::{Context, Result, bail};
 const ROWS: [(&str, &str); 26] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
-    ("signature", "what a signature of AWS costs a request"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
     ("modules", "from the start of the process to the lease, with the module from a file, a registry, a cache"),
     ("swap", "nodes that join while another version of the provider comes, and memory"),
@@ -61,6 +60,7 @@ const ROWS: [(&str, &str); 26] = [
     ("ipam-1000", "1,000 nodes get pod networks all at once"),
     ("steady", "an hour at 1,000 nodes, all Ready, and with 5 % NotReady"),
     ("aws-call", "one call of the provider for AWS with a fresh instance, and the module's size"),
+    ("aws-signature", "what a signature of AWS costs a request"),
     ("aws-join-1000", "1,000 nodes join at once at AWS"),
     ("aws-services-200", "200 Services with Network Load Balancers of 3 ports"),
     ("aws-resync", "what a resync of Network Load Balancers asks for"),
@@ -104,7 +104,6 @@ async fn measure(row: &str) -> Result<()> {
     match row {
         "sizes" => sizes::measure(),
         "call" => calls::measure().await,
-        "signature" => signature::measure().await,
         "start" => start::measure().await,
         "modules" => modules::measure().await,
         "swap" => swap::measure().await,
@@ -123,6 +122,7 @@ async fn measure(row: &str) -> Result<()> {
         "ipam-1000" => ipam::measure(1000).await,
         "steady" => steady::measure().await,
         "aws-call" => calls::measure_aws().await,
+        "aws-signature" => signature::measure().await,
         "aws-join-1000" => aws::nodes::join().await,
         "aws-services-200" => aws::balancers::build().await,
         "aws-resync" => aws::balancers::resync().await,

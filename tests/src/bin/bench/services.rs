@@ -43,8 +43,8 @@ const BUILDING: Duration = Duration::from_secs(30);
 /// How many nodes are behind each.
 pub(crate) const NODES: usize = 3;
 
-/// How long all may take together.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// How long all may take together. The vendor's manager builds one after the other.
+const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Longer than either contender waits before it polls a load balancer that is being built.
 const PAUSE: Duration = Duration::from_secs(17);

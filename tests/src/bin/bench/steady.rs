@@ -23,7 +23,7 @@ pub(crate) const NODES: usize = 1000;
 const NOT_READY: usize = NODES / 20;
 
 /// How long all nodes may take to join.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Two address periods, of 5 min each, and the time that they take.
 const WINDOW: Duration = Duration::from_secs(11 * 60);

@@ -16,8 +16,8 @@ use tests::wait;
 use super::{CONTENDERS, simulator, writes};
 use crate::changes::{self, JOINING};
 use crate::comparison::{Comparison, count, hundredths};
-use crate::contender::Contender;
-use crate::requests::{kinds, sum};
+use crate::contender::{Contender, Program};
+use crate::requests::{between, kinds, sum};
 use crate::services;
 
 /// How many are built at once, and on how many ports each listens.
@@ -86,7 +86,9 @@ pub(crate) async fn build() -> Result<()> {
 pub(crate) async fn resync() -> Result<()> {
     for (balancers, period) in RESYNC {
         let rounds = try_join_all(CONTENDERS.map(|it| resyncs(it, balancers, period))).await?;
-        let title = format!("a resync of {balancers} Network Load Balancers of {PORTS} ports, nothing has changed");
+        let title = format!(
+            "a resync of {balancers} Network Load Balancers of {PORTS} ports, nothing has changed; the vendor's manager makes none"
+        );
         let mut table = Comparison::new(&title, &CONTENDERS);
         let calls: Vec<_> = rounds.iter().map(|it| Some(it.len() as f64 / RESYNCS as f64)).collect();
         table.row("cloud calls", &calls, hundredths, "");
@@ -99,22 +101,31 @@ pub(crate) async fn resync() -> Result<()> {
     Ok(())
 }
 
-/// All requests of some resyncs, from a moment in one to the same moment in another.
+/// All requests of some resyncs, from a moment in one to the same moment in another. The vendor's manager has no resync: its requests are
+/// those of as much time.
 async fn resyncs(contender: Contender, balancers: usize, period: Duration) -> Result<Vec<Recorded>> {
     let control_plane = ControlPlane::start(Options::default()).await?;
     let cloud = simulator(changes::NODES).await?;
     let services = (0..balancers).map(|it| service(it, PORTS)).collect();
     let flag = format!("--load-balancer-resync-period={}s", period.as_secs());
-    let running = changes::at_rest(contender, &control_plane, &cloud, services, &[&flag]).await?;
+    let is_ours = contender.program == Program::Aerostat;
+    let flags: &[&str] = if is_ours { &[&flag] } else { &[] };
+    let running = changes::at_rest(contender, &control_plane, &cloud, services, flags).await?;
     let since = SystemTime::now();
-    // The first may find what has just been written.
-    let moments = || -> Vec<SystemTime> {
-        let requests = cloud.requests_to("POST", ONCE).into_iter();
-        requests.map(|it| it.at).filter(|it| *it >= since).skip(1).collect()
+    let (from, until) = if is_ours {
+        // The first may find what has just been written.
+        let moments = || -> Vec<SystemTime> {
+            let requests = cloud.requests_to("POST", ONCE).into_iter();
+            requests.map(|it| it.at).filter(|it| *it >= since).skip(1).collect()
+        };
+        let seen = wait::within(PATIENCE, async || Some(moments()).filter(|it| it.len() > RESYNCS)).await;
+        let seen = seen.context("there are no resyncs")?;
+        (seen[0], seen[RESYNCS])
+    } else {
+        tokio::time::sleep(period * RESYNCS as u32).await;
+        (since, SystemTime::now())
     };
-    let seen = wait::within(PATIENCE, async || Some(moments()).filter(|it| it.len() > RESYNCS)).await;
-    let seen = seen.context("there are no resyncs")?;
-    let requests = cloud.requests().into_iter().filter(|it| (seen[0]..seen[RESYNCS]).contains(&it.at)).collect();
+    let requests = between(&cloud, from, until);
     running.stop().await?;
     cloud.stop().await;
     control_plane.stop().await?;
