@@ -33,7 +33,7 @@ test: control-plane registries moto ## Run all tests, against a real control pla
 BESIDE := $(if $(filter aws aws-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
 
 .PHONY: bench
-bench: control-plane $(BESIDE) ## Measure beside the baselines (2 hours). ROW=… for one row, ROW=aws for those of AWS.
+bench: control-plane $(BESIDE) ## Measure beside the baselines (3 hours). ROW=… for one row, ROW=aws for those of AWS.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
 	@$(CARGO) build --locked --release -p aerostat -p tests --bins
 	@exec target/release/bench $(ROW)

@@ -86,9 +86,7 @@ pub(crate) async fn build() -> Result<()> {
 pub(crate) async fn resync() -> Result<()> {
     for (balancers, period) in RESYNC {
         let rounds = try_join_all(CONTENDERS.map(|it| resyncs(it, balancers, period))).await?;
-        let title = format!(
-            "a resync of {balancers} Network Load Balancers of {PORTS} ports, nothing has changed; the vendor's manager makes none"
-        );
+        let title = format!("a resync, Network Load Balancers of {PORTS} ports: {balancers}; the vendor makes none");
         let mut table = Comparison::new(&title, &CONTENDERS);
         let calls: Vec<_> = rounds.iter().map(|it| Some(it.len() as f64 / RESYNCS as f64)).collect();
         table.row("cloud calls", &calls, hundredths, "");

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
 use tests::control_plane::{ControlPlane, Options};
+use tests::simulator::Recorded;
 
 use super::{CONTENDERS, simulator};
 use crate::comparison::{Comparison, count, hundredths, seconds};
@@ -35,11 +36,18 @@ pub(crate) async fn join() -> Result<()> {
     let calls: Vec<_> = cloud.iter().map(|it| Some(beside_zones(it))).collect();
     table.row("cloud calls beside those about zones", &calls, count, "3 or less");
     table.details(&cloud);
+    let lists: Vec<_> = rounds.iter().map(|it| Some(it.cloud.iter().filter(|it| is_list(it)).count() as f64)).collect();
+    table.detail("  of them lists of all instances", &lists, count);
     let api: Vec<_> = rounds.iter().map(|it| Some(sum(&it.api) / NODES as f64)).collect();
     table.row("API requests a node", &api, hundredths, "3 or less");
     let times: Vec<_> = rounds.iter().map(|it| Some(it.time)).collect();
     table.detail(join::TIME, &times, seconds);
     table.print()
+}
+
+/// Whether a request asks for all instances of the cluster.
+fn is_list(request: &Recorded) -> bool {
+    request.path == "/ec2/DescribeInstances" && request.query_value("Filter.1.Name").is_some_and(|it| it == "tag-key")
 }
 
 /// An hour in which nothing happens. The vendor's manager runs with the flags with which its nodes join at once: what it asks for in an hour
