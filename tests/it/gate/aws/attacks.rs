@@ -4,7 +4,7 @@
 use egress::{Body, CallId, Endpoint, Gate, GuestRequest, Method, Mode, SendError};
 use tests::capture::Capture;
 
-use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, ec2, endpoint, gate, pairs, request, send};
+use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, endpoint, gate, pairs, request, send};
 use crate::setup::{Folder, lead};
 
 /// An attack is written in the words of EC2. It is tried at each of these.
@@ -236,13 +236,15 @@ async fn adv_140_another_region_is_no_endpoint() {
     }
 }
 
-/// A cloud whose name leads to `address`, where a server waits that no request may reach.
-async fn led_to(name: &str, address: &str) -> (Result<(u16, String), SendError>, Capture) {
+/// What a request to each API is answered if the name of its host leads to `address`, and a server that waits there, which no
+/// request may reach.
+async fn led_to(name: &str, address: &str) -> (Vec<Result<(u16, String), SendError>>, Capture) {
     let (folder, cloud) = (Folder::new(), cloud().await);
     lead(address, cloud.address());
-    let endpoint = Endpoint { ca_file: Some(folder.write("ca.pem", cloud.ca())), ..ec2(&format!("https://{name}")) };
+    let ca_file = folder.write("ca.pem", cloud.ca());
+    let endpoint = |it| Endpoint { ca_file: Some(ca_file.clone()), ..endpoint(it, &format!("https://{name}")) };
     let settings = egress::GateSettings {
-        endpoints: vec![endpoint],
+        endpoints: APIS.iter().map(endpoint).collect(),
         credentials: credentials(&folder),
         fence: std::sync::Arc::new(|| true),
         demands: crate::setup::any(),
@@ -252,8 +254,17 @@ async fn led_to(name: &str, address: &str) -> (Result<(u16, String), SendError>,
     let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
     let names = crate::setup::Names::new(name, &[&[address]]);
     let gate = Gate::with_resolver(settings, metrics, names).unwrap();
-    let describe = GuestRequest { query: pairs(&[DESCRIBE, VERSION]), ..request(Method::Get) };
-    (send(&gate, Mode::Read, describe).await, cloud)
+    (describe(&gate).await, cloud)
+}
+
+/// What a request that reads is answered at each API.
+async fn describe(gate: &Gate) -> Vec<Result<(u16, String), SendError>> {
+    let request = || GuestRequest { query: pairs(&[DESCRIBE, VERSION]), ..request(Method::Get) };
+    let mut answers = Vec::new();
+    for api in APIS {
+        answers.push(send(gate, Mode::Read, api.request(request())).await);
+    }
+    answers
 }
 
 const KEY_SERVICES: [&str; 5] = ["169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23"];
@@ -261,25 +272,27 @@ const KEY_SERVICES: [&str; 5] = ["169.254.169.254", "169.254.170.2", "169.254.17
 #[tokio::test]
 async fn adv_141_a_name_does_not_lead_to_where_keys_come_from() {
     for address in KEY_SERVICES {
-        let (answer, server) = led_to("ec2.eu-west-1.example.com", address).await;
-        match answer {
-            Err(SendError::Denied(text)) => {
-                assert!(text.starts_with("E-EGRESS-IP: ") && text.contains("no config can allow it"), "{text}");
+        let (answers, server) = led_to("cloud.eu-west-1.example.com", address).await;
+        for (api, answer) in APIS.iter().zip(answers) {
+            match answer {
+                Err(SendError::Denied(text)) => {
+                    assert!(text.starts_with("E-EGRESS-IP: ") && text.contains("no config can allow it"), "{text}");
+                }
+                other => panic!("{api:?} at {address}: {other:?}"),
             }
-            other => panic!("{address}: {other:?}"),
         }
-        assert_eq!(server.connections(), 0);
+        assert_eq!(server.connections(), 0, "nothing was signed for {address}");
     }
 }
 
 #[tokio::test]
 async fn adv_141_an_address_where_keys_come_from_is_no_endpoint() {
     let folder = Folder::new();
-    for address in KEY_SERVICES {
-        let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+    for (address, api) in KEY_SERVICES.iter().flat_map(|address| APIS.map(|api| (address, api))) {
+        let host = if address.contains(':') { format!("[{address}]") } else { (*address).to_owned() };
         assert!(egress::BaseUrl::parse(&format!("http://{host}/latest")).is_err(), "{host}");
         let settings = egress::GateSettings {
-            endpoints: vec![ec2(&format!("https://{host}"))],
+            endpoints: vec![endpoint(&api, &format!("https://{host}"))],
             credentials: credentials(&folder),
             fence: std::sync::Arc::new(|| true),
             demands: crate::setup::any(),
@@ -288,7 +301,7 @@ async fn adv_141_an_address_where_keys_come_from_is_no_endpoint() {
         };
         let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
         let error = Gate::new(settings, metrics).err().expect("it is refused").to_string();
-        assert!(error.contains("give the cloud's own address"), "{error}");
+        assert!(error.contains(api.name) && error.contains("give the cloud's own address"), "{error}");
     }
     let world = World::new().await;
     for name in ["169.254.169.254", "instance metadata of credential aws", "sts of credential aws", "aws"] {
@@ -307,11 +320,11 @@ async fn adv_141_a_redirect_to_where_keys_come_from_is_an_answer() {
         tests::capture::Step::answer("307 Temporary Redirect", &[("location", to)], "")
     })
     .await;
-    let api = Endpoint { ca_file: Some(folder.write("ca.pem", cloud.ca())), ..ec2(&cloud.url()) };
-    let gate = gate(vec![api], credentials(&folder));
-    let describe = GuestRequest { query: pairs(&[DESCRIBE, VERSION]), ..request(Method::Get) };
-    assert_eq!(send(&gate, Mode::Read, describe).await, Ok((307, String::new())));
-    assert_eq!((cloud.requests().len(), metadata.connections()), (1, 0));
+    let ca_file = folder.write("ca.pem", cloud.ca());
+    let endpoint = |it| Endpoint { ca_file: Some(ca_file.clone()), ..endpoint(it, &cloud.url()) };
+    let gate = gate(APIS.iter().map(endpoint).collect(), credentials(&folder));
+    assert_eq!(describe(&gate).await, APIS.map(|_| Ok((307, String::new()))));
+    assert_eq!((cloud.requests().len(), metadata.connections()), (APIS.len(), 0));
 }
 
 #[tokio::test]
