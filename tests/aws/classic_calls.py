@@ -2,6 +2,7 @@
 
 CLUSTER = {"Name": "tag-key", "Values": ["kubernetes.io/cluster/prod"]}
 VPC = {"Name": "vpc-id", "Values": ["vpc-1"]}
+CERTIFICATE = "arn:aws:iam::123456789012:server-certificate/"
 NAME = {"LoadBalancerName": "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1"}
 NAMES = {"LoadBalancerNames": ["a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1"]}
 SERVICE_TAGS = [
@@ -116,7 +117,7 @@ CALLS = [
         "create_load_balancer",
         {
             **NAME,
-            "Listeners": [listener("https", 443, "http", 30443, SSLCertificateId="arn:c")],
+            "Listeners": [listener("https", 443, "http", 30443, SSLCertificateId=CERTIFICATE + "c")],
             "Subnets": ["subnet-1", "subnet-2"],
             "SecurityGroups": ["sg-1"],
             "Scheme": "internal",
@@ -139,7 +140,7 @@ CALLS = [
         "certificate-set",
         "elb",
         "set_load_balancer_listener_ssl_certificate",
-        {**NAME, "LoadBalancerPort": 443, "SSLCertificateId": "arn:d"},
+        {**NAME, "LoadBalancerPort": 443, "SSLCertificateId": CERTIFICATE + "d"},
     ),
     (
         "proxy-policy-created",

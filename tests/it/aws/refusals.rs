@@ -61,6 +61,8 @@ async fn aws_022_to_025_035_036_041_042_are_told_and_not_tried() {
         ("interval", with("nlb", "healthcheck-interval", "soon"), "\"soon\" is not a whole number of seconds from 5"),
         ("idle", with("classic", "connection-idle-timeout", "0"), "\"0\" is not a whole number of seconds from 1"),
         ("groups", with("nlb", "extra-security-groups", "sg-1"), "is not supported by NLB"),
+        ("log", with("nlb", "access-log-enabled", "true"), "\"true\" takes a bucket of S3 to log into"),
+        ("certificate", with("classic", "ssl-cert", "example.com"), "\"example.com\" is not the ARN of a certificate"),
         ("labels", with("nlb", "target-node-labels", "pool in web"), "is no selector of node labels"),
     ];
     let asked = rig.cloud.requests().len();

@@ -11,7 +11,11 @@ macro_rules! vendor {
 type Word = Custom<String>;
 type Words = Custom<Vec<String>>;
 
-const GROUPS: Words = Custom { allowed: "a list of ids of security groups such as sg-1,sg-2", parse: words };
+const GROUPS: Words = Custom { allowed: "a list of ids of security groups such as sg-1,sg-2", parse: groups };
+const ARN: Word = Custom {
+    allowed: "the ARN of a certificate of ACM or IAM such as arn:aws:acm:eu-central-1:123456789012:certificate/4711",
+    parse: certificate,
+};
 const ITEM: Word = Custom { allowed: "no empty item", parse: item };
 const ADDRESS: Word = Custom::ipv4("an IPv4 address");
 const CIDR: Word = Custom::cidr("a network such as 10.0.0.0/8");
@@ -30,7 +34,8 @@ aerostat_sdk::table! {
         "Whether it is reached from the VPC alone.").otherwise("false").only_at_creation();
     PROXY_PROTOCOL: OneOf<()> = (vendor!("proxy-protocol"), OneOf(&[("*", ())]),
         "Tells the targets of all ports who the client is, by version 1 of the PROXY protocol. Classic only.");
-    LOG_ENABLED: Bool = (vendor!("access-log-enabled"), Bool, "Whether access is logged into a bucket of S3.")
+    LOG_ENABLED: Bool = (vendor!("access-log-enabled"), Bool, "Whether access is logged into a bucket of S3, which \
+         access-log-s3-bucket-name has to name.")
         .default("false");
     LOG_INTERVAL: OneOf<u32> = (vendor!("access-log-emit-interval"), OneOf(&[("5", 5), ("60", 60)]),
         "After how many minutes the log goes on with a new file. Classic only.").otherwise("as AWS has it: 60");
@@ -50,7 +55,7 @@ aerostat_sdk::table! {
          has security groups only with setting loadBalancers.nlbSecurityGroupMode.");
     EXTRA_SECURITY_GROUPS: Words = (vendor!("extra-security-groups"), GROUPS,
         "Security groups beside the one that is made for it. Classic only: an error with nlb.");
-    CERTIFICATE: Text = (vendor!("ssl-cert"), Text("the ARN of a certificate of ACM or IAM"),
+    CERTIFICATE: Word = (vendor!("ssl-cert"), ARN,
         "The certificate: where it is set, TLS ends at the load balancer, on the ports in ssl-ports.");
     SSL_PORTS: Text = (vendor!("ssl-ports"), Text("port numbers and port names with commas between them, or *"),
         "On which ports TLS ends. White space is a part of a name.").default("*");
@@ -173,6 +178,26 @@ fn words(text: &str) -> Option<Vec<String>> {
     (!items.is_empty()).then_some(items)
 }
 
+/// Ids of security groups.
+fn groups(text: &str) -> Option<Vec<String>> {
+    words(text).filter(|all| all.iter().all(|it| it.starts_with("sg-")))
+}
+
+/// The ARN of a certificate that load balancing takes, of any partition: `arn:aws:acm:<region>:<account>:certificate/<id>` or
+/// `arn:aws:iam::<account>:server-certificate/<path and name>`. It is read as it is.
+fn certificate(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let parts: Vec<&str> = lower.splitn(6, ':').collect();
+    let ["arn", partition, service, _, _, resource] = parts[..] else { return None };
+    let is_certificate = match service {
+        // Several with commas between them are none: AWS takes one. A name in IAM may hold a comma.
+        "acm" => resource.starts_with("certificate/") && !resource.contains(','),
+        "iam" => resource.starts_with("server-certificate/"),
+        _ => false,
+    };
+    (partition.starts_with("aws") && is_certificate).then(|| text.to_owned())
+}
+
 fn item(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -229,6 +254,30 @@ mod tests {
         let read: Vec<_> =
             pairs("a=1, b=,c,=x,,a=2=3").into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
         assert_eq!(read, ["b:", "c:", "a:2"]);
+    }
+
+    #[test]
+    fn a_certificate_is_one_of_acm_or_iam_in_any_partition() {
+        for text in [
+            "arn:aws:acm:eu-central-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
+            "arn:aws-cn:acm:cn-north-1:123456789012:certificate/1",
+            "arn:aws-us-gov:iam::123456789012:server-certificate/web",
+            "arn:aws:iam::123456789012:server-certificate/division/team/web,2026=a@b",
+            "ARN:aws:acm:us-east-1:123456789012:certificate/1",
+        ] {
+            assert_eq!(certificate(text).as_deref(), Some(text));
+        }
+        for text in [
+            "web",
+            "12345678-1234-1234-1234-123456789012",
+            "arn:aws:acm:us-east-1:123456789012",
+            "arn:aws:acm:us-east-1:123456789012:certificate/1,arn:aws:acm:us-east-1:123456789012:certificate/2",
+            "arn:aws:acm-pca:us-east-1:123456789012:certificate-authority/1",
+            "arn:aws:iam::123456789012:role/web",
+            "arn:gcp:acm:us-east-1:123456789012:certificate/1",
+        ] {
+            assert_eq!(certificate(text), None, "{text}");
+        }
     }
 
     #[test]

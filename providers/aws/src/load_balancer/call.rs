@@ -1,8 +1,9 @@
 //! What every step knows of the call that it is part of.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{LoadBalancer, Result};
+use aerostat_sdk::{LoadBalancer, Port, Protocol, Result};
 
+use super::annotations::{CERTIFICATE, SSL_PORTS, SslPorts};
 use super::tags::Marks;
 use crate::settings::LoadBalancers as Settings;
 
@@ -19,5 +20,24 @@ impl<'a> Call<'a> {
         let (annotations, settings) = (Annotations::of(service), Settings::read()?);
         let marks = Marks::of(&service.owner, annotations, &settings.cluster)?;
         Ok(Self { service, annotations, settings, marks })
+    }
+
+    /// Whether the Service's status says that there is a load balancer.
+    pub(super) fn is_known(&self) -> bool {
+        self.service.memo.is_some() || !self.service.current_ingress.is_empty()
+    }
+
+    /// The ARN of the certificate with which TLS ends at a port; `None` where it does not end there.
+    ///
+    /// # Errors
+    ///
+    /// `invalid` for what is no ARN of a certificate: AWS would say so only once there is a load balancer.
+    pub(super) fn certificate(&self, port: &Port) -> Result<Option<String>> {
+        // White space in it counts, and the vendor's controller does not take it off either.
+        let ports = SslPorts::of(self.service.annotation(SSL_PORTS.name).filter(|it| !it.is_empty()));
+        if port.protocol == Protocol::Udp || !ports.has(port) {
+            return Ok(None);
+        }
+        self.annotations.read(&CERTIFICATE)
     }
 }

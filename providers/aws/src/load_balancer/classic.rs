@@ -47,7 +47,7 @@ struct Found {
 /// What is refused keeps nobody from following the nodes, which come and go nevertheless.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     match reconcile(call) {
-        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if is_known(call) => {
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if call.is_known() => {
             match follow_nodes(call) {
                 // It may be refused for the same reason: the first refusal says it.
                 Ok(()) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
@@ -56,11 +56,6 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
         }
         done => done,
     }
-}
-
-/// Whether the Service's status says that there is a load balancer.
-fn is_known(call: &Call<'_>) -> bool {
-    call.service.memo.is_some() || !call.service.current_ingress.is_empty()
 }
 
 /// Changes nothing but the instances of a load balancer that is the Service's, and the way to them.

@@ -2,7 +2,9 @@
 
 use aerostat_sdk::{Error, IpFamily, Protocol, Result};
 
-use super::annotations::{EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, Kind, SOURCE_RANGES, pairs};
+use super::annotations::{
+    ADDITIONAL_TAGS, EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, Kind, LOG_BUCKET, LOG_ENABLED, SOURCE_RANGES, pairs,
+};
 use super::call::Call;
 
 /// Of a target group: whether nodes see the client's address.
@@ -48,8 +50,43 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         let key = GROUP_ATTRIBUTES.name;
         return Err(Error::invalid(format_args!("annotation {key}: it is only supported for NLB")));
     }
+    log(call, kind)?;
+    tags(call)?;
     source_ranges(call, &[])?;
     group_attributes(call).map(drop)
+}
+
+/// Refuses a log of access without a bucket. AWS would do so only once there is a load balancer: "The value of
+/// 'access_logs.s3.bucket' cannot be empty". A Classic one that there is may have a bucket, which is not taken off.
+fn log(call: &Call<'_>, kind: Kind) -> Result<()> {
+    let has_bucket = call.annotations.text(LOG_BUCKET.name).is_some() || (kind == Kind::Classic && call.is_known());
+    if has_bucket || !call.annotations.get(&LOG_ENABLED)? {
+        return Ok(());
+    }
+    let (key, bucket) = (LOG_ENABLED.name, LOG_BUCKET.name);
+    Err(Error::invalid(format_args!(
+        "annotation {key}: \"true\" takes a bucket of S3 to log into: name one with annotation {bucket}"
+    )))
+}
+
+/// Refuses tags that load balancing does not take (API_Tag), where EC2 does: a security group would be made in vain. Of what
+/// there is, tags alone are refused.
+fn tags(call: &Call<'_>) -> Result<()> {
+    if call.is_known() {
+        return Ok(());
+    }
+    let is_allowed = |it: char| it.is_alphanumeric() || it.is_whitespace() || "_.:/=+-@".contains(it);
+    let fits = |text: &str, most: usize| text.chars().count() <= most && text.chars().all(is_allowed);
+    let key = ADDITIONAL_TAGS.name;
+    for (name, value) in call.annotations.text(key).map(pairs).unwrap_or_default() {
+        if !fits(&name, 128) || !fits(&value, 256) || name.starts_with("aws:") {
+            return Err(Error::invalid(format_args!(
+                "annotation {key}: {name:?} with the value {value:?} is no tag of a load balancer: take letters, digits, \
+                 spaces and _ . : / = + - @ alone, at most 128 for a key, which does not begin with aws:, and 256 for a value"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The attributes of target groups that the Service asks for.

@@ -7,8 +7,8 @@ use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Error, IpFamily, Result};
 
 use super::super::annotations::{
-    BACKEND_PROTOCOL, Backend, CERTIFICATE, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL,
-    LOG_BUCKET, LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY, SSL_PORTS, SslPorts,
+    BACKEND_PROTOCOL, Backend, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL, LOG_BUCKET,
+    LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY,
 };
 use super::super::call::Call;
 use super::super::security_groups::{self, Peers, Rule};
@@ -73,12 +73,11 @@ impl Desired {
 /// looks into it.
 fn listeners(call: &Call<'_>) -> Result<Vec<Listener>> {
     let annotations = call.annotations;
-    let certificate = annotations.read(&CERTIFICATE)?;
     let backend = annotations.read(&BACKEND_PROTOCOL)?;
-    let tls_ports = SslPorts::of(annotations.text(SSL_PORTS.name));
     let listener = |port: &aerostat_sdk::Port| {
-        let certificate = certificate.filter(|_| tls_ports.has(port));
-        let (protocol, instance_protocol) = match (certificate, backend) {
+        let Some(instance_port) = port.node_port.filter(|it| *it != 0) else { return Ok(None) };
+        let certificate = call.certificate(port)?;
+        let (protocol, instance_protocol) = match (&certificate, backend) {
             (Some(_), None | Some(Backend::Tcp)) => (Protocol::Ssl, Protocol::Tcp),
             (Some(_), Some(Backend::Http)) => (Protocol::Https, Protocol::Http),
             (Some(_), Some(Backend::Https)) => (Protocol::Https, Protocol::Https),
@@ -86,10 +85,9 @@ fn listeners(call: &Call<'_>) -> Result<Vec<Listener>> {
             (None, Some(Backend::Http)) => (Protocol::Http, Protocol::Http),
             (None, _) => (Protocol::Tcp, Protocol::Tcp),
         };
-        let (port, instance_port) = (port.port, port.node_port.filter(|it| *it != 0)?);
-        Some(Listener { port, protocol, instance_port, instance_protocol, certificate: certificate.map(str::to_owned) })
+        Ok(Some(Listener { port: port.port, protocol, instance_port, instance_protocol, certificate }))
     };
-    Ok(call.service.ports.iter().filter_map(listener).collect())
+    call.service.ports.iter().filter_map(|it| listener(it).transpose()).collect()
 }
 
 fn attributes(annotations: Annotations<'_>) -> Result<Attributes> {

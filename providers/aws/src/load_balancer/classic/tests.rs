@@ -22,6 +22,9 @@ const NAME: &str = "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1";
 /// The name of its own group.
 const GROUP: &str = "k8s-elb-a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1";
 
+const CERTIFICATE: &str = "arn:aws:iam::123456789012:server-certificate/c";
+const OTHER: &str = "arn:aws:iam::123456789012:server-certificate/d";
+
 /// What annotations of the vendor begin with.
 fn vendor(name: &str) -> String {
     format!("service.beta.kubernetes.io/aws-load-balancer-{name}")

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use aerostat_sdk::{ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, Protocol, Result};
+use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, Protocol, Result};
 
 use super::names::GroupKey;
 use crate::api::elbv2::Attributes;
 use crate::api::elbv2::target_groups::Health;
 use crate::load_balancer::annotations::{
-    BACKEND_PROTOCOL, CERTIFICATE, CROSS_ZONE, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL,
-    HEALTH_TIMEOUT, HEALTHY, HealthPort, HealthProtocol, INTERNAL, LOG_BUCKET, LOG_ENABLED, LOG_PREFIX, SSL_POLICY,
-    SSL_PORTS, SslPorts, UNHEALTHY,
+    BACKEND_PROTOCOL, CROSS_ZONE, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT, HEALTHY,
+    HealthPort, HealthProtocol, INTERNAL, LOG_BUCKET, LOG_ENABLED, LOG_PREFIX, SSL_POLICY, UNHEALTHY,
 };
 use crate::load_balancer::call::Call;
 use crate::load_balancer::preflight;
@@ -73,7 +72,7 @@ impl Desired {
     pub(super) fn of(call: &Call<'_>) -> Result<Self> {
         let health = health(call)?;
         let ports = call.service.ports.iter();
-        let listeners = ports.filter_map(|it| listener(call, it, &health)).collect();
+        let listeners = ports.filter_map(|it| listener(call, it, &health).transpose()).collect::<Result<_>>()?;
         Ok(Self {
             is_internal: call.annotations.read(&INTERNAL)?.unwrap_or(false),
             listeners,
@@ -89,13 +88,10 @@ pub(super) fn wants_ipv6(service: &LoadBalancer) -> bool {
 }
 
 /// `None` for a port without a node port: no node listens there.
-fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Option<Listener> {
-    let node_port = port.node_port?;
-    let text = |name| call.annotations.text(name).map(str::to_owned);
+fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<Listener>> {
+    let Some(node_port) = port.node_port else { return Ok(None) };
     let is_udp = port.protocol == Protocol::Udp;
-    // White space in it counts, and the vendor's controller does not take it off either.
-    let written = call.service.annotation(SSL_PORTS.name).filter(|it| !it.is_empty());
-    let certificate = text(CERTIFICATE.name).filter(|_| !is_udp && SslPorts::of(written).has(port));
+    let certificate = call.certificate(port)?;
     let is_tls_to_nodes = certificate.is_some() && call.annotations.text(BACKEND_PROTOCOL.name) == Some("ssl");
     let plain = if is_udp { "UDP" } else { "TCP" };
     let protocol = if is_tls_to_nodes { "TLS" } else { plain };
@@ -111,13 +107,14 @@ fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Option<Listener> {
     // Nodes of a Service with IPv6 alone listen on IPv6 addresses alone.
     let is_ipv6 = call.service.ip_families == [IpFamily::Ipv6];
     let group = Group { name: key.name(), protocol, port: node_port, is_ipv6, health: health.clone() };
-    Some(Listener {
+    let policy = call.annotations.text(SSL_POLICY.name).filter(|_| certificate.is_some());
+    Ok(Some(Listener {
         port: port.port,
         protocol: if certificate.is_some() { "TLS" } else { plain },
-        policy: text(SSL_POLICY.name).filter(|_| certificate.is_some()),
+        policy: policy.map(str::to_owned),
         certificate,
         group,
-    })
+    }))
 }
 
 /// How nodes are checked: a connection to the node port; where only nodes with pods take traffic, what kube-proxy says
@@ -151,6 +148,14 @@ fn health(call: &Call<'_>) -> Result<Health> {
         healthy: annotations.read(&HEALTHY)?.unwrap_or(threshold),
         unhealthy: annotations.read(&UNHEALTHY)?.unwrap_or(threshold),
     };
+    // Of as much AWS takes some: CDK's rule for Network Load Balancers, aws/aws-cdk#26031.
+    if let Some(timeout) = health.timeout.filter(|it| *it > health.interval) {
+        return Err(Error::invalid(format_args!(
+            "health checks would time out after {timeout} s and begin every {} s: annotation {} has to be at most \
+             annotation {}",
+            health.interval, HEALTH_TIMEOUT.name, HEALTH_INTERVAL.name
+        )));
+    }
     // With Shared the operator's word wins over annotations: the vendor's controller has it so.
     Ok(match (call.settings.probe_mode, local) {
         (ProbeMode::Shared, None) => Health {

@@ -16,7 +16,7 @@ const BOTH: &[&str] = &[CLASSIC, NETWORK];
 
 /// The part of an annotation's name that tells it from others, of which load balancers it is, and a value that it
 /// cannot have.
-const REFUSED: [(&str, &[&str], &str); 21] = [
+const REFUSED: [(&str, &[&str], &str); 23] = [
     ("proxy-protocol", &[CLASSIC], "true"),
     ("access-log-enabled", BOTH, "yes"),
     ("access-log-emit-interval", &[CLASSIC], "6"),
@@ -26,6 +26,8 @@ const REFUSED: [(&str, &[&str], &str); 21] = [
     ("cross-zone-load-balancing-enabled", BOTH, "maybe"),
     ("aws-load-balancer-security-groups", &[CLASSIC], ", ,"),
     ("extra-security-groups", &[CLASSIC], ","),
+    ("extra-security-groups", &[CLASSIC], "sg-1,default"),
+    ("ssl-cert", BOTH, "example.com"),
     ("backend-protocol", &[CLASSIC], "udp"),
     ("healthcheck-protocol", BOTH, "icmp"),
     ("healthcheck-port", BOTH, "70000"),
@@ -41,22 +43,35 @@ const REFUSED: [(&str, &[&str], &str); 21] = [
 ];
 
 /// Those that are refused with a sentence of their own: for the wrong kind of load balancer, or for a part of the value.
-const OTHERWISE: [(&str, &str, &str, &str); 3] = [
+const OTHERWISE: [(&str, &str, &str, &str); 8] = [
+    (
+        "access-log-enabled",
+        CLASSIC,
+        "true",
+        "name one with annotation service.beta.kubernetes.io/aws-load-balancer-access-log-s3",
+    ),
+    ("access-log-enabled", NETWORK, "true", "\"true\" takes a bucket of S3 to log into: name one with annotation"),
+    (
+        "additional-resource-tags",
+        CLASSIC,
+        "team=a,cost#=1",
+        "\"cost#\" with the value \"1\" is no tag of a load balancer",
+    ),
+    ("additional-resource-tags", NETWORK, "aws:team=a", "which does not begin with aws:"),
+    ("healthcheck-timeout", NETWORK, "31", "time out after 31 s and begin every 30 s"),
     ("extra-security-groups", NETWORK, "sg-1", "is not supported by NLB"),
     ("target-group-attributes", CLASSIC, "proxy_protocol_v2.enabled=true", "it is only supported for NLB"),
     ("target-group-attributes", NETWORK, "foo=bar", "the attribute \"foo\" is not supported: preserve_client_ip"),
 ];
 
 /// Any text is taken, and by whom it is judged.
-const TAKEN: [(&str, &str); 9] = [
+const TAKEN: [(&str, &str); 7] = [
     ("load-balancer-type", "whatever is no other kind is Classic"),
     ("load-balancer-internal", "whatever is not false is true"),
     ("access-log-s3-bucket-name", "AWS"),
     ("access-log-s3-bucket-prefix", "AWS"),
-    ("ssl-cert", "AWS"),
     ("ssl-ports", "it selects ports, or none"),
     ("ssl-negotiation-policy", "AWS"),
-    ("additional-resource-tags", "AWS"),
     ("target-node-labels", "the host, for all providers"),
 ];
 

@@ -1,6 +1,6 @@
 use aerostat_sdk::Error;
 
-use super::{Cloud, GROUP, NAME, ensure, events, port, ready, service, with, writes, written};
+use super::{CERTIFICATE, Cloud, GROUP, NAME, OTHER, ensure, events, port, ready, service, with, writes, written};
 
 /// What is written after a Service is ready and becomes another.
 fn change(before: &aerostat_sdk::LoadBalancer, after: &aerostat_sdk::LoadBalancer) -> (Cloud, Vec<String>) {
@@ -86,19 +86,20 @@ fn aws_029_a_port_that_changes_is_added_before_the_other_goes() {
 #[test]
 fn a_certificate_changes_without_a_new_listener() {
     let tls = |arn| with(service(&["i-1"]), &[("ssl-cert", arn)]);
-    let (_, writes) = change(&tls("arn:c"), &tls("arn:d"));
+    let (_, writes) = change(&tls(CERTIFICATE), &tls(OTHER));
     let expected = format!(
-        "elb SetLoadBalancerListenerSSLCertificate LoadBalancerName={NAME} LoadBalancerPort=80 SSLCertificateId=arn:d"
+        "elb SetLoadBalancerListenerSSLCertificate LoadBalancerName={NAME} LoadBalancerPort=80 SSLCertificateId={OTHER}"
     );
     assert_eq!(writes, [expected]);
-    let (_, writes) = change(&service(&["i-1"]), &tls("arn:c"));
+    let (_, writes) = change(&service(&["i-1"]), &tls(CERTIFICATE));
     let names: Vec<_> = writes.iter().filter_map(|it| it.split(' ').nth(1)).collect();
     assert_eq!(names, ["DeleteLoadBalancerListeners", "CreateLoadBalancerListeners"]);
 }
 
 #[test]
 fn a_policy_of_tls_is_made_once_and_stays_when_not_asked_for() {
-    let with_policy = |policy| with(service(&["i-1"]), &[("ssl-cert", "arn:c"), ("ssl-negotiation-policy", policy)]);
+    let with_policy =
+        |policy| with(service(&["i-1"]), &[("ssl-cert", CERTIFICATE), ("ssl-negotiation-policy", policy)]);
     let (_, writes) = change(&with_policy("p"), &with_policy("q"));
     let create = format!(
         "elb CreateLoadBalancerPolicy LoadBalancerName={NAME} PolicyName=k8s-SSLNegotiationPolicy-q \
@@ -110,7 +111,7 @@ fn a_policy_of_tls_is_made_once_and_stays_when_not_asked_for() {
          PolicyNames.member.1=k8s-SSLNegotiationPolicy-q"
     );
     assert_eq!(writes, [create, set]);
-    let (_, writes) = change(&with_policy("p"), &with(service(&["i-1"]), &[("ssl-cert", "arn:c")]));
+    let (_, writes) = change(&with_policy("p"), &with(service(&["i-1"]), &[("ssl-cert", CERTIFICATE)]));
     assert_eq!(writes, [""; 0]);
 }
 
@@ -195,7 +196,7 @@ fn an_instance_that_is_gone_keeps_no_other_from_going() {
 #[test]
 fn a_lost_answer_of_a_change_leads_to_the_same_end() {
     let plain = service(&["i-1", "i-2"]);
-    let mut other = with(service(&["i-2", "i-3"]), &[("proxy-protocol", "*"), ("ssl-cert", "arn:c")]);
+    let mut other = with(service(&["i-2", "i-3"]), &[("proxy-protocol", "*"), ("ssl-cert", CERTIFICATE)]);
     other.ports = vec![port(80, 30_090), port(81, 30_081)];
     let given = with(plain.clone(), &[("security-groups", "sg-given")]);
     for (before, after) in [(&plain, &other), (&other, &plain), (&plain, &given), (&given, &plain)] {

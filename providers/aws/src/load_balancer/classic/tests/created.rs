@@ -1,6 +1,6 @@
 use aerostat_sdk::{ExternalTrafficPolicy, Ingress, LoadBalancer, Progress};
 
-use super::{Cloud, GROUP, NAME, UID, ensure, port, ready, service, with, writes, written};
+use super::{CERTIFICATE, Cloud, GROUP, NAME, UID, ensure, port, ready, service, with, writes, written};
 
 const TAGS: &str = "aerostat.dev/cluster-uid=c1a5e000-1111-2222-3333-444455556666 \
                     aerostat.dev/service-uid=0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11 kubernetes.io/cluster/prod=owned \
@@ -54,7 +54,7 @@ fn aws_020_a_repeated_call_writes_nothing() {
         &[][..],
         &[
             ("proxy-protocol", "*"),
-            ("ssl-cert", "arn:c"),
+            ("ssl-cert", CERTIFICATE),
             ("ssl-negotiation-policy", "ELBSecurityPolicy-TLS-1-2-2017-01"),
         ],
         &[
@@ -105,7 +105,12 @@ fn a_lost_answer_makes_nothing_twice() {
         let cloud = Cloud::new();
         let service = with(
             service(&["i-1", "i-2"]),
-            &[("proxy-protocol", "*"), ("ssl-cert", "arn:c"), ("ssl-negotiation-policy", "p"), ("ssl-ports", "443")],
+            &[
+                ("proxy-protocol", "*"),
+                ("ssl-cert", CERTIFICATE),
+                ("ssl-negotiation-policy", "p"),
+                ("ssl-ports", "443"),
+            ],
         );
         let service = service.with_port(port(443, 30_443));
         cloud.lose(lost);
@@ -148,7 +153,7 @@ fn a_list_of_a_moment_ago_is_asked_first() {
 
 #[test]
 fn aws_021_tls_ends_where_ports_are_selected() {
-    let annotations = |backend| [("ssl-cert", "arn:c"), ("ssl-ports", "443,https"), ("backend-protocol", backend)];
+    let annotations = |backend| [("ssl-cert", CERTIFICATE), ("ssl-ports", "443,https"), ("backend-protocol", backend)];
     let listeners = |backend: &'static str, name: &str| {
         let cloud = Cloud::new();
         let service = service(&["i-1"]).with_port(port(443, 30_443).named(name));
@@ -156,14 +161,15 @@ fn aws_021_tls_ends_where_ports_are_selected() {
         let listeners = cloud.balancer(NAME).it.listeners;
         let line = |it: &crate::api::elb::model::Listener| {
             let (front, back) = (it.protocol.as_str(), it.instance_protocol.as_str());
-            format!("{front} {} {back} {} {}", it.port, it.instance_port, it.certificate.as_deref().unwrap_or("-"))
+            let certificate = it.certificate.as_deref().map_or("-", |it| it.rsplit('/').next().unwrap());
+            format!("{front} {} {back} {} {certificate}", it.port, it.instance_port)
         };
         listeners.values().map(|it| line(&it.listener)).collect::<Vec<_>>()
     };
-    assert_eq!(listeners("http", ""), ["http 80 http 30080 -", "https 443 http 30443 arn:c"]);
-    assert_eq!(listeners("https", "https"), ["tcp 80 tcp 30080 -", "https 443 https 30443 arn:c"]);
-    assert_eq!(listeners("ssl", ""), ["tcp 80 tcp 30080 -", "ssl 443 ssl 30443 arn:c"]);
-    assert_eq!(listeners("tcp", ""), ["tcp 80 tcp 30080 -", "ssl 443 tcp 30443 arn:c"]);
+    assert_eq!(listeners("http", ""), ["http 80 http 30080 -", "https 443 http 30443 c"]);
+    assert_eq!(listeners("https", "https"), ["tcp 80 tcp 30080 -", "https 443 https 30443 c"]);
+    assert_eq!(listeners("ssl", ""), ["tcp 80 tcp 30080 -", "ssl 443 ssl 30443 c"]);
+    assert_eq!(listeners("tcp", ""), ["tcp 80 tcp 30080 -", "ssl 443 tcp 30443 c"]);
 }
 
 #[test]

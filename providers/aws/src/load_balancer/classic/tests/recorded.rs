@@ -6,7 +6,7 @@ use aerostat_sdk::testing::{Body, Request};
 use aerostat_sdk::{LoadBalancer, Method};
 use serde_json::Value;
 
-use super::{Cloud, NAME, delete, ensure, port, ready, service, with};
+use super::{CERTIFICATE, Cloud, NAME, OTHER, delete, ensure, port, ready, service, with};
 use crate::api::ec2::security_groups::SecurityGroup;
 use crate::endpoint;
 
@@ -46,7 +46,7 @@ fn requests_are_those_of_the_official_sdk() {
     let plain = service(&["i-1", "i-2"]);
     let tls =
         |arn| of_ports(&[(443, 30_443)], &[("internal", "true"), ("backend-protocol", "http"), ("ssl-cert", arn)]);
-    let policy = with(tls("arn:d"), &[("ssl-negotiation-policy", "p")]);
+    let policy = with(tls(OTHER), &[("ssl-negotiation-policy", "p")]);
     let attributes = [
         ("connection-draining-enabled", "true"),
         ("connection-draining-timeout", "30"),
@@ -63,7 +63,7 @@ fn requests_are_those_of_the_official_sdk() {
         LoadBalancer { source_ranges: vec!["0.0.0.0/0".to_owned(), "2001:db8::/32".to_owned()], ..plain.clone() };
     let flows = [
         requests(&[plain.clone(), service(&["i-1"])], nothing),
-        requests(&[tls("arn:c"), tls("arn:d"), policy], nothing),
+        requests(&[tls(CERTIFICATE), tls(OTHER), policy], nothing),
         requests(&[plain.clone(), with(plain.clone(), &[("proxy-protocol", "*")]), plain.clone()], nothing),
         requests(&[plain.clone(), of_ports(&[(81, 30_080)], &attributes)], nothing),
         requests(&[plain.clone(), ipv6], nothing),

@@ -1,6 +1,7 @@
-use aerostat_sdk::{Error, LoadBalancer, Port, Protocol};
+use aerostat_sdk::{Error, LoadBalancer, Port, Progress, Protocol};
 
 use super::{Cloud, NAME, ensure, port, ready, service, with, writes};
+use crate::api::elb::model::Attributes;
 
 /// Refused before anything is asked, for this reason.
 fn refuses(service: &LoadBalancer, why: &str) {
@@ -69,6 +70,24 @@ fn values_that_a_classic_one_cannot_have_are_refused() {
     ] {
         refuses(&with(service(&["i-1"]), &[(name, value)]), why);
     }
+}
+
+#[test]
+fn what_makes_no_difference_is_not_refused() {
+    let cloud = Cloud::new();
+    let plain = with(service(&["i-1"]), &[("ssl-cert", "web"), ("ssl-ports", "443")]);
+    let status = ready(&cloud, &plain);
+    // Somebody has switched the log on elsewhere.
+    let log = Attributes {
+        log_enabled: true,
+        log_bucket: Some("logs".to_owned()),
+        idle_timeout: Some(60),
+        ..Attributes::default()
+    };
+    cloud.state.borrow_mut().balancers.get_mut(NAME).unwrap().attributes = log;
+    let (host, logged) = (cloud.host(), with(plain, &[("access-log-enabled", "true")]).after(status));
+    assert!(matches!(ensure(&host, &logged), Ok(Progress::Ready(_))));
+    assert_eq!(writes(&host), [""; 0]);
 }
 
 #[test]

@@ -111,6 +111,20 @@ fn what_it_cannot_do_is_refused_before_anything_is_asked() {
 }
 
 #[test]
+fn what_makes_no_difference_is_not_refused() {
+    let udp = with_nodes(without_ports().with_port(Port::new(Protocol::Udp, 53, 30_053)), 1);
+    for service in
+        [annotated(udp, "ssl-cert", "web"), annotated(annotated(service(), "ssl-cert", "web"), "ssl-ports", "dns")]
+    {
+        served(&Cloud::default(), annotated(service, "access-log-s3-bucket-prefix", "prod"));
+    }
+    // Its targets follow the nodes, whatever its tags are.
+    let cloud = Cloud::default();
+    let tagged = annotated(served(&cloud, service()), "additional-resource-tags", "cost#=1");
+    assert_eq!(actions(&writes(&cloud, &with_nodes(tagged, 3)))[..1], ["RegisterTargets"]);
+}
+
+#[test]
 fn values_that_are_not_allowed_make_nothing() {
     for (name, value) in [
         ("access-log-enabled", "yes"),
