@@ -69,7 +69,8 @@ fn follow_nodes(call: &Call<'_>) -> Result<()> {
             groups::admit(call, Source { id, is_own: own.is_some() })?;
         }
     }
-    write::instances(&live, &targets::instances(&call.service.nodes, &mut Warnings::default()))
+    let nodes = &call.service.nodes;
+    write::instances(&live, &targets::instances(nodes, &mut Warnings::default()), nodes)
 }
 
 fn reconcile(call: &Call<'_>) -> Result<Progress> {
@@ -219,7 +220,7 @@ fn update(
     part_from(call, live, place, &live.groups.iter().filter(is_leaving).collect::<Vec<_>>())?;
     let left = steps.split_off(steps.len().min(STEPS));
     steps.iter().try_for_each(|step| write::carry_out(name, step))?;
-    write::instances(live, &desired.instances)?;
+    write::instances(live, &desired.instances, &call.service.nodes)?;
     if live.is_internal != desired.is_internal {
         let word = |is_internal| if is_internal { "internal" } else { "internet-facing" };
         warnings.immutable("its scheme", word(live.is_internal), word(desired.is_internal));

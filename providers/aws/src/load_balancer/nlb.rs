@@ -97,7 +97,7 @@ fn follow_nodes(call: &Call<'_>, live: &Live) -> Result<()> {
 
 fn writer<'a>(call: &'a Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
     let most = MOST_REQUESTS.saturating_sub(reads);
-    Writer { balancer: &balancer.arn, vpc: &call.settings.cluster.vpc, tags, most }
+    Writer { balancer: &balancer.arn, vpc: &call.settings.cluster.vpc, nodes: &call.service.nodes, tags, most }
 }
 
 /// Makes the load balancer. If the answer is lost, the next call finds it by its name.

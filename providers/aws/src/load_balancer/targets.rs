@@ -19,6 +19,14 @@ pub(super) fn instance(node: &Node) -> Option<&str> {
     }
 }
 
+/// What messages call these instances: the names of their nodes, and their ids.
+pub(super) fn named(nodes: &[Node], ids: &[&str]) -> String {
+    let node = |id: &str| nodes.iter().find(|it| instance(it) == Some(id));
+    let name = |id: &&str| node(id).map_or_else(|| (*id).to_owned(), |it| format!("{} ({id})", it.name));
+    let names: Vec<String> = ids.iter().map(name).collect();
+    nodes::named(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// The instances behind these nodes.
 pub(super) fn instances(all: &[Node], warnings: &mut Warnings) -> BTreeSet<String> {
     let (mut instances, mut skipped) = (BTreeSet::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aerostat_sdk::{Error, Result, events, nodes};
+use aerostat_sdk::{Error, Node, Result, events};
 
 use super::steps::{PROXY_POLICY, Step};
 use crate::api::Refusal;
@@ -10,6 +10,7 @@ use crate::api::ec2::{FILTER_VALUES, instances};
 use crate::api::elb::model::LoadBalancer;
 use crate::api::elb::writes;
 use crate::instance::exists;
+use crate::load_balancer::targets;
 
 /// Carries out one step on the load balancer of this name.
 pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
@@ -55,12 +56,13 @@ fn subnets(name: &str, attach: &BTreeSet<String>, detach: &BTreeSet<String>) -> 
     }
 }
 
-/// Lets its instances follow the nodes: what is missing comes first, so that one at least serves all the time.
-pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>) -> Result<()> {
+/// Lets its instances follow the nodes: what is missing comes first, so that one at least serves all the time. Messages name
+/// instances by `nodes`.
+pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>, nodes: &[Node]) -> Result<()> {
     let name = &live.name;
     let (add, remove) = (desired - &live.instances, &live.instances - desired);
     if !add.is_empty() {
-        register(name, &add)?;
+        register(name, &add, nodes)?;
     }
     if !remove.is_empty() {
         deregister(name, &remove)?;
@@ -68,8 +70,9 @@ pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>) -> Resu
     Ok(())
 }
 
-/// AWS refuses all of them for one that is gone. Then those are left out, with a warning.
-fn register(name: &str, add: &BTreeSet<String>) -> Result<()> {
+/// AWS refuses all of them for one that is gone. Then those are left out, with a warning, until their nodes are gone, too: each
+/// call tries them again, because a list of EC2 may be late.
+fn register(name: &str, add: &BTreeSet<String>, nodes: &[Node]) -> Result<()> {
     let refusal = match writes::register(name, add) {
         Err(refusal) if is_unknown(&refusal) => refusal,
         written => return Ok(written?),
@@ -79,7 +82,7 @@ fn register(name: &str, add: &BTreeSet<String>) -> Result<()> {
     if gone.is_empty() {
         return Err(refusal.error);
     }
-    let message = format!("no traffic is sent to instances that are gone: {}", nodes::named(&gone));
+    let message = format!("no traffic is sent to instances that are gone: {}", targets::named(nodes, &gone));
     events::warning(None, "NodesSkipped", &message);
     if there.is_empty() { Ok(()) } else { Ok(writes::register(name, &there)?) }
 }

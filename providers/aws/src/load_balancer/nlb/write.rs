@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aerostat_sdk::events::Warnings;
-use aerostat_sdk::{Change, Error, Result, nodes};
+use aerostat_sdk::{Change, Error, Node, Result};
 
 use super::plan::{Step, Target, To};
 use crate::api::Refusal;
@@ -12,6 +12,7 @@ use crate::api::elbv2::listeners::{self, Content};
 use crate::api::elbv2::target_groups::{self as groups, Creation};
 use crate::api::elbv2::{load_balancers, tags};
 use crate::load_balancer::tags::Tags;
+use crate::load_balancer::targets;
 
 /// The most removals that one call sends: the host counts them, and stops what deletes too much.
 pub(super) const MOST_REMOVALS: usize = 8;
@@ -56,6 +57,8 @@ pub(super) struct Writer<'a> {
     /// The ARN of the load balancer.
     pub(super) balancer: &'a str,
     pub(super) vpc: &'a str,
+    /// Those that take traffic.
+    pub(super) nodes: &'a [Node],
     /// What gets made is marked with these.
     pub(super) tags: &'a Tags,
     /// How many requests may be sent.
@@ -110,7 +113,7 @@ impl Writer<'_> {
             }
             Step::ModifyGroup { arn, change } => groups::modify(arn, change)?,
             Step::GroupAttributes { to, attributes } => groups::modify_attributes(arn_of(to, made)?, attributes)?,
-            Step::Register { to, targets } => register(arn_of(to, made)?, targets, warnings)?,
+            Step::Register { to, targets } => self.register(arn_of(to, made)?, targets, warnings)?,
             Step::Deregister { arn, targets } => groups::deregister(arn, targets)?,
             Step::CreateListener { listener, to } => {
                 let content = Content {
@@ -138,6 +141,31 @@ impl Writer<'_> {
             Step::DeleteGroup { arn, name } => return delete_group(arn, name),
         }
         Ok(Change::Done(()))
+    }
+
+    /// Registers targets. An instance that does not run, or is elsewhere, is refused together with all others of its
+    /// request: AWS says which, and the others are registered without it.
+    ///
+    /// The next call tries it again, with one request and another warning, for as long as its node takes traffic: an instance
+    /// that did not run may do so by then, and AWS tells nobody.
+    fn register(&self, arn: &str, targets: &[Target], warnings: &mut Warnings) -> Result<()> {
+        let mut left = targets.to_vec();
+        // A sentence of AWS is cut where it is long, and may not name all.
+        for _ in 0..ATTEMPTS {
+            let Err(refusal) = groups::register(arn, &left) else { return Ok(()) };
+            let (refused, others) = refused(&refusal, &left);
+            if refusal.code != "InvalidTarget" || refused.is_empty() {
+                return Err(refusal.error);
+            }
+            let ids: Vec<_> = refused.iter().map(|(id, _)| id.as_str()).collect();
+            let names = targets::named(self.nodes, &ids);
+            warnings.add("TargetRefused", format_args!("no traffic is sent to {names}: {}", refusal.why()));
+            left = others;
+            if left.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(Error::unavailable(format_args!("AWS refuses too many of the instances of target group {arn}")))
     }
 }
 
@@ -175,27 +203,6 @@ fn arn_of<'a>(to: &'a To, made: &'a BTreeMap<String, String>) -> Result<&'a str>
             .map(String::as_str)
             .ok_or_else(|| Error::unavailable(format_args!("AWS did not make target group {name} under this name"))),
     }
-}
-
-/// Registers targets. An instance that does not run, or is elsewhere, is refused together with all others of its
-/// request: AWS says which, and the others are registered without it.
-fn register(arn: &str, targets: &[Target], warnings: &mut Warnings) -> Result<()> {
-    let mut left = targets.to_vec();
-    // A sentence of AWS is cut where it is long, and may not name all.
-    for _ in 0..ATTEMPTS {
-        let Err(refusal) = groups::register(arn, &left) else { return Ok(()) };
-        let (refused, others) = refused(&refusal, &left);
-        if refusal.code != "InvalidTarget" || refused.is_empty() {
-            return Err(refusal.error);
-        }
-        let ids: Vec<_> = refused.iter().map(|(id, _)| id.as_str()).collect();
-        warnings.add("TargetRefused", format_args!("{} take no traffic: {}", nodes::named(&ids), refusal.why()));
-        left = others;
-        if left.is_empty() {
-            return Ok(());
-        }
-    }
-    Err(Error::unavailable(format_args!("AWS refuses too many of the instances of target group {arn}")))
 }
 
 /// Which targets a refusal names, and the others.

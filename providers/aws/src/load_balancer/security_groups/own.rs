@@ -66,6 +66,9 @@ fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
 
 /// Writes a difference: what is added first. If the group takes no more rules, what is no longer wanted goes first
 /// where that makes room for all; otherwise nothing is written, and an event says so.
+///
+/// The next call tries it again, with one request and the event once more: AWS tells nobody when the account's quota has grown,
+/// or when another Service's rules have left the group. The vendor's controller tries again, too.
 pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()> {
     let Difference { add, revoke } = difference;
     let mut is_revoked = revoke.is_empty();

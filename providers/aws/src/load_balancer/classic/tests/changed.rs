@@ -168,9 +168,12 @@ fn the_scheme_stays_with_a_warning() {
 fn instances_that_are_gone_are_left_out() {
     let cloud = Cloud::new();
     let host = cloud.host();
-    drop(ensure(&host, &service(&["i-1", "i-gone"])));
+    let mut service = service(&["i-1", "i-gone"]);
+    service.nodes[1].name = "worker-2".to_owned();
+    drop(ensure(&host, &service));
     assert_eq!(cloud.balancer(NAME).it.instances, ["i-1".to_owned()].into());
-    assert!(events(&host).iter().any(|it| it.ends_with("instances that are gone: i-gone")), "{:?}", events(&host));
+    let ends = "instances that are gone: worker-2 (i-gone)";
+    assert!(events(&host).iter().any(|it| it.ends_with(ends)), "{:?}", events(&host));
 }
 
 #[test]

@@ -30,14 +30,23 @@ fn aws_044_a_full_group_is_told_of_and_nothing_is_lost() {
     let id = cloud.group(GROUP).unwrap().id;
     let before = cloud.rules(&id);
     cloud.state.borrow_mut().most_rules = Some(5);
-    let host = cloud.host();
     let many = ranges(service(&["i-1", "i-2"]), 9).after(status);
-    assert!(matches!(ensure(&host, &many), Ok(Progress::Ready(_))), "the load balancer is kept");
-    assert_eq!(cloud.balancer(NAME).it.instances.len(), 2, "it follows the nodes");
-    assert_eq!(cloud.rules(&id), before);
-    let events = events(&host);
     let expected = format!("SecurityGroupFull: security group {id} has 4 rules and does not take 14 more");
-    assert!(matches!(&events[..], [one] if one.starts_with(&expected)), "{events:?}");
+    // Each call tries it once, and says so.
+    for others in [1, 0] {
+        let host = cloud.host();
+        assert!(matches!(ensure(&host, &many), Ok(Progress::Ready(_))), "the load balancer is kept");
+        assert_eq!(cloud.balancer(NAME).it.instances.len(), 2, "it follows the nodes");
+        assert_eq!(cloud.rules(&id), before);
+        let (written, events) = (writes(&host), events(&host));
+        let (rules, rest): (Vec<_>, Vec<_>) = written.iter().partition(|it| it.contains("SecurityGroupIngress"));
+        assert_eq!((rules.len(), rest.len()), (1, others), "{written:?}");
+        assert!(matches!(&events[..], [one] if one.starts_with(&expected)), "{events:?}");
+    }
+    // Once the quota has grown, the rules are written.
+    cloud.state.borrow_mut().most_rules = None;
+    ready(&cloud, &many);
+    assert_eq!(cloud.rules(&id).len(), before.len() + 14);
 }
 
 #[test]

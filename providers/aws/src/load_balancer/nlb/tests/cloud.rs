@@ -59,6 +59,8 @@ pub(super) struct State {
     pub(super) tags: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) ec2: Ec2,
     pub(super) fault: Option<Fault>,
+    /// The id of an instance that does not run, and cannot be registered.
+    pub(super) stopped: Option<&'static str>,
     /// After how many requests answers are lost, once: the request is carried out.
     pub(super) lost_at: Option<usize>,
     count: usize,
@@ -115,6 +117,11 @@ impl State {
         let action = action(request).to_owned();
         if let Some(outcome) = self.fault.as_ref().and_then(|it| it(&action)) {
             return outcome;
+        }
+        let refused_target = self.stopped.filter(|it| list(request, "Targets.member", ".Id").iter().any(|id| id == it));
+        if let (Some(id), "RegisterTargets") = (refused_target, &*action) {
+            let why = format!("The following targets are not in a running state and cannot be registered: '{id}'");
+            return answer(400, format!("<E><Error><Code>InvalidTarget</Code><Message>{why}</Message></Error></E>"));
         }
         let outcome = match &*request.endpoint {
             "ec2" => self.ec2.answer(&action, request),

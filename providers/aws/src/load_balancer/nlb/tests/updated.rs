@@ -1,6 +1,5 @@
 //! Changes of load balancers that there are.
 
-use aerostat_sdk::testing::{Outcome, answer};
 use aerostat_sdk::{LoadBalancer, Port, Progress, Protocol};
 
 use super::*;
@@ -189,20 +188,25 @@ fn attributes_follow_annotations() {
 #[test]
 fn a_refused_instance_takes_nothing_from_the_others() {
     let cloud = Cloud::default();
-    let refusals = std::cell::Cell::new(1);
-    cloud.fault(move |action| {
-        let refuses = action == "RegisterTargets" && refusals.replace(0) == 1;
-        refuses.then(|| -> Outcome {
-            let why = "The following targets are not in a running state and cannot be registered: 'i-2'";
-            answer(400, format!("<E><Error><Code>InvalidTarget</Code><Message>{why}</Message></Error></E>"))
-        })
-    });
-    let host = cloud.host();
-    assert!(matches!(ensure(&host, &service()), Ok(Progress::Ready(_))));
-    let event = host.events().remove(0);
-    assert_eq!(event.reason, "TargetRefused");
-    assert!(event.message.starts_with("i-2 take no traffic"), "{}", event.message);
+    cloud.0.borrow_mut().stopped = Some("i-2");
+    let mut service = service();
+    service.nodes[1].name = "worker-2".to_owned();
+    let told = |host: &Host| host.events().into_iter().map(|it| (it.reason, it.message)).collect::<Vec<_>>();
+    let (first, again) = (cloud.host(), cloud.host());
+    let Ok(Progress::Ready(status)) = ensure(&first, &service) else { panic!() };
+    let [(reason, message)] = &told(&first)[..] else { panic!() };
+    assert_eq!(reason, "TargetRefused");
+    assert!(message.starts_with("no traffic is sent to worker-2 (i-2): "), "{message}");
     assert_eq!(cloud.0.borrow().groups[0].targets.len(), 1);
+    // Each call tries it once, and says so.
+    let service = service.after(status);
+    assert!(matches!(ensure(&again, &service), Ok(Progress::Ready(_))));
+    assert_eq!((actions(&written(&again)), told(&again)), (vec!["RegisterTargets"], told(&first)));
+    // Once it runs, it takes traffic.
+    cloud.0.borrow_mut().stopped = None;
+    assert_eq!(actions(&writes(&cloud, &service)), ["RegisterTargets"]);
+    assert_eq!(cloud.0.borrow().groups[0].targets.len(), 2);
+    assert_eq!(writes(&cloud, &service), [""; 0]);
 }
 
 #[test]
@@ -211,11 +215,18 @@ fn aws_044_a_full_group_keeps_the_load_balancer() {
     cloud.fault(|action| {
         (action == "AuthorizeSecurityGroupIngress").then(|| refused(400, "RulesPerSecurityGroupLimitExceeded"))
     });
-    let host = cloud.host();
-    assert!(matches!(ensure(&host, &service()), Ok(Progress::Ready(_))));
+    let status = ready(&cloud, &service());
+    assert_eq!(cloud.0.borrow().balancers.len(), 1);
+    // Each call tries it once, and says so.
+    let (host, service) = (cloud.host(), service().after(status));
+    assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
+    assert_eq!(actions(&written(&host)), ["AuthorizeSecurityGroupIngress"]);
     let event = host.events().remove(0);
     assert!(event.message.contains("sg-nodes has 0 rules and does not take 2 more"), "{}", event.message);
-    assert_eq!(cloud.0.borrow().balancers.len(), 1);
+    // Once the quota has grown, the rules are written.
+    cloud.0.borrow_mut().fault = None;
+    assert_eq!(actions(&writes(&cloud, &service)), ["AuthorizeSecurityGroupIngress"]);
+    assert_eq!(writes(&cloud, &service), [""; 0]);
 }
 
 #[test]
