@@ -143,6 +143,8 @@ impl Controller {
         let Some(node) = fresh else { return Ok(()) };
         let Some(initialized) = self.initialize(node.clone(), &instance).await? else { return Ok(()) };
         self.metrics.taint_removal_delay.observe(age(&node));
+        // Addresses are status, which takes a write of its own. It comes after the taint has gone, as upstream has it
+        // (`syncNode` and `updateNodeAddress`): for a moment a node has none but those that its kubelet has said.
         if let Err(error) = self.address(initialized.clone(), &instance).await {
             // The node works without: the next pass over all addresses tries again.
             tracing::error!(node = name, "Error patching node with cloud ip addresses = [{}]", chain(&error));
