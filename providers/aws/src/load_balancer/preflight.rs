@@ -3,7 +3,8 @@
 use aerostat_sdk::{Error, IpFamily, Protocol, Result};
 
 use super::annotations::{
-    ADDITIONAL_TAGS, EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, Kind, LOG_BUCKET, LOG_ENABLED, SOURCE_RANGES, pairs,
+    ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, INTERNAL, Kind, LOG_BUCKET, LOG_ENABLED,
+    PRIVATE_IPS, SOURCE_RANGES, pairs,
 };
 use super::call::Call;
 
@@ -87,6 +88,23 @@ fn tags(call: &Call<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses addresses that do not suit the scheme of a Network Load Balancer that is to be made: an elastic IP is "for an
+/// internet-facing load balancer", a private address "for an internal load balancer" (API_SubnetMapping).
+///
+/// # Errors
+///
+/// `invalid`, naming both annotations.
+pub(super) fn addresses(call: &Call<'_>, is_internal: bool) -> Result<()> {
+    let (key, kind) = if is_internal { (ELASTIC_IPS.name, "internet-facing") } else { (PRIVATE_IPS.name, "internal") };
+    match call.annotations.text(key) {
+        None => Ok(()),
+        Some(value) => Err(Error::invalid(format_args!(
+            "annotation {key}: {value:?} is for an {kind} load balancer: take it off, or set annotation {} to {}",
+            INTERNAL.name, !is_internal
+        ))),
+    }
 }
 
 /// The attributes of target groups that the Service asks for.

@@ -7,6 +7,7 @@ mod deleted;
 mod ec2;
 mod lost;
 mod owners;
+mod refused;
 mod updated;
 
 use aerostat_sdk::testing::Host;
