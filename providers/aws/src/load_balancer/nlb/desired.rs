@@ -148,7 +148,7 @@ fn health(call: &Call<'_>) -> Result<Health> {
         healthy: annotations.read(&HEALTHY)?.unwrap_or(threshold),
         unhealthy: annotations.read(&UNHEALTHY)?.unwrap_or(threshold),
     };
-    // Of as much AWS takes some: CDK's rule for Network Load Balancers, aws/aws-cdk#26031.
+    // AWS accepts some time-outs that equal the interval (aws/aws-cdk#26031): only longer ones are refused here.
     if let Some(timeout) = health.timeout.filter(|it| *it > health.interval) {
         return Err(Error::invalid(format_args!(
             "health checks would time out after {timeout} s and begin every {} s: annotation {} has to be at most \
