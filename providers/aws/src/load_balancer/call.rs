@@ -1,7 +1,7 @@
 //! What every step knows of the call that it is part of.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{LoadBalancer, Port, Protocol, Result};
+use aerostat_sdk::{Error, LoadBalancer, Port, Protocol, Result};
 
 use super::annotations::{CERTIFICATE, SSL_PORTS, SslPorts};
 use super::tags::Marks;
@@ -31,13 +31,25 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// `invalid` for what is no ARN of a certificate: AWS would say so only once there is a load balancer.
+    /// `invalid` for what is no ARN of a certificate, and for one that ACM has in another region, where load balancing does not
+    /// find it ("Certificates in ACM are regional resources"): AWS would say so only once there is a load balancer.
     pub(super) fn certificate(&self, port: &Port) -> Result<Option<String>> {
         // White space in it counts, and the vendor's controller does not take it off either.
         let ports = SslPorts::of(self.service.annotation(SSL_PORTS.name).filter(|it| !it.is_empty()));
         if port.protocol == Protocol::Udp || !ports.has(port) {
             return Ok(None);
         }
-        self.annotations.read(&CERTIFICATE)
+        let arn = self.annotations.read(&CERTIFICATE)?;
+        let here = &*self.settings.cluster.region;
+        // IAM has no regions.
+        let region = arn.as_deref().and_then(|it| it.split(':').nth(3)).filter(|it| !it.is_empty());
+        match region.filter(|it| *it != here) {
+            None => Ok(arn),
+            Some(region) => Err(Error::invalid(format_args!(
+                "annotation {}: {:?} is a certificate of region {region}: name one of region {here}, where the load balancer is",
+                CERTIFICATE.name,
+                arn.as_deref().unwrap_or_default()
+            ))),
+        }
     }
 }

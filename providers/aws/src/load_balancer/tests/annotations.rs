@@ -42,8 +42,11 @@ const REFUSED: [(&str, &[&str], &str); 23] = [
     ("load-balancer-source-ranges", BOTH, "10.0.0.0/33"),
 ];
 
+/// A certificate that is not in the region of the load balancer.
+const OTHER_REGION: &str = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
+
 /// Those that are refused with a sentence of their own: for the wrong kind of load balancer, or for a part of the value.
-const OTHERWISE: [(&str, &str, &str, &str); 8] = [
+const OTHERWISE: [(&str, &str, &str, &str); 10] = [
     (
         "access-log-enabled",
         CLASSIC,
@@ -58,6 +61,8 @@ const OTHERWISE: [(&str, &str, &str, &str); 8] = [
         "\"cost#\" with the value \"1\" is no tag of a load balancer",
     ),
     ("additional-resource-tags", NETWORK, "aws:team=a", "which does not begin with aws:"),
+    ("ssl-cert", CLASSIC, OTHER_REGION, "is a certificate of region eu-west-1: name one of region us-east-1"),
+    ("ssl-cert", NETWORK, OTHER_REGION, "is a certificate of region eu-west-1: name one of region us-east-1"),
     ("healthcheck-timeout", NETWORK, "31", "time out after 31 s and begin every 30 s"),
     ("extra-security-groups", NETWORK, "sg-1", "is not supported by NLB"),
     ("target-group-attributes", CLASSIC, "proxy_protocol_v2.enabled=true", "it is only supported for NLB"),
