@@ -35,11 +35,16 @@ impl Api {
 
     /// Sends a request, and reads the answer.
     pub(crate) fn call(self, form: Form) -> Result<Element, Refusal> {
-        self.each(form, &[], |_| ())
+        self.send(form, &[], &mut |_| ())
     }
 
     /// Sends a request, and hands over each element at this path of its answer. Returns the rest of the answer.
-    pub(crate) fn each(self, form: Form, path: &[&str], each: impl FnMut(Element)) -> Result<Element, Refusal> {
+    pub(crate) fn each(self, form: Form, path: &[&str], mut each: impl FnMut(Element)) -> Result<Element, Refusal> {
+        self.send(form, path, &mut each)
+    }
+
+    /// As [`Self::each`]. There is one of it for all callers, or else the module would be larger by 65 KB.
+    fn send(self, form: Form, path: &[&str], each: &mut dyn FnMut(Element)) -> Result<Element, Refusal> {
         let action = form.action().to_owned();
         let asked = Asked { endpoint: self.endpoint, service: self.service, action: &action };
         let request = http::post(self.endpoint, [""; 0]).header("accept", "text/xml").form(form.into_pairs());

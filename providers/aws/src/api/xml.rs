@@ -66,12 +66,12 @@ impl Element {
 
 /// Reads all of an answer.
 pub(crate) fn read(body: &[u8]) -> Result<Element, Unreadable> {
-    read_each(body, &[], |_| ())
+    read_each(body, &[], &mut |_| ())
 }
 
 /// Reads an answer, and hands over each element at this path of names under the outermost one, as soon as it is read. Returns
 /// the answer without the lists on the path.
-pub(crate) fn read_each(body: &[u8], path: &[&str], mut each: impl FnMut(Element)) -> Result<Element, Unreadable> {
+pub(crate) fn read_each(body: &[u8], path: &[&str], each: &mut dyn FnMut(Element)) -> Result<Element, Unreadable> {
     let mut reader = Reader::from_str(str::from_utf8(body).map_err(Unreadable::new)?);
     // The elements that are open, the outermost first.
     let mut open: Vec<Element> = Vec::new();
@@ -81,9 +81,9 @@ pub(crate) fn read_each(body: &[u8], path: &[&str], mut each: impl FnMut(Element
             Event::Start(start) => begin(&mut open, start.local_name().as_ref())?,
             Event::Empty(empty) => {
                 begin(&mut open, empty.local_name().as_ref())?;
-                end(&mut open, path, &mut each, &mut outermost)?;
+                end(&mut open, path, each, &mut outermost)?;
             }
-            Event::End(_) => end(&mut open, path, &mut each, &mut outermost)?,
+            Event::End(_) => end(&mut open, path, each, &mut outermost)?,
             Event::Text(text) => append(&mut open, &text.xml10_content()),
             Event::CData(data) => append(&mut open, &data.xml10_content()),
             Event::GeneralRef(reference) => append(&mut open, &resolve(&reference)?),
@@ -110,7 +110,7 @@ fn begin(open: &mut Vec<Element>, name: &str) -> Result<(), Unreadable> {
 fn end(
     open: &mut Vec<Element>,
     path: &[&str],
-    each: &mut impl FnMut(Element),
+    each: &mut dyn FnMut(Element),
     outermost: &mut Option<Element>,
 ) -> Result<(), Unreadable> {
     let closed = open.pop().ok_or_else(|| Unreadable::new("an element ends that has not begun"))?;
@@ -162,7 +162,8 @@ mod tests {
     fn items_come_one_by_one_and_are_not_kept() {
         let mut ids = Vec::new();
         let path = ["set", "item", "inner", "item"];
-        let rest = read_each(LIST.as_bytes(), &path, |it| ids.extend(it.text(&["id"]).map(str::to_owned))).unwrap();
+        let rest =
+            read_each(LIST.as_bytes(), &path, &mut |it| ids.extend(it.text(&["id"]).map(str::to_owned))).unwrap();
         assert_eq!(ids, ["1", "2", "3"]);
         assert_eq!((rest.text(&["requestId"]), rest.text(&["next"])), (Some("r"), Some("t & A<b>")));
         assert_eq!(rest.child("set"), None);
@@ -173,7 +174,7 @@ mod tests {
         let text =
             "<R><Result><List><member>1</member><member>2</member></List><NextMarker>m</NextMarker></Result></R>";
         let mut count = 0;
-        let rest = read_each(text.as_bytes(), &["Result", "List", "member"], |_| count += 1).unwrap();
+        let rest = read_each(text.as_bytes(), &["Result", "List", "member"], &mut |_| count += 1).unwrap();
         assert_eq!((count, rest.text(&["Result", "NextMarker"])), (2, Some("m")));
         assert_eq!(rest.child("Result").unwrap().child("List"), None);
     }
