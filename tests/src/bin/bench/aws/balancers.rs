@@ -33,7 +33,7 @@ const fn least(ports: usize) -> usize {
 
 /// How often all are compared with the cloud where this is measured, and how often that is. A resync asks nothing that depends on how
 /// long the last one is ago.
-const RESYNC: [(usize, Duration); 2] = [(1, Duration::from_secs(10)), (20, Duration::from_secs(60))];
+const RESYNC: [(usize, Duration); 2] = [(1, Duration::from_secs(20)), (20, Duration::from_secs(60))];
 const RESYNCS: usize = 3;
 
 /// How long all of them may take together. Periods are up to a tenth longer than they are said to be, and a resync takes its time.

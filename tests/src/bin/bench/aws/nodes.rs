@@ -5,11 +5,14 @@ use futures::future::try_join_all;
 use tests::control_plane::{ControlPlane, Options};
 use tests::simulator::Recorded;
 
-use super::{CONTENDERS, simulator};
+use super::simulator;
 use crate::comparison::{Comparison, count, hundredths, seconds};
-use crate::contender::{Flags, aerostat, vendor};
+use crate::contender::{Contender, Flags, aerostat, vendor};
 use crate::requests::{Kinds, kinds, sum};
 use crate::{join, steady};
+
+/// The vendor's manager puts questions of workers that ask at the same time into one request: it is measured with many of them, too.
+const ABOUT_NODES: [Contender; 3] = [aerostat(Flags::Default), vendor(Flags::Default), vendor(Flags::WorkersAndApi)];
 
 /// As many as one page of `DescribeInstances` has. A list of one instance more is two calls.
 const NODES: usize = 1000;
@@ -21,7 +24,7 @@ const ZONES: &str = "POST /ec2/DescribeAvailabilityZones";
 pub(crate) async fn join() -> Result<()> {
     let control_plane = ControlPlane::start(Options::default()).await?;
     let mut rounds = Vec::new();
-    for contender in CONTENDERS {
+    for contender in ABOUT_NODES {
         let round = join::round(contender, &control_plane, simulator(NODES).await?, NODES - 1).await;
         rounds.push(round.with_context(|| contender.name())?);
     }
@@ -29,7 +32,7 @@ pub(crate) async fn join() -> Result<()> {
 
     let mut table = Comparison::new(
         &format!("{NODES} nodes join, one before the others; each instance is a reservation of its own"),
-        &CONTENDERS,
+        &ABOUT_NODES,
     );
     let cloud: Vec<_> = rounds.iter().map(|it| kinds(&it.cloud)).collect();
     let beside_zones = |it: &Kinds| sum(it) - it.get(ZONES).copied().unwrap_or_default();
@@ -50,10 +53,8 @@ fn is_list(request: &Recorded) -> bool {
     request.path == "/ec2/DescribeInstances" && request.query_value("Filter.1.Name").is_some_and(|it| it == "tag-key")
 }
 
-/// An hour in which nothing happens. The vendor's manager runs with the flags with which its nodes join at once: what it asks for in an hour
-/// does not depend on them.
+/// An hour in which nothing happens.
 pub(crate) async fn steady() -> Result<()> {
-    let contenders = [aerostat(Flags::Default), vendor(Flags::WorkersAndApi)];
-    let rounds = try_join_all(contenders.map(|it| steady::round(it, simulator(steady::NODES), 0))).await?;
-    steady::print(&format!("an hour at {} nodes, all Ready", steady::NODES), &contenders, &rounds, "")
+    let rounds = try_join_all(ABOUT_NODES.map(|it| steady::round(it, simulator(steady::NODES), 0))).await?;
+    steady::print(&format!("an hour at {} nodes, all Ready", steady::NODES), &ABOUT_NODES, &rounds, "")
 }
