@@ -43,7 +43,7 @@ impl Api {
         self.send(form, path, &mut each)
     }
 
-    /// As [`Self::each`]. There is one of it for all callers, or else the module would be larger by 65 KB.
+    /// As [`Self::each`]. It is not generic: compiled for each caller, it would make the module larger by 65 KB.
     fn send(self, form: Form, path: &[&str], each: &mut dyn FnMut(Element)) -> Result<Element, Refusal> {
         let action = form.action().to_owned();
         let asked = Asked { endpoint: self.endpoint, service: self.service, action: &action };
