@@ -1,10 +1,11 @@
 //! Security groups that are made for a load balancer. A name is unique in its VPC, so that none is made twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aerostat_sdk::{Change, Result, events};
 
 use super::rules::{self, Difference, Rule};
+use crate::api::Refusal;
 use crate::api::ec2::security_groups::{self as api, Permission, SecurityGroup};
 use crate::settings::Cluster;
 
@@ -64,6 +65,24 @@ fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
     Difference::between(&group.permissions, &rules::permissions(rules), |_: &Permission| true)
 }
 
+/// Adds rules. EC2 refuses all of them where it has one: another Service may have been faster with a rule that both
+/// share. What is there is read again then, and the others are added.
+fn authorize(group: &str, rules: &BTreeSet<Permission>) -> Result<(), Refusal> {
+    let refusal = match api::authorize(group, rules) {
+        Err(refusal) if refusal.code == "InvalidPermission.Duplicate" => refusal,
+        done => return done,
+    };
+    let there = api::by_ids(&[group])?;
+    let is_there = |it: &Permission| there.iter().flat_map(|it| &it.permissions).any(|other| other.key == it.key);
+    let missing: BTreeSet<_> = rules.iter().filter(|it| !is_there(it)).cloned().collect();
+    match missing.len() {
+        // EC2 does not show it yet.
+        number if number == rules.len() => Err(refusal),
+        0 => Ok(()),
+        _ => api::authorize(group, &missing),
+    }
+}
+
 /// Writes a difference: what is added first. If the group takes no more rules, what is no longer wanted goes first
 /// where that makes room for all; otherwise nothing is written, and an event says so.
 ///
@@ -73,7 +92,7 @@ pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()
     let Difference { add, revoke } = difference;
     let mut is_revoked = revoke.is_empty();
     if !add.is_empty() {
-        match api::authorize(&group.id, add) {
+        match authorize(&group.id, add) {
             Ok(()) => {}
             Err(refusal) if refusal.code != "RulesPerSecurityGroupLimitExceeded" => return Err(refusal.error),
             Err(refusal) if !difference.makes_room() => {
@@ -88,7 +107,7 @@ pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()
             }
             Err(_) => {
                 api::revoke(&group.id, revoke)?;
-                api::authorize(&group.id, add)?;
+                authorize(&group.id, add)?;
                 is_revoked = true;
             }
         }

@@ -1,6 +1,6 @@
 //! Rules of nodes' groups for Network Load Balancers.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use aerostat_sdk::{Error, Node, Result};
 use super::nodes::{self, Network};
 use super::{Peers, Protocol, Rule};
 use crate::settings::Cluster;
-use crate::tests::{action, filter, host, sent, value};
+use crate::tests::{action, filter, host, refused, sent, value};
 
 /// The rules of groups with the cluster's tag: protocol, port, range, description.
 type Groups = BTreeMap<&'static str, Vec<(&'static str, u16, &'static str, &'static str)>>;
@@ -21,6 +21,16 @@ fn cloud(groups: Groups) -> Host {
 
 /// A cloud in which another Service ends as soon as a rule is revoked: its rules have this description.
 fn cloud_without(other: &'static str, groups: Groups) -> Host {
+    cloud_beside(other, None, groups)
+}
+
+/// The same cloud, in which another Service adds this rule before the first that is added.
+fn cloud_beside(
+    other: &'static str,
+    added: Option<(&'static str, u16, &'static str, &'static str)>,
+    groups: Groups,
+) -> Host {
+    let added = Cell::new(added);
     let groups = Rc::new(RefCell::new(groups));
     host(move |request| {
         let text = |name: &str, value: &str| format!("<{name}>{value}</{name}>");
@@ -43,7 +53,13 @@ fn cloud_without(other: &'static str, groups: Groups) -> Host {
                 let groups: String = shown.map(group).collect();
                 answer(200, text("R", &text("securityGroupInfo", &groups)))
             }
-            "AuthorizeSecurityGroupIngress" => answer(200, "<R/>"),
+            "AuthorizeSecurityGroupIngress" => match added.take() {
+                Some(rule) => {
+                    groups.borrow_mut().get_mut(value(request, "GroupId").unwrap()).unwrap().push(rule);
+                    refused(400, "InvalidPermission.Duplicate")
+                }
+                None => answer(200, "<R/>"),
+            },
             "RevokeSecurityGroupIngress" => {
                 let (group, revoked) = (value(request, "GroupId").unwrap(), rules_in(request));
                 let mut groups = groups.borrow_mut();
@@ -233,6 +249,15 @@ fn what_is_shared_goes_with_two_that_go_at_once() {
     on(&host, |it| nodes::revoke(it, &BTreeSet::new(), || Ok(others(&[])))).unwrap();
     let first = ["Revoke sg-1 tcp 10256 10.1.0.0/24", "Revoke sg-1 tcp 30080 10.0.0.0/8"];
     assert_eq!(writes(&host), [&first[..], &["Revoke sg-1 icmp 3 10.0.0.0/8"]].concat());
+}
+
+#[test]
+fn a_shared_rule_that_another_has_added_is_no_failure() {
+    let mtu = of_a().into_iter().find(|it| it.0 == "icmp").unwrap();
+    let host = cloud_beside("", Some(mtu), [("sg-1", Vec::new())].into());
+    let others = ["Authorize sg-1 tcp 10256 10.1.0.0/24", "Authorize sg-1 tcp 30080 10.0.0.0/8"];
+    let all = [&["Authorize sg-1 icmp 3 10.0.0.0/8"], &others[..]].concat();
+    assert_eq!(sync(&host, "sg-1", &["10.0.0.0/8"], &[]), [all, others.to_vec()].concat());
 }
 
 #[test]
