@@ -174,6 +174,13 @@ async fn a_group_of_rules_is_taken_as_a_whole_or_not_at_all() {
     ok(&cloud, allow(&[80])).await;
     assert_eq!(refused(&cloud, allow(&[81, 80])).await, "InvalidPermission.Duplicate");
     assert_eq!(rules(), before + 1);
+    // A description does not tell rules apart.
+    let all = |peer: Value| json!({ "GroupId": places["group"], "IpPermissions": [{ "IpProtocol": "-1", "UserIdGroupPairs": [peer] }] });
+    let described = all(json!({ "GroupId": places["group"], "Description": "nodes" }));
+    ok(&cloud, Call::new("ec2", "authorize_security_group_ingress", described)).await;
+    let plain = all(json!({ "GroupId": places["group"] }));
+    ok(&cloud, Call::new("ec2", "revoke_security_group_ingress", plain)).await;
+    assert_eq!(rules(), before + 1);
     cloud.behave(&json!({ "rules_per_group": before + 2 }));
     assert_eq!(refused(&cloud, allow(&[82, 83])).await, "RulesPerSecurityGroupLimitExceeded");
     assert_eq!(rules(), before + 1);

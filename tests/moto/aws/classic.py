@@ -137,9 +137,13 @@ def _deregister(backend, deregister, load_balancer_name, instance_ids, **kwargs)
 
 @replaces(ELBBackend, "create_load_balancer_policy")
 def _create_policy(backend, create, load_balancer_name, policy_name, policy_type_name, policy_attrs):
-    # API_CreateLoadBalancerPolicy: DuplicatePolicyName.
+    # API_CreateLoadBalancerPolicy: DuplicatePolicyName. The same policy is not refused once more, as cloud-provider-aws says where it
+    # makes one each time (ensureLoadBalancer).
     balancer = backend.get_load_balancer(load_balancer_name)
-    if any(it.policy_name == policy_name for it in balancer.policies):
+    known = next((it for it in balancer.policies if it.policy_name == policy_name), None)
+    if known is not None:
+        if getattr(known, "policy_attribute_descriptions", None) == (policy_attrs or []):
+            return balancer
         raise ELBClientError("DuplicatePolicyName", f"Policy {policy_name} already exists")
     return create(load_balancer_name, policy_name, policy_type_name, policy_attrs)
 

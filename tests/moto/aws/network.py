@@ -3,6 +3,7 @@
 Below, API_… is a page there.
 """
 
+import copy
 import re
 
 from moto.core.responses import ActionResult
@@ -11,7 +12,7 @@ from moto.ec2.exceptions import DependencyViolationError, EC2ClientError
 from moto.ec2.models.elastic_network_interfaces import Attachment, NetworkInterface
 from moto.ec2.models.instances import Instance, InstanceBackend
 from moto.ec2.models.route_tables import Route, RouteBackend
-from moto.ec2.models.security_groups import SecurityGroupBackend
+from moto.ec2.models.security_groups import SecurityGroupBackend, SecurityGroupRule
 from moto.ec2.responses import EC2Response
 from moto.ec2.responses.security_groups import SecurityGroups
 
@@ -135,6 +136,18 @@ def _authorize(response, authorize):
         raise
 
 
+@replaces(SecurityGroupRule, "__eq__")
+def _is_the_same_rule(rule, is_same, other):
+    # API_RevokeSecurityGroupIngress: "If the security group rule has a description, you do not need to specify the description to revoke
+    # the rule." moto asks for it where the peer is a group.
+    peers = [{key: it for key, it in each.source_group.items() if key != "Description"} for each in (rule, other)]
+    if peers[0] != peers[1]:
+        return False
+    other = copy.copy(other)
+    other.source_group = rule.source_group
+    return is_same(other)
+
+
 @replaces(SecurityGroupBackend, "_verify_group_will_respect_rule_count_limit")
 def _check_rules(backend, _, group, current_rule_nb, ip_ranges, source_groups=None, egress=False):
     # "Amazon VPC quotas": rules per security group, inbound and outbound each, IPv4 and IPv6 each.
@@ -201,4 +214,5 @@ def prepare(account, region):
     group = ec2.get_default_security_group(vpc.id)
     subnets = [it for it in ec2.describe_subnets() if it.vpc_id == vpc.id]
     subnets.sort(key=lambda it: it.availability_zone)
-    return {"vpc": vpc.id, "table": table.id, "group": group.id, "subnets": [it.id for it in subnets]}
+    ids = [it.id for it in subnets]
+    return {"vpc": vpc.id, "table": table.id, "gateway": gateway.id, "group": group.id, "subnets": ids}
