@@ -13,6 +13,8 @@ mod manager;
 mod places;
 mod play;
 pub mod recording;
+mod refused;
+mod replay;
 mod seen;
 mod services;
 pub mod stage;

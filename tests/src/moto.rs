@@ -48,9 +48,12 @@ impl AccessKey {
 /// One call of the official SDK.
 #[derive(Clone, Debug)]
 pub struct Call {
-    service: &'static str,
-    operation: &'static str,
-    parameters: Value,
+    /// `ec2`.
+    pub service: &'static str,
+    /// `describe_instances`.
+    pub operation: &'static str,
+    /// An object.
+    pub parameters: Value,
 }
 
 /// Why AWS refused a call.

@@ -10,6 +10,16 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// How often each of these stands there.
+    #[must_use]
+    pub fn of(actions: impl IntoIterator<Item = String>) -> Self {
+        let mut asked = Self::default();
+        for action in actions {
+            *asked.actions.entry(action).or_default() += 1;
+        }
+        asked
+    }
+
     /// Adds others.
     pub fn add(&mut self, others: &Asked) {
         for (action, times) in &others.actions {
@@ -40,6 +50,7 @@ impl Asked {
     }
 }
 
-fn is_read(action: &str) -> bool {
+/// Whether an action changes nothing.
+pub(super) fn is_read(action: &str) -> bool {
     action.contains("/Describe")
 }

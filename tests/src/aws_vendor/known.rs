@@ -14,7 +14,7 @@ pub struct Known {
 }
 
 /// All of them.
-pub const TABLE: [Known; 4] = [
+pub const TABLE: [Known; 9] = [
     Known {
         pattern: "*: services/*/conditions/aerostat.dev/memo: nothing → \"True\"",
         reason: "aerostat remembers in a condition which load balancer is the Service's",
@@ -31,6 +31,30 @@ pub const TABLE: [Known; 4] = [
     Known {
         pattern: "*: cloud/routes/*: *10.244.2.0/24* → nothing",
         reason: "AWS's manager forgets the route of a node that has left: it lists only routes to nodes that there are",
+    },
+    Known {
+        pattern: "routes/create: requests: * → {*\"ec2/DescribeRouteTables\": 2, \"ec2/DescribeVpcs\": 1,*}",
+        reason: "a process that starts asks once whose account it is, and for zones and instances; of the table, which \
+                 is asked for again and again, it asks less",
+    },
+    Known {
+        pattern: "routes/delete: requests: {} → {*\"ec2/DeleteRoute\": 1*}",
+        reason: "the route of that node is deleted",
+    },
+    Known {
+        pattern: "services/*: cloud/security/default/rules/*: *-1 *-* from <group first>: *",
+        reason: "a rule says that it was made for a Classic Load Balancer with a group which an annotation names: \
+                 AWS's manager later takes the rule of a person for its own",
+    },
+    Known {
+        pattern: "refused/full: services/full/*",
+        reason: "the load balancer serves where the nodes let it in: its address is told, and the rules that do not fit \
+                 are an event of their own",
+    },
+    Known {
+        pattern: "refused/delete: requests: *",
+        reason: "aerostat looks for what is tagged for a Service before it lets it go; AWS's manager leaves behind what \
+                 is found by its tags alone",
     },
 ];
 

@@ -1,14 +1,18 @@
 //! What there is on Services, on Nodes and in AWS, in a form that is the same each time: names stand in the place of what is made up when
 //! the story is played, and what has no order is sorted.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-use k8s_openapi::api::core::v1::{Node, Service, Taint};
+use k8s_openapi::api::core::v1::{Event, Node, Service, Taint};
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
+use crate::moto::Call;
+
+use super::replay;
 use super::stage::Stage;
 
 /// Before the keys of our own tags.
@@ -24,13 +28,46 @@ impl Stage {
         let all = ListParams::default();
         let nodes = Api::<Node>::all(self.cluster.admin.clone()).list(&all).await.expect("nodes are listed");
         let services = self.services().list(&all).await.expect("Services are listed");
+        let events = self.events().await;
         let state = self.cloud.moto().order("state", &json!({}));
         let known = Known::new(self, &state);
         let nodes: Map<_, _> = nodes.items.iter().map(|it| (it.name_any(), node(it))).collect();
         let services = services.items.iter().filter(|it| it.name_any() != "kubernetes");
-        let services: Map<_, _> = services.map(|it| (it.name_any(), service(it))).collect();
+        let services: Map<_, _> = services.map(|it| (it.name_any(), service(it, &events))).collect();
         let seen = json!({ "nodes": nodes, "services": services, "cloud": cloud(&state) });
         known.replace(&seen)
+    }
+}
+
+impl Stage {
+    async fn events(&self) -> Vec<Event> {
+        let events = Api::<Event>::all(self.cluster.admin.clone());
+        events.list(&ListParams::default()).await.expect("events are listed").items
+    }
+
+    /// What a manager has warned about, in a line each.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server refuses to tell.
+    pub async fn warnings(&self) -> Vec<String> {
+        let of = |it: &Event| {
+            format!("{}: {}", it.involved_object.name.as_deref().unwrap_or(""), it.message.as_deref().unwrap_or(""))
+        };
+        self.events().await.iter().filter(|it| warns(it)).map(of).collect()
+    }
+
+    /// Makes in AWS what a recording shows in `cloud`, with the names of the Services that there are.
+    ///
+    /// # Panics
+    ///
+    /// Panics if AWS refuses it.
+    pub async fn replay(&self, cloud: &Value) {
+        for round in replay::rounds(cloud) {
+            let known = Known::new(self, &self.cloud.moto().order("state", &json!({})));
+            let restored = round.into_iter().map(|it| Call { parameters: known.restore(&it.parameters), ..it });
+            self.cloud.moto().done(restored).await;
+        }
     }
 }
 
@@ -50,6 +87,9 @@ impl Known {
         all.extend(zones.map(|(id, zone)| (id.clone(), format!("<subnet {zone}>"))));
         let certificates = stage.places.certificates.iter().zip(1..);
         all.extend(certificates.map(|(arn, number)| (arn.clone(), format!("<certificate {number}>"))));
+        all.push((stage.places.twin.clone(), "<subnet twin>".to_owned()));
+        let addresses = stage.places.addresses.iter().zip(1..);
+        all.extend(addresses.map(|(id, number)| (id.clone(), format!("<allocation {number}>"))));
         for group in elements(state, "security") {
             let (id, name) = (text(group, "id"), text(group, "name"));
             // The hash at the end of the name is made of the Service's UID.
@@ -59,6 +99,12 @@ impl Known {
             if plain != name {
                 all.push((name, plain));
             }
+        }
+        for kind in ["network", "targets"] {
+            let shown = |name: String| balancers.iter().fold(name, |shown, (id, name)| shown.replace(id, name));
+            all.extend(
+                elements(state, kind).map(|it| (text(it, "id"), format!("<{kind} {}>", shown(text(it, "name"))))),
+            );
         }
         for (id, instance) in state["instances"].as_object().into_iter().flatten() {
             for (key, what) in [("private", "address"), ("public", "public address"), ("name", "public name")] {
@@ -70,6 +116,14 @@ impl Known {
         // A longer one may hold a shorter one.
         all.sort_by_key(|it| std::cmp::Reverse(it.0.len()));
         Self(all)
+    }
+
+    /// What was made up, in the place of names.
+    fn restore(&self, named: &Value) -> Value {
+        let mut known: Vec<_> = self.0.iter().collect();
+        known.sort_by_key(|it| std::cmp::Reverse(it.1.len()));
+        let text = known.into_iter().fold(named.to_string(), |text, (found, name)| text.replace(name, found));
+        serde_json::from_str(&text).expect("ids change no form")
     }
 
     fn replace(&self, seen: &Value) -> Value {
@@ -121,7 +175,15 @@ fn node(node: &Node) -> Value {
     })
 }
 
-fn service(service: &Service) -> Value {
+/// Whether a manager warns by it. The API server warns about cluster IPs.
+fn warns(event: &Event) -> bool {
+    event.type_.as_deref() == Some("Warning") && event.reason.as_ref().is_some_and(|it| it.contains("LoadBalancer"))
+}
+
+/// With the reasons of the warnings about it.
+fn service(service: &Service, events: &[Event]) -> Value {
+    let warnings = events.iter().filter(|it| warns(it) && it.involved_object.uid == service.uid());
+    let warnings: BTreeSet<_> = warnings.filter_map(|it| it.reason.as_deref()).collect();
     let status = service.status.clone().unwrap_or_default();
     let conditions = status.conditions.unwrap_or_default();
     let conditions: Map<_, _> = conditions.into_iter().map(|it| (it.type_, json!(it.status))).collect();
@@ -129,6 +191,7 @@ fn service(service: &Service) -> Value {
         "status": status.load_balancer,
         "conditions": conditions,
         "finalizers": service.finalizers(),
+        "warnings": warnings,
         "annotations": service.annotations(),
     })
 }

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use super::places::Places;
 
-/// Before each annotation.
+/// Before each annotation but one.
 const PREFIX: &str = "service.beta.kubernetes.io/aws-load-balancer-";
+/// That one.
+const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 /// A Service, and what changes about it.
 #[derive(Debug)]
@@ -18,11 +20,9 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// The annotations change so. What is null goes.
-    fn annotated(self, annotations: &[(&str, Option<&str>)]) -> Self {
-        let annotations: serde_json::Map<_, _> =
-            annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), json!(value))).collect();
-        self.patched_by(json!({ "metadata": { "annotations": annotations } }))
+    /// See [`annotations`].
+    pub(super) fn annotated(self, annotations: &[(&str, Option<&str>)]) -> Self {
+        self.patched_by(self::annotations(annotations))
     }
 
     fn patched_by(self, patch: Value) -> Self {
@@ -31,13 +31,23 @@ impl Case {
 }
 
 /// A port, and its node port.
-fn port(port: u16, node_port: u16) -> Value {
+pub(super) fn port(port: u16, node_port: u16) -> Value {
     json!({ "name": format!("p-{port}"), "port": port, "nodePort": node_port, "protocol": "TCP" })
 }
 
-fn service(name: &'static str, ports: &[Value], annotations: &[(&str, &str)], more: &Value) -> Case {
-    let annotations: serde_json::Map<_, _> =
-        annotations.iter().map(|(key, it)| (format!("{PREFIX}{key}"), json!(it))).collect();
+/// A patch by which annotations change so. What is null goes.
+pub(super) fn annotations(annotations: &[(&str, Option<&str>)]) -> Value {
+    let annotations: serde_json::Map<_, _> = annotations.iter().map(|(name, it)| (key(name), json!(it))).collect();
+    json!({ "metadata": { "annotations": annotations } })
+}
+
+/// The whole key of an annotation.
+fn key(name: &str) -> String {
+    if name == SOURCE_RANGES { name.to_owned() } else { format!("{PREFIX}{name}") }
+}
+
+pub(super) fn service(name: &'static str, ports: &[Value], annotations: &[(&str, &str)], more: &Value) -> Case {
+    let annotations: serde_json::Map<_, _> = annotations.iter().map(|(name, it)| (key(name), json!(it))).collect();
     let mut spec = json!({ "type": "LoadBalancer", "selector": { "app": name }, "ports": ports });
     for (key, value) in more.as_object().into_iter().flatten() {
         spec[key] = value.clone();
@@ -46,7 +56,7 @@ fn service(name: &'static str, ports: &[Value], annotations: &[(&str, &str)], mo
     Case { name, service: serde_json::from_value(service).expect("it is a Service"), patch: None }
 }
 
-fn network(name: &'static str, ports: &[Value], annotations: &[(&str, &str)], more: &Value) -> Case {
+pub(super) fn network(name: &'static str, ports: &[Value], annotations: &[(&str, &str)], more: &Value) -> Case {
     let annotations: Vec<_> = [("type", "nlb")].into_iter().chain(annotations.iter().copied()).collect();
     service(name, ports, &annotations, more)
 }
@@ -61,6 +71,7 @@ pub(super) fn all(places: &Places) -> Vec<Case> {
 fn classic(places: &Places) -> Vec<Case> {
     let [first, _] = certificates(places);
     let ranges = |ranges: &[&str]| json!({ "loadBalancerSourceRanges": ranges });
+    let (groups, second) = (places.groups.join(","), &places.groups[1]);
     vec![
         // 19, 20, 28, 29
         service("plain", &[port(80, 30_001)], &[], &json!({}))
@@ -108,6 +119,10 @@ fn classic(places: &Places) -> Vec<Case> {
         service("ranges", &[port(80, 30_007)], &[], &ranges(&["10.0.0.0/8"]))
             .patched_by(json!({ "spec": ranges(&["10.0.0.0/8", "11.0.0.0/8"]) })),
         service("labels", &[port(80, 30_008)], &[("target-node-labels", "role=edge")], &json!({})),
+        service("rangenote", &[port(80, 30_009)], &[(SOURCE_RANGES, "10.0.0.0/8")], &json!({}))
+            .annotated(&[(SOURCE_RANGES, Some("10.0.0.0/8,11.0.0.0/8"))]),
+        service("groups", &[port(80, 30_010)], &[("security-groups", &groups)], &json!({})),
+        service("extra", &[port(80, 30_022)], &[("extra-security-groups", second)], &json!({})),
     ]
 }
 
@@ -115,6 +130,7 @@ fn balanced(places: &Places) -> Vec<Case> {
     let ranges = |ranges: &[&str]| json!({ "loadBalancerSourceRanges": ranges });
     let subnets = places.subnets[..2].join(",");
     let [first, second] = certificates(places);
+    let addresses = places.addresses.join(",");
     vec![
         // 31, 32, 34
         network("nlb", &[port(80, 30_011), port(443, 30_012)], &[], &json!({}))
@@ -170,6 +186,14 @@ fn balanced(places: &Places) -> Vec<Case> {
         network("nlbplace", &[port(80, 30_020)], &[("subnets", &subnets)], &json!({})),
         network("nlblabel", &[port(80, 30_021)], &[("target-node-labels", "role=edge")], &json!({}))
             .annotated(&[("target-node-labels", None)]),
+        network("nlbeip", &[port(80, 30_023)], &[("subnets", &subnets), ("eip-allocations", &addresses)], &json!({})),
+        network(
+            "nlbpriv",
+            &[port(80, 30_024)],
+            &[("internal", "true"), ("subnets", &subnets), ("private-ipv4-addresses", "172.31.15.200,172.31.31.200")],
+            &json!({}),
+        ),
+        network("nlbssl", &[port(443, 30_025)], &[("ssl-cert", first), ("backend-protocol", "ssl")], &json!({})),
     ]
 }
 
@@ -178,10 +202,11 @@ pub(super) fn managed(places: &Places) -> Vec<Case> {
     let [first, _] = certificates(places);
     vec![
         network("guarded", &[port(80, 30_031)], &[], &json!({})),
+        network("given", &[port(80, 30_033)], &[("security-groups", &places.groups.join(","))], &json!({})),
         network("safe", &[port(443, 30_032)], &[("ssl-cert", first)], &json!({})),
     ]
 }
 
-fn certificates(places: &Places) -> [&str; 2] {
+pub(super) fn certificates(places: &Places) -> [&str; 2] {
     [0, 1].map(|it| places.certificates[it].as_str())
 }

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::clouds::aws::{self as cloud, CLUSTER, Options, Simulator};
 use crate::control_plane::{Cluster, any_cluster};
-use crate::moto::Call;
+use crate::moto::{Call, REGION};
 use crate::operator::Setup;
 use crate::vendor::aws;
 use crate::{kubelet, wait};
 
-use super::asked::Asked;
+use super::asked::{self, Asked};
 use super::places::Places;
-use super::story::{Change, Part, story};
+use super::story::{Change, Part, Step, story};
 
 /// A cluster without nodes, and an account with nothing in it but a VPC.
 pub struct Stage {
@@ -49,9 +49,7 @@ impl Stage {
         let setup = aws::setup(&cluster, &cloud, &services);
         let places = cloud.moto().order("prepare", &json!({ "cluster": CLUSTER }));
         let mut places: Places = serde_json::from_value(places).expect("the order says what there is");
-        let certificate = |name| Call::new("acm", "request_certificate", json!({ "DomainName": name }));
-        let made = cloud.moto().done(["first.example.com", "second.example.com"].map(certificate)).await;
-        places.certificates = made.iter().filter_map(|it| it["CertificateArn"].as_str()).map(str::to_owned).collect();
+        furnish(&cloud, &mut places).await;
         Self { cluster, cloud, places, setup, balancers: Mutex::default() }
     }
 
@@ -61,7 +59,12 @@ impl Stage {
         story(&self.places)
     }
 
-    pub(super) async fn apply(&self, change: &Change) {
+    /// Lets something happen.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server or AWS refuses it.
+    pub async fn apply(&self, change: &Change) {
         let admin = &self.cluster.admin;
         let (nodes, services) = (Api::<Node>::all(admin.clone()), self.services());
         let (merge, delete) = (PatchParams::default(), DeleteParams::default());
@@ -109,11 +112,22 @@ impl Stage {
     /// The requests since then.
     #[must_use]
     pub fn asked(&self, since: usize) -> Asked {
-        let mut asked = Asked::default();
-        for request in self.cloud.requests().split_off(since) {
-            *asked.actions.entry(request.path.trim_start_matches('/').to_owned()).or_default() += 1;
-        }
-        asked
+        Asked::of(self.actions(since))
+    }
+
+    /// What a step took that began then: where a manager asks as long as it lasts, the requests until its last write.
+    #[must_use]
+    pub fn taken(&self, step: &Step, since: usize) -> Asked {
+        let actions = self.actions(since);
+        let end = actions.iter().rposition(|it| !asked::is_read(it)).map_or(0, |it| it + 1);
+        let taken = if step.loops { end } else { actions.len() };
+        Asked::of(actions.into_iter().take(taken))
+    }
+
+    /// The actions that were asked for since then: `elbv2/CreateListener`.
+    fn actions(&self, since: usize) -> Vec<String> {
+        let requests = self.cloud.requests().split_off(since);
+        requests.iter().map(|it| it.path.trim_start_matches('/').to_owned()).collect()
     }
 
     /// Waits until something was asked since `begun`, and then nothing has changed for a time: neither what there is, nor the number of
@@ -135,4 +149,37 @@ impl Stage {
         .await;
         found.unwrap_or_else(|| panic!("it does not come to rest: {:#?}\n{}", self.asked(begun), log()))
     }
+}
+
+/// Makes what an operator makes and Services name.
+async fn furnish(cloud: &Simulator, places: &mut Places) {
+    let certificate = |name| Call::new("acm", "request_certificate", json!({ "DomainName": name }));
+    let address = || Call::new("ec2", "allocate_address", json!({ "Domain": "vpc" }));
+    let group = |name| {
+        let group = json!({ "GroupName": name, "Description": name, "VpcId": places.vpc });
+        Call::new("ec2", "create_security_group", group)
+    };
+    let tags = json!([{ "Key": "kubernetes.io/cluster/other", "Value": "owned" }]);
+    let twin = json!({
+        "VpcId": places.vpc,
+        "CidrBlock": "172.31.240.0/24",
+        "AvailabilityZone": format!("{REGION}a"),
+        "TagSpecifications": [{ "ResourceType": "subnet", "Tags": tags }],
+    });
+    let calls = [
+        certificate("first.example.com"),
+        certificate("second.example.com"),
+        address(),
+        address(),
+        group("first"),
+        group("second"),
+        Call::new("ec2", "create_subnet", twin),
+    ];
+    let made = cloud.moto().done(calls).await;
+    let all = |field: &str| made.iter().filter_map(|it| it[field].as_str()).map(str::to_owned).collect();
+    places.certificates = all("CertificateArn");
+    places.addresses = all("AllocationId");
+    places.groups = all("GroupId");
+    let twin = made.iter().find_map(|it| it["Subnet"]["SubnetId"].as_str());
+    places.twin = twin.expect("the subnet has an id").to_owned();
 }

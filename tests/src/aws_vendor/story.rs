@@ -8,7 +8,7 @@ use crate::kubelet;
 use crate::vendor::aws::instance;
 
 use super::places::Places;
-use super::services;
+use super::{refused, services};
 
 /// A part of the story. A manager begins with it, and ends after its last step.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Step {
     pub name: &'static str,
     /// Whether another process of the manager begins with it.
     pub restart: bool,
-    /// Whether a manager asks AWS for as long as it lasts, so that the number of its reads says nothing.
+    /// Whether a manager asks AWS for as long as it lasts, so that only what it asks until its last write says something.
     pub loops: bool,
     /// All at once.
     pub changes: Vec<Change>,
@@ -59,6 +59,14 @@ pub enum Change {
     Delete(&'static str),
 }
 
+impl Part {
+    /// This part, where a manager begins over what there is, and nothing else happens.
+    #[must_use]
+    pub fn takeover(&self) -> Part {
+        Part { steps: vec![step("takeover", Vec::new())], ..*self }
+    }
+}
+
 fn step(name: &'static str, changes: Vec<Change>) -> Step {
     Step { name, restart: false, loops: false, changes }
 }
@@ -77,7 +85,12 @@ pub fn story(places: &Places) -> Vec<Part> {
     let part = |name, steps| Part { name, routes: false, managed_groups: false, steps };
     let all = services::all(places);
     let managed = services::managed(places);
-    let patched = all.iter().filter_map(|it| Some(Change::Patch(it.name, it.patch.clone()?))).collect();
+    // 2, and two nodes for the next step: a node that is not ready for long is asked about less and less.
+    let mut stop = vec![call("stop_instances", 4), not_ready(4)];
+    stop.extend([5, 6].into_iter().flat_map(|it| join(places, it)));
+    // 3, 4, 5
+    let mut end = vec![call("terminate_instances", 1), enter(5, "shutting-down"), enter(6, "stopping")];
+    end.extend([1, 5, 6].map(not_ready));
     vec![
         part("nodes", vec![step("join", (1..=4).flat_map(|it| join(places, it)).collect())]),
         part(
@@ -85,7 +98,7 @@ pub fn story(places: &Places) -> Vec<Part> {
             vec![
                 step("create", create(&all)),
                 restart("restart"),
-                step("change", patched),
+                step("change", patches(&all)),
                 step("node-leaves", vec![Change::Leave(node_name(3))]),
                 step("delete", delete(&all[..all.len() - 1])),
                 // What Services share goes with the last of them.
@@ -99,8 +112,8 @@ pub fn story(places: &Places) -> Vec<Part> {
                 vec![
                     step("create", create(&managed)),
                     restart("restart"),
-                    step("delete", delete(&managed[..1])),
-                    step("delete-last", delete(&managed[1..])),
+                    step("delete", delete(&managed[..2])),
+                    step("delete-last", delete(&managed[2..])),
                 ],
             )
         },
@@ -108,14 +121,39 @@ pub fn story(places: &Places) -> Vec<Part> {
             routes: true,
             ..part("routes", vec![looping("create", pods(&[1, 2])), looping("delete", vec![leave(2)])])
         },
-        part(
-            "machines",
-            vec![
-                looping("stop", vec![call("stop_instances", 4), not_ready(4)]),
-                looping("end", vec![call("terminate_instances", 1), not_ready(1)]),
-            ],
-        ),
+        part("refused", refusals(places)),
+        part("machines", vec![looping("stop", stop), looping("end", end)]),
     ]
+}
+
+/// What cannot be served: in itself, after a change, without a public subnet, with a full security group.
+fn refusals(places: &Places) -> Vec<Step> {
+    let all = refused::all(places);
+    let one = |it: services::Case| Change::Create(Box::new(it.service));
+    let mut changed = vec![way_out(places, "delete_route"), one(refused::nowhere())];
+    changed.extend(patches(&all));
+    let full = vec![
+        Change::Delete("nowhere"),
+        way_out(places, "create_route"),
+        Change::Order("behave", json!({ "rules_per_group": 1 })),
+        one(refused::full()),
+    ];
+    let mut gone = vec![
+        Change::Order("behave", json!({ "rules_per_group": 1_000 })),
+        Change::Delete("full"),
+        Change::Patch("kind", services::annotations(&[("type", None)])),
+    ];
+    gone.extend(delete(&all));
+    vec![looping("create", create(&all)), looping("change", changed), looping("full", full), looping("delete", gone)]
+}
+
+/// The default route is deleted, or made once more.
+fn way_out(places: &Places, operation: &'static str) -> Change {
+    let mut route = json!({ "RouteTableId": places.table, "DestinationCidrBlock": "0.0.0.0/0" });
+    if operation == "create_route" {
+        route["GatewayId"] = json!(places.gateway);
+    }
+    Change::Call("ec2", operation, route)
 }
 
 /// The name of the node on the instance with this number. The fourth is named by its instance, as a subnet names it whose names are those of
@@ -139,6 +177,10 @@ fn create(all: &[services::Case]) -> Vec<Change> {
     all.iter().map(|it| Change::Create(Box::new(it.service.clone()))).collect()
 }
 
+fn patches(all: &[services::Case]) -> Vec<Change> {
+    all.iter().filter_map(|it| Some(Change::Patch(it.name, it.patch.clone()?))).collect()
+}
+
 fn delete(all: &[services::Case]) -> Vec<Change> {
     all.iter().map(|it| Change::Delete(it.name)).collect()
 }
@@ -158,6 +200,10 @@ fn leave(number: u64) -> Change {
 
 fn call(operation: &'static str, number: u64) -> Change {
     Change::Call("ec2", operation, json!({ "InstanceIds": [instance(number)] }))
+}
+
+fn enter(number: u64, state: &str) -> Change {
+    Change::Order("enter", json!({ "id": instance(number), "state": state }))
 }
 
 fn not_ready(number: u64) -> Change {

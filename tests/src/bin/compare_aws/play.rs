@@ -47,7 +47,7 @@ async fn look(
 ) -> Result<Played> {
     let name = format!("{}/{}", part.name, step.name);
     let seen = stage.settled(begun, QUIET, || manager.log_tail()).await;
-    let asked = stage.asked(begun);
+    let asked = stage.taken(step, begun);
     let described = stage.cloud.take_violations();
     let mut wrong: Vec<_> = described.into_iter().map(|it| format!("{name}: not as described: {it}")).collect();
     let log = manager.log_tail();

@@ -1,7 +1,7 @@
 //! Each takes over what the other has left.
 
 use serde_json::Value;
-use tests::aws_vendor::story::{Part, Step};
+use tests::aws_vendor::story::Part;
 use tests::aws_vendor::{Asked, Recording, Stage, Who, differences};
 
 use crate::play::QUIET;
@@ -62,7 +62,7 @@ fn acts(stage: &Stage, first: Who, second: Who) -> Vec<(Who, Part)> {
     let mut created = std::mem::take(&mut services.steps);
     let deleted = created.split_off(created.len() - 2);
     created.truncate(1);
-    let takeover = Step { name: "takeover", restart: false, loops: false, changes: Vec::new() };
-    let part = |steps| Part { name: services.name, routes: false, managed_groups: false, steps };
-    vec![(first, nodes), (first, part(created)), (second, part([vec![takeover], deleted].concat()))]
+    let mut taken = services.takeover();
+    taken.steps.extend(deleted);
+    vec![(first, nodes), (first, Part { steps: created, ..services }), (second, taken)]
 }
