@@ -62,9 +62,9 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
 fn follow_nodes(call: &Call<'_>) -> Result<()> {
     let Some(Found { live, proof: Ok(()), .. }) = find(call)? else { return Ok(()) };
     // An annotation that is not allowed names no group: then the way is as it was.
-    if let Ok(asked) = Asked::of(call) {
-        let own = if asked.given.is_empty() { groups::find_own(call)? } else { None };
-        let group = own.as_ref().map(|it| &it.id).or(asked.given.first());
+    if let Ok(given) = groups::given(call) {
+        let own = if given.is_empty() { groups::find_own(call)? } else { None };
+        let group = own.as_ref().map(|it| &it.id).or(given.first());
         if let Some(id) = group.filter(|it| live.groups.contains(*it)) {
             groups::admit(call, Source { id, is_own: own.is_some() })?;
         }
@@ -134,7 +134,7 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
     }
     // An annotation that is not allowed names no group. Of two that go at a time the later one sees that nobody has the
     // group any more.
-    if let Some(group) = Asked::of(call).ok().and_then(|it| it.given.into_iter().next()) {
+    if let Some(group) = groups::given(call).ok().and_then(|it| it.into_iter().next()) {
         groups::refuse(call, &group)?;
     }
     let Some(group) = groups::find_own(call)? else { return Ok(Deletion::Done) };

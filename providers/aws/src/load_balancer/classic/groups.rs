@@ -26,12 +26,7 @@ impl Asked {
     ///
     /// `invalid`, naming the annotation and its value.
     pub(super) fn of(call: &Call<'_>) -> Result<Self> {
-        let annotated = call.annotations.read(&SECURITY_GROUPS)?.unwrap_or_default();
-        let given = match annotated.is_empty() {
-            true => call.settings.classic_group.iter().cloned().collect(),
-            false => annotated,
-        };
-        Ok(Self { given, extra: call.annotations.read(&EXTRA_SECURITY_GROUPS)?.unwrap_or_default() })
+        Ok(Self { given: given(call)?, extra: call.annotations.read(&EXTRA_SECURITY_GROUPS)?.unwrap_or_default() })
     }
 
     /// All groups, where `own` is that of its own. Each once.
@@ -44,6 +39,19 @@ impl Asked {
         }
         all
     }
+}
+
+/// Those that somebody else made instead of one of its own, the most important first. The first is let into the nodes' groups.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation and its value.
+pub(super) fn given(call: &Call<'_>) -> Result<Vec<String>> {
+    let annotated = call.annotations.read(&SECURITY_GROUPS)?.unwrap_or_default();
+    Ok(match annotated.is_empty() {
+        true => call.settings.classic_group.iter().cloned().collect(),
+        false => annotated,
+    })
 }
 
 /// The name of a group of its own, as the vendor's controller writes it. It holds the Service's UID.

@@ -188,6 +188,19 @@ fn a_refused_service_follows_its_nodes() {
 }
 
 #[test]
+fn a_refused_group_keeps_its_own_from_no_node() {
+    let cloud = Cloud::new();
+    let status = ready(&cloud, &service(&["i-1"]));
+    let admitted = cloud.rules("sg-nodes");
+    cloud.state.borrow_mut().groups.get_mut("sg-nodes").unwrap().permissions.clear();
+    let broken = with(service(&["i-1"]), &[("extra-security-groups", "default")]).after(status);
+    assert!(
+        matches!(ensure(&cloud.host(), &broken), Err(Error::Invalid(why)) if why.contains("extra-security-groups"))
+    );
+    assert_eq!((admitted.len(), cloud.rules("sg-nodes")), (1, admitted));
+}
+
+#[test]
 fn an_instance_that_is_gone_keeps_no_other_from_going() {
     let cloud = Cloud::new();
     let status = ready(&cloud, &service(&["i-1", "i-2", "i-3"]));
