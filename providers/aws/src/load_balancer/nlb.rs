@@ -69,13 +69,15 @@ fn find(call: &Call<'_>) -> Result<Option<Balancer>> {
 /// refusal, or what came between.
 fn refused(call: &Call<'_>, refusal: Error) -> Error {
     let follow = || -> Result<()> {
-        let remembered = api::named(&call.service.name)?.filter(|it| call.service.memo.as_ref() == Some(&it.arn));
+        // One that another controller has made has no memo yet. Whose it is, its tags say.
+        let is_remembered = |it: &Balancer| call.service.memo.as_ref().is_none_or(|memo| *memo == it.arn);
+        let remembered = api::named(&call.service.name)?.filter(is_remembered);
         let Some(balancer) = remembered else { return Ok(()) };
         let live = Live::read(call, balancer, &[])?;
         live.refuse_others(call)?;
         follow_nodes(call, &live)
     };
-    if call.service.memo.is_none() {
+    if !call.is_known() {
         return refusal;
     }
     follow().err().unwrap_or(refusal)

@@ -262,6 +262,16 @@ fn targets_follow_the_nodes_of_what_is_refused() {
 }
 
 #[test]
+fn targets_follow_the_nodes_of_what_another_has_made() {
+    let cloud = Cloud::default();
+    let served = served(&cloud, service());
+    let taken = LoadBalancer { memo: None, ..annotated(with_nodes(served, 3), "access-log-enabled", "true") };
+    let host = cloud.host();
+    assert!(refusal(ensure(&host, &taken)).contains("access-log-s3-bucket-name"));
+    assert_eq!(actions(&written(&host)), ["RegisterTargets"]);
+}
+
+#[test]
 fn targets_follow_though_tags_and_attributes_are_denied() {
     let cloud = Cloud::default();
     let service = served(&cloud, service());
