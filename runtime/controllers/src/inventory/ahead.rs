@@ -12,11 +12,12 @@ use tokio::time::{Instant, timeout};
 
 use crate::inventory::list::{CALL, late};
 
-/// How old a list or an answer may be that serves a node which joins, if it is younger than the node is known.
+/// How old an answer about a node that joins may be, or a list at a later turn than its first: all are younger than the node is
+/// known.
 pub(super) const FRESH: Duration = Duration::from_secs(30);
 /// How old a list may be that serves a node whose first turn it is. Where many nodes wait, the last of them wait for
 /// minutes, and the list that was read for all is theirs too. A node that was not served by it may wait for something
-/// that a newer list shows. What has changed in the meantime, the address loop brings.
+/// that a newer list shows. Addresses that have changed in the meantime, the address loop brings.
 pub(super) const FIRST: Duration = Duration::from_secs(300);
 /// Questions that are under way at once: fewer than one provider's calls side by side, so that other controllers have
 /// room.

@@ -87,6 +87,8 @@ impl Inventory {
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = self.known(node);
         let came = self.nodes.waiting_since(node).unwrap_or_else(Instant::now);
+        // What another version of the provider has said, it has said before.
+        let came = self.replaced().map_or(came, |it| it.max(came));
         let Turn { age, awaited: mut ahead } = self.ahead.turn(&machine, came);
         let mut has_gathered = false;
         loop {
@@ -121,8 +123,8 @@ impl Inventory {
                 // `get` has just found nothing, and now the list has not either.
                 None if listed.is_new && listed.list.is_complete() && self.is_doubtful(&machine) => Ok(None),
                 None => {
-                    // What a list does not show is proof for a moment only.
-                    let proof = Some(&*listed.list).filter(|it| it.began.elapsed() < FRESH);
+                    // What an older list does not show is proof for a moment only.
+                    let proof = Some(&*listed.list).filter(|it| listed.is_new || it.began.elapsed() < FRESH);
                     self.get(&machine, node, proof).await
                 }
             };

@@ -26,7 +26,11 @@ struct Fake {
     events: Vec<Event>,
     /// How long a call takes.
     delay: Duration,
+    /// Since when this version serves.
+    replaced: Mutex<Option<Instant>>,
     calls: Mutex<Vec<String>>,
+    /// How many questions were not cut off.
+    ended: Mutex<usize>,
     /// The provider ids whose words were asked for, call by call.
     canonical: Mutex<Vec<String>>,
 }
@@ -42,6 +46,10 @@ impl Identity for Fake {
     async fn identity(&self) -> Result<Option<String>> {
         Ok(None)
     }
+
+    fn replaced(&self) -> Option<Instant> {
+        *self.replaced.lock()
+    }
 }
 
 #[async_trait]
@@ -50,6 +58,7 @@ impl Instances for Fake {
         let names: Vec<_> = nodes.iter().map(|it| it.name.as_str()).collect();
         self.calls.lock().push(format!("get {}", names.join(" ")));
         tokio::time::sleep(self.delay).await;
+        *self.ended.lock() += 1;
         let found = |node: &cloud_provider::Node| match &node.provider_id {
             Some(id) => self.machines.iter().find(|it| it.provider_id.as_ref() == Some(id)),
             None => self.machines.iter().find(|it| it.name == node.name),

@@ -70,6 +70,25 @@ async fn a_list_answers_for_all_that_waited_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_of_another_version_of_the_provider_serves_nobody() {
+    let fake = Arc::new(Fake { machines: machines(20), ..Fake::default() });
+    let inventory = inventory(&fake, (1..=20).map(node));
+    inventory.joining(&node(1)).await.unwrap();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    *fake.replaced.lock() = Some(Instant::now());
+    inventory.joining(&node(2)).await.unwrap();
+    assert_eq!(fake.calls(), ["list 0 500", "list 0 500"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_takes_long_is_proof_when_it_ends() {
+    let fake = Arc::new(Fake { machines: machines(20), delay: FRESH * 2, ..Fake::default() });
+    let inventory = inventory(&fake, (1..=21).map(node));
+    assert_eq!(inventory.joining(&node(21)).await, Ok(None));
+    assert_eq!(fake.calls(), ["list 0 500", "get n21"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_older_than_the_last_get_does_not_answer() {
     let node = existing("n1", "fake://1");
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
