@@ -18,7 +18,8 @@ type Answers = Vec<Result<Option<Instance>>>;
 /// A cloud's machines, where questions that come within [`GATHER`] of one another are one call, as far as the provider's
 /// `get_batch_size` goes.
 ///
-/// A cloud that reads its machines one by one is asked at once.
+/// A cloud that reads its machines one by one is asked at once. A call that takes too long fails for all of its nodes: their
+/// next questions come at other times.
 pub(super) struct Batched {
     instances: Arc<dyn Instances>,
     description: CurrentDescription,
@@ -68,7 +69,11 @@ async fn ask_all(instances: Arc<dyn Instances>, state: Weak<Mutex<State>>) {
         return;
     }
     let nodes: Vec<_> = questions.iter().map(|it| it.node.clone()).collect();
-    let Reply { answer, events, wrote } = instances.get(&nodes).await;
+    let all_gone = join_all(questions.iter_mut().map(|it| it.reply.closed()));
+    let Reply { answer, events, wrote } = tokio::select! {
+        reply = instances.get(&nodes) => reply,
+        _ = all_gone => return,
+    };
     let given = answer.len();
     let answers = answer.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
     let events = shared(events, &nodes);

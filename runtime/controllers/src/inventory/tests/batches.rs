@@ -56,6 +56,47 @@ async fn a_question_that_is_dropped_takes_no_other_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_waits_for_ends() {
+    let fake = Arc::new(Fake { machines: machines(1), delay: Duration::from_secs(1), ..Fake::default() });
+    let inventory = of_batches(200, &fake);
+    let node = existing("n1", "fake://1");
+    let dropped = tokio::time::timeout(Duration::from_millis(500), inventory.asked(&node, None)).await;
+    assert!(dropped.is_err());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!((fake.calls(), *fake.ended.lock()), (vec!["get n1".to_owned()], 0));
+    inventory.asked(&node, None).await.unwrap();
+    assert_eq!(*fake.ended.lock(), 1);
+}
+
+/// A provider that answers about one node less than it is asked about, and not at all about one alone.
+struct TooFew;
+
+#[async_trait]
+impl Instances for TooFew {
+    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+        assert!(nodes.len() > 1, "it panics");
+        vec![Ok(None); nodes.len() - 1].into()
+    }
+
+    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+        Ok(Page::default()).into()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_missing_say_nothing_of_any_node() {
+    let inventory = of_batches(200, &Arc::default());
+    let batched = Batched::new(Arc::new(TooFew), inventory.description.clone());
+    let inventory = Inventory { instances: Arc::new(batched), ..inventory };
+    let nodes = [existing("n1", "fake://1"), existing("n2", "fake://2")];
+    for answer in futures::future::join_all(nodes.iter().map(|it| inventory.asked(it, None))).await {
+        assert!(matches!(&answer, Err(Error::Invalid(why)) if why.contains("1 answers about 2 nodes")), "{answer:?}");
+    }
+    let answer = inventory.asked(&nodes[0], None).await;
+    assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}: a panic says nothing either");
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_node_has_the_events_about_it() {
     let about = |name: &str| Event {
         about: Some(name.into()),
