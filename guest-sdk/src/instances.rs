@@ -15,7 +15,8 @@ pub trait Instances {
     fn get(node: &Node) -> Result<Option<Instance>>;
 
     /// One answer for each node, in the same order. Implement it where the cloud reads many ids in one request, and
-    /// say so with [`Description::get_batch_size`](crate::Description::get_batch_size).
+    /// say so with [`Description::get_batch_size`](crate::Description::get_batch_size). An event that names none of
+    /// several nodes is dropped.
     fn get_many(nodes: &[Node]) -> Vec<Result<Option<Instance>>> {
         nodes.iter().map(Self::get).collect()
     }

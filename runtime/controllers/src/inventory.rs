@@ -219,7 +219,7 @@ impl Inventory {
         self.find_in(list, &machine(node))
     }
 
-    /// The machine behind a node, asked about alone now.
+    /// The machine behind a node, asked about with a `get` now.
     ///
     /// `Ok(None)`: the cloud is certain that there is none. Without a provider id that takes a complete `list` without
     /// it as well.

@@ -16,7 +16,7 @@ use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 
 use self::run::CrashTest;
 
-/// How many points each test tries at least, unless `AEROSTAT_POINTS` says it.
+/// How many points each test tries at least, unless `AEROSTAT_POINTS` says it: few, so that `make test` stays short.
 const POINTS: u64 = 30;
 
 #[tokio::test]

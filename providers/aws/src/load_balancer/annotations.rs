@@ -83,16 +83,16 @@ aerostat_sdk::table! {
     UNHEALTHY: Integer = (vendor!("healthcheck-unhealthy-threshold"), THRESHOLD, "How many bad checks take a node out.")
         .otherwise("nlb: 3, 2 with externalTrafficPolicy Local; Classic: 6");
     HEALTH_TIMEOUT: Integer = (vendor!("healthcheck-timeout"), Integer::between(2, 120).of("seconds"),
-        "After which time a check is bad. Classic: at most 60.").otherwise("nlb: as AWS has it; Classic: 5");
+        "After which time a check is bad. nlb: at most healthcheck-interval. Classic: at most 60.").otherwise("nlb: as AWS has it; Classic: 5");
     HEALTH_INTERVAL: Integer = (vendor!("healthcheck-interval"), Integer::between(5, 300).of("seconds"),
         "From one check to the next.").otherwise("nlb: 30, 10 with externalTrafficPolicy Local; Classic: 10");
     GROUP_ATTRIBUTES: Text = (vendor!("target-group-attributes"),
         Text("preserve_client_ip.enabled and proxy_protocol_v2.enabled, each with =true or =false, with a comma between"),
         "What nodes learn of the client. Taken off, the last values stay. nlb only: an error with Classic.");
     ELASTIC_IPS: List<Word> = (vendor!("eip-allocations"), List { of: ITEM, what: "allocations of elastic IPs",
-        example: "eipalloc-1,eipalloc-2" }, "Its addresses, one for each subnet. nlb only.").only_at_creation();
+        example: "eipalloc-1,eipalloc-2" }, "Its addresses, one for each subnet. nlb only, and not with internal.").only_at_creation();
     PRIVATE_IPS: List<Word> = (vendor!("private-ipv4-addresses"), List { of: ADDRESS, what: "IPv4 addresses",
-        example: "10.0.1.5,10.0.2.5" }, "Its private addresses, one for each subnet. nlb only.").only_at_creation();
+        example: "10.0.1.5,10.0.2.5" }, "Its private addresses, one for each subnet. nlb only, with internal.").only_at_creation();
     NODE_LABELS: Text = (vendor!("target-node-labels"), Text("a label selector such as pool=web,ssd"),
         "Only nodes with these labels take traffic.").otherwise("all nodes").selects_nodes();
     SUBNETS: Words = (vendor!("subnets"),

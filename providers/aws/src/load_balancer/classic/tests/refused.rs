@@ -75,7 +75,11 @@ fn values_that_a_classic_one_cannot_have_are_refused() {
 #[test]
 fn what_makes_no_difference_is_not_refused() {
     let cloud = Cloud::new();
-    let plain = with(service(&["i-1"]), &[("ssl-cert", "web"), ("ssl-ports", "443")]);
+    // White space is a part of a port's name.
+    for ports in ["443", "80 "] {
+        ready(&Cloud::new(), &with(service(&["i-1"]), &[("ssl-cert", "web"), ("ssl-ports", ports)]));
+    }
+    let plain = service(&["i-1"]);
     let status = ready(&cloud, &plain);
     // Somebody has switched the log on elsewhere.
     let log = Attributes {
