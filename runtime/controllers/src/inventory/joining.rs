@@ -87,7 +87,7 @@ impl Inventory {
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = self.known(node);
         let came = self.nodes.waiting_since(node).unwrap_or_else(Instant::now);
-        // What another version of the provider has said, it has said before.
+        // A list or an answer of the version of the provider that served before is too old.
         let came = self.replaced().map_or(came, |it| it.max(came));
         let Turn { age, awaited: mut ahead } = self.ahead.turn(&machine, came);
         let mut has_gathered = false;

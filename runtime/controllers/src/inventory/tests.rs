@@ -29,10 +29,24 @@ struct Fake {
     /// Since when this version serves.
     replaced: Mutex<Option<Instant>>,
     calls: Mutex<Vec<String>>,
-    /// How many questions were not cut off.
-    ended: Mutex<usize>,
+    /// Notified when a question is cut off.
+    cut: tokio::sync::Notify,
     /// The provider ids whose words were asked for, call by call.
     canonical: Mutex<Vec<String>>,
+}
+
+/// A question that is under way.
+struct Running<'a> {
+    cut: &'a tokio::sync::Notify,
+    has_ended: bool,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.cut.notify_one();
+        }
+    }
 }
 
 impl Fake {
@@ -57,8 +71,9 @@ impl Instances for Fake {
     async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
         let names: Vec<_> = nodes.iter().map(|it| it.name.as_str()).collect();
         self.calls.lock().push(format!("get {}", names.join(" ")));
+        let mut running = Running { cut: &self.cut, has_ended: false };
         tokio::time::sleep(self.delay).await;
-        *self.ended.lock() += 1;
+        running.has_ended = true;
         let found = |node: &cloud_provider::Node| match &node.provider_id {
             Some(id) => self.machines.iter().find(|it| it.provider_id.as_ref() == Some(id)),
             None => self.machines.iter().find(|it| it.name == node.name),
