@@ -131,7 +131,7 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
         warn!(api_server, "cannot watch {kind}: {cause}; what is known of them may be old; trying again");
     }
 
-    /// Watches what changes; if that is needed, after a list of everything, in one request.
+    /// Watches what changes, or if that is needed, reads a list of everything as a watch streams it.
     async fn stream(&mut self) -> Result<(), Problem> {
         let lists = !self.is_listed;
         let params = WatchParams {
@@ -160,7 +160,7 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
                     continue;
                 }
                 Ok(Some(Err(error))) => return Err(Problem::Failed(object::Error::from(error).to_string())),
-                Ok(None) | Err(_) if !self.is_listed => return Err(Problem::Failed("the list broke off".to_owned())),
+                Ok(None) | Err(_) if lists => return Err(Problem::Failed("the list broke off".to_owned())),
                 Ok(None) => return Ok(()),
                 Err(_) => {
                     debug!(kind = self.kind, "the watch has been silent for {silence:?}; asking for it again");
@@ -170,7 +170,15 @@ impl<K: Read, F: FnMut(Event<K>) + Send> Watch<'_, K, F> {
             if std::mem::take(&mut self.warned) {
                 info!(api_server = self.api_server, "{} are watched again", self.kind);
             }
-            if self.is_listed { self.change(event)? } else { self.listed(event, &mut deleted)? }
+            if !lists {
+                self.change(event)?;
+                continue;
+            }
+            self.listed(event, &mut deleted)?;
+            if self.is_listed {
+                // This watch would go on for longer than the connection may be silent.
+                return Ok(());
+            }
         }
     }
 

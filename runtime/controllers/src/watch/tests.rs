@@ -135,6 +135,7 @@ async fn a_silent_watch_is_given_up_within_45_seconds() {
     for (one, next) in requests.iter().zip(&requests[1..]) {
         assert!(next.1 - one.1 <= Duration::from_secs(45), "{requests:?}");
     }
+    assert!(requests[1].1 - requests[0].1 < SHORTEST, "a watch that begins with a list lasts too long: {requests:?}");
     assert!(
         requests[1].0.contains("timeoutSeconds=40") && requests[1].0.ends_with("&resourceVersion=5"),
         "{requests:?}"
@@ -171,12 +172,13 @@ async fn where_lists_are_not_streamed_pages_are_listed() {
 #[tokio::test(start_paused = true)]
 async fn an_older_list_is_discarded_and_asked_for_again() {
     let rig = Rig::new([
-        Answer::Lines(vec![event("ADDED", "n1", "3"), complete("5"), event("MODIFIED", "n1", "8"), forgotten()]),
+        Answer::Lines(vec![event("ADDED", "n1", "3"), complete("5")]),
+        Answer::Lines(vec![event("MODIFIED", "n1", "8"), forgotten()]),
         Answer::Lines(vec![event("ADDED", "n1", "3"), complete("7")]),
         Answer::Lines(vec![event("ADDED", "n1", "8"), complete("8")]),
     ]);
-    let requests = rig.asked(4).await;
-    assert!(requests[1..3].iter().all(|it| it.0.contains("sendInitialEvents=true")), "{requests:?}");
+    let requests = rig.asked(5).await;
+    assert!(requests[2..4].iter().all(|it| it.0.contains("sendInitialEvents=true")), "{requests:?}");
     let expected =
         ["list", "listed n1@3", "complete", "changed n1@8", "list", "listed n1@3", "list", "listed n1@8", "complete"];
     assert_eq!(rig.seen(), expected);
@@ -184,12 +186,10 @@ async fn an_older_list_is_discarded_and_asked_for_again() {
 
 #[tokio::test(start_paused = true)]
 async fn an_older_change_never_replaces_a_newer_one() {
-    let changes = ["6", "9", "7", "9", "10"].map(|it| event("MODIFIED", "n1", it));
-    let mut lines = vec![complete("5")];
-    lines.extend(changes);
-    lines.push(event("DELETED", "n1", "8"));
-    let rig = Rig::new([Answer::Lines(lines)]);
-    rig.asked(2).await;
+    let mut changes = ["6", "9", "7", "9", "10"].map(|it| event("MODIFIED", "n1", it)).to_vec();
+    changes.push(event("DELETED", "n1", "8"));
+    let rig = Rig::new([Answer::Lines(vec![complete("5")]), Answer::Lines(changes)]);
+    rig.asked(3).await;
     assert_eq!(rig.seen(), ["list", "complete", "changed n1@6", "changed n1@9", "changed n1@10"]);
 }
 
@@ -211,10 +211,10 @@ async fn what_is_deleted_while_it_is_listed_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn what_fails_again_and_again_is_asked_for_less_often() {
-    let list = || Answer::LinesAndEnd(vec![complete("5"), forgotten()]);
-    let rig = Rig::new((0..8).map(|_| list()));
-    let requests = rig.asked(9).await;
-    let pauses: Vec<_> = requests.windows(2).map(|it| it[1].1 - it[0].1).collect();
+    let rig = Rig::new((0..8).flat_map(|_| [vec![complete("5")], vec![forgotten()]].map(Answer::LinesAndEnd)));
+    let requests = rig.asked(17).await;
+    // Before each list but the first.
+    let pauses: Vec<_> = requests[1..].chunks(2).map(|it| it[1].1 - it[0].1).collect();
     assert!(pauses[0] < Duration::from_millis(100), "what is forgotten is listed at once: {pauses:?}");
     assert!(pauses[1..].iter().all(|it| *it >= BACK_OFF.first), "{pauses:?}");
     assert!(pauses[7] >= Duration::from_secs(20), "{pauses:?}");
@@ -223,7 +223,8 @@ async fn what_fails_again_and_again_is_asked_for_less_often() {
 #[tokio::test(start_paused = true)]
 async fn one_object_that_cannot_be_read_keeps_no_other_away() {
     let unreadable = json!({ "type": "MODIFIED", "object": { "metadata": { "name": 7 } } });
-    let rig = Rig::new([Answer::Lines(vec![complete("5"), unreadable, event("MODIFIED", "n1", "7")])]);
-    rig.asked(2).await;
+    let changes = vec![unreadable, event("MODIFIED", "n1", "7")];
+    let rig = Rig::new([Answer::Lines(vec![complete("5")]), Answer::Lines(changes)]);
+    rig.asked(3).await;
     assert_eq!(rig.seen(), ["list", "complete", "changed n1@7"]);
 }
