@@ -159,6 +159,19 @@ async fn creation_lasts_as_many_reads_as_a_test_says() {
 }
 
 #[tokio::test]
+async fn a_list_counts_as_a_read_of_all_that_it_shows() {
+    let creation = Creation::Reads(2);
+    let simulator = simulator(behaving(Behaviour { creation, ..Behaviour::default() }), 1, 2).await;
+    create(&simulator, &desired("web")).await;
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let list = get(&simulator, "/v2/load_balancers").await.unwrap().body;
+        seen.push(list["load_balancers"][0]["status"].clone());
+    }
+    assert_eq!(seen, ["new", "new", "active", "active"]);
+}
+
+#[tokio::test]
 async fn creation_lasts_as_long_as_a_test_says() {
     let creation = Creation::Takes(Duration::from_hours(1));
     let simulator = simulator(behaving(Behaviour { creation, ..Behaviour::default() }), 1, 2).await;

@@ -38,7 +38,7 @@ pub struct LoadBalancer {
     pub changed_at: SystemTime,
     /// When its size was changed last.
     pub resized_at: Option<SystemTime>,
-    /// How often it was read by id.
+    /// How often it was read, by id or in a list.
     pub reads: usize,
     /// Whether lists show it, once they are up to date. One that is not listed can still be asked for by id.
     pub listed: bool,

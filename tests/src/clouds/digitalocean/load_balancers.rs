@@ -2,6 +2,7 @@
 
 mod behaviour;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,10 +128,14 @@ impl LoadBalancers {
             Ok(listing) => listing,
             Err(message) => return errors::bad_request(message),
         };
-        let state = self.now();
-        let late_by = state.behaviour.lists_late_by;
-        let shown: Vec<_> = state.all.iter().filter(|it| it.listed && lists::shows(it.created_at, late_by)).collect();
-        listing.answer("load_balancers", &shown, |it| self.object(it, state.behaviour))
+        let mut state = self.now();
+        let behaviour = state.behaviour;
+        let is_shown = |it: &LoadBalancer| it.listed && lists::shows(it.created_at, behaviour.lists_late_by);
+        let shown: Vec<_> = state.all.iter_mut().filter(|it| is_shown(it)).map(RefCell::new).collect();
+        listing.answer("load_balancers", &shown, |it| {
+            it.borrow_mut().reads += 1;
+            self.object(&it.borrow(), behaviour)
+        })
     }
 
     /// `POST /v2/load_balancers`.

@@ -36,7 +36,7 @@ pub struct Behaviour {
 pub enum Creation {
     /// After so much time. The answer to the creation says `new` in any case.
     Takes(Duration),
-    /// After it was read by id so many times, each time as `new`.
+    /// After it was read so many times, by id or in a list, each time as `new`.
     Reads(usize),
     /// Never.
     Stuck,
