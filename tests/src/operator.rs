@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::{Event, Node, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Map, Value, json};
 
 use crate::aerostat::{Aerostat, message};
@@ -149,6 +150,14 @@ impl Setup {
     /// Starts the binary, which must give up. Returns what it says last.
     pub async fn refused(&self) -> String {
         self.start().fails().await
+    }
+
+    /// The same, where the process may have so many bytes of memory for its data: with more it would end another way.
+    pub async fn refused_within_memory(&self, bytes: u64) -> String {
+        let process = self.start();
+        let pid = Pid::from_raw(process.aerostat.pid().cast_signed()).unwrap();
+        prlimit(Some(pid), Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) }).unwrap();
+        process.fails().await
     }
 }
 

@@ -149,5 +149,5 @@ async fn adv_59_a_config_map_that_unpacks_to_1_gib_is_not_unpacked() {
     let sha256 = guests::sha256(&file);
     let setup = setup.edit(|it| it["provider"]["module"]["configMap"]["sha256"] = json!(sha256));
     let parts = ["module in ConfigMap kube-system/digitalocean-provider", "not a WebAssembly component", "build it"];
-    says(&setup.refused().await, &parts);
+    says(&setup.refused_within_memory(512 << 20).await, &parts);
 }
