@@ -47,7 +47,7 @@ async fn an_older_list_makes_no_node_vanish_or_go_back() {
 
     older.answer(&faults, 2);
     // Whoever believes the older list does not learn better from the watch that follows it.
-    let (_free, held) = watch::channel(false);
+    let (free, held) = watch::channel(false);
     let resumed = r"/nodes\?.*allowWatchBookmarks=true&resourceVersion=";
     faults.set(Fault::new(Method::GET, resumed, Reply::Held(held)));
     proxy.cut();
@@ -59,6 +59,7 @@ async fn an_older_list_makes_no_node_vanish_or_go_back() {
         version(&known, "n3")
     })
     .await;
+    free.send_replace(true);
     nodes(&cluster).delete("n2", &DeleteParams::default()).await.unwrap();
     wait::until("what is really gone is gone", async || version(&known, "n2").is_none().then_some(())).await;
 }
@@ -68,10 +69,12 @@ async fn a_silent_connection_is_given_up_and_new_nodes_are_seen() {
     let cluster = cluster().await;
     let proxy = cluster.proxy().await;
     let (known, _watch) = watched(cluster.through(&proxy, &Faults::new()));
-    create(&cluster, &kubelet::node("n1")).await;
-    wait::until("the first node is known", async || version(&known, "n1")).await;
-    for name in ["n2", "n3"] {
-        // The list's own watch falls silent, and the next time one of those that follow.
+    // The list has the first, and the watch that follows shows the second: it is open then.
+    for name in ["n1", "n2"] {
+        create(&cluster, &kubelet::node(name)).await;
+        wait::until("the node is known", async || version(&known, name)).await;
+    }
+    for name in ["n3", "n4"] {
         proxy.silence();
         let silent = Instant::now();
         create(&cluster, &kubelet::node(name)).await;
