@@ -46,6 +46,8 @@ struct Watched {
     checked: Option<Instant>,
     /// Somebody is looking.
     busy: bool,
+    /// It was ready since they began to look: then it is looked at again at once, whatever they see.
+    again: bool,
     /// How many times in a row its machine was missing.
     absences: u32,
     /// How many times it was missing and then there again.
@@ -103,6 +105,7 @@ impl Watchlist {
                 watched.absences = 0;
                 watched.pause = self.period;
                 watched.due = watched.due.min(now);
+                watched.again = watched.busy;
             }
             if !watched.busy && watched.due <= now {
                 taken.due.push(node.clone());
@@ -110,6 +113,10 @@ impl Watchlist {
                 taken.early.push(node.clone());
             }
             self.nodes.insert(name, watched);
+        }
+        // Until those who look at one that is ready have ended, nobody else does.
+        for (name, watched) in known.into_iter().filter(|(_, it)| it.busy) {
+            self.nodes.entry(name).or_insert(Watched { again: true, ..watched });
         }
         // Where nobody's time has come, there is no answer to share.
         if taken.due.is_empty() && there.is_none() {
@@ -131,7 +138,7 @@ impl Watchlist {
     /// Counts that a node's machine is missing. Returns whether it has been missing often enough in a row.
     pub(super) fn miss(&mut self, node: &Node) -> bool {
         let period = self.period;
-        let Some(watched) = self.of(node) else { return false };
+        let Some(watched) = self.of(node).filter(|it| !it.again) else { return false };
         if watched.absences == 0 {
             watched.pause = period;
         }
@@ -144,6 +151,10 @@ impl Watchlist {
         let (period, apart) = (self.period, self.apart);
         let Some(watched) = self.of(node) else { return };
         watched.busy = false;
+        if std::mem::take(&mut watched.again) {
+            watched.absences = 0;
+            return;
+        }
         let was_due = watched.due <= now;
         if !matches!(outcome, Outcome::Early) {
             watched.checked = Some(now);
@@ -202,6 +213,7 @@ impl Watched {
             due: now,
             checked: None,
             busy: false,
+            again: false,
             absences: 0,
             returns: 0,
             reported: HashMap::new(),
