@@ -114,10 +114,6 @@ impl Watchlist {
             }
             self.nodes.insert(name, watched);
         }
-        // Until those who look at one that is ready have ended, nobody else does.
-        for (name, watched) in known.into_iter().filter(|(_, it)| it.busy) {
-            self.nodes.entry(name).or_insert(Watched { again: true, ..watched });
-        }
         // Where nobody's time has come, there is no answer to share.
         if taken.due.is_empty() && there.is_none() {
             taken.early.clear();
