@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::control_plane::any_cluster;
 use tests::registry::{Access, Artifact, RealRegistry};
 use tests::{guests, kubelet};
@@ -13,14 +13,17 @@ use crate::setup::{Setup, admin_token, assert_waits, event};
 const COUNTED: Duration = Duration::from_secs(10);
 const CALLS: u64 = 3;
 
+/// Settings of the hostile guest that let it crash when it is asked for the account or for machines. It crashes over nodes
+/// whose names begin with `panic`, too: enough of them that join at once are looked up in the list of machines.
+fn always_panics() -> Value {
+    json!({ "identity": "panic", "list": "panic" })
+}
+
 #[tokio::test]
 async fn a_quarantine_is_an_event_on_the_lease() {
     let cluster = any_cluster().await;
-    // What it does when it is asked for the account.
-    let setup =
-        Setup::guest(&cluster, guests::HOSTILE).edit(|it| it["provider"]["settings"] = json!({ "identity": "panic" }));
+    let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|it| it["provider"]["settings"] = always_panics());
     let process = setup.started().await;
-    // And it crashes over each of these: the hostile guest takes the name as an order.
     for nth in 1..=5 {
         kubelet::join(&cluster.admin, &format!("panic.{nth}")).await.unwrap();
     }
@@ -39,7 +42,7 @@ async fn adv_67_a_module_of_a_registry_that_always_traps_rests() {
     let module = Artifact::new(&std::fs::read(guests::HOSTILE).unwrap());
     registry.push(&module, None).await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--concurrent-node-syncs=5"]).edit(|it| {
-        it["provider"]["settings"] = json!({ "identity": "panic" });
+        it["provider"]["settings"] = always_panics();
         it["provider"]["module"] = registry.module(&module.digest());
     });
     let process = setup.started().await;

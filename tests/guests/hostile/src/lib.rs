@@ -36,6 +36,7 @@ impl Provider for Hostile {
                 "identity",
                 "The crime to commit when asked for the account; or \"account:\" and its name.",
             ))
+            .setting(Setting::optional("list", "The crime to commit when asked for the first page of machines."))
             .setting(Setting::optional("class.*.size", "A setting for each class that the operator names."))
             .setting(Setting::optional(
                 "machines",
@@ -105,7 +106,8 @@ impl Instances for Hostile {
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
-        match cursor {
+        let crime = settings::find::<String>("list")?;
+        match cursor.or(crime.as_deref()) {
             None if settings::find::<String>("describe")?.as_deref() == Some("endless") => Ok(endless::page(0, limit)),
             Some(page) if page.starts_with("endless-") => {
                 Ok(endless::page(page["endless-".len()..].parse().unwrap_or(0), limit))
