@@ -26,7 +26,8 @@ pub(super) struct ListResult {
 }
 
 /// Reads all machines, `limit` of them at a time. If a page does not come, the page size is halved, and the list starts
-/// again: a cursor is only good for the page size that it came from.
+/// again: a cursor is only good for the page size that it came from. Where every call fails, as when nobody can say whose
+/// account the credential belongs to, no smaller size is tried.
 ///
 /// A list over one of its limits is incomplete: what was read of it counts, and nothing is concluded from what was not.
 pub(super) async fn list_all(instances: &dyn Instances, limit: u32) -> ListResult {
@@ -37,6 +38,10 @@ pub(super) async fn list_all(instances: &dyn Instances, limit: u32) -> ListResul
     loop {
         match pages(instances, limit, until, &mut events).await {
             Err(Error::Unavailable(error)) if halvings < HALVINGS && limit > 1 && Instant::now() < until => {
+                // Where every call fails, smaller pages fail too.
+                if let Err(error) = instances.check().await {
+                    return ListResult { list: Err(error), events, limit };
+                }
                 tracing::warn!(error, limit, "the cloud could not list its machines; trying again with smaller pages");
                 halvings += 1;
                 limit /= 2;

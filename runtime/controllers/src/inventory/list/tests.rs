@@ -41,3 +41,33 @@ async fn adv_107_a_list_ends_after_fifteen_minutes() {
     assert_eq!(events.dropped(), 900 * 64 - EventList::MOST);
     assert_eq!(events.into_vec().len(), EventList::MOST);
 }
+
+/// A cloud whose calls all fail, because nobody can say whose account it is.
+#[derive(Default)]
+struct NoAccount {
+    lists: AtomicU64,
+}
+
+#[async_trait]
+impl Instances for NoAccount {
+    async fn check(&self) -> Result<()> {
+        Err(Error::Unavailable("whose account is it".to_owned()))
+    }
+
+    async fn get(&self, _: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
+        Vec::new().into()
+    }
+
+    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        Reply::from(Err(Error::Unavailable("whose account is it".to_owned())))
+    }
+}
+
+#[tokio::test]
+async fn pages_are_not_made_smaller_where_every_call_fails() {
+    let cloud = NoAccount::default();
+    let ListResult { list, limit, .. } = list_all(&cloud, 100).await;
+    assert_eq!(list.unwrap_err(), Error::Unavailable("whose account is it".to_owned()));
+    assert_eq!((cloud.lists.load(Ordering::Relaxed), limit), (1, 100));
+}
