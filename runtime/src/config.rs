@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
 use self::file::File;
-pub(crate) use self::module::ModuleSource;
+pub(crate) use self::module::{ModuleSource, loosened};
 use self::text::{Bytes, Text};
 pub(crate) use self::written::Written;
 

@@ -31,6 +31,37 @@ impl ModuleSource {
     }
 }
 
+/// The first key of `provider.module` that asks less of a module in `new` than in `old`, and how: "signedBy is gone".
+/// `None` if `new` is as strict. The digest is no part of it: the operator writes another one for another module.
+pub(crate) fn loosened(old: &ModuleSource, new: &ModuleSource) -> Option<String> {
+    let ModuleSource::Registry(old) = old else { return None };
+    let ModuleSource::Registry(new) = new else {
+        return old
+            .signed_by
+            .as_ref()
+            .map(|_| "signedBy is gone, because the module is in no registry any more".to_owned());
+    };
+    if let Some(before) = &old.signed_by {
+        let Some(after) = &new.signed_by else { return Some("signedBy is gone".to_owned()) };
+        if let Some(key) = after.keys.iter().find(|it| !before.keys.contains(it)) {
+            return Some(format!("signedBy.keys has the further key {}", key.display()));
+        }
+        if after.name != before.name {
+            return Some("signedBy.as is another".to_owned());
+        }
+    }
+    if new.token_services.iter().any(|it| !old.token_services.contains(it)) {
+        return Some("oci.tokenServices has a further one, which would be sent the login".to_owned());
+    }
+    if new.addresses != old.addresses {
+        return Some("oci.addresses names other networks".to_owned());
+    }
+    if new.ca_file != old.ca_file {
+        return Some("oci.tls names other certificate authorities".to_owned());
+    }
+    None
+}
+
 const FORMS: &str =
     "configMap: { name: …, key: …, sha256: … }, file: { path: …, sha256: … } or oci: { image: …, digest: … }";
 
@@ -74,5 +105,47 @@ fn registry(oci: file::Oci, signed_by: Option<file::SignedBy>) -> oci::Settings 
         addresses: addresses.map_or(Addresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
         signed_by: signed_by.map(|file::SignedBy { keys, name }| oci::SignedBy { keys, name }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(rest: &str) -> ModuleSource {
+        let text =
+            format!("{{ oci: {{ image: registry.example.com/acme:1, digest: 'sha256:{}'{rest} }}", "0".repeat(64));
+        source(serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))).unwrap()
+    }
+
+    #[test]
+    fn adv_169_a_module_source_that_asks_for_less_is_named() {
+        const SIGNED: &str = "}, signedBy: { keys: [/a.pub, /b.pub] }";
+        const STRICT: &str =
+            ", tokenServices: [auth.example.com], addresses: [192.0.2.0/24], tls: { caFile: /ca.pem } }";
+        let file = ModuleSource::Local(Source::File { path: "/acme.wasm".into(), sha256: Digest::of(b"acme") });
+        assert_eq!(loosened(&module("}"), &file), None, "nobody had to sign it");
+        assert_eq!(loosened(&file, &module(STRICT)), None);
+        assert!(loosened(&module(SIGNED), &file).unwrap().contains("signedBy is gone"));
+        for (old, new, loose) in [
+            (SIGNED, SIGNED, None),
+            ("}", SIGNED, None),
+            (SIGNED, "}, signedBy: { keys: [/b.pub] }", None),
+            (SIGNED, "}", Some("signedBy is gone")),
+            (SIGNED, "}, signedBy: { keys: [/b.pub, /c.pub] }", Some("the further key /c.pub")),
+            (SIGNED, "}, signedBy: { keys: [/a.pub], as: other.example.com/acme }", Some("signedBy.as")),
+            (STRICT, STRICT, None),
+            (STRICT, ", addresses: [192.0.2.0/24], tls: { caFile: /ca.pem } }", None),
+            ("}", ", tokenServices: [auth.example.com] }", Some("oci.tokenServices")),
+            ("}", ", addresses: [10.0.0.0/8] }", Some("oci.addresses")),
+            ("}", ", tls: { caFile: /ca.pem } }", Some("oci.tls")),
+        ] {
+            let found = loosened(&module(old), &module(new));
+            let is_as_expected = match (&found, loose) {
+                (Some(found), Some(loose)) => found.contains(loose),
+                (found, loose) => found.is_none() && loose.is_none(),
+            };
+            assert!(is_as_expected, "{old} ► {new}: {found:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use cloud_provider::{Annotation, Description, printable};
 use egress::{Endpoint, OperationPlace};
 
-pub(crate) use self::prefixes::check as check_prefixes;
+pub(crate) use self::prefixes::{check as check_prefixes, is_pinned};
 use self::requests::{Allowed, asked, has_header, is_operation, operation_yaml, rules};
 pub(crate) use self::requests::{Missing, missing};
 pub(super) use self::requests::{allowed, grown, needed};
@@ -48,7 +48,7 @@ pub(super) struct Row {
 pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for prefix in &description.provider_id_prefixes {
-        let is_pinned = config.prefixes.iter().any(|it| prefixes::is_pinned(prefix, it));
+        let is_pinned = config.prefixes.iter().any(|it| is_pinned(prefix, it));
         let answer = if is_pinned { "yes, pinned" } else { "yes, not pinned (provider.providerIDPrefixes)" };
         let shown = if prefix.is_empty() { "(without ://)" } else { prefix };
         rows.push(row("provider id", shown, answer));

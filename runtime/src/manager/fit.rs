@@ -33,13 +33,8 @@ impl Fit {
 
     /// Says at length what a version asks for, and what of it is allowed.
     pub(super) fn say(&self, description: &Description) {
-        let allowed = claims::Config {
-            prefixes: &self.provider_id_prefixes,
-            endpoints: &self.endpoints(),
-            settings: &self.settings,
-            node_labels: &self.node_labels,
-            writes_annotations: &self.writes_annotations,
-        };
+        let endpoints = self.endpoints();
+        let allowed = self.config(&endpoints);
         // One record for each line of the table; a warning where somebody should look.
         for (line, is_odd) in claims::lines(&claims::table(description, &allowed)) {
             match is_odd {
@@ -51,6 +46,17 @@ impl Fit {
             warn!(
                 "endpoint {endpoint} does not allow what the provider asks for; add this to its {key} in --cloud-config: {yaml}"
             );
+        }
+    }
+
+    /// What the config allows, with these [`endpoints`](Self::endpoints).
+    pub(super) fn config<'a>(&'a self, endpoints: &'a [&'a Endpoint]) -> claims::Config<'a> {
+        claims::Config {
+            prefixes: &self.provider_id_prefixes,
+            endpoints,
+            settings: &self.settings,
+            node_labels: &self.node_labels,
+            writes_annotations: &self.writes_annotations,
         }
     }
 

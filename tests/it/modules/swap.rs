@@ -141,6 +141,30 @@ async fn an_unsigned_module_is_not_put_in_place() {
 }
 
 #[tokio::test]
+async fn adv_169_signatures_are_asked_for_until_a_restart() {
+    let mut rig = Rig::new().await;
+    let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
+    rig.registry.push(&signer.referrer(&rig.first), None).await;
+    let key = rig.setup.folder.write("acme.pub", signer.public_key());
+    rig.setup.rewrite(|it| it["provider"]["module"]["signedBy"] = json!({ "keys": [key] }));
+    let process = rig.started("10m").await;
+    rig.joins("worker-1").await;
+
+    // One change of the file: another digest, and nobody who must have signed it.
+    let unsigned = rig.comes("version=1.1.0").await;
+    let parts = [&*format!("sha256:{unsigned}"), "signedBy is gone", "restart to use it", "1.0.0 goes on"];
+    let found = event(&rig.cluster, LEASE, &parts).await;
+    assert_eq!((found.reason.as_deref(), found.type_.as_deref()), (Some("ModuleRefused"), Some("Warning")));
+    rig.joins("worker-2").await;
+    assert_eq!(rig.page(&process).await["version"], json!("1.0.0"));
+    process.stop().await;
+
+    let mut process = rig.setup.start();
+    process.says("provider versioned 1.1.0 from").await;
+    process.stop().await;
+}
+
+#[tokio::test]
 async fn a_module_that_crashes_on_trial_is_rolled_back() {
     let mut rig = Rig::new().await;
     let mut process = rig.started("10m").await;

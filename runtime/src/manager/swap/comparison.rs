@@ -1,24 +1,18 @@
 //! Whether another version of a provider fits where the one before serves. Values only.
 
-use cloud_provider::{Description, printable};
-use egress::Endpoint;
+use cloud_provider::{Annotation, Description, printable};
 
 use crate::manager::claims;
 
 /// How many characters of an annotation's key are shown: more than Kubernetes allows a key to have.
 const KEY: usize = 320;
 
-/// Why the version `new` cannot take the place of `old`, where the config has these endpoints, and these annotations in
-/// `provider.writesAnnotations`: a sentence; `None` if it can.
+/// Why the version `new` cannot take the place of `old` beside this config: a sentence; `None` if it can.
 ///
-/// Nothing is gained by a swap, because the gate enforces the config. What is looked at is that nothing breaks, and that
-/// nobody is surprised. What both need and the config does not allow is left as it is: the operator may mean it.
-pub(super) fn objection(
-    old: &Description,
-    new: &Description,
-    endpoints: &[&Endpoint],
-    writes_annotations: &[String],
-) -> Option<String> {
+/// A swap breaks nothing, and gives the module nothing that the version before did not have: requests, provider ids, and
+/// annotations that it reads or writes. Only a restart, at which an operator looks, may give more. What both need and the
+/// config does not allow is left as it is: the operator may mean it.
+pub(super) fn objection(old: &Description, new: &Description, config: &claims::Config<'_>) -> Option<String> {
     let (before, after) = (called(old), called(new));
     if old.name != new.name {
         return Some(format!(
@@ -34,7 +28,29 @@ pub(super) fn objection(
              alone. Configure a version that does, or restart to run without them"
         ));
     }
-    let is_grown = |it: &&String| !old.writes_annotations.contains(it) && !writes_annotations.contains(it);
+    let is_claimed = |prefix: &String| {
+        let covers = |it: &String| claims::is_pinned(prefix, it);
+        old.provider_id_prefixes.iter().any(covers) || config.prefixes.iter().any(covers)
+    };
+    // A version that names no prefix leaves no provider id out.
+    let grown = new.provider_id_prefixes.iter().find(|it| !old.provider_id_prefixes.is_empty() && !is_claimed(it));
+    if let Some(prefix) = grown {
+        return Some(format!(
+            "{after} claims the provider ids that begin with {:?}, which {before} did not, and nodes are deleted on its word: \
+             add the prefix to provider.providerIDPrefixes of --cloud-config and restart with {after}, or stay with {before}",
+            printable(prefix, KEY)
+        ));
+    }
+    let is_read = |it: &Annotation| old.annotations.iter().any(|known| known.key == it.key || known.matches(&it.key));
+    let read: Vec<_> = new.annotations.iter().filter(|it| !is_read(it)).map(|it| printable(&it.key, KEY)).collect();
+    if !read.is_empty() {
+        return Some(format!(
+            "{after} reads Service annotations that {before} did not, so that authors of Services could ask for more than they \
+             can now: restart with {after}, or stay with {before}. These are new: {}",
+            read.join(", ")
+        ));
+    }
+    let is_grown = |it: &&String| !old.writes_annotations.contains(it) && !config.writes_annotations.contains(it);
     let written: Vec<_> = new.writes_annotations.iter().filter(is_grown).map(|it| printable(it, KEY)).collect();
     if !written.is_empty() {
         return Some(format!(
@@ -43,7 +59,7 @@ pub(super) fn objection(
             written.join(", ")
         ));
     }
-    let grown = claims::grown(old, new, endpoints);
+    let grown = claims::grown(old, new, config.endpoints);
     let first = grown.first()?;
     let lines: Vec<_> = grown.iter().map(|it| format!("endpoint {}, {}: {}", it.endpoint, it.key, it.yaml)).collect();
     Some(format!(
@@ -97,7 +113,19 @@ mod tests {
         // It needs what is not allowed, too.
         let mut old = version("1.2.0", &[("GET", "/v2/machines"), ("PUT", "/v2/balancers/*")]);
         old.writes_annotations = words(&["acme.example/id"]);
-        objection(&old, new, &[&endpoint], &words(&["acme.example/size"]))
+        old.annotations = annotations(&["acme.example/size", "port-*.acme.example/name"]);
+        let config = claims::Config {
+            prefixes: &words(&["acme://", "acme-edge://"]),
+            endpoints: &[&endpoint],
+            settings: &[],
+            node_labels: &[],
+            writes_annotations: &words(&["acme.example/size"]),
+        };
+        objection(&old, new, &config)
+    }
+
+    fn annotations(keys: &[&str]) -> Vec<Annotation> {
+        keys.iter().map(|key| Annotation { key: (*key).to_owned(), ..Annotation::default() }).collect()
     }
 
     #[test]
@@ -106,9 +134,36 @@ mod tests {
         assert_eq!(said(&version("1.3.0", &[])), None, "it needs less");
         assert_eq!(said(&version("1.3.0", &[("PUT", "/v2/balancers/7")])), None, "a part of what was needed");
         assert_eq!(said(&version("1.3.0", &[("GET", "/v2/firewalls")])), None, "more, and it is allowed");
-        let mut more = version("1.3.0", &[]);
-        more.provider_id_prefixes.push("acme-metal://".to_owned());
-        assert_eq!(said(&more), None);
+    }
+
+    #[test]
+    fn adv_169_a_version_that_claims_more_nodes_is_held_back() {
+        let claims =
+            |prefix: &str| Description { provider_id_prefixes: words(&["acme://", prefix]), ..version("1.3.0", &[]) };
+        assert_eq!(said(&claims("acme-edge://")), None, "provider.providerIDPrefixes has it");
+        assert_eq!(said(&claims("acme://zone-1/")), None, "a part of what was claimed");
+        for prefix in ["acme-metal://", "acm", ""] {
+            let text = said(&claims(prefix)).unwrap_or_else(|| panic!("{prefix:?} is claimed without a word"));
+            for part in
+                [&*format!("acme 1.3.0 claims the provider ids that begin with {prefix:?}"), "restart with acme 1.3.0"]
+            {
+                assert!(text.contains(part), "{part:?} is not in {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn adv_169_a_version_that_reads_more_annotations_is_held_back() {
+        let reads = |keys: &[&str]| Description { annotations: annotations(keys), ..version("1.3.0", &[]) };
+        assert_eq!(said(&reads(&["acme.example/size"])), None, "as before");
+        assert_eq!(said(&reads(&["port-80.acme.example/name"])), None, "a part of what was read");
+        let text = said(&reads(&["acme.example/size", "acme.example/security-groups", "*.acme.example/name"])).unwrap();
+        for part in [
+            "acme 1.3.0 reads Service annotations that acme 1.2.0 did not",
+            "restart with acme 1.3.0, or stay with acme 1.2.0. These are new: acme.example/security-groups, *.acme.example/name",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
     }
 
     #[test]

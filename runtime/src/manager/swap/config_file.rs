@@ -7,7 +7,7 @@ use sandbox::Digest;
 use tracing::warn;
 
 use super::states::Event;
-use crate::config::{CloudConfig, ModuleSource, Written};
+use crate::config::{CloudConfig, ModuleSource, Written, loosened};
 
 /// The file, and what was last seen in it.
 pub(super) struct ConfigFile {
@@ -15,6 +15,8 @@ pub(super) struct ConfigFile {
     /// What the process was started with, but for the module.
     start: Written,
     source: ModuleSource,
+    /// Where the module was, by the newest file whose module could be put in place: no other one may ask for less.
+    strict: ModuleSource,
     /// The keys beside the module in which it differs from the start.
     differences: Vec<String>,
     /// What was wrong with it, to say it once.
@@ -24,7 +26,7 @@ pub(super) struct ConfigFile {
 impl ConfigFile {
     /// The file as it was at the start.
     pub(super) fn new(path: PathBuf, source: ModuleSource, start: Written) -> Self {
-        Self { path, start, source, differences: Vec::new(), wrong: None }
+        Self { path, start, strict: source.clone(), source, differences: Vec::new(), wrong: None }
     }
 
     /// Where the module is, by the newest file that could be used.
@@ -75,10 +77,18 @@ impl ConfigFile {
         }
         self.source = source;
         self.differences = differences;
-        match self.differences.as_slice() {
-            [] => vec![Event::Configured(digest)],
-            _ if !is_other_module => Vec::new(),
-            them => vec![Event::Unfit(digest, unfit(digest, them))],
+        if !self.differences.is_empty() {
+            let unfit = is_other_module.then(|| Event::Unfit(digest, unfit(digest, &self.differences)));
+            return unfit.into_iter().collect();
+        }
+        match loosened(&self.strict, &self.source) {
+            Some(loose) if digest != serving => vec![Event::Unfit(digest, less_strict(digest, &loose))],
+            // Nothing is loaded for that; the next digest is held against what was strict.
+            Some(_) => vec![Event::Configured(digest)],
+            None => {
+                self.strict = self.source.clone();
+                vec![Event::Configured(digest)]
+            }
         }
     }
 }
@@ -87,7 +97,8 @@ impl ConfigFile {
 fn same_module(path: &Path) -> String {
     format!(
         "--cloud-config {} has changed in provider.module, but not in its digest: nothing is loaded for that. Other keys, and \
-         another place of the module, count from the next load on, at the next start or with the next digest",
+         another place of the module, count from the next load on: at the next start, or with the next digest if they ask for no \
+         less",
         path.display()
     )
 }
@@ -97,6 +108,13 @@ fn unfit(digest: Digest, differences: &[String]) -> String {
         "module sha256:{digest} comes with changes in {} of --cloud-config, and only provider.module can change while the \
          process runs: restart to use both, or take back what else has changed",
         differences.join(", ")
+    )
+}
+
+fn less_strict(digest: Digest, loose: &str) -> String {
+    format!(
+        "module sha256:{digest} comes with a provider.module that asks for less than the one before: {loose}. Only a restart \
+         makes that count: restart to use it, or take it back"
     )
 }
 
@@ -132,6 +150,37 @@ mod tests {
             "it was taken back"
         );
         assert_eq!(file.source(), &source(3));
+    }
+
+    #[test]
+    fn adv_169_a_module_for_which_signatures_go_is_not_put_in_place() {
+        let registry = |nth: u8, signed: bool| {
+            ModuleSource::Registry(Box::new(oci::Settings {
+                image: oci::Image::parse("registry.example.com/acme:1").unwrap(),
+                digest: Digest::of(&[nth]),
+                previous: None,
+                login: None,
+                token_services: Vec::new(),
+                addresses: egress::Addresses::Public,
+                ca_file: None,
+                signed_by: signed.then(|| oci::SignedBy { keys: vec!["/acme.pub".into()], name: None }),
+            }))
+        };
+        let serving = Digest::of(&[1]);
+        let mut file = ConfigFile::new("/cloud.yaml".into(), registry(1, true), written("a"));
+        for source in [registry(2, false), source(3)] {
+            let digest = source.digest();
+            let [Event::Unfit(unfit, text)] = &file.seen(source, &written("a"), serving)[..] else {
+                panic!("{digest}")
+            };
+            assert_eq!(*unfit, digest);
+            assert!(text.contains("signedBy is gone") && text.contains("restart to use it"), "{text}");
+        }
+        let same = file.seen(registry(1, false), &written("a"), serving);
+        assert_eq!(same, [Event::Configured(serving)], "nothing is loaded for that");
+        let next = file.seen(registry(4, false), &written("a"), serving);
+        assert!(matches!(next[..], [Event::Unfit(..)]), "in two steps it would be the same: {next:?}");
+        assert_eq!(file.seen(registry(4, true), &written("a"), serving), [Event::Configured(Digest::of(&[4]))]);
     }
 
     #[tokio::test]

@@ -46,7 +46,7 @@ pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result
     let name = module.name().to_owned();
     let candidate = provider.load_candidate(module).await.map_err(|it| Failed::Refused(chain(&it)))?;
     let (old, new) = (provider.description(), candidate.description());
-    if let Some(objection) = comparison::objection(&old, &new, &fit.endpoints(), &fit.writes_annotations) {
+    if let Some(objection) = comparison::objection(&old, &new, &fit.config(&fit.endpoints())) {
         return Err(Failed::Refused(format!("{name}: {objection}")));
     }
     fit.check(&new, &name).map_err(|it| Failed::Refused(chain(it.as_ref())))?;
