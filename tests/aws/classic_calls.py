@@ -12,7 +12,7 @@ SERVICE_TAGS = [
     {"Key": "kubernetes.io/service-name", "Value": "default/web"},
 ]
 EVERYWHERE = [{"CidrIp": "0.0.0.0/0"}]
-GIVEN = {"GroupId": "sg-given", "Description": "aerostat.dev/rule/elb"}
+GIVEN = {"GroupId": "sg-given", "Description": "aerostat.dev/rule/elb=" + NAME["LoadBalancerName"]}
 
 
 def listener(protocol, port, instance_protocol, instance_port, **certificate):
@@ -86,7 +86,7 @@ CALLS = [
         "rules-of-nodes-added",
         "ec2",
         "authorize_security_group_ingress",
-        {"GroupId": "sg-nodes", "IpPermissions": [{"IpProtocol": "-1", "UserIdGroupPairs": [GIVEN]}]},
+        {"GroupId": "sg-nodes", "IpPermissions": [permission("tcp", 30080, 30080, UserIdGroupPairs=[GIVEN])]},
     ),
     (
         "rules-of-nodes-revoked",

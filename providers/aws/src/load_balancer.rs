@@ -3,6 +3,7 @@
 //! Its name holds the Service's UID, so that a call whose answer was lost is found again by the next one. The memo says
 //! which one it is: the ARN of a Network Load Balancer, the name of a Classic one.
 
+mod allowed;
 mod annotations;
 mod call;
 mod classic;

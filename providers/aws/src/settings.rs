@@ -48,6 +48,61 @@ aerostat_sdk::table! {
         "Where kube-proxy is asked, with healthProbeMode Shared.").default("10256");
     PROBE_PATH: Custom<String> = ("loadBalancers.sharedHealthProbePath", Custom::path("a path that begins with /"),
         "What kube-proxy is asked for, with healthProbeMode Shared.").default("/healthz");
+    ALLOWED_GROUPS: List<Custom<String>> = ("loadBalancers.allowedSecurityGroups", allowed("security groups", "sg-1,sg-2"),
+        "Which security groups authors of Services may name, with annotations `security-groups` and `extra-security-groups`. \
+         Who is in a security group, and what it lets in, is decided elsewhere. `none` allows none, `*` all, `sg-0a*` those that \
+         begin so.").default("none");
+    ALLOWED_CERTIFICATES: List<Custom<String>> = ("loadBalancers.allowedCertificates",
+        allowed("ARNs of certificates", "arn:aws:acm:eu-central-1:123456789012:certificate/*"),
+        "Which certificates authors of Services may name, with annotation `ssl-cert`: with one of them a load balancer can speak \
+         for its domain.").default("none");
+    ALLOWED_ELASTIC_IPS: List<Custom<String>> = ("loadBalancers.allowedElasticIPs",
+        allowed("allocations of elastic IPs", "eipalloc-1,eipalloc-2"),
+        "Which elastic IPs authors of Services may name, with annotation `eip-allocations`.").default("none");
+    ALLOWED_LOG_BUCKETS: List<Custom<String>> = ("loadBalancers.allowedLogBuckets", allowed("names of buckets", "team-a-logs,team-b-*"),
+        "Into which buckets of S3 authors of Services may log, with annotation `access-log-s3-bucket-name`.").default("none");
+    ALLOWED_HEALTH_PORTS: List<Custom<String>> = ("loadBalancers.allowedHealthCheckPorts", List {
+        of: Custom { allowed: "a port", parse: port_or_none }, what: "ports", example: "8080,10256" },
+        "Which ports of nodes authors of Services may have checked, with annotation `healthcheck-port`, beside node ports of \
+         the same Service: security groups of nodes are opened there. `none` allows no others.").default("none");
+}
+
+/// A list of what authors of Services may name.
+const fn allowed(what: &'static str, example: &'static str) -> List<Custom<String>> {
+    List { of: Custom { allowed: "none, *, or what it begins with and *", parse: pattern }, what, example }
+}
+
+/// A value, with `*` at its end for any other end.
+fn pattern(text: &str) -> Option<String> {
+    let beginning = text.strip_suffix('*').unwrap_or(text);
+    (!text.is_empty() && !beginning.contains('*')).then(|| text.to_owned())
+}
+
+fn port_or_none(text: &str) -> Option<String> {
+    let is_port = text.parse::<u16>().is_ok_and(|it| it != 0);
+    (is_port || text == NONE).then(|| text.to_owned())
+}
+
+/// Stands for an empty list.
+const NONE: &str = "none";
+
+/// What authors of Services may name, as a setting says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Allowed(Vec<String>);
+
+impl Allowed {
+    fn read(setting: &aerostat_sdk::key::Key<List<Custom<String>>>) -> Result<Self> {
+        Ok(Self(settings::get(setting)?))
+    }
+
+    /// Whether they may name this.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let is = |it: &String| match it.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => it != NONE && it == name,
+        };
+        self.0.iter().any(is)
+    }
 }
 
 /// Whether Network Load Balancers get security groups.
@@ -85,6 +140,11 @@ pub(crate) fn check() -> Result<()> {
     settings::read(&NETWORK_GROUPS)?;
     settings::read(&PROBE_MODE)?;
     settings::read(&PROBE_PORT)?;
+    for list in
+        [&ALLOWED_GROUPS, &ALLOWED_CERTIFICATES, &ALLOWED_ELASTIC_IPS, &ALLOWED_LOG_BUCKETS, &ALLOWED_HEALTH_PORTS]
+    {
+        settings::read(list)?;
+    }
     settings::read(&TOPOLOGY_TYPES).map(drop)
 }
 
@@ -197,9 +257,19 @@ pub(crate) struct LoadBalancers {
     pub(crate) probe_mode: ProbeMode,
     pub(crate) probe_port: u16,
     pub(crate) probe_path: String,
+    pub(crate) allowed_groups: Allowed,
+    pub(crate) allowed_certificates: Allowed,
+    pub(crate) allowed_elastic_ips: Allowed,
+    pub(crate) allowed_log_buckets: Allowed,
+    pub(crate) allowed_health_ports: Allowed,
 }
 
 impl LoadBalancers {
+    /// The port of kube-proxy where that is asked whether nodes are healthy.
+    pub(crate) fn shared_probe_port(&self) -> Option<u16> {
+        (self.probe_mode == ProbeMode::Shared).then_some(self.probe_port)
+    }
+
     /// What the operator wrote.
     ///
     /// # Errors
@@ -214,6 +284,11 @@ impl LoadBalancers {
             probe_mode: settings::get(&PROBE_MODE)?,
             probe_port: settings::get(&PROBE_PORT)?,
             probe_path: settings::get(&PROBE_PATH)?,
+            allowed_groups: Allowed::read(&ALLOWED_GROUPS)?,
+            allowed_certificates: Allowed::read(&ALLOWED_CERTIFICATES)?,
+            allowed_elastic_ips: Allowed::read(&ALLOWED_ELASTIC_IPS)?,
+            allowed_log_buckets: Allowed::read(&ALLOWED_LOG_BUCKETS)?,
+            allowed_health_ports: Allowed::read(&ALLOWED_HEALTH_PORTS)?,
         })
     }
 }

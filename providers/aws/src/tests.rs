@@ -22,8 +22,22 @@ pub(crate) fn host(answers: impl Fn(&Request) -> Outcome + 'static) -> Host {
 
 /// The same, where nothing may be sent.
 pub(crate) fn settings() -> Host {
+    let host = ALLOWED.iter().fold(required(), |host, setting| host.setting(setting, "*"));
+    host.setting("loadBalancers.allowedHealthCheckPorts", "8080,30081")
+}
+
+/// Only the settings that are required: authors of Services may name nothing but their own.
+pub(crate) fn required() -> Host {
     Host::new().setting("region", "us-east-1").setting("vpc", "vpc-1").setting("clusterID", "prod")
 }
+
+/// What authors of Services may name.
+const ALLOWED: [&str; 4] = [
+    "loadBalancers.allowedSecurityGroups",
+    "loadBalancers.allowedCertificates",
+    "loadBalancers.allowedElasticIPs",
+    "loadBalancers.allowedLogBuckets",
+];
 
 /// The action of a request.
 pub(crate) fn action(request: &Request) -> &str {

@@ -47,7 +47,16 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator, services: &[Service]) -> Setu
 #[must_use]
 pub fn settings(cloud: &Simulator) -> Value {
     let places = cloud.moto().order("prepare", &json!({ "cluster": CLUSTER }));
-    json!({ "region": REGION, "vpc": places["vpc"], "clusterID": CLUSTER })
+    json!({
+        "region": REGION,
+        "vpc": places["vpc"],
+        "clusterID": CLUSTER,
+        "loadBalancers.allowedSecurityGroups": "*",
+        "loadBalancers.allowedCertificates": "*",
+        "loadBalancers.allowedElasticIPs": "*",
+        "loadBalancers.allowedLogBuckets": "*",
+        "loadBalancers.allowedHealthCheckPorts": "8080",
+    })
 }
 
 /// The key of a user who may do all that the provider asks for.

@@ -3,9 +3,10 @@
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol, Result};
 
+use super::allowed;
 use super::annotations::{CERTIFICATE, SSL_PORTS, SslPorts};
 use super::tags::Marks;
-use crate::settings::LoadBalancers as Settings;
+use crate::settings::{ALLOWED_CERTIFICATES, LoadBalancers as Settings};
 
 /// One call about one Service.
 pub(super) struct Call<'a> {
@@ -31,7 +32,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// `invalid` for what is no ARN of a certificate, and for one that ACM has in another region, where load balancing does not
+    /// `invalid` for what is no ARN of a certificate, for one that the operator does not let authors name, and for one that ACM has in another region, where load balancing does not
     /// find it ("Certificates in ACM are regional resources"): AWS would say so only once there is a load balancer.
     pub(super) fn certificate(&self, port: &Port) -> Result<Option<String>> {
         // White space in it counts, and the vendor's controller does not take it off either.
@@ -40,6 +41,9 @@ impl<'a> Call<'a> {
             return Ok(None);
         }
         let arn = self.annotations.read(&CERTIFICATE)?;
+        if let Some(arn) = &arn {
+            allowed::named(CERTIFICATE.name, arn, &self.settings.allowed_certificates, ALLOWED_CERTIFICATES.name)?;
+        }
         let here = &*self.settings.cluster.region;
         // IAM has no regions.
         let region = arn.as_deref().and_then(|it| it.split(':').nth(3)).filter(|it| !it.is_empty());

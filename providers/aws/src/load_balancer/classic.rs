@@ -16,7 +16,7 @@ use self::groups::Asked;
 use self::steps::{Place, Step};
 use super::annotations::Kind;
 use super::call::Call;
-use super::security_groups::nodes::Source;
+use super::security_groups::nodes::VendorsRule;
 use super::tags::{CLUSTER_UID, Ownership, SERVICE_UID, Tags};
 use super::{preflight, subnets, targets};
 use crate::api::ec2::security_groups::SecurityGroup;
@@ -42,6 +42,16 @@ struct Found {
     proof: Result<(), String>,
 }
 
+/// What becomes of the rule by which the vendor's controller lets a load balancer with these tags into nodes. Only as long as the
+/// vendor's tags stand alone there is it known whose the rule is: it goes with what is written first, and before the marks come.
+fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool) -> VendorsRule {
+    match call.marks.ownership(tags) {
+        Ownership::ByName if is_written => VendorsRule::Goes,
+        Ownership::ByName => VendorsRule::Stays,
+        _ => VendorsRule::Unknown,
+    }
+}
+
 /// Takes one step towards the desired state: all of them, unless AWS does not show yet what it was told to make.
 ///
 /// What is refused keeps nobody from following the nodes, which come and go nevertheless.
@@ -60,13 +70,13 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
 
 /// Changes nothing but the instances of a load balancer that is the Service's, and the way to them.
 fn follow_nodes(call: &Call<'_>) -> Result<()> {
-    let Some(Found { live, proof: Ok(()), .. }) = find(call)? else { return Ok(()) };
+    let Some(Found { live, tags, proof: Ok(()) }) = find(call)? else { return Ok(()) };
     // An annotation that is not allowed names no group: then the way is as it was.
     if let Ok(given) = groups::given(call) {
         let own = if given.is_empty() { groups::find_own(call)? } else { None };
         let group = own.as_ref().map(|it| &it.id).or(given.first());
         if let Some(id) = group.filter(|it| live.groups.contains(*it)) {
-            groups::admit(call, Source { id, is_own: own.is_some() })?;
+            groups::admit(call, id, own.is_some(), vendors_rule(call, &tags, false))?;
         }
     }
     let nodes = &call.service.nodes;
@@ -120,7 +130,10 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
 /// Takes one step towards its absence. Its security group goes last, and is found by its name also when the load
 /// balancer is gone.
 pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
-    if let Some(Found { live, proof, .. }) = find(call)? {
+    // An annotation that is not allowed names no group.
+    let given = groups::given(call).ok().and_then(|it| it.into_iter().next());
+    let mut vendors = VendorsRule::Unknown;
+    if let Some(Found { live, tags, proof }) = find(call)? {
         if let Err(why) = proof {
             let message = format!(
                 "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it \
@@ -130,12 +143,16 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
             events::warning(None, "LoadBalancerNotDeleted", &message);
             return Ok(Deletion::Done);
         }
+        // Once the load balancer is gone, nothing says who made the rule.
+        vendors = vendors_rule(call, &tags, true);
+        if let (Some(group), VendorsRule::Goes) = (&given, vendors) {
+            groups::refuse(call, group, vendors)?;
+        }
         api::delete(&live.name)?;
     }
-    // An annotation that is not allowed names no group. Of two that go at a time the later one sees that nobody has the
-    // group any more.
-    if let Some(group) = groups::given(call).ok().and_then(|it| it.into_iter().next()) {
-        groups::refuse(call, &group)?;
+    // Of two that go at a time the later one sees that nobody has the group any more.
+    if let Some(group) = given {
+        groups::refuse(call, &group, vendors)?;
     }
     let Some(group) = groups::find_own(call)? else { return Ok(Deletion::Done) };
     Ok(match groups::delete(call, &group)? {
@@ -204,12 +221,13 @@ fn update(
     let missing = call.marks.missing(tags);
     // What an earlier controller made is as good without our marks: they come with what has to be written anyway.
     let is_asked_for = missing.keys().any(|it| ![CLUSTER_UID, SERVICE_UID].contains(&&**it));
-    let is_written = !steps.is_empty() || live.instances != desired.instances;
-    if is_asked_for || (is_written && !missing.is_empty()) {
+    let is_written = is_asked_for || !steps.is_empty() || live.instances != desired.instances;
+    if is_written && !missing.is_empty() {
         steps.insert(0, Step::Tag(missing));
     }
+    let vendors = vendors_rule(call, tags, is_written);
     if let Some(group) = place.groups.first() {
-        groups::admit(call, Source { id: group, is_own: own.is_some() })?;
+        groups::admit(call, group, own.is_some(), vendors)?;
     }
     // That of its own goes, if others have been given to it.
     let left_over = match own {
@@ -217,7 +235,7 @@ fn update(
         None => groups::find_own(call)?.filter(|it| !place.groups.contains(&it.id)),
     };
     let is_leaving = |id: &&String| !place.groups.contains(id) && left_over.as_ref().is_none_or(|it| it.id != **id);
-    part_from(call, live, place, &live.groups.iter().filter(is_leaving).collect::<Vec<_>>())?;
+    part_from(call, live, place, &live.groups.iter().filter(is_leaving).collect::<Vec<_>>(), vendors)?;
     let left = steps.split_off(steps.len().min(STEPS));
     steps.iter().try_for_each(|step| write::carry_out(name, step))?;
     write::instances(live, &desired.instances, &call.service.nodes)?;
@@ -243,7 +261,13 @@ fn update(
 
 /// Lets groups that somebody else made lead to no node any more, as long as the load balancer has them: a call that
 /// ends in between is gone on with. It gets the other groups before, so that the nodes let it in all the time.
-fn part_from(call: &Call<'_>, live: &LoadBalancer, place: &Place, leaving: &[&String]) -> Result<()> {
+fn part_from(
+    call: &Call<'_>,
+    live: &LoadBalancer,
+    place: &Place,
+    leaving: &[&String],
+    vendors: VendorsRule,
+) -> Result<()> {
     if leaving.is_empty() || call.settings.keep_node_groups {
         return Ok(());
     }
@@ -252,7 +276,7 @@ fn part_from(call: &Call<'_>, live: &LoadBalancer, place: &Place, leaving: &[&St
     if is_new && both.len() <= MOST_GROUPS {
         write::carry_out(&live.name, &Step::Groups(both))?;
     }
-    leaving.iter().try_for_each(|group| groups::refuse(call, group))
+    leaving.iter().try_for_each(|group| groups::refuse(call, group, vendors).map(drop))
 }
 
 #[cfg(test)]

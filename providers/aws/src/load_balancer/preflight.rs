@@ -2,6 +2,7 @@
 
 use aerostat_sdk::{Error, IpFamily, Protocol, Result};
 
+use super::allowed;
 use super::annotations::{
     ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, INTERNAL, Kind, LOG_BUCKET, LOG_ENABLED,
     PRIVATE_IPS, SOURCE_RANGES, pairs,
@@ -51,6 +52,7 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         let key = GROUP_ATTRIBUTES.name;
         return Err(Error::invalid(format_args!("annotation {key}: it is only supported for NLB")));
     }
+    allowed::check(call, kind)?;
     log(call, kind)?;
     tags(call)?;
     source_ranges(call, &[])?;

@@ -30,7 +30,7 @@ pub(super) fn of_new(call: &Call<'_>, is_internal: bool) -> Result<Vec<Subnet>> 
     let asked = call.annotations.read(&SUBNETS)?;
     let all = api::of_vpc(&cluster.vpc)?;
     if let Some(asked) = asked {
-        return named(&all, &asked);
+        return named(&all, &asked, cluster);
     }
     let public = route_tables::public_subnets(&cluster.vpc)?;
     let chosen = one_of_each_zone(all, &public, cluster, is_internal)?;
@@ -41,8 +41,14 @@ pub(super) fn of_new(call: &Call<'_>, is_internal: bool) -> Result<Vec<Subnet>> 
     if chosen.is_empty() { Err(nowhere(cluster, is_internal)) } else { Ok(chosen) }
 }
 
-/// The subnets that an annotation asks for, by ids or by the tag Name.
-fn named(all: &[Subnet], asked: &[String]) -> Result<Vec<Subnet>> {
+/// Whether a subnet is the cluster's, or has the tag of no cluster.
+fn is_usable(subnet: &Subnet, cluster: &Cluster) -> bool {
+    let is_of_cluster = subnet.tags.iter().any(|(key, value)| cluster.owns(key, value));
+    is_of_cluster || !subnet.tags.iter().any(|(key, _)| key.starts_with(CLUSTERS))
+}
+
+/// The subnets that an annotation asks for, by ids or by the tag Name. Those of another cluster are not for its author to name.
+fn named(all: &[Subnet], asked: &[String], cluster: &Cluster) -> Result<Vec<Subnet>> {
     let mut zones: BTreeMap<&str, &str> = BTreeMap::new();
     let mut chosen = Vec::new();
     for text in asked {
@@ -63,6 +69,14 @@ fn named(all: &[Subnet], asked: &[String]) -> Result<Vec<Subnet>> {
                 )));
             }
         };
+        if !is_usable(subnet, cluster) {
+            return Err(Error::invalid(format_args!(
+                "annotation {}: {} has the tag of another cluster: name a subnet that has the tag {}, or of no cluster",
+                SUBNETS.name,
+                subnet.id,
+                cluster.tag()
+            )));
+        }
         if let Some(other) = zones.insert(&subnet.zone, &subnet.id) {
             let (key, id, zone) = (SUBNETS.name, &subnet.id, &subnet.zone);
             return Err(Error::invalid(format_args!(
@@ -85,10 +99,9 @@ fn one_of_each_zone(
 ) -> Result<Vec<Subnet>> {
     let role = if is_internal { INTERNAL_ROLE } else { PUBLIC_ROLE };
     let is_of_cluster = |it: &Subnet| it.tags.iter().any(|(key, value)| cluster.owns(key, value));
-    let is_of_another = |it: &Subnet| it.tags.iter().any(|(key, _)| key.starts_with(CLUSTERS));
     let mut chosen: BTreeMap<String, ((bool, bool, String), Subnet)> = BTreeMap::new();
     for subnet in all {
-        if subnet.id.is_empty() || subnet.zone.is_empty() || (!is_of_cluster(&subnet) && is_of_another(&subnet)) {
+        if subnet.id.is_empty() || subnet.zone.is_empty() || !is_usable(&subnet, cluster) {
             continue;
         }
         let Some(is_public) = public.has(&subnet.id) else {

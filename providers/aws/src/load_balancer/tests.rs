@@ -1,5 +1,6 @@
 //! Which kind of load balancer a call is about, and what annotations refuse.
 
+mod allowed;
 mod annotations;
 
 use aerostat_sdk::{Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress};

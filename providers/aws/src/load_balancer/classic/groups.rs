@@ -1,12 +1,15 @@
 //! The security groups of a Classic Load Balancer: those that an annotation or the operator says, or one of its own.
 
+use std::collections::BTreeSet;
+
 use aerostat_sdk::{Change, Error, Result, events};
 
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
 use super::super::call::Call;
-use super::super::security_groups::nodes::{self, Source};
+use super::super::security_groups::nodes::{self, Source, VendorsRule};
 use super::super::security_groups::{Rule, own};
-use super::super::tags::Ownership;
+use super::super::tags::{CLUSTER_UID, Ownership};
+use super::health;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::elb::load_balancers;
 
@@ -117,30 +120,55 @@ pub(super) fn ensure(call: &Call<'_>, rules: &[Rule]) -> Result<Change<SecurityG
 /// Deletes the group of its own once nothing needs it any more.
 pub(super) fn delete(call: &Call<'_>, group: &SecurityGroup) -> Result<Change<()>> {
     if !call.settings.keep_node_groups {
-        nodes::refuse(Source { id: &group.id, is_own: true }, || Ok(false))?;
+        let cluster = &call.settings.cluster;
+        nodes::refuse(cluster, Source::Own(&group.id), VendorsRule::Unknown, || Ok(false))?;
     }
     own::delete(&group.id)
 }
 
-/// Lets what has this group into the nodes.
-pub(super) fn admit(call: &Call<'_>, group: Source<'_>) -> Result<()> {
+/// Lets what has this group into the nodes: the one of its own, if it has one, or one that is given to it.
+pub(super) fn admit(call: &Call<'_>, group: &str, is_own: bool, vendors: VendorsRule) -> Result<()> {
     if call.settings.keep_node_groups {
         return Ok(());
     }
-    let is_shared = || if group.is_own { Ok(false) } else { is_shared(call, group.id) };
-    nodes::admit(&call.settings.cluster, group, &call.service.nodes, is_shared)
+    let ports = ports(call);
+    let from = if is_own { Source::Own(group) } else { given_source(call, group, &ports) };
+    nodes::admit(&call.settings.cluster, from, vendors, &call.service.nodes, || needs_vendors_rule(call, group))
 }
 
-/// Lets what has a group that somebody else made into no node, unless another load balancer has it too.
-pub(super) fn refuse(call: &Call<'_>, group: &str) -> Result<()> {
+/// Lets what has a group that somebody else made into no node. Answers whether a rule is kept that another load balancer needs.
+pub(super) fn refuse(call: &Call<'_>, group: &str, vendors: VendorsRule) -> Result<bool> {
     if call.settings.keep_node_groups {
-        return Ok(());
+        return Ok(false);
     }
-    nodes::refuse(Source { id: group, is_own: false }, || is_shared(call, group))
+    let ports = BTreeSet::new();
+    let from = given_source(call, group, &ports);
+    nodes::refuse(&call.settings.cluster, from, vendors, || needs_vendors_rule(call, group))
 }
 
-/// Whether another Classic Load Balancer has this group: whoever's it is, it needs the way to the nodes.
-fn is_shared(call: &Call<'_>, group: &str) -> Result<bool> {
+fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a BTreeSet<u16>) -> Source<'a> {
+    match call.settings.classic_group.as_deref() == Some(group) {
+        true => Source::Operators(group),
+        false => Source::Authors { id: group, balancer: &call.service.name, ports },
+    }
+}
+
+/// The ports of nodes that the load balancer sends to: node ports, and the one that is checked.
+fn ports(call: &Call<'_>) -> BTreeSet<u16> {
+    let node_ports: BTreeSet<u16> = call.service.ports.iter().filter_map(|it| it.node_port).collect();
+    let checked = node_ports.first().and_then(|first| health::port(call, *first).ok());
+    node_ports.iter().copied().chain(checked).collect()
+}
+
+/// Whether another Classic Load Balancer with this group may need a rule that lets in everything the group sends: one with the
+/// operator's group, or one that the vendor's controller made and nobody has marked since.
+fn needs_vendors_rule(call: &Call<'_>, group: &str) -> Result<bool> {
     let all = load_balancers::all()?;
-    Ok(all.iter().any(|it| it.name != call.service.name && it.groups.contains(group)))
+    let others = all.iter().filter(|it| it.name != call.service.name && it.groups.contains(group));
+    let names: Vec<&str> = others.map(|it| &*it.name).collect();
+    if names.is_empty() || call.settings.classic_group.as_deref() == Some(group) {
+        return Ok(!names.is_empty());
+    }
+    let tags = load_balancers::tags(&names)?;
+    Ok(names.iter().any(|it| tags.get(*it).is_none_or(|it| !it.contains_key(CLUSTER_UID))))
 }

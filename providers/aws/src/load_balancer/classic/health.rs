@@ -48,27 +48,32 @@ pub(super) fn check(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<
     Ok(check)
 }
 
+/// The port of the instances that is checked, where traffic goes to this one.
+///
+/// # Errors
+///
+/// `invalid` for an annotation that is no port.
+pub(super) fn port(call: &Call<'_>, traffic_port: u16) -> Result<u16> {
+    Ok(match (call.annotations.read(&HEALTH_PORT)?, call.service.external_traffic_policy) {
+        (Some(HealthPort::Number(port)), _) => port,
+        (Some(HealthPort::Traffic), ExternalTrafficPolicy::Local(_)) => traffic_port,
+        (None, ExternalTrafficPolicy::Local(port)) => port,
+        (Some(HealthPort::Traffic) | None, ExternalTrafficPolicy::Cluster) => {
+            call.settings.shared_probe_port().unwrap_or(traffic_port)
+        }
+    })
+}
+
 /// What is checked: the Service's own answer about this node where only its own pods get traffic; kube-proxy, if the
 /// operator says so; otherwise whether the first port takes connections. Annotations say otherwise.
 fn target(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
     let (annotations, settings) = (call.annotations, &call.settings);
-    let asked_port = annotations.read(&HEALTH_PORT)?;
-    let (protocol, port, path) = match (call.service.external_traffic_policy, settings.probe_mode) {
-        (ExternalTrafficPolicy::Local(port), _) => {
-            let port = if asked_port == Some(HealthPort::Traffic) { traffic_port } else { port };
-            (HealthProtocol::Http, port, LoadBalancer::HEALTH_CHECK_PATH)
-        }
-        (ExternalTrafficPolicy::Cluster, ProbeMode::Shared) => {
-            (HealthProtocol::Http, settings.probe_port, &*settings.probe_path)
-        }
-        (ExternalTrafficPolicy::Cluster, ProbeMode::ServiceNodePort) if is_tls => {
-            (HealthProtocol::Ssl, traffic_port, "/")
-        }
-        (ExternalTrafficPolicy::Cluster, ProbeMode::ServiceNodePort) => (HealthProtocol::Tcp, traffic_port, "/"),
-    };
-    let port = match asked_port {
-        Some(HealthPort::Number(port)) => port,
-        Some(HealthPort::Traffic) | None => port,
+    let port = port(call, traffic_port)?;
+    let (protocol, path) = match (call.service.external_traffic_policy, settings.probe_mode) {
+        (ExternalTrafficPolicy::Local(_), _) => (HealthProtocol::Http, LoadBalancer::HEALTH_CHECK_PATH),
+        (ExternalTrafficPolicy::Cluster, ProbeMode::Shared) => (HealthProtocol::Http, &*settings.probe_path),
+        (ExternalTrafficPolicy::Cluster, ProbeMode::ServiceNodePort) if is_tls => (HealthProtocol::Ssl, "/"),
+        (ExternalTrafficPolicy::Cluster, ProbeMode::ServiceNodePort) => (HealthProtocol::Tcp, "/"),
     };
     let asked_path = annotations.read(&HEALTH_PATH)?;
     let path = asked_path.as_deref().unwrap_or(path);

@@ -26,7 +26,8 @@ const HEALTH: &str = "kubernetes.io/rule/nlb/health=";
 /// The description of rules for path MTU discovery, of all Network Load Balancers.
 const MTU: &str = "kubernetes.io/rule/nlb/mtu";
 
-/// The description of rules for a Classic Load Balancer that has a group which somebody else made.
+/// The description of rules for Classic Load Balancers with the operator's group. With a group that an annotation names, `=` and the
+/// load balancer's name follow.
 const GIVEN: &str = "aerostat.dev/rule/elb";
 
 /// The description of a rule for clients of this load balancer.
@@ -100,33 +101,80 @@ pub(crate) fn revoke(
     write(it, &groups, &nothing, is_ours, &mut others).map(drop)
 }
 
-/// A security group of Classic Load Balancers.
+/// A security group of a Classic Load Balancer, by which nodes let it in, and which rule that is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'a> {
-    pub(crate) id: &'a str,
-    /// Whether it was made for one load balancer, and is proven to be its own.
-    pub(crate) is_own: bool,
+pub(crate) enum Source<'a> {
+    /// It was made for one load balancer, which is proven to be its own. One rule lets in all that it sends, without a description, as
+    /// by the vendor's controller.
+    Own(&'a str),
+    /// The operator's, which all load balancers have. Only a description proves later that no person made the rule.
+    Operators(&'a str),
+    /// An annotation names it, and others may be in it: the nodes let it in at this load balancer's ports alone.
+    Authors { id: &'a str, balancer: &'a str, ports: &'a BTreeSet<u16> },
 }
 
-impl Source<'_> {
-    /// The rule that lets it into a group. For a group that was made for a load balancer it is the vendor's, without a
-    /// description. For one that an annotation names, which is its author's choice, only a description proves later
-    /// that no person made the rule.
-    fn rule(self) -> Rule {
-        let description = if self.is_own { String::new() } else { GIVEN.to_owned() };
-        Rule { protocol: Protocol::All, ports: None, peers: Peers::Group(self.id.to_owned()), description }
+/// The rule of the vendor's controller for a group that somebody else made: everything that the group sends, without a description.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum VendorsRule {
+    /// No such rule is the load balancer's: who made it is not known.
+    Unknown,
+    /// The vendor's controller made the load balancer and its rule, and nothing has to be written.
+    Stays,
+    /// It goes, unless another load balancer needs it.
+    Goes,
+}
+
+impl<'a> Source<'a> {
+    fn id(self) -> &'a str {
+        let (Self::Own(id) | Self::Operators(id) | Self::Authors { id, .. }) = self;
+        id
     }
 
-    /// Whether a permission was made by this rule.
-    fn has_made(self, permission: &Permission) -> bool {
-        let peer = Peer::Group(self.id.to_owned());
-        permission.key == Key { protocol: "-1".to_owned(), from: None, to: None, peer }
-            && (self.is_own || permission.description == GIVEN)
+    /// The rules that let it into a group.
+    fn rules(self) -> Vec<Rule> {
+        let rule = |protocol, ports, description: String| Rule {
+            protocol,
+            ports,
+            peers: Peers::Group(self.id().to_owned()),
+            description,
+        };
+        match self {
+            Self::Own(_) => vec![rule(Protocol::All, None, String::new())],
+            Self::Operators(_) => vec![rule(Protocol::All, None, GIVEN.to_owned())],
+            Self::Authors { balancer, ports, .. } => {
+                ports.iter().map(|it| rule(Protocol::Tcp, Some((*it, *it)), of_author(balancer))).collect()
+            }
+        }
     }
+
+    /// Whether a permission was made by such a rule.
+    fn has_made(self, permission: &Permission) -> bool {
+        let is_whole = permission.key == self.everything();
+        match self {
+            Self::Own(_) => is_whole,
+            Self::Operators(_) => is_whole && permission.description == GIVEN,
+            Self::Authors { id, balancer, .. } => {
+                permission.key.peer == Peer::Group(id.to_owned()) && permission.description == of_author(balancer)
+            }
+        }
+    }
+
+    /// Whether a permission is as the vendor's controller makes it.
+    fn is_vendors(self, permission: &Permission) -> bool {
+        !matches!(self, Self::Own(_)) && permission.key == self.everything() && permission.description.is_empty()
+    }
+
+    fn everything(self) -> Key {
+        Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(self.id().to_owned()) }
+    }
+}
+
+fn of_author(balancer: &str) -> String {
+    format!("{GIVEN}={balancer}")
 }
 
 /// Lets what has this group into these nodes, and no longer into others with the cluster's tag. `is_shared` says
-/// whether another load balancer has it too; asked for only if a rule is left over.
+/// whether another load balancer needs a rule that both have; asked for only if such a rule is left over.
 ///
 /// # Errors
 ///
@@ -134,39 +182,68 @@ impl Source<'_> {
 pub(crate) fn admit(
     cluster: &Cluster,
     from: Source<'_>,
+    vendors: VendorsRule,
     nodes: &[Node],
     is_shared: impl FnOnce() -> Result<bool>,
 ) -> Result<()> {
-    write_group(&Groups::of(cluster, nodes)?, from, is_shared)
+    write_group(cluster, &Groups::of(cluster, nodes)?, from, vendors, is_shared).map(drop)
 }
 
-/// Lets what has this group into no node, unless another load balancer has the group too. What refers to a group keeps
-/// it from being deleted.
+/// Lets what has this group into no node, but for a rule that another load balancer needs too. Answers whether one is kept. What
+/// refers to a group keeps it from being deleted.
 ///
 /// # Errors
 ///
 /// As [`revoke`].
-pub(crate) fn refuse(from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
+pub(crate) fn refuse(
+    cluster: &Cluster,
+    from: Source<'_>,
+    vendors: VendorsRule,
+    is_shared: impl FnOnce() -> Result<bool>,
+) -> Result<bool> {
     let mut groups = Groups::default();
-    groups.add(api::referring_to(from.id)?);
-    write_group(&groups, from, is_shared)
+    groups.add(api::referring_to(from.id())?);
+    write_group(cluster, &groups, from, vendors, is_shared)
 }
 
-fn write_group(groups: &Groups, from: Source<'_>, is_shared: impl FnOnce() -> Result<bool>) -> Result<()> {
-    let desired = rules::permissions(&[from.rule()]);
+fn write_group(
+    cluster: &Cluster,
+    groups: &Groups,
+    from: Source<'_>,
+    vendors: VendorsRule,
+    is_shared: impl FnOnce() -> Result<bool>,
+) -> Result<bool> {
+    let (desired, nothing) = (rules::permissions(&from.rules()), BTreeSet::new());
     let mut left_over = Vec::new();
     for group in groups.all.values() {
-        let difference = |desired| Difference::between(&group.permissions, desired, |it| from.has_made(it));
-        match groups.of_nodes.contains(&group.id) {
-            true => own::write(group, &difference(&desired))?,
-            false => left_over.push((group, difference(&BTreeSet::new()))),
+        let is_of_nodes = groups.of_nodes.contains(&group.id);
+        let desired = if is_of_nodes { &desired } else { &nothing };
+        let mut difference = Difference::between(&group.permissions, desired, |it| from.has_made(it));
+        // In a group of another cluster, or in a person's, such a rule is not the vendor's.
+        let is_clusters = is_of_nodes || group.is_tagged(cluster);
+        let is_known = vendors != VendorsRule::Unknown && is_clusters;
+        let old = group.permissions.iter().find(|it| is_known && from.is_vendors(it)).cloned();
+        match old {
+            Some(_) if is_of_nodes && vendors == VendorsRule::Stays => difference.add.clear(),
+            Some(old) => left_over.push((group, old)),
+            None => {}
         }
+        // All load balancers have the operator's rule.
+        if matches!(from, Source::Operators(_)) {
+            left_over.extend(std::mem::take(&mut difference.revoke).into_iter().map(|it| (group, it)));
+        }
+        own::write(group, &difference)?;
     }
-    left_over.retain(|(_, it)| !it.is_empty());
-    if left_over.is_empty() || is_shared()? {
-        return Ok(());
+    if left_over.is_empty() {
+        return Ok(false);
     }
-    left_over.iter().try_for_each(|(group, difference)| own::write(group, difference))
+    if is_shared()? {
+        return Ok(true);
+    }
+    for (group, permission) in left_over {
+        own::write(group, &Difference { revoke: [permission].into(), ..Difference::default() })?;
+    }
+    Ok(false)
 }
 
 fn is_own(permission: &Permission, name: &str) -> bool {

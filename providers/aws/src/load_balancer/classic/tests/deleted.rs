@@ -1,6 +1,6 @@
 use aerostat_sdk::{Deletion, LoadBalancer};
 
-use super::{Cloud, GROUP, NAME, delete, events, ready, service, with, writes};
+use super::{Cloud, GROUP, NAME, delete, events, port, ready, service, with, writes};
 use crate::api::ec2::security_groups::{Key, Peer, Permission};
 
 #[test]
@@ -93,14 +93,15 @@ fn what_is_anothers_is_not_deleted() {
 #[test]
 fn a_given_group_stays_and_leads_to_nodes_while_it_is_shared() {
     let given = |service: LoadBalancer| with(service, &[("security-groups", "sg-given")]);
-    let other =
-        LoadBalancer { ports: given(service(&["i-1"])).ports, ..LoadBalancer::of("default", "other", "another-uid") };
+    let other = LoadBalancer { ports: vec![port(80, 30_081)], ..LoadBalancer::of("default", "other", "another-uid") };
     let other = LoadBalancer { nodes: service(&["i-1"]).nodes, annotations: given(service(&[])).annotations, ..other };
     let cloud = Cloud::new();
     let (status, others) = (ready(&cloud, &given(service(&["i-1"]))), ready(&cloud, &other));
-    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given aerostat.dev/rule/elb"]);
+    let rule = |name: &str, port: u16| format!("tcp {port}-{port} sg-given aerostat.dev/rule/elb={name}");
+    let of_other = rule("aanotheruid", 30_081);
+    assert_eq!(cloud.rules("sg-nodes"), [rule(NAME, 30_080), of_other.clone()]);
     assert_eq!(delete(&cloud.host(), &given(service(&[])).after(status)), Ok(Deletion::Done));
-    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-given aerostat.dev/rule/elb"], "the other needs it");
+    assert_eq!(cloud.rules("sg-nodes"), [of_other], "the other needs it");
     // What is refused about the groups beside it does not matter any more.
     let unwanted = with(other, &[("extra-security-groups", "default")]);
     let unwanted = LoadBalancer { nodes: Vec::new(), ..unwanted }.after(others);

@@ -1,7 +1,7 @@
-use aerostat_sdk::{Error, LoadBalancer, Progress};
+use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancerStatus, Progress};
 
 use super::{Cloud, GROUP, NAME, delete, ensure, events, port, ready, service, with, writes, written};
-use crate::api::ec2::security_groups::SecurityGroup;
+use crate::api::ec2::security_groups::{Key, Peer, Permission, SecurityGroup};
 
 fn ranges(service: LoadBalancer, count: u8) -> LoadBalancer {
     LoadBalancer { source_ranges: (1..=count).map(|it| format!("{it}.0.0.0/8")).collect(), ..service }
@@ -71,8 +71,9 @@ fn given_groups_replace_its_own_which_goes() {
     let given = with(service(&["i-1"]), &[("security-groups", "sg-a, sg-b"), ("extra-security-groups", "sg-c")]);
     let id = cloud.group(GROUP).unwrap().id;
     let expected = [
-        "ec2 AuthorizeSecurityGroupIngress GroupId=sg-nodes IpPermissions.1.IpProtocol=-1 \
-         IpPermissions.1.Groups.1.GroupId=sg-a IpPermissions.1.Groups.1.Description=aerostat.dev/rule/elb"
+        "ec2 AuthorizeSecurityGroupIngress GroupId=sg-nodes IpPermissions.1.IpProtocol=tcp \
+         IpPermissions.1.FromPort=30080 IpPermissions.1.ToPort=30080 IpPermissions.1.Groups.1.GroupId=sg-a \
+         IpPermissions.1.Groups.1.Description=aerostat.dev/rule/elb=a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1"
             .to_owned(),
         format!(
             "elb ApplySecurityGroupsToLoadBalancer LoadBalancerName={NAME} SecurityGroups.member.1=sg-a \
@@ -91,6 +92,99 @@ fn given_groups_replace_its_own_which_goes() {
     let id = cloud.group(GROUP).unwrap().id;
     assert_eq!(cloud.balancer(NAME).it.groups, [id.clone()].into());
     assert_eq!(cloud.rules("sg-nodes"), [format!("-1 {id}")]);
+}
+
+/// The vendor's controller has made a load balancer with a group that an annotation names, and let all that the group sends into
+/// the nodes.
+fn taken_over(cloud: &Cloud) -> LoadBalancer {
+    let given = with(service(&["i-1"]), &[("security-groups", "sg-a")]);
+    let status = ready(cloud, &given);
+    let mut state = cloud.state.borrow_mut();
+    for name in ["aerostat.dev/cluster-uid", "aerostat.dev/service-uid"] {
+        state.balancers.get_mut(NAME).unwrap().tags.remove(name);
+    }
+    let rules = &mut state.groups.get_mut("sg-nodes").unwrap().permissions;
+    rules.clear();
+    rules.insert(everything("sg-a"));
+    let status = LoadBalancerStatus { memo: None, ..status };
+    given.after(status)
+}
+
+fn everything(group: &str) -> Permission {
+    let key = Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(group.to_owned()) };
+    Permission { key, description: String::new() }
+}
+
+#[test]
+fn a_steady_load_balancer_is_taken_over_without_a_write() {
+    let cloud = Cloud::new();
+    let service = taken_over(&cloud);
+    assert_eq!(written(&cloud, &service), [""; 0]);
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-a"]);
+}
+
+#[test]
+fn adv_170_the_vendors_rule_for_a_given_group_goes_at_deletion() {
+    let cloud = Cloud::new();
+    let service = taken_over(&cloud);
+    let unwanted = LoadBalancer { nodes: Vec::new(), ..service };
+    assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
+    assert_eq!(cloud.rules("sg-nodes"), [""; 0]);
+}
+
+#[test]
+fn adv_170_the_vendors_rule_becomes_one_for_each_node_port() {
+    let cloud = Cloud::new();
+    let mut service = taken_over(&cloud);
+    service.ports.push(port(81, 30_081));
+    ready(&cloud, &service);
+    let rule = |port: u16| format!("tcp {port}-{port} sg-a aerostat.dev/rule/elb={NAME}");
+    assert_eq!(cloud.rules("sg-nodes"), [rule(30_080), rule(30_081)]);
+    assert!(cloud.balancer(NAME).tags.contains_key("aerostat.dev/service-uid"));
+}
+
+#[test]
+fn adv_170_a_lost_answer_leaves_no_rule_of_the_vendor() {
+    for lost in 1..20 {
+        let cloud = Cloud::new();
+        let mut service = taken_over(&cloud);
+        service.ports.push(port(81, 30_081));
+        cloud.lose(lost);
+        drop(ensure(&cloud.host(), &service));
+        ready(&cloud, &service);
+        assert_eq!(cloud.rules("sg-nodes").len(), 2, "request {lost}");
+    }
+}
+
+#[test]
+fn adv_170_the_vendors_rule_stays_while_another_needs_it() {
+    let cloud = Cloud::new();
+    let service = taken_over(&cloud);
+    let mut other = cloud.balancer(NAME);
+    other.it.name = "another".to_owned();
+    cloud.state.borrow_mut().balancers.insert("another".to_owned(), other.clone());
+    let unwanted = LoadBalancer { nodes: Vec::new(), ..service };
+    assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-a"], "the vendor's controller has made both");
+
+    // One with marks has rules of its own.
+    let service = taken_over(&cloud);
+    other.tags.insert("aerostat.dev/cluster-uid".to_owned(), "any".to_owned());
+    cloud.state.borrow_mut().balancers.insert("another".to_owned(), other);
+    let unwanted = LoadBalancer { nodes: Vec::new(), ..service };
+    assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
+    assert_eq!(cloud.rules("sg-nodes"), [""; 0]);
+}
+
+#[test]
+fn adv_170_such_a_rule_stays_where_nobody_knows_who_made_it() {
+    let cloud = Cloud::new();
+    let given = with(service(&["i-1"]), &[("security-groups", "sg-a")]);
+    let status = ready(&cloud, &given);
+    cloud.state.borrow_mut().groups.get_mut("sg-nodes").unwrap().permissions.insert(everything("sg-a"));
+    let unwanted = LoadBalancer { nodes: Vec::new(), ..given.after(status) };
+    assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-a"], "the load balancer has had our marks from the start");
 }
 
 #[test]

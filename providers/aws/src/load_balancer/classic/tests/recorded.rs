@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{CERTIFICATE, Cloud, NAME, OTHER, delete, ensure, port, ready, service, with};
 use crate::api::ec2::security_groups::SecurityGroup;
+use crate::api::elb::load_balancers;
 use crate::endpoint;
 
 /// A request: its method, its path, and what its form says.
@@ -61,7 +62,11 @@ fn requests_are_those_of_the_official_sdk() {
     let given = with(plain.clone(), &[("security-groups", "sg-given"), ("extra-security-groups", "sg-x")]);
     let ipv6 =
         LoadBalancer { source_ranges: vec!["0.0.0.0/0".to_owned(), "2001:db8::/32".to_owned()], ..plain.clone() };
+    // The list that shows who else has a group.
+    let listing = Cloud::new().host();
+    listing.run(load_balancers::all).unwrap();
     let flows = [
+        listing.sent().iter().map(sent).collect(),
         requests(&[plain.clone(), service(&["i-1"])], nothing),
         requests(&[tls(CERTIFICATE), tls(OTHER), policy], nothing),
         requests(&[plain.clone(), with(plain.clone(), &[("proxy-protocol", "*")]), plain.clone()], nothing),

@@ -1,0 +1,90 @@
+//! What annotations may name that is not the Service's own: what the operator's settings allow to authors of Services.
+
+use aerostat_sdk::{Error, ExternalTrafficPolicy, Result};
+
+use super::annotations::{
+    ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, HEALTH_PORT, HealthPort, Kind, LOG_BUCKET, LOG_ENABLED,
+    SECURITY_GROUPS, pairs,
+};
+use super::call::Call;
+use super::tags::{CLUSTER_UID, SERVICE_UID};
+use crate::settings::{self, Allowed, Cluster, NetworkGroups};
+
+/// What the keys of clusters' tags begin with.
+const CLUSTERS: &str = "kubernetes.io/cluster/";
+
+/// Refuses a security group, elastic IP, bucket, port or tag that the Service names, and that neither is its own nor allowed by the
+/// operator. What makes no difference is not refused.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation, the value and the setting.
+pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
+    let (annotations, settings) = (call.annotations, &call.settings);
+    if kind == Kind::Classic || settings.network_groups == NetworkGroups::Managed {
+        for key in [&SECURITY_GROUPS, &EXTRA_SECURITY_GROUPS] {
+            for group in annotations.read(key)?.unwrap_or_default() {
+                named(key.name, &group, &settings.allowed_groups, settings::ALLOWED_GROUPS.name)?;
+            }
+        }
+    }
+    if kind == Kind::Network && !call.is_known() {
+        for allocation in annotations.read(&ELASTIC_IPS)?.unwrap_or_default() {
+            named(ELASTIC_IPS.name, &allocation, &settings.allowed_elastic_ips, settings::ALLOWED_ELASTIC_IPS.name)?;
+        }
+    }
+    if let Some(bucket) = annotations.text(LOG_BUCKET.name)
+        && annotations.get(&LOG_ENABLED)?
+    {
+        named(LOG_BUCKET.name, bucket, &settings.allowed_log_buckets, settings::ALLOWED_LOG_BUCKETS.name)?;
+    }
+    if let Some(HealthPort::Number(port)) = annotations.read(&HEALTH_PORT)?.filter(|it| !is_own_port(call, it)) {
+        named(
+            HEALTH_PORT.name,
+            &port.to_string(),
+            &settings.allowed_health_ports,
+            settings::ALLOWED_HEALTH_PORTS.name,
+        )?;
+    }
+    tags(call)
+}
+
+/// Refuses a value of an annotation that the operator's setting does not allow.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation, the value and the setting.
+pub(super) fn named(annotation: &str, value: &str, allowed: &Allowed, setting: &str) -> Result<()> {
+    match allowed.has(value) {
+        true => Ok(()),
+        false => Err(Error::invalid(format_args!(
+            "annotation {annotation}: {value:?} is not for authors of Services to name: take it off, or let the operator of the \
+             cluster add it to setting {setting}"
+        ))),
+    }
+}
+
+/// Whether a port is the Service's own on the nodes: a node port, the port of its health checks, or that of kube-proxy where the
+/// operator has it asked.
+fn is_own_port(call: &Call<'_>, port: &HealthPort) -> bool {
+    let HealthPort::Number(port) = port else { return true };
+    let health = match call.service.external_traffic_policy {
+        ExternalTrafficPolicy::Local(port) => Some(port),
+        ExternalTrafficPolicy::Cluster => call.settings.shared_probe_port(),
+    };
+    call.service.ports.iter().filter_map(|it| it.node_port).chain(health).any(|it| it == *port)
+}
+
+/// Refuses tags that say whose something is: the marks of a cluster or of a Service are not an author's to write.
+fn tags(call: &Call<'_>) -> Result<()> {
+    let key = ADDITIONAL_TAGS.name;
+    for (name, _) in call.annotations.text(key).map(pairs).unwrap_or_default() {
+        if name.starts_with(CLUSTERS) || [Cluster::LEGACY_TAG, CLUSTER_UID, SERVICE_UID].contains(&&*name) {
+            return Err(Error::invalid(format_args!(
+                "annotation {key}: the tag {name:?} says to which cluster or Service something belongs, and is not for authors of \
+                 Services to write: take it off"
+            )));
+        }
+    }
+    Ok(())
+}
