@@ -144,7 +144,13 @@ async fn an_unsigned_module_is_not_put_in_place() {
 async fn adv_169_signatures_are_asked_for_until_a_restart() {
     let mut rig = Rig::new().await;
     let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
-    rig.registry.push(&signer.referrer(&rig.first), None).await;
+    let signature = signer.referrer(&rig.first);
+    rig.registry.push(&signature, None).await;
+    // The registry knows no referrers: cosign keeps an index under a tag.
+    let index = json!({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [signature.entry()],
+    });
+    rig.registry.put_manifest(&format!("sha256-{}", rig.first), index.to_string().as_bytes()).await;
     let key = rig.setup.folder.write("acme.pub", signer.public_key());
     rig.setup.rewrite(|it| it["provider"]["module"]["signedBy"] = json!({ "keys": [key] }));
     let process = rig.started("10m").await;

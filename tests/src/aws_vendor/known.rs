@@ -50,9 +50,9 @@ pub const TABLE: [Known; 9] = [
         always: true,
     },
     Known {
-        pattern: "services/*: cloud/security/default/rules/*: *-1 *-* from <group first>: *",
-        reason: "a rule says that it was made for a Classic Load Balancer with a group which an annotation names: \
-                 AWS's manager later takes the rule of a person for its own",
+        pattern: "services/*: cloud/security/default/rules/*: * from <group first>: *",
+        reason: "nodes let a group that an annotation names in at this Service's node ports alone, by rules that say for which Classic \
+                 Load Balancer: AWS's manager opens all ports, and later takes the rule of a person for its own",
         always: true,
     },
     Known {

@@ -94,3 +94,17 @@ fn local_zones_are_left_out() {
     let subnets = found.run(|| of_new(&Call::of(&service)?, false)).unwrap();
     assert_eq!(subnets.iter().map(|it| &*it.id).collect::<Vec<_>>(), ["subnet-1"]);
 }
+
+#[test]
+fn adv_170_subnets_of_another_cluster_are_refused() {
+    let cluster = settings().run(Cluster::read).unwrap();
+    let all = [
+        subnet("subnet-1", "z1", &[]),
+        subnet("subnet-2", "z2", &["kubernetes.io/cluster/prod", "kubernetes.io/cluster/other"]),
+        subnet("subnet-3", "z3", &["kubernetes.io/cluster/other"]),
+    ];
+    let named = |ids: &[&str]| named(&all, &ids.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), &cluster);
+    assert_eq!(named(&["subnet-1", "subnet-2"]).unwrap().len(), 2);
+    let Err(Error::Invalid(why)) = named(&["subnet-1", "subnet-3"]) else { panic!("it is another cluster's") };
+    assert!(why.contains("subnet-3 has the tag of another cluster"), "{why}");
+}
