@@ -186,6 +186,36 @@ impl Endpoint {
         });
         self
     }
+
+    /// Of the last thing that was allowed: names in query and form, and no others, but for those of [`Self::only_values`].
+    /// `*` stands for any run of characters: "Filter.*". None at all, for requests that carry nothing. The operation and
+    /// [`Self::parameter`] are not named.
+    #[must_use]
+    pub fn only<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        // The empty word stands for no name.
+        self.said("only", std::iter::once("").chain(names))
+    }
+
+    /// Of the last thing that was allowed: a name in query and form, and patterns for what stands in it: "InstanceId" and "i-*".
+    /// Besides, only what [`Self::only`] names may stand.
+    #[must_use]
+    pub fn only_values<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
+        self.said(&format!("where.{name}"), values)
+    }
+
+    /// Of the last thing that was allowed: members of its JSON body, and no others, by the names that lead to them:
+    /// "port.allowed_address_pairs". What is below them is free. There is no query.
+    #[must_use]
+    pub fn fields<'a>(self, members: impl IntoIterator<Item = &'a str>) -> Self {
+        self.said("fields", members)
+    }
+
+    fn said<'a>(mut self, what: &str, words: impl IntoIterator<Item = &'a str>) -> Self {
+        // Before anything is allowed, it is said of the first thing, which the host refuses if there is none.
+        let last = self.allow.len().saturating_sub(1);
+        self.extra.extend(words.into_iter().map(|it| (format!("allow.{last}.{what}"), it.to_owned())));
+        self
+    }
 }
 
 /// The most that requests with these methods do.
@@ -241,5 +271,33 @@ impl Annotation {
     pub fn default(mut self, value: impl Into<String>) -> Self {
         self.default = Some(value.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adv_164_what_requests_carry_is_said_of_the_last_permission() {
+        let endpoint = Endpoint::new("api", "", "")
+            .allow([Method::Get], ["/a"], [])
+            .allow([Method::Put], ["/b"], [])
+            .fields(["port.tags", "port.groups"])
+            .allow([Method::Delete], ["/b"], [])
+            .only([])
+            .allow([Method::Post], ["/"], [])
+            .only(["Filter.*"])
+            .only_values("Id", ["i-*"]);
+        let said: Vec<_> = endpoint.extra.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let expected = [
+            "allow.1.fields=port.tags",
+            "allow.1.fields=port.groups",
+            "allow.2.only=",
+            "allow.3.only=",
+            "allow.3.only=Filter.*",
+            "allow.3.where.Id=i-*",
+        ];
+        assert_eq!(said, expected);
     }
 }

@@ -7,10 +7,10 @@
 //! ```
 
 mod answer;
+mod compared;
 mod file;
 mod inspect;
 mod inspected;
-mod missing;
 mod place;
 mod progress;
 mod pull;

@@ -6,9 +6,10 @@ mod module;
 mod text;
 mod written;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use egress::{Addresses, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, Signing};
+use egress::{Addresses, Content, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, Signing};
 use ipnet::IpNet;
 use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
@@ -103,7 +104,7 @@ impl TryFrom<File> for CloudConfig {
                 writes_annotations,
             },
             provider_id_prefixes,
-            endpoints: endpoints.into_iter().map(endpoint).collect(),
+            endpoints: endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?,
             credentials: credentials.into_iter().map(credential::credential).collect::<Result<_, _>>()?,
             cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
         })
@@ -150,7 +151,7 @@ fn compile(limits: file::CompileLimits) -> CompileLimits {
     }
 }
 
-fn endpoint(endpoint: file::Endpoint) -> Endpoint {
+fn endpoint(endpoint: file::Endpoint) -> Result<Endpoint, String> {
     let file::Endpoint {
         name,
         base_url,
@@ -166,7 +167,9 @@ fn endpoint(endpoint: file::Endpoint) -> Endpoint {
     } = endpoint;
     let limits = limits.unwrap_or_default();
     let default = EndpointLimits::default();
-    Endpoint {
+    let rule = |(index, it)| rule(it).map_err(|because| format!("endpoint {name}, allow[{index}]: {because}"));
+    let allow = allow.into_iter().enumerate().map(rule).collect::<Result<_, _>>()?;
+    Ok(Endpoint {
         name,
         base_url: base_url.0,
         credential,
@@ -176,7 +179,7 @@ fn endpoint(endpoint: file::Endpoint) -> Endpoint {
             file::Operation::Header(name) => OperationPlace::Header(name),
         }),
         parameters: parameters.into_iter().collect(),
-        allow: allow.into_iter().map(rule).collect(),
+        allow,
         addresses: addresses.map_or(Addresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
         headers,
@@ -187,18 +190,26 @@ fn endpoint(endpoint: file::Endpoint) -> Endpoint {
             total: limits.total.map_or(default.total, |it| it.0),
             ..default
         },
-    }
+    })
 }
 
-fn rule(rule: file::Rule) -> Rule {
-    let file::Rule { methods, paths, operations, effect, requires } = rule;
-    Rule {
+fn rule(rule: file::Rule) -> Result<Rule, String> {
+    let file::Rule { methods, paths, operations, effect, requires, only, values, fields } = rule;
+    // An empty list is not taken for none: a rule without these lets everything stand.
+    if values.as_ref().is_some_and(BTreeMap::is_empty) || fields.as_ref().is_some_and(Vec::is_empty) {
+        let because = "`where` or `fields` names nothing; name something, or write only: [] to let nothing stand";
+        return Err(because.to_owned());
+    }
+    let values: Vec<_> = values.unwrap_or_default().into_iter().collect();
+    let fields = fields.unwrap_or_default();
+    Ok(Rule {
         methods: methods.into_iter().map(|it| it.0).collect(),
         paths: paths.into_iter().map(|it| it.0).collect(),
         operations: operations.into_iter().map(|it| it.0).collect(),
         effect: effect.map(|it| it.0),
         requires: requires.into_iter().map(|it| it.0).collect(),
-    }
+        content: Content::parse(only.as_deref(), &values, &fields)?,
+    })
 }
 
 /// The parser's words, with line and column. Without the lines around it: what is misplaced there may be a secret.

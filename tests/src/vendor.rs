@@ -5,7 +5,7 @@ mod description;
 pub mod digitalocean;
 pub mod hetzner;
 pub mod loading;
-mod manifest;
+pub mod manifest;
 mod provider;
 mod service;
 

@@ -33,12 +33,13 @@ impl Provider for Aws {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
+        let own = endpoint::Own::read()?;
         Ok(Description::new("aws", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::BARE)
-            .endpoint(endpoint::ec2())
+            .endpoint(endpoint::ec2(&own))
             .endpoint(endpoint::elb())
-            .endpoint(endpoint::elbv2())
+            .endpoint(endpoint::elbv2(&own))
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
             .get_batch_size(GET_BATCH)

@@ -20,22 +20,55 @@ use crate::settings::Settings;
 
 aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers, LoadBalancerInventory);
 
+/// The members of a load balancer that is replaced. Its targets are named one by one, and not by a tag.
+const LOAD_BALANCER: [&str; 23] = [
+    "algorithm",
+    "disable_lets_encrypt_dns_records",
+    "droplet_ids",
+    "enable_backend_keepalive",
+    "enable_proxy_protocol",
+    "firewall",
+    "forwarding_rules",
+    "health_check",
+    "http_idle_timeout_seconds",
+    "name",
+    "network",
+    "network_stack",
+    "project_id",
+    "redirect_http_to_https",
+    "region",
+    "size",
+    "size_unit",
+    "sticky_sessions",
+    "subnet_uuid",
+    "tags",
+    "tls_cipher_policy",
+    "type",
+    "vpc_uuid",
+];
+
 impl Provider for DigitalOcean {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         Settings::read()?;
         let load_balancers = ["/v2/load_balancers", "/v2/load_balancers/*"];
-        let targets = ["/v2/load_balancers/*/droplets"];
-        let changes = ["load_balancer:update", "load_balancer:delete"];
         let api = Endpoint::new("api", "the DigitalOcean API", "https://api.digitalocean.com")
             .allow([Method::Get], ["/v2/droplets", "/v2/droplets/*"], ["droplet:read", "tag:read"])
             .allow([Method::Get], ["/v2/account"], ["account:read"])
             .allow([Method::Get], load_balancers, ["load_balancer:read"])
             .allow([Method::Post], ["/v2/load_balancers"], ["load_balancer:create", "vpc:read", "tag:create"])
-            .allow([Method::Put, Method::Delete], ["/v2/load_balancers/*"], changes)
-            .allow([Method::Post, Method::Delete], targets, ["load_balancer:update"])
+            .fields(LOAD_BALANCER.into_iter().chain(["ip"]))
+            .allow([Method::Put], ["/v2/load_balancers/*"], ["load_balancer:update"])
+            .fields(LOAD_BALANCER)
+            .allow([Method::Delete], ["/v2/load_balancers/*"], ["load_balancer:delete"])
+            .only([])
+            .allow([Method::Post, Method::Delete], ["/v2/load_balancers/*/droplets"], ["load_balancer:update"])
+            .fields(["droplet_ids"])
             .allow([Method::Get], ["/v2/certificates", "/v2/certificates/*"], ["certificate:read"])
-            .allow([Method::Post], ["/v2/tags", "/v2/tags/*/resources"], ["tag:create", "load_balancer:update"]);
+            .allow([Method::Post], ["/v2/tags"], ["tag:create"])
+            .fields(["name"])
+            .allow([Method::Post], ["/v2/tags/*/resources"], ["tag:create", "load_balancer:update"])
+            .fields(["resources"]);
         let description = Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(PREFIX)
             .endpoint(api)

@@ -51,33 +51,84 @@ impl Provider for Hetzner {
 
 fn hcloud() -> Endpoint {
     let balancers = ["/load_balancers", "/load_balancers/*"];
-    let changes =
-        ["change_algorithm", "change_type", "change_dns_ptr", "enable_public_interface", "disable_public_interface"];
-    let joins = ["attach_to_network", "detach_from_network", "add_service", "update_service", "add_target"];
-    let action = |name: &&str| format!("/load_balancers/*/actions/{name}");
-    let changes: Vec<_> = changes.iter().chain(&joins).map(action).collect();
-    let mut removals: Vec<_> = ["remove_target", "delete_service"].iter().map(action).collect();
-    removals.push("/networks/*/actions/delete_route".to_owned());
-    let mut endpoint = Endpoint::new(api::ENDPOINT, "the Hetzner Cloud API", "https://api.hetzner.cloud/v1")
+    let endpoint = Endpoint::new(api::ENDPOINT, "the Hetzner Cloud API", "https://api.hetzner.cloud/v1")
         .allow([Method::Get], ["/servers", "/servers/*"], [])
         .allow([Method::Get], ["/networks", "/networks/*"], [])
         .allow([Method::Post], ["/networks/*/actions/add_route"], [])
+        .fields(ROUTE)
         .allow([Method::Get], ["/volumes", "/volumes/*"], [])
         .allow([Method::Get], balancers, [])
         .allow([Method::Get], ["/load_balancers/*/actions", "/actions"], [])
         .allow([Method::Get], ["/load_balancer_types"], [])
         .allow([Method::Post], ["/load_balancers"], [])
-        .allow([Method::Put, Method::Delete], ["/load_balancers/*"], [])
-        .allow([Method::Post], changes.iter().map(String::as_str), []);
+        .fields(CREATION)
+        .allow([Method::Put], ["/load_balancers/*"], [])
+        .fields(["labels", "name"])
+        .allow([Method::Delete], ["/load_balancers/*"], [])
+        .only([]);
+    let endpoint = CHANGES.iter().fold(endpoint, |it, (action, members)| {
+        let it = it.allow([Method::Post], [&*format!("/load_balancers/*/actions/{action}")], []);
+        // Some say all with their path.
+        if members.is_empty() { it.only([]) } else { it.fields(members.iter().copied()) }
+    });
     // A POST that takes something away: the limits on deletions count it.
-    endpoint.allow.push(deletions(removals));
-    endpoint.allow([Method::Get, Method::Post], ["/certificates"], [])
+    let endpoint = REMOVALS.iter().fold(endpoint, |mut it, (path, members)| {
+        it.allow.push(deletion(path));
+        it.fields(members.iter().copied())
+    });
+    endpoint.allow([Method::Get], ["/certificates"], []).allow([Method::Post], ["/certificates"], []).fields([
+        "domain_names",
+        "labels",
+        "name",
+        "type",
+    ])
 }
 
-fn deletions(paths: Vec<String>) -> Permission {
+/// The members of a route.
+const ROUTE: [&str; 2] = ["destination", "gateway"];
+
+/// The members of a load balancer that is made.
+const CREATION: [&str; 10] = [
+    "algorithm",
+    "labels",
+    "load_balancer_type",
+    "location",
+    "name",
+    "network",
+    "network_zone",
+    "public_interface",
+    "services",
+    "targets",
+];
+
+/// The members of a port of a load balancer.
+const SERVICE: &[&str] = &["destination_port", "health_check", "http", "listen_port", "protocol", "proxyprotocol"];
+
+/// Actions of a load balancer, and the members of their bodies. A target is a machine, and no choice of machines by label.
+const CHANGES: [(&str, &[&str]); 10] = [
+    ("change_algorithm", &["type"]),
+    ("change_type", &["load_balancer_type"]),
+    ("change_dns_ptr", &["dns_ptr", "ip"]),
+    ("enable_public_interface", &[]),
+    ("disable_public_interface", &[]),
+    ("attach_to_network", &["ip", "ip_range", "network"]),
+    ("detach_from_network", &["network"]),
+    ("add_service", SERVICE),
+    ("update_service", SERVICE),
+    ("add_target", &["ip", "server", "type", "use_private_ip"]),
+];
+
+/// Actions that take something away, and the members of their bodies.
+const REMOVALS: [(&str, &[&str]); 3] = [
+    ("/load_balancers/*/actions/remove_target", &["ip", "server", "type"]),
+    ("/load_balancers/*/actions/delete_service", &["listen_port"]),
+    ("/networks/*/actions/delete_route", &ROUTE),
+];
+
+fn deletion(path: &str) -> Permission {
     Permission {
         methods: vec![Method::Post],
-        paths,
+        paths: vec![path.to_owned()],
         operations: Vec::new(),
         effect: Effect::Delete,
         actions: Vec::new(),

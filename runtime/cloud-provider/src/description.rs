@@ -1,5 +1,6 @@
 use std::fmt;
 
+use crate::content::{Content, quoted};
 use crate::pattern;
 
 /// What a provider says of itself, before it has made any request.
@@ -106,6 +107,8 @@ pub struct Permission {
     pub effect: Effect,
     /// The cloud's own words for what is done, for its scopes and roles.
     pub actions: Vec<String>,
+    /// What these requests carry.
+    pub content: Content,
 }
 
 impl Effect {
@@ -123,15 +126,11 @@ impl Effect {
 /// As an item of an endpoint's `allow` in the operator's config: YAML, in one line.
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A star at the beginning of a word means something else in YAML.
-        let quoted = |them: &[String]| {
-            them.iter().map(|it| format!("'{}'", it.replace('\'', "''"))).collect::<Vec<_>>().join(", ")
-        };
         write!(f, "{{ methods: [{}], paths: [{}]", self.methods.join(", "), quoted(&self.paths))?;
         if !self.operations.is_empty() {
             write!(f, ", operations: [{}], effect: {}", quoted(&self.operations), self.effect.as_str())?;
         }
-        write!(f, " }}")
+        write!(f, "{} }}", self.content)
     }
 }
 
@@ -202,9 +201,10 @@ mod tests {
             paths: vec!["/".to_owned()],
             operations: vec!["Delete*".to_owned()],
             effect: Effect::Delete,
-            actions: Vec::new(),
+            content: Content { only: Some(vec!["GroupId".to_owned()]), ..Content::default() },
+            ..Permission::default()
         };
-        let expected = "{ methods: [POST], paths: ['/'], operations: ['Delete*'], effect: delete }";
+        let expected = "{ methods: [POST], paths: ['/'], operations: ['Delete*'], effect: delete, only: ['GroupId'] }";
         assert_eq!(permission.to_string(), expected);
     }
 

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod content;
 mod current_description;
 mod demand;
 mod description;
@@ -21,6 +22,7 @@ mod routes;
 mod text;
 
 pub use crate::cluster::Cluster;
+pub use crate::content::Content;
 pub use crate::current_description::CurrentDescription;
 pub use crate::demand::{APPROVAL, Demand};
 pub use crate::description::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};

@@ -93,6 +93,16 @@ fn check_operation(endpoint: &Endpoint) -> Result<(), GateError> {
             }
             (Some(_), false, Some(_)) | (None, true, _) => {}
         }
+        if rule.content.has_fields() && endpoint.operation.is_some() {
+            return refused(format!(
+                "{place} names `fields` of a JSON body, and requests with an operation have none; name parameters in `only`"
+            ));
+        }
+        if let Some(method) = rule.methods.iter().find(|it| rule.content.has_fields() && !it.has_body()) {
+            return refused(format!(
+                "{place} names `fields` of a JSON body, and a {method} has no body; give {method} a rule of its own"
+            ));
+        }
         let changes = |it: &&Method| matches!(it, Method::Put | Method::Patch | Method::Delete);
         if let (Some(Effect::Read), Some(method)) = (rule.effect, rule.methods.iter().find(changes)) {
             return refused(format!("{place} says that {method} only reads; write effect: write or delete"));
@@ -106,6 +116,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::content::Content;
     use crate::metrics::Metrics;
     use crate::testing::endpoint;
     use crate::{EndpointLimits, Gate, GateSettings, OperationPattern, Rule};
@@ -173,6 +184,16 @@ mod tests {
         );
         check(&|it| it.allow[1].operations = vec![describe()], "the endpoint has no `operation`");
         check(&|it| it.allow[1].effect = Some(Effect::Read), "says that DELETE only reads");
+        let fields = || Content::parse(None, &[], &["port.tags"]).unwrap();
+        check(&|it| it.allow[0].content = fields(), "a GET has no body; give GET a rule of its own");
+        check(
+            &|it| {
+                it.operation = action();
+                let (operations, content) = (vec![describe()], fields());
+                it.allow = vec![Rule { operations, content, effect: Some(Effect::Write), ..it.allow[1].clone() }];
+            },
+            "requests with an operation have none",
+        );
         check(&|it| it.operation = Some(OperationPlace::Parameter("Signature".to_owned())), "no request can carry");
         check(&|it| it.operation = Some(OperationPlace::Header("authorization".to_owned())), "cannot say");
         check(&|it| it.operation = Some(OperationPlace::Header("accept".to_owned())), "cannot say");

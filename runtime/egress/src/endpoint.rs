@@ -7,6 +7,7 @@ use ipnet::IpNet;
 
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
+use crate::content::Content;
 use crate::effect::Effect;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::request::Method;
@@ -57,6 +58,16 @@ impl Endpoint {
             limits: EndpointLimits::default(),
         }
     }
+
+    /// The parameters that every request to it carries, and that no rule has to name: its operation, and those that are
+    /// fixed.
+    pub(crate) fn own_names(&self) -> Vec<&str> {
+        let operation = match &self.operation {
+            Some(OperationPlace::Parameter(name)) => Some(name.as_str()),
+            Some(OperationPlace::Header(_)) | None => None,
+        };
+        operation.into_iter().chain(self.parameters.iter().map(|(name, _)| name.as_str())).collect()
+    }
 }
 
 /// What a signature by AWS's Signature Version 4 is for. It is worth nothing elsewhere.
@@ -95,7 +106,8 @@ impl Region {
 
 /// What may be sent: each of the methods on each of the paths, and where the endpoint has an operation, with one of these.
 ///
-/// Of several rules that match a request the most harmful effect counts, and each one's `requires`.
+/// Of several rules that match a request by method, path and operation the most harmful effect counts, and each one's
+/// `requires`. One of them has to let all stand that the request carries; what the others say of that does not count.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// The methods, each named: GET does not imply HEAD.
@@ -108,6 +120,8 @@ pub struct Rule {
     pub effect: Option<Effect>,
     /// What the requests must have beside.
     pub requires: Vec<Requirement>,
+    /// What may stand in the requests.
+    pub content: Content,
 }
 
 impl Rule {
@@ -115,7 +129,8 @@ impl Rule {
     #[must_use]
     pub fn new(methods: impl Into<Vec<Method>>, paths: impl Into<Vec<PathPattern>>) -> Self {
         let (methods, paths) = (methods.into(), paths.into());
-        Self { methods, paths, operations: Vec::new(), effect: None, requires: Vec::new() }
+        let (operations, requires, content) = (Vec::new(), Vec::new(), Content::default());
+        Self { methods, paths, operations, effect: None, requires, content }
     }
 
     /// What a request with this method does, by this rule.

@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
+use crate::content::Content;
 use crate::effect::Effect;
 use crate::endpoint::{Endpoint, Rule};
 use crate::operation::{OperationPattern, OperationPlace};
@@ -20,9 +21,9 @@ use crate::request::{Body, GuestRequest, Method};
 /// How long the test runs. `AEROSTAT_FUZZ_SECONDS` in the environment lengthens or shortens it.
 const SECONDS: u64 = 10;
 
-/// A rule as the naive reading has it: methods, patterns as lists of words, operations that it names in full, and an
-/// effect.
-type Words = (Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>);
+/// A rule as the naive reading has it: methods, patterns as lists of words, operations that it names in full, an effect, and
+/// the parameters that may stand.
+type Words = (Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>, Option<Vec<&'static str>>);
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -133,11 +134,12 @@ fn check(case: &Case) -> Result<bool, String> {
 impl Case {
     fn endpoint(&self) -> Endpoint {
         let pattern = |words: &Vec<String>| PathPattern::parse(&format!("/{}", words.join("/"))).expect("a pattern");
-        let rule = |(methods, paths, operations, effect): &Words| {
+        let rule = |(methods, paths, operations, effect, only): &Words| {
             let operations = operations.iter().filter(|_| self.has_operation);
             Rule {
                 operations: operations.map(|it| OperationPattern::parse(it).expect("a pattern")).collect(),
                 effect: *effect,
+                content: Content::parse(only.as_deref(), &[], &[]).expect("names"),
                 ..Rule::new(methods.clone(), paths.iter().map(pattern).collect::<Vec<_>>())
             }
         };
@@ -169,26 +171,44 @@ impl Case {
         self.query.iter().chain(form).collect()
     }
 
-    /// What the request does, by the rules that match; `None` if none does.
-    fn effect(&self) -> Option<Effect> {
+    /// The rules that match by method, path and operation.
+    fn rules(&self) -> Vec<&Words> {
         let operations: Vec<_> =
             self.pairs().into_iter().filter(|(key, _)| key.eq_ignore_ascii_case("action")).collect();
         let operation = match operations[..] {
             _ if !self.has_operation => None,
             [(key, value)] if key == "Action" => Some(value),
-            _ => return None,
+            _ => return Vec::new(),
         };
-        let rules = self.rules.iter().filter(|(methods, patterns, operations, _)| {
+        let rules = self.rules.iter().filter(|(methods, patterns, operations, _, _)| {
             methods.contains(&self.method)
                 && patterns.iter().any(|it| matches(it, &self.path))
                 && operation.is_none_or(|it| operations.iter().any(|own| own.eq_ignore_ascii_case(it)))
         });
+        rules.collect()
+    }
+
+    /// What the request does, by the rules that match; `None` if none does.
+    fn effect(&self) -> Option<Effect> {
         let by_method = match self.method {
             Method::Get | Method::Head => Effect::Read,
             Method::Post | Method::Put | Method::Patch => Effect::Write,
             Method::Delete => Effect::Delete,
         };
-        rules.map(|(_, _, _, effect)| effect.unwrap_or(by_method)).max()
+        self.rules().into_iter().map(|(_, _, _, effect, _)| effect.unwrap_or(by_method)).max()
+    }
+
+    /// Whether one of the rules that match lets everything stand that is there.
+    fn may_all_stand(&self) -> bool {
+        let pairs = self.pairs();
+        let names: Vec<_> =
+            pairs.iter().map(|(key, _)| key.as_str()).filter(|it| !self.has_operation || *it != "Action").collect();
+        let is_once = |name: &&str| names.iter().filter(|it| *it == name).count() == 1;
+        let has_bytes = matches!(&self.body, Some(Body::Bytes(bytes)) if !bytes.is_empty());
+        self.rules().into_iter().any(|(_, _, _, _, only)| match only {
+            None => true,
+            Some(only) => !has_bytes && names.iter().all(|it| only.contains(it) && is_once(it)),
+        })
     }
 
     /// The policy once more, written as plainly as can be.
@@ -229,6 +249,7 @@ impl Case {
             self.has_operation || !reads || !self.pairs().iter().any(|(key, _)| key.eq_ignore_ascii_case("action"));
         may_send
             && says_nothing
+            && self.may_all_stand()
             && path_is_plain
             && pairs_are_plain
             && headers_are_plain
@@ -289,8 +310,12 @@ fn rules() -> impl Strategy<Value = Vec<Words>> {
     let patterns = prop::collection::vec(prop::collection::vec(word, 1..5), 1..4);
     let operations = prop::collection::vec(prop::sample::select(OPERATIONS.to_vec()), 1..4);
     let effect = prop::option::weighted(0.5, prop::sample::select(Effect::ALL.to_vec()));
-    prop::collection::vec((prop::collection::vec(method(), 1..4), patterns, operations, effect), 1..4)
+    let only = prop::option::weighted(0.4, prop::sample::subsequence(NAMED.to_vec(), 0..=NAMED.len()));
+    prop::collection::vec((prop::collection::vec(method(), 1..4), patterns, operations, effect, only), 1..4)
 }
+
+/// Names that rules let stand.
+const NAMED: [&str; 3] = ["page", "Tag.1", "tag.1"];
 
 const OPERATIONS: [&str; 3] = ["List", "Make", "Remove"];
 
@@ -341,7 +366,8 @@ fn segment() -> impl Strategy<Value = String> {
 
 fn query() -> impl Strategy<Value = Vec<(String, String)>> {
     let key = prop_oneof![
-        20 => "[a-z_]{2}[a-z_\\[\\]]{0,2}",
+        10 => "[a-z_]{2}[a-z_\\[\\]]{0,2}",
+        10 => prop::sample::select(NAMED.to_vec()).prop_map(str::to_owned),
         1 => prop::sample::select(KEYS_REFUSED.to_vec()).prop_map(str::to_owned),
         1 => prop::sample::select(vec!["", "a\n", "a&b=c", "ü", "?", "#", "%26"]).prop_map(str::to_owned),
     ]

@@ -16,6 +16,7 @@ mod base_url;
 mod budget;
 mod canonical;
 mod check;
+mod content;
 mod credentials;
 mod destination;
 mod effect;
@@ -23,6 +24,7 @@ mod endpoint;
 mod error;
 mod fetch;
 mod gate;
+mod glob;
 mod key_service;
 mod list_reads;
 mod location;
@@ -54,6 +56,7 @@ pub use crate::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
+pub use crate::content::Content;
 pub use crate::credentials::{
     AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Sigv4Settings,
     Sts,

@@ -5,6 +5,7 @@ use std::fmt;
 use http::HeaderMap;
 
 use crate::canonical::shown;
+use crate::glob;
 
 /// Where a request says what it does.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -127,17 +128,7 @@ impl OperationPattern {
     /// Whether the operation is one of those that the pattern stands for.
     #[must_use]
     pub fn matches(&self, operation: &str) -> bool {
-        let (pattern, text) = (self.0.to_ascii_lowercase(), operation.to_ascii_lowercase());
-        let mut parts = pattern.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = text.strip_prefix(first) else { return false };
-        let Some(last) = parts.next_back() else { return rest.is_empty() };
-        // The leftmost place is as good as any other: what follows has more room.
-        for part in parts {
-            let Some(at) = rest.find(part) else { return false };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last)
+        glob::matches(&self.0.to_ascii_lowercase(), &operation.to_ascii_lowercase())
     }
 }
 
@@ -145,24 +136,7 @@ impl OperationPattern {
     /// Whether every operation that `other` stands for is one that this stands for. It is never said wrongly.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        let (own, other) = (self.0.to_ascii_lowercase(), other.0.to_ascii_lowercase());
-        let other = other.as_bytes();
-        // `rest[n]`: what follows here covers `other` from its character `n` on.
-        let mut rest = vec![false; other.len() + 1];
-        rest[other.len()] = true;
-        for character in own.bytes().rev() {
-            let mut from = vec![false; other.len() + 1];
-            for n in (0..=other.len()).rev() {
-                from[n] = match (character, other.get(n)) {
-                    (b'*', None) => rest[n],
-                    (b'*', Some(_)) => rest[n] || from[n + 1],
-                    (_, Some(it)) => *it == character && rest[n + 1],
-                    (_, None) => false,
-                };
-            }
-            rest = from;
-        }
-        rest[0]
+        glob::covers(&self.0.to_ascii_lowercase(), &other.0.to_ascii_lowercase())
     }
 }
 

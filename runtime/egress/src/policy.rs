@@ -8,6 +8,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_MATCH};
 
 use crate::base_url::Origin;
 use crate::canonical::{self, PathPattern, shown};
+use crate::content::Carried;
 use crate::effect::Effect;
 use crate::endpoint::{Endpoint, Requirement, Rule};
 use crate::operation::{self, OperationPlace};
@@ -17,6 +18,9 @@ use crate::request::{Body, GuestRequest, Method};
 pub(crate) const REQUESTS: u32 = 100;
 /// The largest request body. No cloud's API needs more.
 const BODY_BYTES: usize = 8 << 20;
+
+/// The most rules of which it is said why they refuse what a request carries.
+const SHOWN_REFUSALS: usize = 3;
 
 /// What a call may do with HTTP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -135,6 +139,7 @@ pub(crate) enum Code {
     Header,
     Query,
     Operation,
+    Content,
     Budget,
     Writes,
     Ip,
@@ -152,6 +157,7 @@ impl Code {
             Self::Header => "E-EGRESS-HEADER",
             Self::Query => "E-EGRESS-QUERY",
             Self::Operation => "E-EGRESS-OPERATION",
+            Self::Content => "E-EGRESS-CONTENT",
             Self::Budget => "E-EGRESS-BUDGET",
             Self::Writes => "E-EGRESS-WRITES",
             Self::Ip => "E-EGRESS-IP",
@@ -182,6 +188,7 @@ pub(crate) fn permit(
         canonical::headers(&headers, &endpoint.headers, operation_header).map_err(refused(Code::Header))?;
     let written_query = canonical::query(&query).map_err(refused(Code::Query))?;
     let mut pairs = query;
+    let is_form = matches!(body, Some(Body::Form(_)));
     let body = match body {
         None => Bytes::new(),
         Some(Body::Bytes(_)) if endpoint.operation.is_some() => {
@@ -207,16 +214,21 @@ pub(crate) fn permit(
         Some(place) => Some(place.of(&pairs, &headers).map_err(refused(Code::Operation))?),
         None => None,
     };
-    let judged = judge(endpoint, &matching, method, operation)?;
+    let own = endpoint.own_names();
+    let carried = Carried { pairs: &pairs, own: &own, headers: &headers, body: if is_form { &[] } else { &body } };
+    let judged = judge(endpoint, &matching, method, operation, carried)?;
     if endpoint.operation.is_none() && !judged.effect.writes() {
         operation::has_none(&pairs, &headers).map_err(refused(Code::Operation))?;
     }
     may_call_send(state, method, judged.effect, Some(&judged.rule), operation)?;
+    if let Some(because) = judged.refused {
+        return Err(refused(Code::Content)(because));
+    }
     meets(&judged.requires, &headers).map_err(refused(Code::Header))?;
     within_budgets(state, judged.effect, &body)?;
     let operation = operation.map(str::to_owned);
     let target = if written_query.is_empty() { target } else { format!("{target}?{written_query}") };
-    let Judged { rule, effect, requires: _ } = judged;
+    let Judged { rule, effect, requires: _, refused: _ } = judged;
     Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation, method, target, headers, body })
 }
 
@@ -238,7 +250,8 @@ pub(crate) fn permit_own(endpoint: &Arc<Endpoint>, request: OwnRequest) -> Resul
     if is_folder {
         target.push('/');
     }
-    let Judged { rule, effect, .. } = judge(endpoint, &matching, method, None)?;
+    let carried = Carried { pairs: &[], own: &[], headers: &headers, body: &body };
+    let Judged { rule, effect, .. } = judge(endpoint, &matching, method, None, carried)?;
     Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation: None, method, target, headers, body })
 }
 
@@ -312,31 +325,52 @@ struct Judged {
     rule: String,
     effect: Effect,
     requires: Vec<Requirement>,
+    /// Why none of the rules lets all stand that the request carries.
+    refused: Option<String>,
 }
 
 /// Of the rules that match, also by the operation, the most harmful effect counts, and each one's requirements: a wide
-/// rule for reads must not cover what a narrow one calls a deletion.
+/// rule for reads must not cover what a narrow one calls a deletion. What a request carries plays no part in that: it
+/// could be chosen so that the narrow rule does not match. One of the rules has to let all of it stand.
 fn judge(
     endpoint: &Endpoint,
     matching: &[Matching<'_>],
     method: Method,
     operation: Option<&str>,
+    carried: Carried<'_>,
 ) -> Result<Judged, Denied> {
     let name = &endpoint.name;
     let fits = |rule: &Rule| operation.is_none_or(|it| rule.operations.iter().any(|pattern| pattern.matches(it)));
     let mut requires = Vec::new();
-    let mut worst: Option<(Effect, String)> = None;
+    let mut worst: Option<((Effect, bool), String)> = None;
+    let (mut is_admitted, mut refusals) = (false, Vec::new());
     for (index, rule, path) in matching.iter().filter(|(_, rule, _)| fits(rule)) {
         requires.extend(rule.requires.iter().copied());
-        let effect = rule.effect_of(method);
-        if worst.as_ref().is_none_or(|(it, _)| *it < effect) {
-            let pattern = operation.and_then(|it| rule.operations.iter().find(|pattern| pattern.matches(it)));
-            let pattern = pattern.map(|it| format!(" {it}")).unwrap_or_default();
-            worst = Some((effect, format!("{name}.allow[{index}] {method} {path}{pattern}")));
+        let pattern = operation.and_then(|it| rule.operations.iter().find(|pattern| pattern.matches(it)));
+        let pattern = pattern.map(|it| format!(" {it}")).unwrap_or_default();
+        let shown = format!("{name}.allow[{index}] {method} {path}{pattern}");
+        let admits = match rule.content.admits(carried) {
+            Ok(()) => true,
+            Err(because) => {
+                refusals.push(format!("{because} ({shown})"));
+                false
+            }
+        };
+        is_admitted |= admits;
+        let harm = (rule.effect_of(method), admits);
+        if worst.as_ref().is_none_or(|(it, _)| *it < harm) {
+            worst = Some((harm, shown));
         }
     }
+    refusals.truncate(SHOWN_REFUSALS);
+    let refused = (!is_admitted && !refusals.is_empty()).then(|| {
+        format!(
+            "{}; the operator would have to let all that the request carries stand in one rule",
+            refusals.join("; ")
+        )
+    });
     match worst {
-        Some((effect, rule)) => Ok(Judged { rule, effect, requires }),
+        Some(((effect, _), rule)) => Ok(Judged { rule, effect, requires, refused }),
         None => Err(Denied::new(
             Code::Operation,
             format!(

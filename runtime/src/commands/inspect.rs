@@ -10,8 +10,8 @@ use oci::{Claim, Release, Repository, Signature};
 use sandbox::{Digest, Interfaces, Metrics, Module, Provider, ProviderSettings, Sandbox};
 
 use super::answer::Answer;
+use super::compared::compared;
 use super::inspected::{Found, Inspected, ModuleBytes};
-use super::missing::missing;
 use super::place::{Place, repository};
 use super::signed::Signers;
 use super::{file, progress};
@@ -53,8 +53,8 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Ans
     let (digest, size) = (module.digest(), module.size());
     let provider = described(module, config.as_ref(), compiler).await?;
     let bytes = ModuleBytes { sha256: digest, size, media_type: registry.as_ref().map(|it| it.0.media_type) };
-    let missing = config.map(|it| missing(&provider.description(), &it));
-    let inspected = Inspected::new(&place, registry, bytes, &interfaces, &provider.cloud(), missing);
+    let compared = config.map(|it| compared(&provider.description(), &it));
+    let inspected = Inspected::new(&place, registry, bytes, &interfaces, &provider.cloud(), compared);
     Ok(Answer::good(&inspected, output))
 }
 

@@ -2,6 +2,8 @@
 
 mod text;
 
+use std::collections::BTreeMap;
+
 use cloud_provider::{Cloud, Endpoint, OperationPlace, Permission};
 use oci::Release;
 use sandbox::{Digest, Interfaces};
@@ -27,6 +29,16 @@ pub(super) struct Inspected {
     signatures: Option<Vec<Found>>,
     /// What the config lacks; none without a config.
     missing: Option<Vec<String>>,
+    /// What the config allows beyond what the module asks for; none without a config.
+    wider: Option<Vec<String>>,
+}
+
+/// What a config is to a module.
+pub(super) struct Compared {
+    /// What it lacks.
+    pub(super) missing: Vec<String>,
+    /// What it allows beyond what the module asks for.
+    pub(super) wider: Vec<String>,
 }
 
 /// The bytes of a module.
@@ -92,6 +104,16 @@ struct PermissionLine {
     operations: Vec<String>,
     effect: &'static str,
     actions: Vec<String>,
+    /// What the requests carry; each of these is absent if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only: Option<Vec<String>>,
+    #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
+    values: BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<String>,
+    /// As in a rule.
+    #[serde(skip)]
+    carried: String,
 }
 
 #[derive(Serialize)]
@@ -115,10 +137,11 @@ impl Inspected {
         module: ModuleBytes,
         interfaces: &Interfaces,
         cloud: &Cloud,
-        missing: Option<Vec<String>>,
+        compared: Option<Compared>,
     ) -> Self {
         let it = cloud.description.now();
         let (release, signatures) = registry.unzip();
+        let (missing, wider) = compared.map(|Compared { missing, wider }| (missing, wider)).unzip();
         let setting = |it: &cloud_provider::Setting| SettingLine {
             name: it.name.clone(),
             required: it.required,
@@ -145,6 +168,7 @@ impl Inspected {
             node_labels: it.node_labels.clone(),
             signatures,
             missing,
+            wider,
         }
     }
 }
@@ -174,6 +198,10 @@ fn endpoint(it: &Endpoint) -> EndpointLine {
         operations: it.operations.clone(),
         effect: it.effect.as_str(),
         actions: it.actions.clone(),
+        only: it.content.only.clone(),
+        values: it.content.values.iter().cloned().collect(),
+        fields: it.content.fields.clone(),
+        carried: it.content.to_string(),
     };
     EndpointLine {
         name: it.name.clone(),

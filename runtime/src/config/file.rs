@@ -179,6 +179,10 @@ pub(super) struct Rule {
     pub(super) effect: Option<Text<Effect>>,
     #[serde(default)]
     pub(super) requires: Vec<Text<Requirement>>,
+    pub(super) only: Option<Vec<String>>,
+    #[serde(rename = "where")]
+    pub(super) values: Option<BTreeMap<String, Vec<String>>>,
+    pub(super) fields: Option<Vec<String>>,
 }
 
 /// Where a request says what it does.

@@ -49,6 +49,7 @@ endpoints:
     allow:
       - {{ methods: [POST], paths: [/], operations: [Describe*], effect: read }}
       - {{ methods: [POST], paths: [/], operations: [CreateRoute, ReplaceRoute], effect: write, requires: [if-match] }}
+      - {{ methods: [POST], paths: [/], operations: [CreateTags], effect: write, only: [Tag.*, 7], where: {{ ResourceId.*: [sg-*, false] }} }}
 credentials:
   - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9, creationsPerChange: 4 }} }}
 clusterNetworks: {{ pods: [77.1.0.0/16, 2001:db8:1::/56], nodes: [88.1.2.0/24] }}
@@ -107,6 +108,9 @@ fn the_example_is_read() {
     assert_eq!(ec2.allow[0].operations, [OperationPattern::parse("Describe*").unwrap()]);
     assert_eq!((ec2.allow[0].effect, ec2.allow[1].effect), (Some(Effect::Read), Some(Effect::Write)));
     assert_eq!((&ec2.allow[0].requires[..], &ec2.allow[1].requires[..]), (&[][..], &[Requirement::IfMatch][..]));
+    let values = [("ResourceId.*".to_owned(), vec!["sg-*".to_owned(), "false".to_owned()])];
+    assert_eq!(ec2.allow[2].content, Content::parse(Some(&["Tag.*", "7"]), &values, &[]).unwrap());
+    assert!(ec2.allow[1].content.is_open());
     assert_eq!((api.allow[0].effect, api.operation.as_ref()), (None, None));
     assert_eq!(config.credentials[0].name, "token");
     assert_eq!(config.cluster_networks.pods, ["77.1.0.0/16".parse().unwrap(), "2001:db8:1::/56".parse().unwrap()]);
@@ -375,4 +379,23 @@ fn bad_input_previous_equal_to_digest() {
     let text = format!("    oci: {{ image: a.example.com/a, digest: {SHA256}, previous: 'sha256:{SHA256}' }}");
     let error = registry(&text).unwrap_err();
     assert!(error.contains("previous is the same as digest; write the version before it"), "{error}");
+}
+
+#[test]
+fn adv_164_what_may_stand_is_said_without_doubt() {
+    let delete = "{ methods: [POST, PUT, DELETE], paths: [/v2/load_balancers/**] }";
+    let changed = |keys: &str| format!("{{ methods: [PUT], paths: [/v2/load_balancers/**], {keys} }}");
+    for (keys, parts) in [
+        ("fields: []", ["allow[1]", "names nothing"]),
+        ("where: {}", ["allow[1]", "write only: [] to let nothing stand"]),
+        ("where: { Id: [] }", ["endpoint api", "says of Id no value"]),
+        ("only: ['']", ["endpoint api", "is no pattern"]),
+        ("fields: [port.*]", ["endpoint api", "is no member of a JSON body"]),
+        ("where: { Id: i-* }", ["line", "column"]),
+        ("member: [a]", ["member", "fields"]),
+    ] {
+        check_refused(delete, &changed(keys), &parts);
+    }
+    let config = CloudConfig::parse(&example().replace(delete, &changed("only: []"))).unwrap();
+    assert!(!config.endpoints[0].allow[1].content.is_open(), "nothing may stand");
 }

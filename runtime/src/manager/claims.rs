@@ -2,6 +2,7 @@
 
 mod prefixes;
 mod requests;
+mod wider;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ pub(crate) use self::prefixes::{check as check_prefixes, is_pinned};
 use self::requests::{Allowed, asked, has_header, is_operation, operation_yaml, rules};
 pub(crate) use self::requests::{Missing, missing};
 pub(super) use self::requests::{allowed, grown, needed};
+pub(crate) use self::wider::wider;
 
 /// Lines of the table: a description may hold more than anybody reads.
 const ROWS: usize = 400;
@@ -131,7 +133,16 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
         let request = kind.to_string();
         let shown = kind.effect().map_or(request.clone(), |effect| format!("{request}, a {}", effect.as_str()));
         rows.push(match kind.allowed_by(endpoint) {
-            Some(Allowed { other_effect: Some(effect), rule }) => {
+            Some(Allowed { is_whole: false, rule, .. }) => {
+                let carried = kind.carried();
+                let carried = if carried.is_empty() { "anything" } else { carried.as_str() };
+                odd(
+                    &about,
+                    &shown,
+                    &format!("in part, by {rule}, where less may stand than the module sends: {carried}"),
+                )
+            }
+            Some(Allowed { other_effect: Some(effect), rule, .. }) => {
                 let answer = format!("yes, by {rule}, as a {}: correct the effect of the rule", effect.as_str());
                 odd(&about, &shown, &answer)
             }
@@ -338,7 +349,7 @@ mod tests {
             paths: vec!["/".to_owned()],
             operations: vec![operation.to_owned()],
             effect,
-            actions: Vec::new(),
+            ..Permission::default()
         };
         described.allow = vec![
             permission("Describe*", cloud_provider::Effect::Read),

@@ -47,6 +47,14 @@ impl Fit {
                 "endpoint {endpoint} does not allow what the provider asks for; add this to its {key} in --cloud-config: {yaml}"
             );
         }
+        let wider = claims::wider(description, allowed.endpoints);
+        if let Some(first) = wider.first() {
+            info!(
+                "the config allows more than the provider asks for, in {} places; aerostat module inspect lists them. The \
+                 first: {first}",
+                wider.len()
+            );
+        }
     }
 
     /// What the config allows, with these [`endpoints`](Self::endpoints).

@@ -10,38 +10,55 @@ use tests::aerostat::binary;
 use tests::control_plane::cluster;
 use tests::{guests, operator};
 
-use crate::setup::{Folder, cloud_config_in, describe, object, text, texts};
+use crate::setup::{Folder, cloud_config_in, describe_with, described_content, object, text, texts, written_content};
 
 const CONFIG: &str = "aws/config.yaml";
 
+/// With the settings of the config, and what an operator writes into them.
 async fn described() -> Description {
-    describe(guests::AWS).await
+    let settings = [("region", "eu-central-1"), ("vpc", VPC), ("clusterID", CLUSTER)];
+    describe_with(guests::AWS, &settings).await
 }
 
-/// The operations of each endpoint, as `effect operation`.
-fn described_operations(description: &Description) -> BTreeMap<String, BTreeSet<String>> {
+/// The config for a cluster.
+fn config() -> Value {
+    let text = cloud_config_in(CONFIG).to_string().replace("VPC-OF-THE-CLUSTER", VPC);
+    serde_json::from_str(&text.replace("ID-OF-THE-CLUSTER", CLUSTER)).unwrap()
+}
+
+/// What stands in the place of the cluster's VPC and id, in the config and in a description.
+const VPC: &str = "vpc-0123456789abcdef0";
+const CLUSTER: &str = "prod";
+
+/// The rules of each endpoint, one for each operation, as `effect operation` and what the requests carry.
+fn described_rules(description: &Description) -> BTreeMap<String, BTreeSet<String>> {
     let endpoints = description.endpoints.iter().map(|endpoint| {
         let rules = endpoint.allow.iter().flat_map(|rule| {
             assert_eq!(
                 (rule.methods.as_slice(), rule.paths.as_slice()),
                 (&["POST".to_owned()][..], &["/".to_owned()][..])
             );
-            rule.operations.iter().map(|it| format!("{:?} {it}", rule.effect).to_lowercase())
+            let carried = described_content(&rule.content);
+            rule.operations
+                .iter()
+                .map(move |it| format!("{} {carried}", format!("{:?} {it}", rule.effect).to_lowercase()))
         });
         (endpoint.name.clone(), rules.collect())
     });
     endpoints.collect()
 }
 
-fn allowed_operations(config: &Value) -> BTreeMap<String, BTreeSet<String>> {
+fn allowed_rules(config: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let endpoints = config["endpoints"].as_array().unwrap().iter().map(|endpoint| {
         let rules = endpoint["allow"].as_array().unwrap().iter().flat_map(|rule| {
             assert_eq!(
                 (texts(&rule["methods"]), texts(&rule["paths"])),
                 (vec!["POST".to_owned()], vec!["/".to_owned()])
             );
-            let effect = rule["effect"].as_str().unwrap().to_owned();
-            texts(&rule["operations"]).into_iter().map(move |it| format!("{effect} {it}").to_lowercase())
+            let (effect, carried) = (rule["effect"].as_str().unwrap().to_owned(), written_content(rule));
+            texts(&rule["operations"])
+                .into_iter()
+                .map(move |it| format!("{} {carried}", format!("{effect} {it}").to_lowercase()))
         });
         (endpoint["name"].as_str().unwrap().to_owned(), rules.collect())
     });
@@ -50,8 +67,8 @@ fn allowed_operations(config: &Value) -> BTreeMap<String, BTreeSet<String>> {
 
 #[tokio::test]
 async fn what_the_provider_of_aws_describes_is_allowed_and_no_more() {
-    let (config, description) = (cloud_config_in(CONFIG), described().await);
-    assert_eq!(allowed_operations(&config), described_operations(&description));
+    let (config, description) = (config(), described().await);
+    assert_eq!(allowed_rules(&config), described_rules(&description));
     let endpoints = config["endpoints"].as_array().unwrap();
     for described in &description.endpoints {
         let written = endpoints.iter().find(|it| it["name"] == described.name).unwrap();
@@ -63,16 +80,65 @@ async fn what_the_provider_of_aws_describes_is_allowed_and_no_more() {
     assert_eq!(description.name, "aws");
 }
 
-#[tokio::test]
-async fn the_iam_policy_has_the_actions_of_the_description() {
+fn statements() -> Vec<Value> {
     let policy: Value = serde_json::from_str(&text("aws/policy.json")).unwrap();
     assert_eq!(policy["Version"], "2012-10-17");
-    let [statement] = &policy["Statement"].as_array().unwrap()[..] else { panic!("one statement: {policy}") };
-    assert_eq!((&statement["Effect"], &statement["Resource"]), (&"Allow".into(), &"*".into()));
+    policy["Statement"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn the_iam_policy_has_the_actions_of_the_description() {
+    let statements = statements();
+    assert!(statements.iter().all(|it| it["Effect"] == "Allow"));
+    let allowed: BTreeSet<_> = statements.iter().flat_map(|it| texts(&it["Action"])).collect();
     let description = described().await;
     let rules = description.endpoints.iter().flat_map(|it| &it.allow);
     let needed: BTreeSet<_> = rules.flat_map(|it| it.actions.iter().cloned()).collect();
-    assert_eq!(texts(&statement["Action"]), needed.into_iter().collect::<Vec<_>>());
+    assert_eq!(allowed, needed);
+}
+
+/// What the policy says of an action beside its resource, for each statement that allows it.
+fn conditions(action: &str) -> Vec<(String, Value)> {
+    let statements = statements().into_iter().filter(|it| texts(&it["Action"]).iter().any(|it| it == action));
+    statements.map(|it| (it["Resource"].to_string().replace('"', ""), it["Condition"].clone())).collect()
+}
+
+#[test]
+fn adv_166_the_iam_policy_has_conditions_for_all_writes() {
+    const ARN: &str = "arn:aws:ec2:eu-central-1:ACCOUNT-ID:";
+    let vpc = json!({ "ArnEquals": { "ec2:Vpc": format!("{ARN}vpc/VPC-OF-THE-CLUSTER") } });
+    let has_tag = json!({ "Null": { "aws:ResourceTag/kubernetes.io/cluster/ID-OF-THE-CLUSTER": "false" } });
+    let gets_tag = json!({ "StringEquals": { "aws:RequestTag/kubernetes.io/cluster/ID-OF-THE-CLUSTER": "owned" } });
+    for (actions, resource) in [
+        (&["CreateRoute", "DeleteRoute", "ReplaceRoute"], "route-table/*"),
+        (&["AuthorizeSecurityGroupIngress", "DeleteSecurityGroup", "RevokeSecurityGroupIngress"], "security-group/*"),
+    ] {
+        for action in actions {
+            let expected = [(format!("{ARN}{resource}"), vpc.clone())];
+            assert_eq!(conditions(&format!("ec2:{action}")), expected, "{action}");
+        }
+    }
+    let mut check = has_tag.clone();
+    check["StringEquals"] = json!({ "ec2:Attribute/SourceDestCheck": "false" });
+    assert_eq!(conditions("ec2:ModifyInstanceAttribute"), [(format!("{ARN}instance/*"), check)]);
+    let made =
+        [(format!("{ARN}vpc/VPC-OF-THE-CLUSTER"), Value::Null), (format!("{ARN}security-group/*"), gets_tag.clone())];
+    assert_eq!(conditions("ec2:CreateSecurityGroup"), made);
+    let creation = json!({ "StringEquals": { "ec2:CreateAction": "CreateSecurityGroup" } });
+    let group = format!("{ARN}security-group/*");
+    assert_eq!(conditions("ec2:CreateTags"), [(group.clone(), creation), (group, has_tag.clone())]);
+    for action in ["CreateLoadBalancer", "CreateTargetGroup"] {
+        let expected = [("*".to_owned(), gets_tag.clone())];
+        assert_eq!(conditions(&format!("elasticloadbalancing:{action}")), expected, "{action}");
+    }
+    for statement in statements() {
+        let actions = texts(&statement["Action"]);
+        let reads = actions.iter().all(|it| it.contains(":Describe"));
+        let is_bound = statement["Resource"] != "*" || statement["Condition"].is_object();
+        assert!(reads || is_bound, "{actions:?} is allowed on everything");
+        let of_balancers = actions.iter().any(|it| it == "elasticloadbalancing:DeleteLoadBalancer");
+        assert!(!of_balancers || statement["Condition"] == has_tag, "{statement}");
+    }
 }
 
 #[test]

@@ -8,17 +8,17 @@ use serde_json::Value;
 use tests::control_plane::cluster;
 use tests::guests;
 
-use crate::setup::{Folder, cloud_config_in, describe, object, text, texts};
+use crate::setup::{Folder, cloud_config_in, describe, described_content, object, text, texts, written_content};
 
-/// Each method with each path, and what it does.
-fn requests(methods: &[String], paths: &[String], effect: Option<&str>) -> Vec<String> {
+/// Each method with each path, what it does, and what it carries.
+fn requests(methods: &[String], paths: &[String], effect: Option<&str>, carried: &str) -> Vec<String> {
     let usual = |method: &str| match method {
         "GET" => "read",
         "DELETE" => "delete",
         _ => "write",
     };
     let all = methods.iter().flat_map(|method| paths.iter().map(move |path| (method, path)));
-    all.map(|(method, path)| format!("{method} {path}: {}", effect.unwrap_or(usual(method)))).collect()
+    all.map(|(method, path)| format!("{method} {path}: {} {carried}", effect.unwrap_or(usual(method)))).collect()
 }
 
 fn config() -> Value {
@@ -33,13 +33,15 @@ async fn what_hetzners_provider_describes_is_allowed_and_nothing_else() {
         .iter()
         .flat_map(|it| {
             let deletes = it.effect == Effect::Delete && it.methods == ["POST"];
-            requests(&it.methods, &it.paths, deletes.then_some("delete"))
+            requests(&it.methods, &it.paths, deletes.then_some("delete"), &described_content(&it.content))
         })
         .collect();
     let rules = config["endpoints"][0]["allow"].as_array().unwrap();
     let allowed: BTreeSet<_> = rules
         .iter()
-        .flat_map(|it| requests(&texts(&it["methods"]), &texts(&it["paths"]), it["effect"].as_str()))
+        .flat_map(|it| {
+            requests(&texts(&it["methods"]), &texts(&it["paths"]), it["effect"].as_str(), &written_content(it))
+        })
         .collect();
     assert_eq!(allowed, described);
     assert_eq!(config["endpoints"][0]["name"], description.endpoints[0].name);

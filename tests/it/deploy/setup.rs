@@ -1,5 +1,6 @@
 //! The folder `deploy/`, kubectl, and what the manifests say.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Demand, Description};
+use cloud_provider::{Content, Demand, Description};
 use egress::{Credentials, Gate, GateSettings};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
@@ -71,8 +72,14 @@ pub(crate) fn cloud_config_in(manifest: &str) -> Value {
     serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
 }
 
-/// What a provider says of itself, before it has reached anything.
+/// What a provider says of itself, before it has reached anything, and before anything is configured.
 pub(crate) async fn describe(module: &str) -> Description {
+    describe_with(module, &[]).await
+}
+
+/// The same with these settings.
+pub(crate) async fn describe_with(module: &str, settings: &[(&str, &str)]) -> Description {
+    let given = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let source = Source::File { path: module.into(), sha256: Digest::parse(&guests::sha256(module)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let settings = GateSettings {
@@ -86,8 +93,31 @@ pub(crate) async fn describe(module: &str) -> Description {
     let gate = Gate::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let sandbox = Sandbox::new(64 << 20).unwrap();
-    let provider = Provider::inspect(&sandbox, module, ProviderSettings::default(), gate, metrics).await.unwrap();
+    let given = ProviderSettings { settings: given, ..ProviderSettings::default() };
+    let provider = Provider::inspect(&sandbox, module, given, gate, metrics).await.unwrap();
     (*provider.description()).clone()
+}
+
+/// What requests carry, as a description says it, in one order.
+pub(crate) fn described_content(content: &Content) -> String {
+    let Content { only, values, fields } = content;
+    let set = |it: &[String]| it.iter().cloned().collect::<BTreeSet<_>>();
+    let values: BTreeMap<_, _> = values.iter().map(|(name, values)| (name.clone(), set(values))).collect();
+    // A rule that names values or members need not say that nothing else may stand.
+    let is_bare = values.is_empty() && fields.is_empty();
+    let only = only.as_ref().map(|it| set(it)).filter(|it| is_bare || !it.is_empty());
+    format!("{only:?} {values:?} {:?}", set(fields))
+}
+
+/// What may stand in requests, as a rule of a config says it, in the same order.
+pub(crate) fn written_content(rule: &Value) -> String {
+    let list = |it: &Value| if it.is_null() { Vec::new() } else { texts(it) };
+    let values = rule["where"].as_object().cloned().unwrap_or_default();
+    described_content(&Content {
+        only: (!rule["only"].is_null()).then(|| list(&rule["only"])),
+        values: values.iter().map(|(name, values)| (name.clone(), list(values))).collect(),
+        fields: list(&rule["fields"]),
+    })
 }
 
 struct NoConfigMaps;

@@ -2,4 +2,5 @@
 
 mod attacks;
 mod cloud;
+mod contents;
 mod signatures;

@@ -81,12 +81,12 @@ async fn check_module_refused(bytes: &[u8], parts: &[&str]) -> Rig {
 async fn adv_69_a_module_that_needs_more_waits_for_the_operator() {
     let parts = [
         "versioned 1.1.0 needs what versioned 1.0.0 did not, and endpoint api does not allow it",
-        "allow: - { methods: [POST], paths: ['/firewalls'] }",
+        "allow: - { methods: [POST], paths: ['/firewalls'], fields: ['name'] }",
         "restart, or stay with versioned 1.0.0",
     ];
     let mut rig = check_module_refused(&version("version=1.1.0 grown"), &parts).await;
     let rules = &mut rig.setup.config["endpoints"][0]["allow"];
-    rules.as_array_mut().unwrap().push(json!({ "methods": ["POST"], "paths": ["/firewalls"] }));
+    rules.as_array_mut().unwrap().push(json!({ "methods": ["POST"], "paths": ["/firewalls"], "fields": ["name"] }));
     let mut process = rig.setup.start();
     process.says("provider versioned 1.1.0 from").await;
     rig.joins("worker-2").await;

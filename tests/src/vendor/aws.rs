@@ -17,6 +17,7 @@ use crate::operator::Setup;
 use crate::simulator::{Fault, Recorded};
 
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, uid};
+use super::manifest;
 
 pub use crate::clouds::aws::CLUSTER;
 
@@ -88,27 +89,15 @@ pub fn take_key(setup: &Setup, key: &AccessKey) {
     setup.folder.write("credentials", key.shared_file());
 }
 
-/// An endpoint where every operation is allowed that such a provider may ask for.
+/// An endpoint as shipped.
 fn endpoint(service: Service, cloud: &Simulator) -> Value {
     let signed_for = if service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
-    let rule = |effect: &str, operations: &[&str]| {
-        let mut rule = json!({ "methods": ["POST"], "paths": ["/"], "effect": effect });
-        rule["operations"] = json!(operations);
-        rule
-    };
-    let writes = [
-        "AddTags",
-        "Apply*",
-        "Attach*",
-        "Authorize*",
-        "Configure*",
-        "Create*",
-        "Detach*",
-        "Modify*",
-        "Register*",
-        "Replace*",
-        "Set*",
-    ];
+    // The account has one VPC.
+    let shipped = manifest::cloud_config(Aws::MANIFEST).to_string().replace("VPC-OF-THE-CLUSTER", "vpc-*");
+    let shipped: Value =
+        serde_json::from_str(&shipped.replace("ID-OF-THE-CLUSTER", CLUSTER)).expect("it is JSON still");
+    let endpoints = shipped["endpoints"].as_array().expect("the config has endpoints");
+    let own = endpoints.iter().find(|it| it["name"] == service.name()).expect("one of them is the service's");
     json!({
         "name": service.name(),
         "baseUrl": cloud.base_url(),
@@ -116,11 +105,7 @@ fn endpoint(service: Service, cloud: &Simulator) -> Value {
         "signing": { "region": REGION, "service": signed_for },
         "operation": { "parameter": "Action" },
         "parameters": { "Version": service.version() },
-        "allow": [
-            rule("read", &["Describe*"]),
-            rule("write", &writes),
-            rule("delete", &["Delete*", "Deregister*", "Revoke*"]),
-        ],
+        "allow": own["allow"],
         "tls": { "caFile": cloud.ca_file() },
     })
 }

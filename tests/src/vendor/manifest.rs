@@ -1,12 +1,19 @@
 //! The cloud configurations that are shipped, and what they allow.
 
-use egress::{Effect, Method, PathPattern, Rule};
+use std::collections::BTreeMap;
+
+use egress::{Content, Effect, Method, OperationPattern, PathPattern, Rule};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// The cloud configuration in a manifest of `deploy/`.
-pub(super) fn cloud_config(manifest: &str) -> Value {
+///
+/// # Panics
+///
+/// If there is none, or it is no YAML.
+#[must_use]
+pub fn cloud_config(manifest: &str) -> Value {
     let manifest: ConfigMap = serde_saphyr::from_str(manifest).expect("the manifest is a ConfigMap");
     let text = manifest.data.and_then(|mut it| it.remove("cloud.yaml")).expect("it holds the configuration");
     serde_saphyr::from_str(&text).expect("the configuration is YAML")
@@ -17,13 +24,29 @@ pub(super) fn cloud_config(manifest: &str) -> Value {
 struct Written {
     methods: Vec<String>,
     paths: Vec<String>,
+    #[serde(default)]
+    operations: Vec<String>,
     effect: Option<String>,
+    only: Option<Vec<String>>,
+    #[serde(default, rename = "where")]
+    values: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    fields: Vec<String>,
 }
 
 /// What the first endpoint of a cloud configuration allows.
 pub(super) fn allowed(config: &Value) -> Vec<Rule> {
-    let written: Vec<Written> =
-        Deserialize::deserialize(&config["endpoints"][0]["allow"]).expect("the endpoint has rules");
+    rules(&config["endpoints"][0])
+}
+
+/// What an endpoint of a cloud configuration allows.
+///
+/// # Panics
+///
+/// If a rule cannot be read.
+#[must_use]
+pub fn rules(endpoint: &Value) -> Vec<Rule> {
+    let written: Vec<Written> = Deserialize::deserialize(&endpoint["allow"]).expect("the endpoint has rules");
     written.iter().map(rule).collect()
 }
 
@@ -31,5 +54,9 @@ fn rule(written: &Written) -> Rule {
     let methods: Vec<_> = written.methods.iter().map(|it| Method::parse(it).expect("it is a method")).collect();
     let paths: Vec<_> = written.paths.iter().map(|it| PathPattern::parse(it).expect("it is a pattern")).collect();
     let effect = written.effect.as_deref().map(|it| Effect::parse(it).expect("it is an effect"));
-    Rule { effect, ..Rule::new(methods, paths) }
+    let values: Vec<_> = written.values.clone().into_iter().collect();
+    let content = Content::parse(written.only.as_deref(), &values, &written.fields).expect("names of what may stand");
+    let operations =
+        written.operations.iter().map(|it| OperationPattern::parse(it).expect("it is a pattern")).collect();
+    Rule { operations, effect, content, ..Rule::new(methods, paths) }
 }

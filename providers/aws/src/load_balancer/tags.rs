@@ -72,6 +72,11 @@ impl Marks {
     /// All tags of what is made: the vendor's, ours, and those that the Service asks for. Of two with one key the mark
     /// stays.
     pub(crate) fn tags(&self) -> Tags {
+        self.additional.iter().cloned().chain(self.marks()).collect()
+    }
+
+    /// The vendor's tags and ours.
+    fn marks(&self) -> impl Iterator<Item = (String, String)> {
         let marks = [
             (SERVICE_NAME.to_owned(), self.service_name.clone()),
             (self.cluster.tag(), OWNED.to_owned()),
@@ -80,12 +85,18 @@ impl Marks {
         ];
         let legacy = (Cluster::LEGACY_TAG.to_owned(), self.cluster.id().to_owned());
         let legacy = self.cluster.has_legacy_tag.then_some(legacy);
-        self.additional.iter().cloned().chain(marks).chain(legacy).collect()
+        marks.into_iter().chain(legacy)
     }
 
     /// Those of [`Self::tags`] that a thing lacks or has with another value.
     pub(crate) fn missing(&self, live: &Tags) -> Tags {
         self.tags().into_iter().filter(|(key, value)| live.get(key) != Some(value)).collect()
+    }
+
+    /// The same without what the Service asks for: its tags are written when a thing is made, as the vendor's controller does it
+    /// with security groups.
+    pub(crate) fn missing_marks(&self, live: &Tags) -> Tags {
+        self.marks().filter(|(key, value)| live.get(key) != Some(value)).collect()
     }
 
     /// Whose a thing with these tags is.

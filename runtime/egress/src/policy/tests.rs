@@ -404,3 +404,5 @@ fn a_denial_names_the_rule_that_makes_a_write_of_it() {
     expect_test::expect![[r#"E-EGRESS-READONLY: "RunInstances" (api.allow[1] POST / RunInstances) has the effect write here, and this call only reads; if these requests only read, the operator would have to say effect: read in their rule"#]]
         .assert_eq(&denied);
 }
+
+mod content;

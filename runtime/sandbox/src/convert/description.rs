@@ -1,4 +1,4 @@
-use cloud_provider::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
+use cloud_provider::{Annotation, Content, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
 
 use super::label;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
@@ -7,6 +7,8 @@ use crate::untrusted::{is_printable, printable};
 
 /// More of anything than this is no description.
 const ITEMS: usize = 256;
+/// The most words on what requests carry, for all permissions of an endpoint.
+const CONTENTS: usize = 1_024;
 const PREFIX_BYTES: usize = 128;
 /// The longest name of an endpoint or a setting, method, path or action.
 const NAME_BYTES: usize = 253;
@@ -82,17 +84,7 @@ fn prefix(text: String) -> Result<String, String> {
 }
 
 fn endpoint(it: wit::Endpoint) -> Result<Endpoint, String> {
-    let wit::Endpoint {
-        name,
-        purpose,
-        example_base_url,
-        headers,
-        operation,
-        parameters,
-        allow,
-        // Nothing of it is known to this host.
-        extra: _,
-    } = it;
+    let wit::Endpoint { name, purpose, example_base_url, headers, operation, parameters, allow, extra } = it;
     let word = |it: String| self::name("a header or parameter", it);
     Ok(Endpoint {
         name: self::name("an endpoint", name)?,
@@ -108,8 +100,40 @@ fn endpoint(it: wit::Endpoint) -> Result<Endpoint, String> {
             .into_iter()
             .map(|(name, value)| Ok((word(name)?, word(value)?)))
             .collect::<Result<_, String>>()?,
-        allow: few("permissions on an endpoint", allow)?.into_iter().map(permission).collect::<Result<_, _>>()?,
+        allow: {
+            let permissions = few("permissions on an endpoint", allow)?.into_iter().map(permission);
+            with_contents(permissions.collect::<Result<_, _>>()?, extra)?
+        },
     })
+}
+
+/// Adds to the permissions what `extra` of their endpoint says of them; what is not said of one is of no interest here.
+fn with_contents(mut allow: Vec<Permission>, extra: Vec<(String, String)>) -> Result<Vec<Permission>, String> {
+    if extra.len() > CONTENTS {
+        return Err(format!("it has {} of extra on an endpoint, more than {CONTENTS}", extra.len()));
+    }
+    for (key, value) in extra {
+        let Some((number, said)) = key.strip_prefix("allow.").and_then(|it| it.split_once('.')) else { continue };
+        let of = number.parse::<usize>().ok().and_then(|it| allow.get_mut(it));
+        let Some(Permission { content, .. }) = of else {
+            let key = printable(&key, 128);
+            return Err(format!("it says {key:?} of a permission that its endpoint does not have"));
+        };
+        match said {
+            "only" if value.is_empty() => drop(content.only.get_or_insert_default()),
+            "only" => content.only.get_or_insert_default().push(name("a parameter", value)?),
+            "fields" => content.fields.push(name("a member", value)?),
+            _ => {
+                let Some(parameter) = said.strip_prefix("where.") else { continue };
+                let (parameter, value) = (name("a parameter", parameter.to_owned())?, name("a value", value)?);
+                match content.values.iter_mut().find(|(it, _)| *it == parameter) {
+                    Some((_, values)) => values.push(value),
+                    None => content.values.push((parameter, vec![value])),
+                }
+            }
+        }
+    }
+    Ok(allow)
 }
 
 fn permission(it: wit::Permission) -> Result<Permission, String> {
@@ -127,6 +151,7 @@ fn permission(it: wit::Permission) -> Result<Permission, String> {
             wit::Effect::Delete => Effect::Delete,
         },
         actions: few("actions in a permission", actions)?.iter().map(|it| printable(it, TEXT_BYTES)).collect(),
+        content: Content::default(),
     })
 }
 

@@ -40,7 +40,8 @@ texts::texts! {
         without get_batch_size, list_page_size, load_balancer_concurrency
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
-    cloud_provider::Permission { methods, paths, operations, actions; without effect }
+    cloud_provider::Permission { methods, paths, operations, actions, content; without effect }
+    cloud_provider::Content { only, values, fields }
     cloud_provider::Setting { name, default, doc; without required }
     cloud_provider::Annotation { key, values, default, doc; without selects_nodes }
     // What is in `extra` goes back to the provider and nowhere else.
@@ -67,7 +68,9 @@ fn plain_description() -> provider::Description {
             headers: vec![word("x-acme-version")],
             operation: Some(provider::OperationPlace::Parameter(word("Action"))),
             parameters: vec![(word("Version"), word("1"))],
-            extra: vec![(word("key"), word("value"))],
+            extra: ["key", "allow.0.only", "allow.0.where.InstanceId", "allow.0.fields"]
+                .map(|key| (word(key), word("value")))
+                .into(),
             allow: vec![provider::Permission {
                 methods: vec![shared::Method::Get],
                 paths: vec![word("/v1")],
@@ -101,7 +104,7 @@ fn plain_description() -> provider::Description {
 #[test]
 fn adv_109_every_text_of_a_description_is_printable() {
     type Field = fn(&mut provider::Description) -> &mut String;
-    let fields: [(&str, Field); 22] = [
+    let fields: [(&str, Field); 26] = [
         ("name", |it| &mut it.name),
         ("version", |it| &mut it.version),
         ("provider-id-prefixes", |it| &mut it.provider_id_prefixes[0]),
@@ -112,6 +115,10 @@ fn adv_109_every_text_of_a_description_is_printable() {
         ("parameter name", |it| &mut it.endpoints[0].parameters[0].0),
         ("parameter value", |it| &mut it.endpoints[0].parameters[0].1),
         ("operation", |it| &mut it.endpoints[0].allow[0].operations[0]),
+        ("parameter that stands", |it| &mut it.endpoints[0].extra[1].1),
+        ("parameter with values", |it| &mut it.endpoints[0].extra[2].0),
+        ("value that stands", |it| &mut it.endpoints[0].extra[2].1),
+        ("member", |it| &mut it.endpoints[0].extra[3].1),
         ("node label", |it| &mut it.node_labels[0]),
         ("path", |it| &mut it.endpoints[0].allow[0].paths[0]),
         ("action", |it| &mut it.endpoints[0].allow[0].actions[0]),
@@ -133,6 +140,48 @@ fn adv_109_every_text_of_a_description_is_printable() {
             Err(because) => assert_clean(name, &because),
         }
     }
+}
+
+#[test]
+fn adv_164_what_requests_carry_is_said_in_extra() {
+    let said = |pairs: &[(&str, &str)]| {
+        let mut described = plain_description();
+        described.endpoints[0].extra = pairs.iter().map(|(key, value)| (word(key), word(value))).collect();
+        description::description(described).map(|it| it.endpoints[0].allow[0].content.clone())
+    };
+    assert_eq!(said(&[]), Ok(cloud_provider::Content::default()));
+    let pairs = [
+        ("allow.0.only", ""),
+        ("allow.0.only", "Filter.*"),
+        ("allow.0.where.Id.1", "i-*"),
+        ("allow.0.where.Id.1", "j-*"),
+        ("allow.0.fields", "port.tags"),
+        ("allow.0.later", "unknown"),
+        ("allow", "unknown"),
+        ("another", "unknown"),
+    ];
+    let content = cloud_provider::Content {
+        only: Some(vec![word("Filter.*")]),
+        values: vec![(word("Id.1"), vec![word("i-*"), word("j-*")])],
+        fields: vec![word("port.tags")],
+    };
+    assert_eq!(said(&pairs), Ok(content));
+    let nothing = cloud_provider::Content { only: Some(Vec::new()), ..cloud_provider::Content::default() };
+    assert_eq!(said(&pairs[..1]), Ok(nothing));
+    let forged = format!("allow.0.where.{SHORT}");
+    for odd in [
+        ("allow.1.only", "a"),
+        ("allow.x.only", "a"),
+        ("allow.-1.only", "a"),
+        ("allow.0.fields", ""),
+        ("allow.0.where.", "a"),
+        ("allow.0.where.a", ""),
+        (&forged, "a"),
+    ] {
+        let because = said(&[odd]).unwrap_err();
+        assert!(is_printable(&because), "{because:?}");
+    }
+    assert!(said(&[("allow.0.only", "a"); 1_025]).is_err());
 }
 
 fn gap(reason: String) -> machines::Gap {

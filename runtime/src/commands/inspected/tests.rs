@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Annotation, Description, Effect, Identity, Result, Setting};
+use cloud_provider::{Annotation, Content, Description, Effect, Identity, Result, Setting};
+use serde_json::json;
 
 use super::*;
 
@@ -15,14 +16,19 @@ impl Identity for Nobody {
     }
 }
 
-fn inspected(registry: Option<(Release, Vec<Found>)>, missing: Option<Vec<String>>) -> Inspected {
+fn inspected(registry: Option<(Release, Vec<Found>)>, compared: Option<Compared>) -> Inspected {
     let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let permission = |methods: &[&str], operations: &[&str], effect| Permission {
         methods: words(methods),
         paths: words(&["/v1/**"]),
         operations: words(operations),
         effect,
-        actions: Vec::new(),
+        ..Permission::default()
+    };
+    let carried = Content {
+        only: Some(words(&["Filter.*"])),
+        values: vec![("InstanceId".to_owned(), words(&["i-*"]))],
+        fields: words(&["port.tags"]),
     };
     let description = Description {
         name: "acme".to_owned(),
@@ -38,6 +44,7 @@ fn inspected(registry: Option<(Release, Vec<Found>)>, missing: Option<Vec<String
             allow: vec![
                 permission(&["GET", "POST"], &["Describe*"], Effect::Read),
                 permission(&["GET"], &[], Effect::Read),
+                Permission { content: carried, ..permission(&["PUT"], &[], Effect::Write) },
             ],
         }],
         settings: vec![
@@ -62,7 +69,7 @@ fn inspected(registry: Option<(Release, Vec<Found>)>, missing: Option<Vec<String
     };
     let exports = vec!["aerostat:cloud/provider@0.1.0".to_owned()];
     let interfaces = Interfaces { imports: Vec::new(), exports };
-    Inspected::new("acme.wasm", registry, bytes, &interfaces, &cloud, missing)
+    Inspected::new("acme.wasm", registry, bytes, &interfaces, &cloud, compared)
 }
 
 #[test]
@@ -82,7 +89,9 @@ fn a_module_is_shown_line_by_line() {
         found("tag", None, Some("registry.example.com/acme"), None, None),
         found("bundle", Some(""), None, None, Some("sha256:0 is by another key than --key")),
     ];
-    let text = inspected(Some((release, signatures)), Some(vec!["endpoint api is not in endpoints".to_owned()]));
+    let missing = vec!["endpoint api is not in endpoints".to_owned()];
+    let wider = vec!["endpoint api allows PUT /v9, which the module does not ask for".to_owned()];
+    let text = inspected(Some((release, signatures)), Some(Compared { missing, wider }));
     expect_test::expect![[r#"
         manifest    sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855   write this as provider.module.oci.digest
         module      sha256:f6c0d945dc8a9e01854484f4e9b123945919e553778d4386d1d939451c038a0c, 2 KiB, application/wasm
@@ -93,6 +102,7 @@ fn a_module_is_shown_line_by_line() {
                       headers x-acme-trace
                       GET, POST /v1/**: Describe* (read)
                       GET /v1/**
+                      PUT /v1/**, only: ['Filter.*'], where: { 'InstanceId': ['i-*'] }, fields: ['port.tags']
         setting     region (required): where
         setting     size (default 2): how large
         annotations reads acme.example/size
@@ -101,6 +111,7 @@ fn a_module_is_shown_line_by_line() {
         signature   bundle, says key CEDcy4en; verified: by acme.pub (bundle)
         signature   under a tag, says registry.example.com/acme; not verified: give --key
         signature   bundle; does not count: sha256:0 is by another key than --key
+        wider       endpoint api allows PUT /v9, which the module does not ask for
         missing     endpoint api is not in endpoints
     "#]]
     .assert_eq(&text.to_string());
@@ -109,11 +120,18 @@ fn a_module_is_shown_line_by_line() {
 #[test]
 fn a_file_has_neither_manifest_nor_signatures() {
     let text = inspected(None, None).to_string();
-    for word in ["manifest", "signature", "missing"] {
+    for word in ["manifest", "signature", "missing", "wider"] {
         assert!(!text.contains(word), "{text}");
     }
     let json = serde_json::to_value(inspected(None, None)).unwrap();
     assert_eq!(json["signatures"], serde_json::Value::Null);
     assert_eq!(json["module"]["size"], 2000);
-    assert_eq!(json["provider"]["providerIDPrefixes"], serde_json::json!(["acme://", ""]));
+    let said = |nth: usize| {
+        let rule = &json["endpoints"][0]["allow"][nth];
+        ["only", "where", "fields"].map(|key| rule.get(key).cloned())
+    };
+    assert_eq!(said(0), [None, None, None]);
+    let expected = [json!(["Filter.*"]), json!({ "InstanceId": ["i-*"] }), json!(["port.tags"])];
+    assert_eq!(said(2), expected.map(Some));
+    assert_eq!(json["provider"]["providerIDPrefixes"], json!(["acme://", ""]));
 }

@@ -39,6 +39,9 @@ impl fmt::Display for Inspected {
             Some([]) => line(f, "signatures", "none")?,
             Some(found) => found.iter().try_for_each(|it| line(f, "signature", &it.to_string()))?,
         }
+        for hint in self.wider.iter().flatten() {
+            line(f, "wider", hint)?;
+        }
         match self.missing.as_deref() {
             None => Ok(()),
             Some([]) => line(f, "missing", "nothing"),
@@ -76,9 +79,12 @@ impl fmt::Display for EndpointLine {
 
 impl fmt::Display for PermissionLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { methods, paths, operations, effect, actions: _ } = self;
+        let Self { methods, paths, operations, effect, carried, actions: _, only: _, values: _, fields: _ } = self;
         write!(f, "{} {}", methods.join(", "), paths.join(", "))?;
-        if operations.is_empty() { Ok(()) } else { write!(f, ": {} ({effect})", operations.join(", ")) }
+        if !operations.is_empty() {
+            write!(f, ": {} ({effect})", operations.join(", "))?;
+        }
+        f.write_str(carried)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use cloud_provider::{Description, Permission};
+use cloud_provider::{Content, Description, Permission};
 use egress::{Effect, Endpoint, Method, OperationPattern, OperationPlace, PathPattern};
 
 /// Kinds of requests that are compared for one endpoint: a description may hold more than anybody reads.
@@ -18,6 +18,8 @@ pub(super) struct Kind {
     operation: Option<String>,
     /// What they do, where the endpoint has an operation; elsewhere their method says it.
     effect: Option<Effect>,
+    /// What they carry.
+    content: Content,
 }
 
 /// What the rules say of a kind of requests.
@@ -25,7 +27,9 @@ pub(super) struct Kind {
 pub(super) struct Allowed {
     /// The rule that allows all of them.
     pub(super) rule: String,
-    /// What they do by the most harmful rule that allows them all, if it is not what the module says.
+    /// Whether it lets all stand that they carry.
+    pub(super) is_whole: bool,
+    /// What they do by the most harmful rule for them all, whatever they carry, if it is not what the module says.
     pub(super) other_effect: Option<Effect>,
 }
 
@@ -38,7 +42,7 @@ pub(crate) struct Missing {
     pub(crate) yaml: String,
 }
 
-/// Without the effect: `POST / Describe*`.
+/// Without the effect and what they carry: `POST / Describe*`.
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
@@ -59,7 +63,8 @@ impl Kind {
         }
         let path = PathPattern::parse(&self.path).ok()?;
         let operation = self.operation.as_deref().map(OperationPattern::parse).transpose().ok()?;
-        let mut first = None;
+        let content = parsed(&self.content).ok()?;
+        let (mut first, mut whole) = (None, None);
         let mut worst = None;
         for rule in rules(endpoint).filter(|it| it.method.as_str() == self.method && it.path.covers(&path)) {
             if let (Some(wide), Some(narrow)) = (rule.operation, &operation)
@@ -68,10 +73,14 @@ impl Kind {
                 continue;
             }
             worst = worst.max(Some(rule.effect));
-            first.get_or_insert(rule.to_string());
+            first.get_or_insert_with(|| rule.to_string());
+            if rule.content.covers(&content) {
+                whole.get_or_insert_with(|| rule.to_string());
+            }
         }
         let other_effect = worst.filter(|it| self.effect.is_some_and(|own| own != *it));
-        first.map(|rule| Allowed { rule, other_effect })
+        let is_whole = whole.is_some();
+        whole.or(first).map(|rule| Allowed { rule, is_whole, other_effect })
     }
 
     /// Whether a rule allows requests of this kind, or is part of it.
@@ -98,7 +107,16 @@ impl Kind {
             },
             (Some(_), None) | (None, Some(_)) => false,
         };
-        self.method == other.method && has_path && has_operation && other.effect <= self.effect
+        let has_content = match (parsed(&self.content), parsed(&other.content)) {
+            (Ok(own), Ok(other)) => own.covers(&other),
+            (Err(_), _) | (_, Err(_)) => false,
+        };
+        self.method == other.method && has_path && has_operation && has_content && other.effect <= self.effect
+    }
+
+    /// What they carry, for a person; empty if it is not said.
+    pub(super) fn carried(&self) -> String {
+        self.content.to_string().trim_start_matches(", ").to_owned()
     }
 
     /// Whether a rule can allow it at all. What is no method and no pattern stays in the table.
@@ -106,7 +124,14 @@ impl Kind {
         Method::parse(&self.method).is_ok()
             && PathPattern::parse(&self.path).is_ok()
             && self.operation.iter().all(|it| OperationPattern::parse(it).is_ok())
+            && parsed(&self.content).is_ok()
     }
+}
+
+/// What requests carry, in the gate's words.
+fn parsed(content: &Content) -> Result<egress::Content, String> {
+    let Content { only, values, fields } = content;
+    egress::Content::parse(only.as_deref(), values, fields)
 }
 
 /// The kinds of requests that a module asks for at an endpoint.
@@ -126,6 +151,7 @@ pub(super) fn asked(described: &cloud_provider::Endpoint) -> BTreeSet<Kind> {
                     path: path.clone(),
                     operation: operation.clone(),
                     effect,
+                    content: it.content.clone(),
                 }));
             }
         }
@@ -140,6 +166,15 @@ pub(super) struct OneRule<'a> {
     path: &'a PathPattern,
     operation: Option<&'a OperationPattern>,
     effect: Effect,
+    content: &'a egress::Content,
+}
+
+impl OneRule<'_> {
+    /// Whether it lets more stand in requests than any of these kinds carry, of which at least one is its own.
+    pub(super) fn is_wider_than<'k>(&self, kinds: impl IntoIterator<Item = &'k Kind>) -> bool {
+        let contents: Vec<_> = kinds.into_iter().filter_map(|it| parsed(&it.content).ok()).collect();
+        !contents.is_empty() && !contents.iter().any(|it| it.covers(self.content))
+    }
 }
 
 impl fmt::Display for OneRule<'_> {
@@ -164,6 +199,7 @@ pub(super) fn rules(endpoint: &Endpoint) -> impl Iterator<Item = OneRule<'_>> {
                     path,
                     operation: *operation,
                     effect: rule.effect_of(*method),
+                    content: &rule.content,
                 }));
             }
         }
@@ -228,6 +264,7 @@ fn missing_rules(
     // A rule that makes too little of a request is not enough: the most harmful one counts.
     let is_lacking = |it: &Kind| match it.allowed_by(endpoint) {
         None => it.operation.is_some() || endpoint.operation.is_none(),
+        Some(Allowed { is_whole: false, .. }) => true,
         Some(Allowed { other_effect, .. }) => other_effect < it.effect && other_effect.is_some(),
     };
     let mut methods: BTreeMap<_, Vec<String>> = BTreeMap::new();
@@ -235,26 +272,29 @@ fn missing_rules(
         if asked_before.iter().any(|it| it.covers(&kind)) {
             continue;
         }
-        methods.entry((kind.effect, kind.operation, kind.path)).or_default().push(kind.method);
+        methods.entry((kind.effect, kind.operation, kind.path, kind.content)).or_default().push(kind.method);
     }
     let mut paths: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for ((effect, operation, path), methods) in methods {
-        paths.entry((methods, effect, operation)).or_default().push(path);
+    for ((effect, operation, path, content), methods) in methods {
+        paths.entry((methods, effect, operation, content)).or_default().push(path);
     }
     let mut operations: BTreeMap<_, Vec<Option<String>>> = BTreeMap::new();
-    for ((methods, effect, operation), paths) in paths {
-        operations.entry((methods, effect, paths)).or_default().push(operation);
+    for ((methods, effect, operation, content), paths) in paths {
+        operations.entry((methods, effect, paths, content)).or_default().push(operation);
     }
-    let rule = |((methods, effect, paths), operations): ((_, Option<Effect>, _), Vec<Option<String>>)| Permission {
-        methods,
-        paths,
-        operations: operations.into_iter().flatten().collect(),
-        effect: match effect {
-            None | Some(Effect::Read) => cloud_provider::Effect::Read,
-            Some(Effect::Write) => cloud_provider::Effect::Write,
-            Some(Effect::Delete) => cloud_provider::Effect::Delete,
-        },
-        actions: Vec::new(),
+    let rule = |((methods, effect, paths, content), operations): ((_, Option<Effect>, _, _), Vec<Option<String>>)| {
+        Permission {
+            methods,
+            paths,
+            operations: operations.into_iter().flatten().collect(),
+            effect: match effect {
+                None | Some(Effect::Read) => cloud_provider::Effect::Read,
+                Some(Effect::Write) => cloud_provider::Effect::Write,
+                Some(Effect::Delete) => cloud_provider::Effect::Delete,
+            },
+            actions: Vec::new(),
+            content,
+        }
     };
     operations.into_iter().map(rule).collect()
 }
@@ -307,7 +347,7 @@ mod tests {
             paths: words(&["/"]),
             operations: words(operations),
             effect,
-            actions: Vec::new(),
+            ..Permission::default()
         };
         let endpoint = cloud_provider::Endpoint {
             name: "ec2".to_owned(),
@@ -395,6 +435,38 @@ mod tests {
         let wide = &mut before.endpoints[0].allow;
         (wide[0].operations, wide[0].effect) = (vec!["*".to_owned()], cloud_provider::Effect::Delete);
         assert_eq!(grown(&before), [""; 0], "everything was asked for");
+    }
+
+    #[test]
+    fn adv_164_what_requests_carry_is_compared_too() {
+        let content = |only: &[&str], values: &[&str]| Content {
+            only: (!only.is_empty()).then(|| only.iter().map(|it| (*it).to_owned()).collect()),
+            values: values.iter().map(|it| ("ResourceId.*".to_owned(), vec![(*it).to_owned()])).collect(),
+            ..Content::default()
+        };
+        let mut asks = described();
+        asks.endpoints[0].allow[1].content = content(&["Tag.*"], &["sg-*"]);
+        let tags: &[&str] = &["CreateTags", "DeleteTags"];
+        let all: [(&[&str], Effect); 3] =
+            [(&["Describe*"], Effect::Read), (tags, Effect::Write), (&["TerminateInstances"], Effect::Delete)];
+        let lacks = |allowed: &Content, asks: &Description| {
+            let mut endpoint = endpoint(&all);
+            endpoint.allow[1].content = parsed(allowed).unwrap();
+            missing(asks, &[&endpoint]).into_iter().map(|it| it.yaml).collect::<Vec<_>>()
+        };
+        let rule = "- { methods: [POST], paths: ['/'], operations: ['CreateTags', 'DeleteTags'], effect: write, \
+                    only: ['Tag.*'], where: { 'ResourceId.*': ['sg-*'] } }";
+        assert_eq!(lacks(&Content::default(), &asks), [""; 0], "everything may stand");
+        assert_eq!(lacks(&content(&["Tag.*"], &["sg-*"]), &asks), [""; 0]);
+        assert_eq!(lacks(&content(&["Tag.*", "ResourceId.*"], &[]), &asks), [""; 0], "any value");
+        assert_eq!(lacks(&content(&["Tag.*"], &["sg-0123"]), &asks), [rule]);
+        assert_eq!(lacks(&content(&["Tag.*.Key"], &["sg-*"]), &asks), [rule]);
+        let open = lacks(&content(&["Tag.*"], &["sg-*"]), &described());
+        assert_eq!(open, [rule.split_once(", only").unwrap().0.to_owned() + " }"], "it does not say what it sends");
+
+        let nothing = endpoint(&[]);
+        let grown = |before: &Description, now: &Description| grown(before, now, &[&nothing]).len();
+        assert_eq!((grown(&described(), &asks), grown(&asks, &described()), grown(&asks, &asks)), (0, 1, 0));
     }
 
     #[test]

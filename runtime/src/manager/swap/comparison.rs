@@ -76,7 +76,7 @@ fn called(description: &Description) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::Permission;
+    use cloud_provider::{Content, Permission};
     use egress::{BaseUrl, Method, PathPattern, Rule};
 
     use super::*;
@@ -177,6 +177,29 @@ mod tests {
             assert!(text.contains(part), "{part:?} is not in {text:?}");
         }
         assert!(!text.contains("/v2/balancers"), "that is as it was: {text}");
+    }
+
+    #[test]
+    fn adv_164_a_version_that_sends_more_is_held_back() {
+        let carries = |fields: &[&str]| {
+            let mut version = version("1.3.0", &[("PUT", "/v2/ports/*")]);
+            version.endpoints[0].allow[0].content = Content { fields: words(fields), ..Content::default() };
+            version
+        };
+        let rule = Rule {
+            content: egress::Content::parse(None, &[], &["port.tags"]).unwrap(),
+            ..Rule::new([Method::Put], [PathPattern::parse("/v2/ports/*").unwrap()])
+        };
+        let url = BaseUrl::parse("https://api.acme.example").unwrap();
+        let endpoint = Endpoint { allow: vec![rule], ..Endpoint::new("api", url) };
+        let said = |old: &[&str], new: &[&str]| objection(&carries(old), &carries(new), &[&endpoint], &[]);
+        assert_eq!(said(&["port.tags"], &["port.tags"]), None);
+        assert_eq!(said(&["port.tags"], &["port.tags.name"]), None, "a part of it");
+        assert_eq!(said(&["port.owner"], &["port.owner"]), None, "as before, and not allowed");
+        let text = said(&["port.tags"], &["port.tags", "port.owner"]).unwrap();
+        let lacks = "allow: - { methods: [PUT], paths: ['/v2/ports/*'], fields: ['port.tags', 'port.owner'] }";
+        assert!(text.contains(lacks), "{text}");
+        assert!(said(&["port.tags"], &[]).is_some(), "it no longer says what it sends");
     }
 
     #[test]

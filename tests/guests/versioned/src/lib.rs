@@ -59,7 +59,7 @@ impl Provider for Versioned {
             .allow([Method::Post], ["/balancers"], [])
             .allow([Method::Delete], ["/balancers/*"], []);
         if is("grown") {
-            api = api.allow([Method::Post], ["/firewalls"], []);
+            api = api.allow([Method::Post], ["/firewalls"], []).fields(["name"]);
         }
         let (name, version) = (value("name").unwrap_or("versioned"), value("version").unwrap_or_default());
         let mut description = Description::new(name, version).provider_id_prefix(PREFIX).endpoint(api);

@@ -108,7 +108,7 @@ pub(super) fn ensure(call: &Call<'_>, rules: &[Rule]) -> Result<Change<SecurityG
         }
     };
     if own::needs_writing(&group, rules) {
-        let missing = call.marks.missing(&group.tags);
+        let missing = call.marks.missing_marks(&group.tags);
         if !missing.is_empty() {
             api::tag(&group.id, &missing)?;
         }

@@ -69,7 +69,7 @@ impl Shown for Aws {
         json!({ "settings": settings(cloud) })
     }
 
-    /// With the key of a user who has the rights of the shipped policy, and no others.
+    /// With the key of a user who has the actions of the shipped policy, and no others: moto knows no conditions.
     fn lead(config: &mut Value, cloud: &Simulator, folder: &Path) -> Result<()> {
         let file = folder.join("aws-credentials");
         if !file.exists() {
@@ -80,6 +80,9 @@ impl Shown for Aws {
             let key = cloud.moto().user("aerostat", &Vec::from_iter(actions));
             fs::write(&file, key.shared_file())?;
         }
+        // The account has one VPC.
+        let rules = config["endpoints"].to_string().replace("VPC-OF-THE-CLUSTER", "vpc-*");
+        config["endpoints"] = serde_json::from_str(&rules.replace("ID-OF-THE-CLUSTER", CLUSTER))?;
         for endpoint in config["endpoints"].as_array_mut().context("config.yaml has no endpoints")? {
             endpoint["baseUrl"] = json!(Self::base_url(cloud));
             endpoint["tls"] = json!({ "caFile": cloud.ca_file() });

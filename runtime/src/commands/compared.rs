@@ -1,12 +1,19 @@
-//! What a cluster's config lacks for a module. Pure.
+//! What a cluster's config lacks for a module, and what it allows beyond what the module asks for. Pure.
 
 use cloud_provider::Description;
 
+use super::inspected::Compared;
 use crate::config::CloudConfig;
-use crate::manager::claims::{Missing, check_prefixes, missing as missing_rules};
+use crate::manager::claims::{Missing, check_prefixes, missing as missing_rules, wider};
+
+/// A config beside a module.
+pub(super) fn compared(description: &Description, config: &CloudConfig) -> Compared {
+    let endpoints: Vec<_> = config.endpoints.iter().collect();
+    Compared { missing: missing(description, config), wider: wider(description, &endpoints) }
+}
 
 /// A sentence for each thing without which the module would not start, or of which it would be refused something.
-pub(super) fn missing(description: &Description, config: &CloudConfig) -> Vec<String> {
+fn missing(description: &Description, config: &CloudConfig) -> Vec<String> {
     let mut missing = Vec::new();
     if let Err(because) = check_prefixes(description, &config.provider_id_prefixes) {
         missing.push(because.to_string());

@@ -1,0 +1,107 @@
+//! Requests for Classic Load Balancers.
+
+use aerostat_sdk::{Effect, Endpoint};
+
+use super::rules::{Change, GROUPS, INSTANCES, SUBNETS, changes, endpoint, reads};
+use crate::api::ELB;
+
+const READS: [&str; 3] = ["DescribeLoadBalancerAttributes", "DescribeLoadBalancers", "DescribeTags"];
+
+const NAME: &str = "LoadBalancerName";
+
+const CHANGES: [Change<'_>; 16] = [
+    Change {
+        effect: Effect::Write,
+        operation: "AddTags",
+        only: &["LoadBalancerNames.member.1", "Tags.member.*.Key", "Tags.member.*.Value"],
+        values: &[],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "ApplySecurityGroupsToLoadBalancer",
+        only: &[NAME],
+        values: &[("SecurityGroups.member.*", GROUPS)],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "AttachLoadBalancerToSubnets",
+        only: &[NAME],
+        values: &[("Subnets.member.*", SUBNETS)],
+    },
+    Change { effect: Effect::Write, operation: "ConfigureHealthCheck", only: &["HealthCheck.*", NAME], values: &[] },
+    Change {
+        effect: Effect::Write,
+        operation: "CreateLoadBalancer",
+        only: &["Listeners.member.*", NAME, "Tags.member.*.Key", "Tags.member.*.Value"],
+        values: &[("Scheme", &["internal"]), ("SecurityGroups.member.*", GROUPS), ("Subnets.member.*", SUBNETS)],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "CreateLoadBalancerListeners",
+        only: &["Listeners.member.*", NAME],
+        values: &[],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "CreateLoadBalancerPolicy",
+        only: &[NAME, "PolicyAttributes.member.1.*", "PolicyName"],
+        values: &[("PolicyTypeName", &["ProxyProtocolPolicyType", "SSLNegotiationPolicyType"])],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "DetachLoadBalancerFromSubnets",
+        only: &[NAME],
+        values: &[("Subnets.member.*", SUBNETS)],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "ModifyLoadBalancerAttributes",
+        only: &["LoadBalancerAttributes.*", NAME],
+        values: &[],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "RegisterInstancesWithLoadBalancer",
+        only: &[NAME],
+        values: &[("Instances.member.*.InstanceId", INSTANCES)],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "SetLoadBalancerListenerSSLCertificate",
+        only: &[NAME, "LoadBalancerPort", "SSLCertificateId"],
+        values: &[],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "SetLoadBalancerPoliciesForBackendServer",
+        only: &["InstancePort", NAME, "PolicyNames", "PolicyNames.member.*"],
+        values: &[],
+    },
+    Change {
+        effect: Effect::Write,
+        operation: "SetLoadBalancerPoliciesOfListener",
+        only: &[NAME, "LoadBalancerPort", "PolicyNames", "PolicyNames.member.*"],
+        values: &[],
+    },
+    Change { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[NAME], values: &[] },
+    Change {
+        effect: Effect::Delete,
+        operation: "DeleteLoadBalancerListeners",
+        only: &[NAME, "LoadBalancerPorts.member.*"],
+        values: &[],
+    },
+    Change {
+        effect: Effect::Delete,
+        operation: "DeregisterInstancesFromLoadBalancer",
+        only: &[NAME],
+        values: &[("Instances.member.*.InstanceId", INSTANCES)],
+    },
+];
+
+/// The endpoint of Classic Load Balancers.
+pub(crate) fn elb() -> Endpoint {
+    let purpose = "Elastic Load Balancing, for Classic Load Balancers";
+    let endpoint = endpoint(ELB, purpose, "https://elasticloadbalancing.eu-central-1.amazonaws.com");
+    let endpoint = reads(endpoint, ELB, &READS);
+    changes(endpoint, ELB, &CHANGES)
+}

@@ -1,0 +1,140 @@
+//! Requests for Network Load Balancers: the same host as for Classic ones, in another version.
+
+use aerostat_sdk::{Effect, Endpoint};
+
+use super::rules::{Change, GROUPS, INSTANCES, Own, SUBNETS, changes, endpoint, reads};
+use crate::api::ELBV2;
+
+const READS: [&str; 7] = [
+    "DescribeListeners",
+    "DescribeLoadBalancerAttributes",
+    "DescribeLoadBalancers",
+    "DescribeTags",
+    "DescribeTargetGroupAttributes",
+    "DescribeTargetGroups",
+    "DescribeTargetHealth",
+];
+
+const BALANCERS: &[&str] = &["arn:*:loadbalancer/net/*"];
+const LISTENERS: &[&str] = &["arn:*:listener/net/*"];
+const TARGETS: &[&str] = &["arn:*:targetgroup/k8s-*"];
+/// All of them.
+const OWN: &[&str] = &["arn:*:loadbalancer/net/*", "arn:*:targetgroup/k8s-*"];
+
+const BALANCER: (&str, &[&str]) = ("LoadBalancerArn", BALANCERS);
+const LISTENER: (&str, &[&str]) = ("ListenerArn", LISTENERS);
+const TARGET_GROUP: (&str, &[&str]) = ("TargetGroupArn", TARGETS);
+/// A listener sends to a target group, and does nothing else.
+const FORWARDS: [(&str, &[&str]); 2] =
+    [("DefaultActions.member.1.TargetGroupArn", TARGETS), ("DefaultActions.member.1.Type", &["forward"])];
+const REGISTERED: (&str, &[&str]) = ("Targets.member.*.Id", INSTANCES);
+
+/// The endpoint of Network Load Balancers.
+pub(crate) fn elbv2(own: &Own) -> Endpoint {
+    let purpose = "Elastic Load Balancing, for Network Load Balancers";
+    let endpoint = endpoint(ELBV2, purpose, "https://elasticloadbalancing.eu-central-1.amazonaws.com");
+    let endpoint = reads(endpoint, ELBV2, &READS);
+    let vpc = [&*own.vpc];
+    let operations = [
+        Change {
+            effect: Effect::Write,
+            operation: "AddTags",
+            only: &["Tags.member.*.Key", "Tags.member.*.Value"],
+            values: &[("ResourceArns.member.*", OWN)],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "CreateListener",
+            only: &[
+                "Certificates.member.1.CertificateArn",
+                "Port",
+                "Protocol",
+                "SslPolicy",
+                "Tags.member.*.Key",
+                "Tags.member.*.Value",
+            ],
+            values: &[FORWARDS[0], FORWARDS[1], BALANCER],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "CreateLoadBalancer",
+            only: &[
+                "EnablePrefixForIpv6SourceNat",
+                "IpAddressType",
+                "Name",
+                "SubnetMappings.member.*.PrivateIPv4Address",
+                "Tags.member.*.Key",
+                "Tags.member.*.Value",
+            ],
+            values: &[
+                ("Scheme", &["internal"]),
+                ("SecurityGroups.member.*", GROUPS),
+                ("SubnetMappings.member.*.AllocationId", &["eipalloc-*"]),
+                ("SubnetMappings.member.*.SubnetId", SUBNETS),
+                ("Type", &["network"]),
+            ],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "CreateTargetGroup",
+            only: &[
+                "HealthCheck*",
+                "HealthyThresholdCount",
+                "IpAddressType",
+                "Port",
+                "Protocol",
+                "Tags.member.*.Key",
+                "Tags.member.*.Value",
+                "UnhealthyThresholdCount",
+            ],
+            values: &[("Name", &["k8s-*"]), ("TargetType", &["instance"]), ("VpcId", &vpc)],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "ModifyListener",
+            only: &["Certificates.member.1.CertificateArn", "Protocol", "SslPolicy"],
+            values: &[FORWARDS[0], FORWARDS[1], LISTENER],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "ModifyLoadBalancerAttributes",
+            only: &["Attributes.member.*.Key", "Attributes.member.*.Value"],
+            values: &[BALANCER],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "ModifyTargetGroup",
+            only: &["HealthCheck*", "HealthyThresholdCount", "UnhealthyThresholdCount"],
+            values: &[TARGET_GROUP],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "ModifyTargetGroupAttributes",
+            only: &["Attributes.member.*.Key", "Attributes.member.*.Value"],
+            values: &[TARGET_GROUP],
+        },
+        Change {
+            effect: Effect::Write,
+            operation: "RegisterTargets",
+            only: &["Targets.member.*.Port"],
+            values: &[TARGET_GROUP, REGISTERED],
+        },
+        Change { effect: Effect::Write, operation: "SetIpAddressType", only: &["IpAddressType"], values: &[BALANCER] },
+        Change {
+            effect: Effect::Write,
+            operation: "SetSecurityGroups",
+            only: &[],
+            values: &[BALANCER, ("SecurityGroups.member.*", GROUPS)],
+        },
+        Change { effect: Effect::Delete, operation: "DeleteListener", only: &[], values: &[LISTENER] },
+        Change { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[], values: &[BALANCER] },
+        Change { effect: Effect::Delete, operation: "DeleteTargetGroup", only: &[], values: &[TARGET_GROUP] },
+        Change {
+            effect: Effect::Delete,
+            operation: "DeregisterTargets",
+            only: &["Targets.member.*.Port"],
+            values: &[TARGET_GROUP, REGISTERED],
+        },
+    ];
+    changes(endpoint, ELBV2, &operations)
+}

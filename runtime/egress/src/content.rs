@@ -1,0 +1,238 @@
+//! What may stand in a request beside its method, path and operation: the parameters of its query and form, and the
+//! members of its JSON body. Pure.
+
+mod members;
+
+use std::fmt;
+
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+
+use crate::canonical::shown;
+use crate::glob;
+
+/// The longest name or value of a pattern, in bytes.
+const PATTERN_BYTES: usize = 512;
+/// The most members in a path of `fields`.
+const FIELD_MEMBERS: usize = 16;
+
+/// What a rule lets stand in its requests. Once it names anything, nothing else may stand: no other parameter, and no
+/// other body.
+///
+/// Letter case counts. What is spelled otherwise than the operator wrote it is something else, and may not stand.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Content {
+    /// `only`: names of query and form.
+    only: Option<Vec<Pattern>>,
+    /// `where`: names of query and form, and what may stand in them.
+    values: Vec<(Pattern, Vec<Pattern>)>,
+    /// `fields`: members of a JSON body.
+    fields: Vec<Field>,
+}
+
+/// A name or a value: `*` stands for any run of characters.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Pattern(String);
+
+/// A member of a JSON object, by the names that lead to it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Field(Vec<String>);
+
+/// What stands in a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carried<'a> {
+    /// Names and values of query and form.
+    pub(crate) pairs: &'a [(String, String)],
+    /// Names that the endpoint itself asks for: its operation, and its fixed parameters. They are judged elsewhere.
+    pub(crate) own: &'a [&'a str],
+    pub(crate) headers: &'a HeaderMap,
+    /// A body that is no form.
+    pub(crate) body: &'a [u8],
+}
+
+impl Content {
+    /// Reads what a rule says: `only` if it names any parameters, even none; names and values of `where`; `fields`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write, without its full stop.
+    pub fn parse<N: AsRef<str>>(
+        only: Option<&[N]>,
+        values: &[(String, Vec<String>)],
+        fields: &[N],
+    ) -> Result<Self, String> {
+        let names = |it: &[N]| it.iter().map(|it| Pattern::parse("only", it.as_ref())).collect::<Result<Vec<_>, _>>();
+        let value = |(name, values): &(String, Vec<String>)| {
+            if values.is_empty() {
+                return Err(format!(
+                    "`where` says of {name} no value that may stand in it; write one, as in [\"i-*\"]"
+                ));
+            }
+            let patterns = values.iter().map(|it| Pattern::parse("where", it)).collect::<Result<_, _>>()?;
+            Ok((Pattern::parse("where", name)?, patterns))
+        };
+        Ok(Self {
+            only: only.map(names).transpose()?,
+            values: values.iter().map(value).collect::<Result<_, _>>()?,
+            fields: fields.iter().map(|it| Field::parse(it.as_ref())).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether anything may stand in a request.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let Self { only, values, fields } = self;
+        only.is_none() && values.is_empty() && fields.is_empty()
+    }
+
+    /// Whether it names members of a JSON body, so that a request must have one.
+    #[must_use]
+    pub fn has_fields(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
+    /// Whether all that stands in a request may stand there. The error is a sentence without its full stop. It names no
+    /// value of the request.
+    pub(crate) fn admits(&self, carried: Carried<'_>) -> Result<(), String> {
+        if self.is_open() {
+            return Ok(());
+        }
+        let Carried { pairs, own, headers, body } = carried;
+        let mut names: Vec<&str> = Vec::with_capacity(pairs.len());
+        for (name, value) in pairs.iter().filter(|(name, _)| !own.contains(&name.as_str())) {
+            self.admits_pair(name, value)?;
+            names.push(name);
+        }
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|it| it[0] == it[1]) {
+            return Err(format!("the parameter {} stands there twice; no rule with `only` allows it", shown(twice[0])));
+        }
+        match (self.has_fields(), body.is_empty()) {
+            (false, true) => Ok(()),
+            (false, false) => Err("it has a body that is no form, and the rule names no `fields` of one".to_owned()),
+            (true, true) => {
+                Err(format!("it has no JSON body, and the rule asks for one with {}", list(&self.fields, ", ")))
+            }
+            (true, false) => {
+                is_json(headers)?;
+                members::admit(self.fields.iter().map(|it| it.0.as_slice()).collect(), body)
+            }
+        }
+    }
+
+    fn admits_pair(&self, name: &str, value: &str) -> Result<(), String> {
+        let is_named = self.names().any(|it| it.matches(name));
+        if !is_named {
+            return Err(format!("the parameter {} is not one that `only` or `where` of the rule names", shown(name)));
+        }
+        for (pattern, values) in &self.values {
+            // A cloud may overlook letter case: what is spelled otherwise must not pass unseen.
+            let is_alike = glob::matches(&pattern.0.to_ascii_lowercase(), &name.to_ascii_lowercase());
+            if is_alike && !pattern.matches(name) {
+                return Err(format!("the parameter {} must be spelled as `where` has it, {pattern}", shown(name)));
+            }
+            if is_alike && !values.iter().any(|it| it.matches(value)) {
+                let name = shown(name);
+                return Err(format!(
+                    "the value of the parameter {name} is not one that `where` lets stand, {}",
+                    list(values, ", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// All names that may stand.
+    fn names(&self) -> impl Iterator<Item = &Pattern> {
+        self.only.iter().flatten().chain(self.values.iter().map(|(name, _)| name))
+    }
+
+    /// Whether all that `other` lets stand, this lets stand. It is never said wrongly.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        if self.is_open() || other.is_open() {
+            return self.is_open();
+        }
+        let has_names = other.names().all(|name| self.names().any(|it| it.covers(name)));
+        let has_values = other.names().all(|name| {
+            let said = self.values.iter().filter(|(pattern, _)| glob::meet(&pattern.0, &name.0));
+            said.into_iter().all(|(_, values)| {
+                // What the other says of all that this name stands for.
+                let mut narrow = other.values.iter().filter(|(pattern, _)| pattern.covers(name));
+                narrow.any(|(_, of_other)| of_other.iter().all(|one| values.iter().any(|it| it.covers(one))))
+            })
+        });
+        let has_fields = other.has_fields() == self.has_fields()
+            && other.fields.iter().all(|field| self.fields.iter().any(|it| field.0.starts_with(&it.0)));
+        has_names && has_values && has_fields
+    }
+}
+
+impl Pattern {
+    fn parse(key: &str, text: &str) -> Result<Self, String> {
+        if text.is_empty() || text.len() > PATTERN_BYTES || text.chars().any(char::is_control) {
+            return Err(format!(
+                "{text:?} in `{key}` is no pattern; write up to {PATTERN_BYTES} bytes without control characters, and `*` for \
+                 any run of characters, as in Filter.*"
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        glob::matches(&self.0, text)
+    }
+
+    fn covers(&self, other: &Self) -> bool {
+        glob::covers(&self.0, &other.0)
+    }
+}
+
+impl Field {
+    fn parse(text: &str) -> Result<Self, String> {
+        let names: Vec<_> = text.split('.').map(str::to_owned).collect();
+        let is_odd = |it: &String| it.is_empty() || it.contains('*') || it.chars().any(char::is_control);
+        if text.len() > PATTERN_BYTES || names.len() > FIELD_MEMBERS || names.iter().any(is_odd) {
+            return Err(format!(
+                "{text:?} in `fields` is no member of a JSON body; write the names that lead to it, with dots between them and \
+                 no `*`, as in port.allowed_address_pairs"
+            ));
+        }
+        Ok(Self(names))
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+fn list(them: &[impl fmt::Display], between: &str) -> String {
+    them.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// Whether a body is said to be JSON, and in the one encoding that is read here.
+fn is_json(headers: &HeaderMap) -> Result<(), String> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let said = match (types.next(), types.next()) {
+        (Some(one), None) => one.to_str().unwrap_or_default().to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let (media_type, parameters) = said.split_once(';').unwrap_or((&said, "charset=utf-8"));
+    if media_type.trim() == "application/json" && parameters.trim() == "charset=utf-8" {
+        return Ok(());
+    }
+    Err("the rule names `fields`, and the request does not say that its body is application/json in UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod tests;

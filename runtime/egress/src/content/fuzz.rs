@@ -1,0 +1,66 @@
+//! Random bodies against a second, naive reading of what may stand in them.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::members::admit;
+
+/// A few names, so that bodies often have what is listed, or nearly.
+fn name() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["a", "b", "A", "a.b", ""]).prop_map(str::to_owned)
+}
+
+fn body() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), "[ab]{0,3}".prop_map(Value::from)];
+    let tree = leaf.prop_recursive(4, 24, 4, |below| {
+        let objects = prop::collection::vec((name(), below.clone()), 0..4);
+        prop_oneof![
+            4 => objects.prop_map(|it| Value::Object(it.into_iter().collect())),
+            1 => prop::collection::vec(below, 0..3).prop_map(Value::Array),
+        ]
+    });
+    // Mostly an object.
+    prop_oneof![
+        1 => tree.clone(),
+        4 => prop::collection::vec((name(), tree), 1..3).prop_map(|it| Value::Object(it.into_iter().collect())),
+    ]
+}
+
+fn fields() -> impl Strategy<Value = Vec<Vec<String>>> {
+    let member = prop::sample::select(vec!["a", "b"]).prop_map(str::to_owned);
+    prop::collection::vec(prop::collection::vec(member, 1..4), 1..4)
+}
+
+/// How many members are there that are listed; `None` if there is one that must not be there.
+fn listed(object: &Map<String, Value>, at: &[String], fields: &[Vec<String>]) -> Option<usize> {
+    let mut count = 0;
+    for (name, value) in object {
+        let path = [at, std::slice::from_ref(name)].concat();
+        if fields.contains(&path) {
+            count += 1;
+        } else if fields.iter().any(|it| it.starts_with(&path)) {
+            count += listed(value.as_object()?, &path, fields)?;
+        } else {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn adv_165_what_stands_is_what_is_listed(body in body(), fields in fields()) {
+        let expected = body.as_object().and_then(|it| listed(it, &[], &fields)).is_some_and(|it| it > 0);
+        let given = admit(fields.iter().map(Vec::as_slice).collect(), body.to_string().as_bytes());
+        prop_assert_eq!(given.is_ok(), expected, "{} with {:?}: {:?}", body, fields, given);
+    }
+
+    #[test]
+    fn adv_165_no_bytes_end_the_reading(bytes in prop::collection::vec(any::<u8>(), 0..64), fields in fields()) {
+        let is_json = serde_json::from_slice::<Value>(&bytes).is_ok();
+        let given = admit(fields.iter().map(Vec::as_slice).collect(), &bytes);
+        prop_assert!(is_json || given.is_err());
+    }
+}
