@@ -336,6 +336,7 @@ impl Inventory {
             .or_else(|| self.facts.borrow().node_addresses(&instance.addresses, words));
         if let Some(refusal) = refusal {
             let why = format!("the provider's answer is refused: it {refusal}");
+            self.warn_of_refusal(node.as_deref(), &why);
             if let Some(provider_id) = &machine.provider_id {
                 self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
             }

@@ -30,11 +30,12 @@ fn facts() -> ClusterFacts {
 
 /// What is wrong with an address of a load balancer that these have.
 fn refused(facts: &ClusterFacts, place: Ingress, holders: Holders) -> Option<String> {
-    facts.ingress(vec![ip("192.0.2.9"), place], FREE, |it| {
-        let is_other = it == "192.0.2.9".parse::<IpAddr>().unwrap();
-        if is_other { Holders::default() } else { holders.clone() }
-    })
-    .err()
+    facts
+        .ingress(vec![ip("192.0.2.9"), place], FREE, |it| {
+            let is_other = it == "192.0.2.9".parse::<IpAddr>().unwrap();
+            if is_other { Holders::default() } else { holders.clone() }
+        })
+        .err()
 }
 
 #[track_caller]
@@ -106,7 +107,8 @@ fn adv_150_a_kubelets_word_keeps_no_service_from_its_address() {
     let named = ClusterFacts { load_balancer_addresses: networks(&["10.1.0.0/24", "192.0.2.0/24"]), ..facts.clone() };
     assert_eq!(refused(&named, ip("10.1.0.7"), node(false)), None, "the operator has named it");
     assert!(refused(&named, ip("10.1.0.7"), node(true)).is_some(), "the cloud says it");
-    let pods = |network: &str| Holders { pods: Some(("n1".to_owned(), network.parse().unwrap())), ..Holders::default() };
+    let pods =
+        |network: &str| Holders { pods: Some(("n1".to_owned(), network.parse().unwrap())), ..Holders::default() };
     assert_eq!(refused(&facts, ip("10.2.0.7"), pods("10.2.0.0/24")), None, "the operator has said where pods are");
     let unknown = ClusterFacts::default();
     let refused_there = refused(&unknown, ip("10.2.0.7"), pods("10.2.0.0/24")).unwrap();
@@ -117,7 +119,8 @@ fn adv_150_a_kubelets_word_keeps_no_service_from_its_address() {
 fn adv_150_an_address_of_pods_is_refused_unless_it_is_named() {
     check(ip("10.244.7.1"), Holders::default(), "in 10.244.0.0/16, a network of pods");
     check(ip("100.64.7.1"), Holders::default(), "provider.loadBalancerAddresses");
-    let named = |network: &str| ClusterFacts { load_balancer_addresses: networks(&[network, "192.0.2.0/24"]), ..facts() };
+    let named =
+        |network: &str| ClusterFacts { load_balancer_addresses: networks(&[network, "192.0.2.0/24"]), ..facts() };
     assert_eq!(refused(&named("10.244.7.0/24"), ip("10.244.7.1"), Holders::default()), None, "the narrower one counts");
     assert!(refused(&named("10.0.0.0/8"), ip("10.244.7.1"), Holders::default()).is_some());
 }

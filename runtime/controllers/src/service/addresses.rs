@@ -33,12 +33,7 @@ impl Addresses {
     }
 }
 
-fn change(
-    all: &mut HashMap<IpAddr, Vec<String>>,
-    key: &str,
-    before: Option<Vec<IpAddr>>,
-    after: Option<Vec<IpAddr>>,
-) {
+fn change(all: &mut HashMap<IpAddr, Vec<String>>, key: &str, before: Option<Vec<IpAddr>>, after: Option<Vec<IpAddr>>) {
     if before == after {
         return;
     }

@@ -47,10 +47,11 @@ impl Controller {
             confirmed.is_some_and(|it| it.addresses.iter().any(|it| it.value.parse() == Ok(ip)))
         };
         let confirmed = nodes.iter().find(|it| is_confirmed(it));
-        let node = confirmed.or(nodes.first()).map(|it| NodeHolder { name: it.clone(), is_confirmed: confirmed.is_some() });
-        let (cluster_ip, ingress) = self.services.addresses(|it| {
-            (it.cluster_ip(ip).map(str::to_owned), it.reached_at(ip, key).map(str::to_owned))
-        });
+        let node =
+            confirmed.or(nodes.first()).map(|it| NodeHolder { name: it.clone(), is_confirmed: confirmed.is_some() });
+        let (cluster_ip, ingress) = self
+            .services
+            .addresses(|it| (it.cluster_ip(ip).map(str::to_owned), it.reached_at(ip, key).map(str::to_owned)));
         // Of two answers at once neither is seen in the watch yet.
         let ingress = ingress.or_else(|| if is_shown { None } else { self.about_to_be_at(service, ip) });
         let pods = self.nodes.pods_at(ip).map(|(node, cidr)| (node, IpNet::from(cidr)));
