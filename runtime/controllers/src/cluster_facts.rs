@@ -202,8 +202,8 @@ impl ClusterFacts {
     /// What is wrong with the first address that a node shall have, as a sentence without a subject; `None` if nothing is.
     /// `words` is asked for only where the node's own words matter.
     ///
-    /// The node of a control plane has the address at which the API server is reached: its kubelet says so as well, or its
-    /// label. Where machines have addresses in a network of pods, either the operator or the kubelet has said that.
+    /// What the Node says itself as well is refused only where it can be no node's, or by the operator: its kubelet could
+    /// write it alone, and a node that works goes on to do so.
     pub(crate) fn node_addresses(&self, addresses: &[Address], words: impl Fn() -> NodeWords) -> Option<String> {
         addresses.iter().find_map(|it| {
             let because = match it.kind {
@@ -219,34 +219,39 @@ impl ClusterFacts {
     }
 
     fn node_address(&self, ip: IpAddr, words: &impl Fn() -> NodeWords) -> Option<String> {
-        if let Some(what) = form(ip) {
-            return Some(format!("{what}, where no machine is reached"));
-        }
-        if let Some(because) = self.service_address(ip) {
-            return Some(because);
+        if self.api_service.contains(&ip) {
+            return self.service_address(ip);
         }
         if !self.node_addresses.is_empty() && narrowest(&self.node_addresses, ip).is_none() {
             return Some("in none of the networks in provider.nodeAddresses of --cloud-config".to_owned());
         }
-        if let Some(because) = self.api_server_address(ip) {
-            let NodeWords { addresses, is_control_plane } = words();
-            return (!is_control_plane && !addresses.contains(&ip)).then(|| {
-                format!(
-                    "{because}: that may be a node of the control plane, which has the label {CONTROL_PLANE} or a kubelet \
-                     with --node-ip"
-                )
-            });
+        let because = form(ip).map(|it| format!("{it}, where no machine is reached"));
+        let because = because.or_else(|| self.no_network_of_nodes(ip));
+        if let Some(because) = because {
+            return (!words().addresses.contains(&ip)).then_some(because);
         }
-        let named = narrowest(&self.nodes, ip).max(narrowest(&self.node_addresses, ip));
-        let given_out = self.cluster_cidrs.iter().filter(|_| self.cluster_cidrs_are_given_out);
-        let mut of_pods = self.pods.iter().chain(given_out);
-        let pods = of_pods.find(|it| it.contains(&ip) && named.is_none_or(|own| own < it.prefix_len()))?;
-        (!words().addresses.contains(&ip)).then(|| {
+        let because = self.api_server_address(ip)?;
+        let NodeWords { addresses, is_control_plane } = words();
+        (!is_control_plane && !addresses.contains(&ip)).then(|| {
             format!(
-                "in {pods}, a network of pods; if machines have addresses in a part of it, name that part in \
-                 clusterNetworks.nodes of --cloud-config"
+                "{because}: if that is this node, it is one of the control plane, and has the label {CONTROL_PLANE} or a \
+                 kubelet with --node-ip"
             )
         })
+    }
+
+    /// Of what an address is where Services or pods are, unless the operator has named a narrower network of nodes.
+    fn no_network_of_nodes(&self, ip: IpAddr) -> Option<String> {
+        let named = narrowest(&self.nodes, ip).max(narrowest(&self.node_addresses, ip));
+        let holds = |it: &&IpNet| it.contains(&ip) && named.is_none_or(|own| own < it.prefix_len());
+        let given_out = self.cluster_cidrs.iter().filter(|_| self.cluster_cidrs_are_given_out);
+        let of_services = || self.services.iter().find(holds).map(|it| (it, "Services"));
+        let of_pods = self.pods.iter().chain(given_out).find(holds).map(|it| (it, "pods"));
+        let (network, whose) = of_services().or(of_pods)?;
+        Some(format!(
+            "in {network}, a network of {whose}; if machines have addresses in a part of it, name that part in \
+             clusterNetworks.nodes of --cloud-config, or give their kubelets --node-ip"
+        ))
     }
 
     fn service_address(&self, ip: IpAddr) -> Option<String> {

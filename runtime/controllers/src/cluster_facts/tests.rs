@@ -197,7 +197,7 @@ fn adv_151_addresses_of_no_machine_are_refused() {
         ("224.0.0.1", "a multicast address"),
         ("::ffff:127.0.0.1", "each machine's address for itself"),
     ] {
-        let refused = node_refused(&ClusterFacts::default(), wrong, &says(&[wrong])).unwrap_or_default();
+        let refused = node_refused(&ClusterFacts::default(), wrong, &says(&["10.1.0.7"])).unwrap_or_default();
         assert!(refused.contains(because), "{wrong}: {refused}");
     }
     for fine in ["10.1.0.7", "198.51.100.7", "2001:db8::1", "fd00::1"] {
@@ -209,7 +209,19 @@ fn adv_151_addresses_of_no_machine_are_refused() {
 fn adv_151_no_node_has_an_address_of_services() {
     let control_plane = NodeWords { is_control_plane: true, ..says(&["10.96.0.1"]) };
     assert!(node_refused(&facts(), "10.96.0.1", &control_plane).is_some_and(|it| it.contains("the API server")));
-    assert!(node_refused(&facts(), "10.96.3.1", &says(&["10.96.3.1"])).is_some_and(|it| it.contains("10.96.0.0/16")));
+    let refused = node_refused(&facts(), "10.96.3.1", &says(&["10.1.0.7"])).unwrap();
+    assert!(refused.contains("in 10.96.0.0/16, a network of Services"), "{refused}");
+    let named = ClusterFacts { nodes: networks(&["10.96.3.0/24"]), ..facts() };
+    assert_eq!(node_refused(&named, "10.96.3.1", &NodeWords::default()), None, "the narrower one counts");
+}
+
+#[test]
+fn adv_151_what_a_node_shows_already_stays() {
+    for shown in ["fe80::1", "10.96.3.1", "10.244.1.1", "10.1.0.1"] {
+        let given_out = ClusterFacts { cluster_cidrs_are_given_out: true, ..facts() };
+        assert_eq!(node_refused(&given_out, shown, &says(&[shown])), None, "{shown}");
+        assert!(node_refused(&given_out, shown, &NodeWords::default()).is_some(), "{shown}");
+    }
 }
 
 #[test]
