@@ -78,11 +78,12 @@ async fn adv_150_an_answer_before_the_last_is_judged_too() {
     let cluster = any_cluster().await;
     let cloud = Cloud::reached(OWN);
     join_all(&cluster, 1).await;
-    let status = vip("10.1.0.1");
+    let status = |memo: &str| LoadBalancerStatus { memo: Some(memo.to_owned()), ..vip("10.1.0.1") };
     let pending =
-        PendingStatus { status: status.clone(), after: Duration::from_secs(1), reason: "it boots".to_owned() };
+        PendingStatus { status: status("soon"), after: Duration::from_secs(1), reason: "it boots".to_owned() };
     cloud.ensures("soon", Answer::Pending(pending.clone()));
-    cloud.ensures("failed", Answer::Failed(status, cloud_provider::Error::Unavailable("it failed".to_owned())));
+    let failed = cloud_provider::Error::Unavailable("it failed".to_owned());
+    cloud.ensures("failed", Answer::Failed(status("failed"), failed));
     let _controller = Controller::start(&cluster, &cloud, one());
     for name in ["soon", "failed"] {
         create(&cluster, &service(name)).await;
@@ -91,7 +92,7 @@ async fn adv_150_an_answer_before_the_last_is_judged_too() {
     called(&cloud, "soon", 2).await;
     assert_eq!(told(&cluster, "soon", "SyncLoadBalancerFailed", 1).await.len(), 2, "it is said once");
 
-    cloud.ensures("soon", ready("192.0.2.3", "at 10.1.0.1"));
+    cloud.ensures("soon", ready("192.0.2.3", "soon"));
     addressed(&cluster, "soon", "192.0.2.3").await;
     cloud.deletes_next("soon", [Answer::Pending(pending)]);
     delete(&cluster, "soon").await;

@@ -153,7 +153,9 @@ mod tests {
             said(&Description { ingress, ..version("1.3.0", &[]) })
         };
         assert_eq!(described(false, false), None);
-        assert!(described(true, false).unwrap().contains("describes that it answers ipMode VIP, and acme 1.2.0 did not"));
+        assert!(
+            described(true, false).unwrap().contains("describes that it answers ipMode VIP, and acme 1.2.0 did not")
+        );
         assert!(described(false, true).unwrap().contains("shares addresses among Services"));
     }
 
