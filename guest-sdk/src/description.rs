@@ -3,6 +3,10 @@
 use crate::bindings::description::exports::aerostat::cloud::provider::Guest;
 use crate::{Annotation, Description, Effect, Endpoint, Method, OperationPlace, Permission, Result, Setting};
 
+/// Words of [`Description::extra`].
+const VIP: &str = "load-balancers.vip";
+const SHARED: &str = "load-balancers.shared-addresses";
+
 /// What every provider implements.
 pub trait Provider {
     /// Says what this provider is and needs. There is no HTTP here.
@@ -104,6 +108,26 @@ impl Description {
     #[must_use]
     pub fn load_balancer_concurrency(mut self, calls: u32) -> Self {
         self.load_balancer_concurrency = Some(calls);
+        self
+    }
+
+    /// Some of its load balancers pass packets on with their own address as destination, and its answers may say
+    /// [`IpMode::Vip`](crate::IpMode::Vip). Unless set, the host refuses that mode, and writes `Proxy` for an address without
+    /// a mode: nodes then send the cluster's own traffic to the load balancer, which has to take it.
+    #[must_use]
+    pub fn load_balancers_have_vips(self) -> Self {
+        self.says(VIP)
+    }
+
+    /// Load balancers of several Services may have one address. Unless set, the host refuses an address that another
+    /// Service has.
+    #[must_use]
+    pub fn load_balancers_share_addresses(self) -> Self {
+        self.says(SHARED)
+    }
+
+    fn says(mut self, word: &str) -> Self {
+        self.extra.push((word.to_owned(), "true".to_owned()));
         self
     }
 

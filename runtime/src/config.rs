@@ -37,6 +37,15 @@ pub(crate) struct CloudConfig {
     pub(crate) credentials: Vec<CredentialSettings>,
     /// Where the cluster is.
     pub(crate) cluster_networks: ClusterNetworks,
+    /// What the provider's answers may name.
+    pub(crate) answers: AllowedAnswers,
+}
+
+/// The only networks of addresses that a provider may answer; any, where there are none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AllowedAnswers {
+    pub(crate) load_balancer_addresses: Vec<IpNet>,
+    pub(crate) node_addresses: Vec<IpNet>,
 }
 
 /// The operator's word on where pods and nodes are. It counts whatever Nodes say.
@@ -81,8 +90,16 @@ impl TryFrom<File> for CloudConfig {
         // What was not destructured here would be a key without effect.
         let File { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
         let file::ClusterNetworks { pods, nodes } = cluster_networks;
-        let file::Provider { module, settings, provider_id_prefixes, writes_annotations, node_labels, limits } =
-            provider;
+        let file::Provider {
+            module,
+            settings,
+            provider_id_prefixes,
+            writes_annotations,
+            node_labels,
+            load_balancer_addresses,
+            node_addresses,
+            limits,
+        } = provider;
         let limits = limits.unwrap_or_default();
         let default = CallLimits::default();
         Ok(Self {
@@ -107,6 +124,10 @@ impl TryFrom<File> for CloudConfig {
             endpoints: endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?,
             credentials: credentials.into_iter().map(credential::credential).collect::<Result<_, _>>()?,
             cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
+            answers: AllowedAnswers {
+                load_balancer_addresses: networks(load_balancer_addresses),
+                node_addresses: networks(node_addresses),
+            },
         })
     }
 }

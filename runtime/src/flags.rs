@@ -72,6 +72,8 @@ pub struct Settings {
     pub cluster_name: String,
     /// `--cluster-cidr`, without bits behind the prefixes.
     pub cluster_cidrs: Vec<IpNet>,
+    /// `--service-cluster-ip-range`, as far as it can be read.
+    pub service_networks: Vec<IpNet>,
     /// How to reach the API server.
     pub api: Api,
     /// `--controllers`.
@@ -350,6 +352,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
     let main = leader_election.as_ref().map(|it| it.name.as_str());
     Settings {
         node_ipam: node_ipam::node_ipam(&flags.node_ipam, &cluster_cidrs, &mut warnings, errors),
+        service_networks: node_ipam::service_networks(&flags.node_ipam),
         leader_migration: leader_migration::leader_migration(&flags.leader_migration, main, &mut warnings, errors),
         api: api(&flags, errors),
         node: node(&flags, errors),

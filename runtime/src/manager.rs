@@ -17,7 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::controllers::{Account, Context, EventKind, Events, Nodes, RequestedChanges};
+use ::controllers::{Account, ClusterFacts, Context, EventKind, Events, Nodes, RequestedChanges};
 use anyhow::anyhow;
 use egress::Report;
 use kube::Client;
@@ -65,6 +65,8 @@ struct Process {
     leader: Option<Leader>,
     /// `None` where none is served.
     webhooks: Option<Webhooks>,
+    /// What the provider's answers are held against.
+    facts: watch::Sender<ClusterFacts>,
     /// The cloud's account, once something was to be asked of it.
     account: watch::Sender<Option<Account>>,
     swaps: swap::Metrics,
@@ -203,6 +205,7 @@ impl Process {
             metrics,
             leader,
             webhooks,
+            facts: watch::Sender::default(),
             account: watch::Sender::new(None),
             swaps,
             page,
@@ -287,7 +290,9 @@ impl Process {
         let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
         self.tasks.spawn(async move { match watch.await {} });
         let (networks, gate) = (self.loaded.cluster_networks.clone(), self.loaded.gate.clone());
-        let watcher = Watcher { client: self.client.clone(), url, nodes: nodes.clone(), networks, gate };
+        let said = options::facts(&self.settings, &self.loaded);
+        let (client, facts) = (self.client.clone(), self.facts.clone());
+        let watcher = Watcher { client, url, nodes: nodes.clone(), networks, facts, said, gate };
         let (client, settings) = (self.client.clone(), self.settings.clone());
         let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
         let (learned, cluster) = tokio::select! {
@@ -377,6 +382,7 @@ impl Process {
         self.events.spawn(send);
         let (client, metrics, stop) = (self.client.clone(), self.metrics.clone(), self.stop.subscribe());
         Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop)
+            .with_facts(self.facts.subscribe())
     }
 
     /// Starts the controllers that run under this Lease, are asked for, exist, and can do their work with this provider.

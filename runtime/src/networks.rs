@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use controllers::Nodes;
+use controllers::{ClusterFacts, Nodes};
 use egress::{ApiServer, Gate, Networks};
 use http::Uri;
 use ipnet::IpNet;
@@ -17,6 +17,7 @@ use k8s_openapi::api::networking::v1::ServiceCIDR;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 use tokio::net::lookup_host;
+use tokio::sync::watch;
 use tokio::time::sleep;
 use tracing::warn;
 
@@ -41,6 +42,9 @@ pub(crate) struct Watcher {
     pub(crate) nodes: Nodes,
     /// What the operator says.
     pub(crate) networks: ClusterNetworks,
+    /// What the operator says, and where what is known beside it goes.
+    pub(crate) facts: watch::Sender<ClusterFacts>,
+    pub(crate) said: ClusterFacts,
     pub(crate) gate: Gate,
 }
 
@@ -50,8 +54,26 @@ const WARNINGS: usize = 16;
 /// What changes rarely.
 #[derive(Clone, Default)]
 struct Cluster {
+    /// By the URL of this process.
     api_servers: Vec<ApiServer>,
+    /// By the ClusterIPs of its Service.
+    api_service: Vec<IpAddr>,
     services: Vec<IpNet>,
+}
+
+impl Cluster {
+    /// The same for the controllers, beside what the operator says.
+    fn facts(&self, said: &ClusterFacts) -> ClusterFacts {
+        let mut facts = said.clone();
+        facts.services.extend(self.services.iter().filter(|it| !said.services.contains(it)));
+        facts.api_service.extend(&self.api_service);
+        // On loopback is no node and no load balancer.
+        facts.api_servers.extend(self.api_servers.iter().filter_map(|it| match it {
+            ApiServer::Address(ip) if !self.api_service.contains(ip) => Some(ip.to_canonical()),
+            ApiServer::Address(_) | ApiServer::Socket(_) => None,
+        }));
+        facts
+    }
 }
 
 impl Watcher {
@@ -103,19 +125,26 @@ impl Watcher {
         let Published { networks: of_nodes, refused } =
             of_nodes(nodes.iter().map(|(confirmed, node)| (node.as_ref(), confirmed.as_deref())));
         refused.difference(before).take(WARNINGS).for_each(|it| warn!("{it}"));
-        let Cluster { api_servers, services } = cluster.clone();
+        self.facts.send_if_modified(|known| {
+            let facts = cluster.facts(&self.said);
+            let is_new = *known != facts;
+            *known = facts;
+            is_new
+        });
+        let Cluster { mut api_servers, api_service, services } = cluster.clone();
+        api_servers.extend(api_service.into_iter().map(ApiServer::Address));
         let ClusterNetworks { pods, nodes } = self.networks.clone();
         self.gate.set_networks(Networks { api_servers, services, pods, nodes, of_nodes });
         refused
     }
 
     async fn read(&self) -> Result<Cluster, String> {
-        let mut api_servers = resolve(&self.url).await?;
+        let api_servers = resolve(&self.url).await?;
         let service = Api::<Service>::namespaced(self.client.clone(), "default")
             .get_opt("kubernetes")
             .await
             .map_err(|error| needs("get services/kubernetes in the namespace default", &error))?;
-        api_servers.extend(service.iter().flat_map(cluster_ips).map(ApiServer::Address));
+        let api_service = service.iter().flat_map(cluster_ips).collect();
         let cidrs = match Api::<ServiceCIDR>::all(self.client.clone()).list(&ListParams::default()).await {
             Ok(list) => list.items,
             // An API server older than 1.33 has no such objects.
@@ -123,7 +152,7 @@ impl Watcher {
             Err(error) => return Err(needs("list servicecidrs.networking.k8s.io", &error)),
         };
         let services = cidrs.iter().flat_map(networks).collect();
-        Ok(Cluster { api_servers, services })
+        Ok(Cluster { api_servers, api_service, services })
     }
 }
 
@@ -181,6 +210,29 @@ mod tests {
         assert_eq!(resolve(&"https://127.0.0.1:6443".parse().unwrap()).await, Ok(vec![ApiServer::Socket(socket)]));
         let address = "fd00::1".parse().unwrap();
         assert_eq!(resolve(&"https://[fd00::1]".parse().unwrap()).await, Ok(vec![ApiServer::Address(address)]));
+    }
+
+    #[test]
+    fn adv_150_controllers_know_where_the_api_server_is() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let network = |text: &str| text.parse::<IpNet>().unwrap();
+        let cluster = Cluster {
+            api_servers: vec![
+                ApiServer::Address(ip("10.96.0.1")),
+                ApiServer::Address(ip("203.0.113.1")),
+                ApiServer::Socket("127.0.0.1:6443".parse().unwrap()),
+            ],
+            api_service: vec![ip("10.96.0.1")],
+            services: vec![network("10.96.0.0/12"), network("fd01::/112")],
+        };
+        let said = ClusterFacts { services: vec![network("10.96.0.0/12")], ..ClusterFacts::default() };
+        let expected = ClusterFacts {
+            services: cluster.services.clone(),
+            api_service: cluster.api_service.clone(),
+            api_servers: vec![ip("203.0.113.1")],
+            ..ClusterFacts::default()
+        };
+        assert_eq!(cluster.facts(&said), expected);
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl Provider for DigitalOcean {
             .endpoint(api)
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
+            .load_balancers_have_vips()
             .list_page_size(api::PAGES.largest);
         Ok(load_balancer::WRITTEN.into_iter().fold(description, Description::writes_annotation))
     }

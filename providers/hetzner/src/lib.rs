@@ -38,6 +38,7 @@ impl Provider for Hetzner {
             .endpoint(hcloud())
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
+            .load_balancers_have_vips()
             .list_page_size(api::PAGES.largest);
         Ok(if machines.robot { description.endpoint(dedicated_servers()) } else { description })
     }

@@ -29,6 +29,17 @@ pub struct Description {
     pub list_page_size: u32,
     /// The most calls of `ensure` and `delete` at a time, at least 1; `None` for any number.
     pub load_balancer_concurrency: Option<u32>,
+    /// Where its load balancers are reached.
+    pub ingress: IngressDescription,
+}
+
+/// Where the load balancers of a cloud are reached.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct IngressDescription {
+    /// Whether traffic may come with the load balancer's address as destination: `ipMode: VIP`.
+    pub vip: bool,
+    /// Whether load balancers of several Services may have one address.
+    pub shared: bool,
 }
 
 impl Description {

@@ -25,7 +25,9 @@ pub use crate::cluster::Cluster;
 pub use crate::content::Content;
 pub use crate::current_description::CurrentDescription;
 pub use crate::demand::{APPROVAL, Demand};
-pub use crate::description::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
+pub use crate::description::{
+    Annotation, Description, Effect, Endpoint, IngressDescription, OperationPlace, Permission, Setting,
+};
 pub use crate::error::{Error, Result};
 pub use crate::event::{Event, EventKind, EventList, Reply};
 pub use crate::identity::Identity;

@@ -48,6 +48,12 @@ impl Cidr {
     }
 }
 
+impl From<Cidr> for IpNet {
+    fn from(cidr: Cidr) -> Self {
+        cidr.0
+    }
+}
+
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -10,6 +10,7 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::account::Account;
+use crate::cluster_facts::ClusterFacts;
 use crate::events::Events;
 use crate::inventory::{COMPONENT, Inventory};
 use crate::liveness::Liveness;
@@ -25,6 +26,8 @@ pub struct Context {
     pub(crate) requested: RequestedChanges,
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
+    /// What is known of the cluster; nothing, unless somebody says it.
+    pub(crate) facts: watch::Receiver<ClusterFacts>,
     shutdown: watch::Receiver<bool>,
     /// Made by the first controller that needs it.
     inventory: OnceLock<Option<Arc<Inventory>>>,
@@ -44,7 +47,14 @@ impl Context {
         events: Events,
         shutdown: watch::Receiver<bool>,
     ) -> Self {
-        Self { client, nodes, account, requested, metrics, events, shutdown, inventory: OnceLock::new() }
+        let (_, facts) = watch::channel(ClusterFacts::default());
+        Self { client, nodes, account, requested, metrics, events, facts, shutdown, inventory: OnceLock::new() }
+    }
+
+    /// The same, where a provider's answers are held against these facts, as they are then.
+    #[must_use]
+    pub fn with_facts(self, facts: watch::Receiver<ClusterFacts>) -> Self {
+        Self { facts, ..self }
     }
 
     /// For nodes that nobody watches, without an API server and an end.
@@ -65,7 +75,7 @@ impl Context {
         let make = || {
             let cloud = self.account.guard(cloud.clone());
             let inventory = Inventory::new(&cloud, self.nodes.clone(), self.events.recorder(COMPONENT))?;
-            Some(Arc::new(inventory.within(self.account.clone())))
+            Some(Arc::new(inventory.within(self.account.clone(), self.facts.clone())))
         };
         self.inventory.get_or_init(make).clone()
     }

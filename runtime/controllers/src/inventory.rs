@@ -32,9 +32,10 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use crate::account::Account;
+use crate::cluster_facts::ClusterFacts;
 use crate::events::{EventKind, Recorder, reference};
 use crate::limits::trimmed_node;
-use crate::node_fields::{current_addresses, is_waiting, place, provider_id};
+use crate::node_fields::{current_addresses, is_waiting, place, provider_id, words};
 use crate::nodes::{Answer, Nodes, Verdict};
 use crate::provider_events::{ProviderEvents, UnrelatedEvents};
 
@@ -76,6 +77,7 @@ pub(crate) struct Inventory {
     unrelated: Mutex<UnrelatedEvents>,
     /// How many lists were read.
     lists: watch::Sender<u64>,
+    facts: watch::Receiver<ClusterFacts>,
 }
 
 /// A list, and whether it was read just now.
@@ -104,13 +106,15 @@ impl Inventory {
             warned: Mutex::default(),
             unrelated: Mutex::default(),
             lists: watch::Sender::default(),
+            facts: watch::channel(ClusterFacts::default()).1,
         })
     }
 
-    /// Knows the cluster's account: leaves nodes alone whose provider ids name another account or region.
+    /// Knows the cluster's account: leaves nodes alone whose provider ids name another account or region. Holds the
+    /// addresses of machines against these facts.
     #[must_use]
-    pub(crate) fn within(self, account: Account) -> Self {
-        Self { account, ..self }
+    pub(crate) fn within(self, account: Account, facts: watch::Receiver<ClusterFacts>) -> Self {
+        Self { account, facts, ..self }
     }
 
     /// Whether the cloud may be believed about what it does not have.
@@ -326,8 +330,13 @@ impl Inventory {
         asked: Instant,
         is_its: bool,
     ) -> Result<Instance> {
-        if let Some(refusal) = refusal(&self.description.now(), machine, &instance, is_its) {
+        let node = self.nodes.get(&machine.name);
+        let words = || node.as_deref().map(words).unwrap_or_default();
+        let refusal = refusal(&self.description.now(), machine, &instance, is_its)
+            .or_else(|| self.facts.borrow().node_addresses(&instance.addresses, words));
+        if let Some(refusal) = refusal {
             let why = format!("the provider's answer is refused: it {refusal}");
+            self.warn_of_refusal(node.as_deref(), &why);
             if let Some(provider_id) = &machine.provider_id {
                 self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
             }

@@ -19,6 +19,7 @@
 mod account;
 mod budget;
 mod cidr;
+mod cluster_facts;
 mod context;
 mod error;
 mod events;
@@ -47,6 +48,7 @@ mod watched;
 mod worker;
 
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
+pub use crate::cluster_facts::{ClusterFacts, believed_pod_network, is_private};
 pub use crate::context::{Context, Task};
 pub use crate::error::chain;
 pub use crate::events::{EventKind, Events, Recorder, reference};

@@ -1,7 +1,11 @@
 //! What controllers read of a Node: its provider id, taints, labels and addresses. No client, no clock, no log.
 
+use std::net::IpAddr;
+
 use cloud_provider::{Address, AddressKind};
 use k8s_openapi::api::core::v1::{Node, NodeAddress, Taint};
+
+use crate::cluster_facts::{CONTROL_PLANE, NodeWords};
 
 /// The key of the taint that a node has until it is initialised, with any value and any effect.
 pub(crate) const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -55,6 +59,17 @@ pub(crate) fn current_addresses(node: &Node) -> Vec<Address> {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     let address = |it: &NodeAddress| Some(Address { kind: AddressKind::parse(&it.type_)?, value: it.address.clone() });
     addresses.iter().filter_map(address).collect()
+}
+
+/// What a node says of its addresses and of what it is.
+pub(crate) fn words(node: &Node) -> NodeWords {
+    let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
+    let provided = provided_node_ip(node).into_iter().flat_map(|it| it.split(','));
+    let texts = addresses.iter().map(|it| it.address.as_str()).chain(provided);
+    NodeWords {
+        addresses: texts.filter_map(|it| it.parse::<IpAddr>().ok()).map(|it| it.to_canonical()).collect(),
+        is_control_plane: label(node, CONTROL_PLANE).is_some(),
+    }
 }
 
 /// A label of the node.

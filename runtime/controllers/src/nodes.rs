@@ -1,11 +1,13 @@
 //! The cluster's nodes, from one watch that every controller shares.
 
+mod addresses;
 mod confirmed;
 mod evidence;
 mod index;
 mod write;
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -20,10 +22,12 @@ use kube::{Client, ResourceExt};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
+use crate::cidr::Cidr;
 use crate::node_fields;
 use crate::watch;
 use crate::watched::{Change, Watched};
 
+use self::addresses::Addresses;
 pub use self::confirmed::Confirmed;
 pub(crate) use self::confirmed::{Answer, Evidence, Record};
 use self::index::Index;
@@ -44,6 +48,7 @@ struct Shared {
     /// Called only with what the watch itself says, and not with what two lists differ in.
     watch_listeners: Mutex<Vec<Listener>>,
     index: Mutex<Index>,
+    addresses: Mutex<Addresses>,
     confirmed: Mutex<confirmed::Instances>,
     evidence_listeners: Mutex<Vec<EvidenceListener>>,
     /// How many nodes wait to be initialised.
@@ -86,6 +91,7 @@ impl Nodes {
             listeners: Mutex::new(Vec::new()),
             watch_listeners: Mutex::default(),
             index: Mutex::new(Index::default()),
+            addresses: Mutex::default(),
             confirmed: Mutex::default(),
             evidence_listeners: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -159,6 +165,16 @@ impl Nodes {
         self.index().claim(provider_id, name, instance)
     }
 
+    /// The nodes that say that they have this address.
+    pub(crate) fn at(&self, ip: IpAddr) -> Vec<String> {
+        self.shared.addresses.lock().at(ip).to_vec()
+    }
+
+    /// The node that says that its pods are in a network with this address, and the network.
+    pub(crate) fn pods_at(&self, ip: IpAddr) -> Option<(String, Cidr)> {
+        self.shared.addresses.lock().pods_at(ip)
+    }
+
     /// Takes a claim back, unless the node has got its provider id by now.
     pub(crate) fn release(&self, provider_id: &str, name: &str) {
         let has_it = self.get(name).is_some_and(|it| node_fields::provider_id(&it) == Some(provider_id));
@@ -188,11 +204,13 @@ impl Nodes {
         let changes = self.watched.apply(event, writer);
         if is_list {
             let nodes = changes.iter().filter_map(|it| it.after.as_deref());
-            self.reindex(|index| *index = Index::of(nodes, index, Instant::now()));
+            self.reindex(|index| *index = Index::of(nodes.clone(), index, Instant::now()));
+            *self.shared.addresses.lock() = Addresses::of(nodes);
             self.forget_other_instances();
         }
         for Change { before, after } in changes {
             if !is_list {
+                self.shared.addresses.lock().apply(before.as_deref(), after.as_deref());
                 self.reindex_one(before.as_deref(), after.as_deref());
                 let watch_listeners = self.shared.watch_listeners.lock();
                 watch_listeners.iter().for_each(|it| it(before.as_deref(), after.as_deref()));

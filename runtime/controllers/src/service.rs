@@ -9,14 +9,15 @@
 //! Nobody waits for a cloud that is busy: the Service is reconciled again later. What the provider asked to keep is on
 //! the Service before it is called again.
 
+mod addresses;
 mod backends;
 mod changes;
 mod class;
 mod confirmations;
 mod desired;
 mod error;
-mod ingress;
 mod inventory;
+mod judged;
 mod long_pending;
 mod memos;
 mod orphan;
@@ -50,6 +51,7 @@ use tracing::{info, warn};
 
 use crate::account::changed;
 use crate::budget::Spent;
+use crate::cluster_facts::ClusterFacts;
 use crate::context::{Context, Task};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{EventKind, Recorder, reference};
@@ -109,6 +111,7 @@ pub struct Options {
 struct Controller {
     client: Client,
     cluster: Cluster,
+    facts: Receiver<ClusterFacts>,
     load_balancers: Arc<dyn LoadBalancers>,
     /// `None`: this cloud cannot list them.
     lists: Option<Arc<Lists>>,
@@ -150,6 +153,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let controller = Controller {
         client: context.client.clone(),
         cluster: Cluster { name: options.cluster_name, class: options.class, description: cloud.description },
+        facts: context.facts.clone(),
         load_balancers,
         lists: cloud.load_balancer_inventory.map(|it| Arc::new(Lists::new(it, options.inventory, Instant::now()))),
         unowned: Mutex::default(),

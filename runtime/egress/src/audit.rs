@@ -154,3 +154,22 @@ impl Drop for Entry<'_> {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prometheus::Registry;
+
+    use super::*;
+    use crate::testing::request;
+
+    #[test]
+    fn of_long_names_and_paths_a_line_has_the_beginning() {
+        let call = CallId { provider: "acme".into(), function: "instances.list", id: 1 };
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let long = "x".repeat(1 << 16);
+        let request = GuestRequest { endpoint: long.clone(), ..request(Method::Get, &[&long]) };
+        let mut entry = Entry::new(&call, &metrics, &request);
+        entry.mute();
+        assert_eq!((entry.endpoint.len(), entry.path.len()), (NAME_CHARACTERS, PATH_CHARACTERS));
+    }
+}

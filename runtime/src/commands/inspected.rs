@@ -24,6 +24,7 @@ pub(super) struct Inspected {
     endpoints: Vec<EndpointLine>,
     settings: Vec<SettingLine>,
     annotations: AnnotationLine,
+    ingress: IngressLine,
     node_labels: Vec<String>,
     /// None for a file, which has no place for them.
     signatures: Option<Vec<Found>>,
@@ -130,6 +131,14 @@ struct AnnotationLine {
     writes: Vec<String>,
 }
 
+/// Where its load balancers may be reached.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IngressLine {
+    vip: bool,
+    shared_addresses: bool,
+}
+
 impl Inspected {
     pub(super) fn new(
         reference: &str,
@@ -165,6 +174,7 @@ impl Inspected {
                 reads: it.annotations.iter().map(|it| it.key.clone()).collect(),
                 writes: it.writes_annotations.clone(),
             },
+            ingress: IngressLine { vip: it.ingress.vip, shared_addresses: it.ingress.shared },
             node_labels: it.node_labels.clone(),
             signatures,
             missing,

@@ -54,6 +54,10 @@ pub(super) struct Provider {
     pub(super) writes_annotations: Vec<String>,
     #[serde(default)]
     pub(super) node_labels: Vec<String>,
+    #[serde(default)]
+    pub(super) load_balancer_addresses: Vec<Network>,
+    #[serde(default)]
+    pub(super) node_addresses: Vec<Network>,
     pub(super) limits: Option<CallLimits>,
 }
 

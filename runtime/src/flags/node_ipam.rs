@@ -148,6 +148,13 @@ fn masks(flags: &NodeIpamFlags, clusters: &[IpNet]) -> Result<Vec<u8>, String> {
     clusters.iter().map(size).collect()
 }
 
+/// `--service-cluster-ip-range`, whether or not networks are given out: no load balancer and no node has an address in it.
+/// What cannot be read is left out.
+pub(super) fn service_networks(flags: &NodeIpamFlags) -> Vec<IpNet> {
+    let parts = flags.service_cluster_ip_range.split(',');
+    parts.filter_map(|it| it.trim().parse::<IpNet>().ok()).map(|it| it.trunc()).collect()
+}
+
 /// As upstream's `processCIDRs`: one, or one of each family.
 pub(super) fn cluster_cidrs(text: &str, errors: &mut Vec<String>) -> Vec<IpNet> {
     let mut cidrs: Vec<IpNet> = Vec::new();
@@ -227,6 +234,13 @@ mod tests {
         assert_eq!(refused(&[]), "Controller: Must specify --cluster-cidr if --allocate-node-cidrs is set");
         let cloud = parse(&["--cidr-allocator-type=CloudAllocator"]).unwrap().node_ipam;
         assert_eq!(cloud, Some(NodeIpam::Cloud { services: Vec::new() }), "it needs no cluster CIDR");
+    }
+
+    #[test]
+    fn adv_150_the_services_networks_are_known_without_allocation() {
+        let range = "--service-cluster-ip-range=10.96.0.1/16, fd01::/112,nonsense";
+        let settings = Settings::parse(["aerostat", "--cloud-config=/c", range]).unwrap();
+        assert_eq!(settings.service_networks, ["10.96.0.0/16", "fd01::/112"].map(|it| it.parse().unwrap()));
     }
 
     #[test]

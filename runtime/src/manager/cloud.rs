@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use self::memory::{Calls, mebibytes};
-use crate::config::{CloudConfig, ClusterNetworks, ModuleSource, Written};
+use crate::config::{AllowedAnswers, CloudConfig, ClusterNetworks, ModuleSource, Written};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::Settings;
 use crate::leader;
@@ -54,6 +54,8 @@ pub(super) struct Loaded {
     pub(super) credentials: Credentials,
     /// What the operator says of the cluster.
     pub(super) cluster_networks: ClusterNetworks,
+    /// What its answers may name.
+    pub(super) answers: AllowedAnswers,
     /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
     pub(super) quarantine: watch::Receiver<Option<String>>,
     pub(super) start: Start,
@@ -93,6 +95,7 @@ pub(super) async fn load(
         endpoints,
         credentials,
         cluster_networks,
+        answers,
     } = config;
     let ProviderSettings { settings: given, node_labels, writes_annotations, .. } = provider_settings.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
@@ -164,7 +167,7 @@ pub(super) async fn load(
     }
     let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
     let start = Start { source, written, digest: configured, name, signer, fit, means };
-    Ok(Loaded { provider, cloud, gate, credentials, cluster_networks, quarantine, start })
+    Ok(Loaded { provider, cloud, gate, credentials, cluster_networks, answers, quarantine, start })
 }
 
 /// The module to load: not what was rolled back in this cluster, if the config names another one for that.

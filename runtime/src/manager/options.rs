@@ -1,8 +1,25 @@
 //! The controllers' options, out of the settings.
 
-use controllers::{node, node_lifecycle, route, service};
+use controllers::{ClusterFacts, node, node_lifecycle, route, service};
 
-use crate::flags::{LoadBalancers, Settings};
+use crate::flags::{Controller, LoadBalancers, NodeIpam, Settings};
+use crate::manager::cloud::Loaded;
+use crate::manager::controllers::runs;
+
+/// What the operator says of the cluster, by flags and in the config.
+pub(super) fn facts(settings: &Settings, loaded: &Loaded) -> ClusterFacts {
+    let gives_out = matches!(settings.node_ipam, Some(NodeIpam::Range { .. }));
+    ClusterFacts {
+        services: settings.service_networks.clone(),
+        pods: loaded.cluster_networks.pods.clone(),
+        cluster_cidrs: settings.cluster_cidrs.clone(),
+        cluster_cidrs_are_given_out: gives_out || runs(Controller::Route, settings, &loaded.cloud),
+        nodes: loaded.cluster_networks.nodes.clone(),
+        node_addresses: loaded.answers.node_addresses.clone(),
+        load_balancer_addresses: loaded.answers.load_balancer_addresses.clone(),
+        ..ClusterFacts::default()
+    }
+}
 
 impl From<&Settings> for node::Options {
     fn from(settings: &Settings) -> Self {

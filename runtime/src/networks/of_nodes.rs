@@ -4,11 +4,11 @@
 //! ranges only, where it explains a denial. A public address counts once the cloud has confirmed it for that node.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-use controllers::Confirmed;
+use controllers::{Confirmed, believed_pod_network, is_private};
 use egress::{NodeNetwork, NodeNetworkKind};
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
@@ -16,22 +16,6 @@ use kube::ResourceExt;
 const ADDRESSES: usize = 64;
 /// The most pod networks of one Node: one of each family, says the API server.
 const POD_NETWORKS: usize = 2;
-/// The shortest prefixes that one node's pods can have: 65,536 addresses are six hundred times the kubelet's default of
-/// 110 pods, and kube-controller-manager gives each node a /64.
-const PODS_V4: u8 = 16;
-const PODS_V6: u8 = 48;
-
-/// Where a Node's word is taken: RFC 1918, carriers' NAT, link-local, and RFC 4193.
-const BELIEVED: [IpNet; 7] = [
-    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8)),
-    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(172, 16, 0, 0), 12)),
-    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(192, 168, 0, 0), 16)),
-    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(100, 64, 0, 0), 10)),
-    IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16)),
-    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10)),
-    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7)),
-];
-
 /// What the nodes say.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct Published {
@@ -59,12 +43,12 @@ pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a
         }
         let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
         for address in addresses.iter().take(ADDRESSES).filter_map(|it| parse(&it.address)) {
-            if is_believed(&address) {
+            if is_private(&address) {
                 add(NodeNetworkKind::Address, address);
             }
         }
         for text in pod_networks(node) {
-            match pod_network(text) {
+            match believed_pod_network(text) {
                 Ok(network) => add(NodeNetworkKind::Pods, network),
                 Err(because) => {
                     refused.insert(format!(
@@ -85,20 +69,6 @@ fn pod_networks(node: &Node) -> impl Iterator<Item = &str> {
     let listed = spec.and_then(|it| it.pod_cidrs.as_deref()).unwrap_or_default();
     let single = spec.and_then(|it| it.pod_cidr.as_deref());
     listed.iter().take(POD_NETWORKS).map(String::as_str).chain(single.filter(|it| !listed.iter().any(|own| own == it)))
-}
-
-/// The error continues "node … says that its pods are in …, ".
-fn pod_network(text: &str) -> Result<IpNet, &'static str> {
-    let network: IpNet = text.parse().map_err(|_| "which is no network")?;
-    let shortest = if matches!(network, IpNet::V4(_)) { PODS_V4 } else { PODS_V6 };
-    if network.prefix_len() < shortest {
-        return Err("which is too wide for the pods of one node");
-    }
-    if is_believed(&network) { Ok(network.trunc()) } else { Err("which is not a private network") }
-}
-
-fn is_believed(network: &IpNet) -> bool {
-    BELIEVED.iter().any(|it| it.contains(network))
 }
 
 /// The address alone, in the family that it belongs to. Names are no addresses.

@@ -92,4 +92,12 @@ mod tests {
         assert_eq!(failures.admit(&"x".repeat(1 << 20), later), Ok(()));
         assert!(failures.0.keys().all(|it| it.len() <= NAME));
     }
+
+    #[test]
+    fn adv_103_of_a_long_name_only_the_beginning_is_kept() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        failures.refused(&"ä".repeat(1 << 20), now);
+        let kept: Vec<_> = failures.0.keys().map(|it| it.chars().count()).collect();
+        assert_eq!(kept, [NAME]);
+    }
 }

@@ -12,6 +12,7 @@ mod election;
 mod events;
 mod flags;
 mod http;
+mod judged;
 mod memory;
 mod metrics;
 mod module;

@@ -39,7 +39,7 @@ async fn case_109_to_114_only_relevant_changes_reach_the_cloud() {
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     let mut first = service("s1");
-    first.spec.as_mut().unwrap().cluster_ip = Some("10.0.77.1".to_owned());
+    first.spec.as_mut().unwrap().cluster_ip = Some("10.96.77.1".to_owned());
     create(&cluster, &first).await;
     addressed(&cluster, "s1", "192.0.2.1").await;
 

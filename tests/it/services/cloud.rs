@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Description, Error, Event, Identity, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers,
-    PendingStatus, Progress, Reply, Result,
+    Deletion, Description, Error, Event, Identity, Ingress, IngressDescription, LoadBalancer, LoadBalancerStatus,
+    LoadBalancers, PendingStatus, Progress, Reply, Result,
 };
 use jiff::Timestamp;
 use tests::rig::{self, FakeCloud};
@@ -85,6 +85,8 @@ pub(crate) struct Cloud {
     held: watch::Sender<BTreeSet<String>>,
     /// Whether the annotation [`NODES`] is described, which selects nodes.
     selects_nodes: bool,
+    /// What is described of where load balancers are reached.
+    ingress: IngressDescription,
     /// The version of its credential.
     versions: watch::Sender<u64>,
 }
@@ -110,19 +112,25 @@ struct Script {
 
 impl Cloud {
     pub(crate) fn new() -> Arc<Cloud> {
-        Cloud::with(false)
+        Cloud::with(false, rig::description().ingress)
     }
 
     /// A cloud that describes the annotation [`NODES`], which selects nodes.
     pub(crate) fn selecting_nodes() -> Arc<Cloud> {
-        Cloud::with(true)
+        Cloud::with(true, rig::description().ingress)
     }
 
-    fn with(selects_nodes: bool) -> Arc<Cloud> {
+    /// A cloud that describes only this of where its load balancers are reached.
+    pub(crate) fn reached(ingress: IngressDescription) -> Arc<Cloud> {
+        Cloud::with(false, ingress)
+    }
+
+    fn with(selects_nodes: bool, ingress: IngressDescription) -> Arc<Cloud> {
         Arc::new(Cloud {
             state: Mutex::default(),
             held: watch::Sender::default(),
             selects_nodes,
+            ingress,
             versions: watch::Sender::default(),
         })
     }
@@ -237,7 +245,9 @@ impl Cloud {
 
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        offer(self.clone(), self.clone(), self.selects_nodes)
+        let cloud = offer(self.clone(), self.clone(), self.selects_nodes);
+        let description = Description { ingress: self.ingress, ..(*cloud.description.now()).clone() };
+        cloud_provider::Cloud { description: Arc::new(description).into(), ..cloud }
     }
 }
 

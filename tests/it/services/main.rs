@@ -12,6 +12,7 @@ mod failed;
 mod failures;
 mod hosts;
 mod inventory;
+mod judged;
 mod leaving;
 mod memo;
 mod pending;

@@ -15,7 +15,8 @@ pub trait FakeCloud {
     }
 }
 
-/// The description of a fake cloud whose provider ids begin with `fake://`.
+/// The description of a fake cloud whose provider ids begin with `fake://`. Its load balancers may have one address, and
+/// any mode.
 #[must_use]
 pub fn description() -> cloud_provider::Description {
     cloud_provider::Description {
@@ -23,6 +24,7 @@ pub fn description() -> cloud_provider::Description {
         provider_id_prefixes: vec!["fake://".to_owned()],
         get_batch_size: 1,
         list_page_size: 500,
+        ingress: cloud_provider::IngressDescription { vip: true, shared: true },
         ..cloud_provider::Description::default()
     }
 }

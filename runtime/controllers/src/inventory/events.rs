@@ -8,6 +8,7 @@ use tracing::info;
 
 use crate::events::{EventKind, reference};
 use crate::inventory::Inventory;
+use crate::node_fields::is_waiting;
 use crate::provider_events::Sample;
 
 impl Inventory {
@@ -39,6 +40,15 @@ impl Inventory {
             info!(left_out, "the provider said more about machines that are no nodes of this cluster; it is not shown");
         }
         info!(reason = event.reason, about = event.about, "the provider says: {}", event.message);
+    }
+
+    /// Warns that an answer about a node is refused: its addresses stay as they are. Why a node cannot join is said by the
+    /// controller that initialises it.
+    pub(super) fn warn_of_refusal(&self, node: Option<&Node>, why: &str) {
+        if let Some(node) = node.filter(|it| !is_waiting(it)) {
+            let message = format!("nothing is taken of what the cloud says of node {}: {why}", node.name_any());
+            self.warn(node, "InstanceMetadataInvalid", message);
+        }
     }
 
     /// Warns about a node, unless an event said so lately.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::{Node, NodeAddress};
 
+use crate::cluster_facts::is_reserved_label;
 use crate::node::addresses::{self, preferred, with_hostnames};
 use crate::node_fields::{
     LabelPair, REGION, TYPE, UNINITIALIZED, ZONE, current_addresses, is_waiting, label, provided_node_ip, provider_id,
@@ -107,7 +108,7 @@ pub(super) fn initialized(node: &Node, instance: &Instance) -> Result<Initialize
     }
     let mut discarded = Vec::new();
     for (key, value) in &instance.labels {
-        if is_reserved(key) {
+        if is_reserved_label(key) {
             discarded.push(Discarded::Reserved(key.clone()));
         } else if desired.metadata.labels.as_ref().is_some_and(|it| it.contains_key(key)) {
             discarded.push(Discarded::Present(key.clone()));
@@ -158,14 +159,6 @@ fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
 
 fn labels_equal(one: &Node, other: &Node) -> bool {
     [ZONE, REGION, TYPE].iter().flat_map(|it| [it.beta, it.stable]).all(|it| label(one, it) == label(other, it))
-}
-
-/// Whether a label's domain is Kubernetes' own, or below it.
-fn is_reserved(key: &str) -> bool {
-    let Some((domain, _)) = key.split_once('/') else { return false };
-    ["kubernetes.io", "k8s.io"]
-        .into_iter()
-        .any(|reserved| domain.strip_suffix(reserved).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
 #[cfg(test)]

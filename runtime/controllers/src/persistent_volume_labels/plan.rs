@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::source;
+use crate::cluster_facts::is_volume_label;
 use crate::inventory::check::{is_label_key, is_label_value};
 use crate::node_fields;
 
@@ -95,8 +96,14 @@ pub(crate) fn objection(topology: &Topology) -> Option<String> {
     }
     let segments = topology.accessible_topologies.iter().flatten().cloned();
     let mut pairs = labels(topology).into_iter().chain(segments);
-    let (key, value) = pairs.find(|(key, value)| !is_label_key(key) || !is_label_value(value))?;
-    Some(format!("brings the label {key:?}: {value:?}, which Kubernetes does not allow"))
+    pairs.find_map(|(key, value)| {
+        if !is_label_key(&key) || !is_label_value(&value) {
+            return Some(format!("brings the label {key:?}: {value:?}, which Kubernetes does not allow"));
+        }
+        (!is_volume_label(&key)).then(|| {
+            format!("brings the label {key:?}, which is Kubernetes' own and says nothing of where a volume is")
+        })
+    })
 }
 
 /// What an answer makes of a volume; `None` if nothing changes.

@@ -101,6 +101,8 @@ pub(super) fn message(withheld: &[Listed], facts: Facts, budget: &Budget) -> Str
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::{Route, RouteOwnership, RouteState};
+
     use super::*;
 
     const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
@@ -135,6 +137,26 @@ mod tests {
         assert_eq!(left(Duration::ZERO, 90), 0, "the share is that of the most routes, and is spent");
         assert_eq!(left(Duration::from_secs(599), 90), 0);
         assert_eq!(left(Duration::from_secs(600), 90), 9);
+    }
+
+    #[test]
+    fn a_message_names_the_first_five_of_many() {
+        let listed = |nth: usize| Listed {
+            cidr: cidr(nth),
+            route: Route {
+                destination: cidr(nth).to_string(),
+                next_hop: None,
+                ownership: RouteOwnership::Ours,
+                state: RouteState::Active,
+                id: nth.to_string(),
+                extra: Vec::new(),
+            },
+            is_guess: false,
+        };
+        let said = |routes: usize| message(&(0..routes).map(listed).collect::<Vec<_>>(), FACTS, &BUDGET);
+        let five = "the routes to 10.244.0.0/24, 10.244.1.0/24, 10.244.2.0/24, 10.244.3.0/24, 10.244.4.0/24";
+        assert!(said(5).starts_with(&format!("{five} are not deleted")), "{}", said(5));
+        assert!(said(500).starts_with(&format!("{five} and 495 more are not deleted")), "{}", said(500));
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::object::{Part, Refusal, update_latest};
 use crate::service::Controller;
 use crate::service::desired::unclaimed;
 use crate::service::error::Error;
-use crate::service::ingress::usable;
 use crate::service::memos;
 use crate::service::plan::{Plan, plan};
 use crate::service::state::{NextStep, Outcome};
@@ -51,7 +50,7 @@ impl Controller {
                 self.states().of(key, &service, now).wait(&it.reason, Instant::now());
                 // What proves whose it is stays until it is gone.
                 let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
-                let ingress = usable(key, it.status.ingress);
+                let ingress = self.usable(key, &service, it.status.ingress);
                 let status = LoadBalancerStatus { memo, ingress, ..it.status };
                 self.keep(key, &service, status, Outcome::Deleting(now + after))?;
                 match self.write(key, service).await? {

@@ -7,32 +7,41 @@ use kube::ResourceExt;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
+use parking_lot::Mutex;
 
+use crate::service::addresses::Addresses;
 use crate::watched::Watched;
 
 /// The cluster's Services as this process knows them.
-#[derive(Clone)]
-pub(super) struct Services(Watched<Service>);
+pub(super) struct Services {
+    watched: Watched<Service>,
+    addresses: Mutex<Addresses>,
+}
 
 impl Services {
     pub(super) fn new() -> (Self, Writer<Service>) {
         let (watched, writer) = Watched::new();
-        (Self(watched), writer)
+        (Self { watched, addresses: Mutex::default() }, writer)
     }
 
     /// Waits until all Services are known that existed when the watch began.
     pub(super) async fn synced(&self) {
-        self.0.synced().await;
+        self.watched.synced().await;
     }
 
     /// The Service under this key.
     pub(super) fn get(&self, key: &str) -> Option<Arc<Service>> {
         let (namespace, name) = parts(key);
-        self.0.get(&ObjectRef::new(name).within(namespace))
+        self.watched.get(&ObjectRef::new(name).within(namespace))
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Service>> {
-        self.0.all()
+        self.watched.all()
+    }
+
+    /// What the index of all their addresses says.
+    pub(super) fn addresses<T>(&self, read: impl FnOnce(&Addresses) -> T) -> T {
+        read(&self.addresses.lock())
     }
 
     /// Applies an event of the watch, and calls `changed` for every Service that has changed: with its key, and with what
@@ -43,7 +52,8 @@ impl Services {
         writer: &mut Writer<Service>,
         changed: impl Fn(&str, Option<&Service>),
     ) {
-        for change in self.0.apply(event, writer) {
+        for change in self.watched.apply(event, writer) {
+            self.addresses.lock().apply(change.before.as_deref(), change.after.as_deref());
             if let Some(service) = change.after.as_ref().or(change.before.as_ref()) {
                 changed(&key(service), change.after.as_deref());
             }

@@ -17,7 +17,6 @@ use crate::service::Controller;
 use crate::service::backends::Backends;
 use crate::service::desired::compared_fields;
 use crate::service::error::Error;
-use crate::service::ingress;
 use crate::service::memos;
 use crate::service::plan::{Plan, is_wanted, plan};
 use crate::service::state::{Ask, Cause, NextStep, Outcome, Phase, ServiceState, Unwritten};
@@ -168,7 +167,7 @@ impl Controller {
         let step = match progress {
             Ok(Progress::Failed(mut status, source)) => {
                 self.record_dropped_memo(key, &service, &status);
-                status.ingress = ingress::usable(key, status.ingress);
+                status.ingress = self.usable(key, &service, status.ingress);
                 self.fail(key, service, status, error(source)).await
             }
             Ok(Progress::Ready(status)) => self.ready(key, service, status).await,
@@ -223,10 +222,12 @@ impl Controller {
     }
 
     /// The load balancer is as desired.
-    async fn ready(&self, key: &str, service: Arc<Service>, status: LoadBalancerStatus) -> Result<NextStep, Error> {
+    async fn ready(&self, key: &str, service: Arc<Service>, mut status: LoadBalancerStatus) -> Result<NextStep, Error> {
         self.record_dropped_memo(key, &service, &status);
-        if let Some(objection) = ingress::objection(&status.ingress) {
-            return self.refuse(key, service, status, &objection).await;
+        // Of an answer is kept what Kubernetes takes, which is all but its addresses.
+        match self.judged(key, &service, std::mem::take(&mut status.ingress)) {
+            Ok(ingress) => status.ingress = ingress,
+            Err(refused) => return self.fail(key, service, status, refused).await,
         }
         self.keep(key, &service, status, Outcome::Ready)?;
         match self.write(key, service).await? {
@@ -238,7 +239,7 @@ impl Controller {
     /// The load balancer will be as desired.
     async fn pending(&self, key: &str, service: Arc<Service>, mut it: PendingStatus) -> Result<NextStep, Error> {
         self.record_dropped_memo(key, &service, &it.status);
-        it.status.ingress = ingress::usable(key, it.status.ingress);
+        it.status.ingress = self.usable(key, &service, it.status.ingress);
         // There is nothing to wait for but our own write. A Service has its first memo once.
         let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
         let after = if announces { Duration::ZERO } else { held(it.after) };
@@ -255,21 +256,6 @@ impl Controller {
             Written::Yes(_) | Written::Gone => Ok(NextStep::After(after)),
             Written::Changed => Ok(NextStep::Again),
         }
-    }
-
-    /// Keeps of an answer what Kubernetes takes, which is all but its addresses, and says what is wrong with those.
-    async fn refuse(
-        &self,
-        key: &str,
-        service: Arc<Service>,
-        status: LoadBalancerStatus,
-        objection: &str,
-    ) -> Result<NextStep, Error> {
-        let error = Error::Ensure(CloudError::Invalid(format!(
-            "the provider's answer about Service {key} cannot be its status: {objection}. Its addresses stay as they are, \
-             and its memo is kept"
-        )));
-        self.fail(key, service, LoadBalancerStatus { ingress: Vec::new(), ..status }, error).await
     }
 
     /// Keeps the status of a load balancer that is not as desired, and fails.

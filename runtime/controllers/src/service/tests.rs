@@ -101,6 +101,7 @@ impl Rig {
         let controller = Controller {
             client: api_server(Arc::clone(&found)),
             cluster: cluster(),
+            facts: tokio::sync::watch::channel(ClusterFacts::default()).1,
             lists: None,
             unowned: Mutex::default(),
             load_balancers: cloud.clone(),

@@ -1,4 +1,6 @@
-use cloud_provider::{Annotation, Content, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
+use cloud_provider::{
+    Annotation, Content, Description, Effect, Endpoint, IngressDescription, OperationPlace, Permission, Setting,
+};
 
 use super::label;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
@@ -16,6 +18,10 @@ const NAME_BYTES: usize = 253;
 const TEXT_BYTES: usize = 1 << 10;
 const VERSION_BYTES: usize = 128;
 const LARGEST_BATCH: u32 = 1_000;
+/// In `extra`: that load balancers pass packets on with their own address as destination, and that several Services may
+/// have one address.
+const VIP: &str = "load-balancers.vip";
+const SHARED: &str = "load-balancers.shared-addresses";
 /// The most `*` in one pattern.
 const STARS: usize = 4;
 
@@ -36,8 +42,7 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         get_batch_size,
         list_page_size,
         load_balancer_concurrency,
-        // Nothing of it is known to this host.
-        extra: _,
+        extra,
     } = it;
     if name.is_empty() || !label::is_value(&name) {
         let name = printable(&name, 128);
@@ -64,7 +69,14 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         load_balancer_concurrency: load_balancer_concurrency.map(|it| it.max(1)),
         get_batch_size: get_batch_size.clamp(1, LARGEST_BATCH),
         list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
+        ingress: ingress(&extra),
     })
+}
+
+/// Nothing else of `extra` is known to this host.
+fn ingress(extra: &[(String, String)]) -> IngressDescription {
+    let says = |word: &str| extra.iter().any(|(key, value)| key == word && value == "true");
+    IngressDescription { vip: says(VIP), shared: says(SHARED) }
 }
 
 fn few<T>(what: &str, list: Vec<T>) -> Result<Vec<T>, String> {

@@ -37,7 +37,7 @@ fn assert_seen(field: &str, text: &str, said: &impl Texts) {
 texts::texts! {
     Description {
         name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels;
-        without get_batch_size, list_page_size, load_balancer_concurrency
+        without get_batch_size, list_page_size, load_balancer_concurrency, ingress
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
     cloud_provider::Permission { methods, paths, operations, actions, content; without effect }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{AnnotationLine, EndpointLine, Found, Inspected, ModuleLine, PermissionLine, ProviderLine, SettingLine};
+use super::{
+    AnnotationLine, EndpointLine, Found, IngressLine, Inspected, ModuleLine, PermissionLine, ProviderLine, SettingLine,
+};
 use crate::commands::answer::size;
 
 /// A line: what it is about, and what is to be said about it.
@@ -29,6 +31,12 @@ impl fmt::Display for Inspected {
         for (what, keys) in [("reads", reads), ("writes", writes)] {
             if !keys.is_empty() {
                 line(f, "annotations", &format!("{what} {}", keys.join(", ")))?;
+            }
+        }
+        let IngressLine { vip, shared_addresses } = self.ingress;
+        for (is_so, what) in [(vip, "answers ipMode VIP"), (shared_addresses, "shares addresses among Services")] {
+            if is_so {
+                line(f, "ingress", what)?;
             }
         }
         if !self.node_labels.is_empty() {

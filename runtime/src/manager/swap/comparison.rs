@@ -59,6 +59,13 @@ pub(super) fn objection(old: &Description, new: &Description, config: &claims::C
             written.join(", ")
         ));
     }
+    let (vip, shared) = (new.ingress.vip && !old.ingress.vip, new.ingress.shared && !old.ingress.shared);
+    if vip || shared {
+        let what = if vip { "answers ipMode VIP" } else { "shares addresses among Services" };
+        return Some(format!(
+            "{after} describes that it {what}, and {before} did not: restart with {after} to allow it, or stay with {before}"
+        ));
+    }
     let grown = claims::grown(old, new, config.endpoints);
     let first = grown.first()?;
     let lines: Vec<_> = grown.iter().map(|it| format!("endpoint {}, {}: {}", it.endpoint, it.key, it.yaml)).collect();
@@ -76,7 +83,7 @@ fn called(description: &Description) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::{Content, Permission};
+    use cloud_provider::{Content, IngressDescription, Permission};
     use egress::{BaseUrl, Method, PathPattern, Rule};
 
     use super::*;
@@ -214,6 +221,20 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part:?} is not in {text:?}");
         }
+    }
+
+    /// Cases: adv 150
+    #[test]
+    fn a_version_that_may_answer_more_addresses_is_held_back() {
+        let described = |vip, shared| {
+            let ingress = IngressDescription { vip, shared };
+            said(&Description { ingress, ..version("1.3.0", &[]) })
+        };
+        assert_eq!(described(false, false), None);
+        assert!(
+            described(true, false).unwrap().contains("describes that it answers ipMode VIP, and acme 1.2.0 did not")
+        );
+        assert!(described(false, true).unwrap().contains("shares addresses among Services"));
     }
 
     #[test]

@@ -61,6 +61,8 @@ impl Provider for Hostile {
         if let Some(writers) = settings::find("writers")? {
             description = description.load_balancer_concurrency(writers);
         }
+        // Many of its load balancers have one address.
+        let description = description.load_balancers_share_addresses();
         let description = description.get_batch_size(settings::find("get-batch")?.unwrap_or(1));
         match settings::find::<String>("describe")?.as_deref() {
             Some("forged") => Ok(forged::description(description)),
@@ -146,7 +148,7 @@ fn commit(node: &Node) -> Answer {
 }
 
 fn honest(name: &str) -> Instance {
-    Instance::new(name, format!("hostile://{name}")).addresses([Address::internal_ip("192.0.2.1")])
+    Instance::new(name, format!("hostile://{name}")).addresses([Address::internal_ip("10.1.0.1")])
 }
 
 /// What a crime found out.

@@ -8,6 +8,11 @@ use aerostat_sdk::{
 
 use crate::{commit, report};
 
+/// A load balancer at the address that follows, with "-" for each dot: it takes the cluster's traffic to it.
+const VIP: &str = "vip-";
+/// The same, before it is ready.
+const VIP_SOON: &str = "soon-vip-";
+
 /// What `ensure` answers; other names than the ones here are crimes against nodes.
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
     let status = LoadBalancerStatus::new([Ingress::ip("192.0.2.1")]);
@@ -26,6 +31,11 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         "everywhere" => Ok(Progress::Ready(LoadBalancerStatus::new((0..1000).map(|_| Ingress::ip("192.0.2.1"))))),
         "impatient" => Ok(Progress::pending(status, Duration::ZERO, "now\nnow")),
         "patient" => Ok(Progress::pending(status, Duration::MAX, "x".repeat(1 << 20))),
+        name if name.starts_with(VIP) => at(Ingress::ip(dotted(&name[VIP.len()..])).ip_mode(IpMode::Vip)),
+        name if name.starts_with(VIP_SOON) => {
+            let there = Ingress::ip(dotted(&name[VIP_SOON.len()..])).ip_mode(IpMode::Vip);
+            Ok(Progress::pending(LoadBalancerStatus::new([there]), Duration::from_secs(1), "it boots"))
+        }
         "elsewhere" => Ok(Progress::NotManaged),
         "failed" => Ok(Progress::failed(status.memo("lb-1"), Error::unavailable("action 7 has errored\nnow"))),
         "failed-without-end" => Ok(Progress::failed(status.memo("x".repeat(1025)), Error::unavailable("it failed"))),
@@ -39,6 +49,10 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         }
         crime => commit(&Node::named(crime)).map(|_| Progress::Ready(status)),
     }
+}
+
+fn dotted(name: &str) -> String {
+    name.replace('-', ".")
 }
 
 /// What `delete` answers.

@@ -1,11 +1,15 @@
 //! Crimes against the network with names that a Node can have, for a real cluster.
 
-use aerostat_sdk::{Error, Node, http, settings};
+use aerostat_sdk::{Address, Error, Node, http, settings};
 
-use crate::{Answer, report};
+use crate::{Answer, honest, report};
 
 /// `None` if the node's name is no crime. What the gate answered is the error.
 pub(crate) fn run(node: &Node) -> Option<Answer> {
+    if let Some(address) = node.name.strip_prefix("machine-at-") {
+        let address = Address::internal_ip(address.replace('-', "."));
+        return Some(Ok(Some(honest(&node.name).addresses([address]))));
+    }
     let machines = settings::find::<String>("machines").ok()?.unwrap_or_else(|| "v2/droplets".to_owned());
     let machines: Vec<_> = machines.split('/').collect();
     let request = match node.name.as_str() {

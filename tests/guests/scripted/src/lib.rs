@@ -30,6 +30,8 @@ impl Provider for Scripted {
             .endpoint(script)
             .setting(list_page_size)
             .setting(annotations)
+            .load_balancers_have_vips()
+            .load_balancers_share_addresses()
             .list_page_size(settings::find("listPage")?.unwrap_or(100));
         let keys: String = settings::find("annotations")?.unwrap_or_default();
         for key in keys.split(',').filter(|key| !key.is_empty()) {

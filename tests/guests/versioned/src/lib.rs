@@ -62,7 +62,8 @@ impl Provider for Versioned {
             api = api.allow([Method::Post], ["/firewalls"], []).fields(["name"]);
         }
         let (name, version) = (value("name").unwrap_or("versioned"), value("version").unwrap_or_default());
-        let mut description = Description::new(name, version).provider_id_prefix(PREFIX).endpoint(api);
+        let mut description =
+            Description::new(name, version).provider_id_prefix(PREFIX).endpoint(api).load_balancers_share_addresses();
         if let Some(name) = value("setting") {
             description = description.setting(Setting::required(name, "where to look"));
         }

@@ -87,7 +87,8 @@ async fn adv_111_a_node_of_another_account_is_left_alone() {
     let account = Account::new(Arc::new(Whose("account=ours region=eu-1")), None);
     let gce = Description { provider_id_prefixes: vec!["gce://".into()], ..Description::default() };
     let inventory = inventory(&Arc::new(Fake::default()), []);
-    let inventory = Inventory { description: Arc::new(gce).into(), ..inventory }.within(account.clone());
+    let inventory = Inventory { description: Arc::new(gce).into(), ..inventory }
+        .within(account.clone(), watch::channel(ClusterFacts::default()).1);
     let covers = |id: &str| inventory.covers(&known(1, id));
     assert!(covers("gce://theirs/eu-1-a/n1"), "nobody has told whose it is");
     account.check().await.unwrap();

@@ -213,6 +213,22 @@ fn answers_that_kubernetes_would_refuse_are_refused() {
 }
 
 #[test]
+fn adv_151_kubernetes_own_labels_are_no_volumes() {
+    for key in ["kubernetes.io/hostname", "node-role.kubernetes.io/control-plane", "pv.kubernetes.io/provisioned-by"] {
+        let answers = [labelled(&[("rack", "1"), (key, "x")]), at(&[&[(ZONE, "z1")], &[(key, "x")]])];
+        for answer in answers {
+            let objection = objection(&answer).unwrap_or_default();
+            assert!(
+                objection.starts_with(&format!("brings the label {key:?}, which is Kubernetes' own")),
+                "{objection}"
+            );
+        }
+    }
+    let places = labelled(&[(ZONE, "z1"), (BETA_ZONE, "z1"), (REGION, "r"), (BETA_REGION, "r")]);
+    assert_eq!(objection(&places), None);
+}
+
+#[test]
 fn a_volume_is_looked_at_when_something_about_it_counts() {
     let look = |before: Option<&PersistentVolume>, after: &PersistentVolume| is_worth_a_look(before, after, &limits());
     let bare = pv(json!({}), Value::Null);

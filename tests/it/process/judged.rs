@@ -1,0 +1,82 @@
+//! A hostile provider answers with what is the cluster's own: nothing of it is written, and an event says so.
+
+use k8s_openapi::api::core::v1::Service;
+use kube::api::{Api, PostParams};
+use serde_json::json;
+use tests::control_plane::{Cluster, any_cluster};
+use tests::{guests, kubelet};
+
+use crate::setup::{Setup, assert_waits, event, initialized};
+
+/// A Service whose name says what the provider answers about it.
+async fn create(cluster: &Cluster, name: &str) {
+    let service = json!({
+        "metadata": { "name": name },
+        "spec": { "type": "LoadBalancer", "ports": [{ "port": 80 }] },
+    });
+    let services: Api<Service> = Api::namespaced(cluster.admin.clone(), "default");
+    services.create(&PostParams::default(), &serde_json::from_value(service).unwrap()).await.unwrap();
+}
+
+async fn is_without_addresses(cluster: &Cluster, name: &str) {
+    let services: Api<Service> = Api::namespaced(cluster.admin.clone(), "default");
+    let status = services.get(name).await.unwrap().status.unwrap_or_default();
+    let ingress = status.load_balancer.and_then(|it| it.ingress).unwrap_or_default();
+    assert!(ingress.is_empty(), "{name}: {ingress:?}");
+}
+
+#[tokio::test]
+async fn adv_150_a_hostile_provider_takes_no_clusters_traffic() {
+    let cluster = any_cluster().await;
+    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--cluster-cidr=10.244.0.0/16"]).edit(|config| {
+        config["provider"]["loadBalancerAddresses"] = json!(["192.0.2.0/24", "10.0.0.0/8", "172.16.0.0/12"]);
+        config["clusterNetworks"] = json!({ "pods": ["172.20.0.0/16"] });
+    });
+    let process = setup.started().await;
+    kubelet::join(&cluster.admin, "machine-at-10-1-0-9").await.unwrap();
+    initialized(&cluster, "machine-at-10-1-0-9").await;
+    let refused = [
+        ("vip-10-96-0-1", "is the ClusterIP of Service default/kubernetes"),
+        ("vip-10-96-0-10", "is in 10.96.0.0/16, a network of Services"),
+        ("vip-10-1-0-9", "is an address of node machine-at-10-1-0-9, as the cloud says"),
+        ("vip-10-244-3-4", "is in 10.244.0.0/16, a network of pods"),
+        ("vip-172-20-3-4", "is in 172.20.0.0/16, a network of pods"),
+        ("vip-8-8-8-8", "is in none of the networks in provider.loadBalancerAddresses"),
+        ("vip-192-0-2-77", "comes with ipMode VIP"),
+        ("soon-vip-10-96-0-1", "is the ClusterIP of Service default/kubernetes"),
+    ];
+    for (name, because) in refused {
+        create(&cluster, name).await;
+        event(&cluster, name, &["Error syncing load balancer", because]).await;
+    }
+    for (name, _) in refused {
+        is_without_addresses(&cluster, name).await;
+    }
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn adv_151_a_hostile_provider_moves_no_node() {
+    let cluster = any_cluster().await;
+    let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|config| {
+        config["provider"]["nodeAddresses"] = json!(["10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16"]);
+        config["clusterNetworks"] = json!({ "pods": ["10.244.0.0/16"] });
+    });
+    let process = setup.started().await;
+    let refused = [
+        ("machine-at-10-96-0-1", "is the ClusterIP of the API server"),
+        ("machine-at-10-96-7-7", "is in 10.96.0.0/16, a network of Services"),
+        ("machine-at-10-244-7-7", "is in 10.244.0.0/16, a network of pods"),
+        ("machine-at-127-0-0-1", "is each machine's address for itself"),
+        ("machine-at-169-254-169-254", "is a link-local address"),
+        ("machine-at-203-0-113-7", "is in none of the networks in provider.nodeAddresses"),
+    ];
+    for (name, because) in refused {
+        kubelet::join(&cluster.admin, name).await.unwrap();
+        event(&cluster, name, &["the provider's answer is refused", because]).await;
+        assert_waits(&cluster, name).await;
+    }
+    kubelet::join(&cluster.admin, "machine-at-10-1-0-9").await.unwrap();
+    initialized(&cluster, "machine-at-10-1-0-9").await;
+    process.stop().await;
+}
