@@ -20,7 +20,9 @@ use tokio::time::timeout;
 
 use crate::address::Networks;
 use crate::base_url::Origin;
+use crate::body::{GrowingBody, Withheld};
 use crate::budget::Budget;
+use crate::credentials::Secrets;
 use crate::destination::Destination;
 use crate::endpoint::{Addresses, EndpointLimits};
 use crate::error::GateError;
@@ -29,7 +31,7 @@ use crate::resolve::{self, Resolve};
 use crate::transfer::{Counted, Transfer};
 use crate::validity;
 use crate::wire::dial::{DialError, Dialer};
-use crate::wire::{Chain, HEAD_BYTES, HEADERS, USER_AGENT_VALUE, check_head};
+use crate::wire::{Chain, HEAD_BYTES, HEADERS, HOLDS_SECRET, USER_AGENT_VALUE, check_head};
 
 /// What the host itself may reach, and how fast it has to answer.
 #[derive(Clone)]
@@ -75,6 +77,8 @@ pub struct FetchRequest {
     pub limit: usize,
     /// Counts what is sent and read.
     pub transfer: Transfer,
+    /// What no answer may hold, and no line of the log.
+    pub secrets: Secrets,
 }
 
 /// An answer.
@@ -136,6 +140,7 @@ impl Fetch {
         let late =
             || FetchError::Broken(self.sentence(&request.origin, format_args!("did not answer within {total:?}")));
         let result = timeout(total, self.exchange(&request, &mut entry)).await.unwrap_or_else(|_| Err(late()));
+        let result = result.map_err(|it| self.without_secrets(it, &request));
         match &result {
             Ok(answer) => entry.status = Some(answer.status.as_u16()),
             Err(error) => entry.error = Some(error.to_string()),
@@ -190,15 +195,21 @@ impl Fetch {
         let broken = |what: std::fmt::Arguments<'_>| FetchError::Broken(self.sentence(&request.origin, what));
         let (head, mut body) = response.into_parts();
         check_head(&head.headers).map_err(|it| broken(format_args!("{it}")))?;
-        let mut bytes = Vec::new();
+        let withheld = |why| match why {
+            Withheld::TooLarge => {
+                broken(format_args!("answered with more than the {} bytes that are awaited", request.limit))
+            }
+            Withheld::HoldsSecret => broken(format_args!("{HOLDS_SECRET}")),
+        };
+        if request.secrets.are_in_head(&head.headers) {
+            return Err(withheld(Withheld::HoldsSecret));
+        }
         let answer = |body| Ok(FetchAnswer { status: head.status, headers: head.headers, body });
         if !head.status.is_success() {
-            return answer(bytes);
+            return answer(Vec::new());
         }
-        let too_large = || broken(format_args!("answered with more than the {} bytes that are awaited", request.limit));
-        if body.size_hint().lower() > request.limit as u64 {
-            return Err(too_large());
-        }
+        let length = body.size_hint().lower();
+        let mut read = GrowingBody::new(length, request.limit, request.secrets.clone()).map_err(withheld)?;
         let idle = self.settings.limits.idle;
         while let Some(frame) = timeout(idle, body.frame())
             .await
@@ -206,13 +217,10 @@ impl Fetch {
         {
             let frame = frame.map_err(|error| broken(format_args!("cut its answer off: {}", Chain(&error))))?;
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > request.limit {
-                return Err(too_large());
-            }
-            bytes.extend_from_slice(&data);
+            read.push(&data).await.map_err(withheld)?;
             request.transfer.add(data.len());
         }
-        answer(bytes)
+        answer(read.finish().await.map_err(withheld)?)
     }
 
     fn dialer(&self, origin: &Origin) -> Result<Dialer, GateError> {
@@ -229,6 +237,21 @@ impl Fetch {
             tls: limits.tls,
         };
         Dialer::new(destination, self.outside.clone(), Arc::new(Budget::new(limits)), &[b"http/1.1"])
+    }
+
+    /// An error whose text may hold something that the other end has said.
+    fn without_secrets(&self, error: FetchError, request: &FetchRequest) -> FetchError {
+        let withheld = || {
+            self.sentence(&request.origin, format_args!("failed, with words that hold a credential and are withheld"))
+        };
+        match error {
+            FetchError::Denied(text) if request.secrets.are_in(text.as_bytes()) => FetchError::Denied(withheld()),
+            FetchError::Unreachable(text) if request.secrets.are_in(text.as_bytes()) => {
+                FetchError::Unreachable(withheld())
+            }
+            FetchError::Broken(text) if request.secrets.are_in(text.as_bytes()) => FetchError::Broken(withheld()),
+            error => error,
+        }
     }
 
     fn sentence(&self, origin: &Origin, what: std::fmt::Arguments<'_>) -> String {
@@ -277,6 +300,8 @@ struct Entry<'a> {
 impl<'a> Entry<'a> {
     fn new(name: &'a str, request: &FetchRequest) -> Self {
         let path = request.target.split('?').next().unwrap_or_default();
+        // Whoever sends us elsewhere says the path.
+        let path = if request.secrets.are_in(path.as_bytes()) { "(it holds a credential)" } else { path };
         Self {
             name,
             origin: request.origin.to_string(),

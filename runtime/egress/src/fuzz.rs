@@ -1,6 +1,8 @@
 //! Structured fuzzing of the policy: what it lets through is what a second, naive reading lets through, and what goes
 //! out reads back as what was asked for.
 
+mod foreign;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

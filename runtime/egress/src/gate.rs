@@ -17,7 +17,7 @@ use crate::error::GateError;
 use crate::list_reads::ListReads;
 use crate::location;
 use crate::metrics::Metrics;
-use crate::policy::{self, CallState, Mode};
+use crate::policy::{self, CallState, Mode, Permitted};
 use crate::request::{GuestRequest, GuestResponse, Location, SendError};
 use crate::resolve::{self, Resolve};
 use crate::response;
@@ -137,6 +137,15 @@ impl GateCall {
     ///
     /// If there is no answer: refused, not sent, or perhaps carried out.
     pub async fn send(&mut self, request: GuestRequest) -> Result<GuestResponse, SendError> {
+        self.judge(request)?.send().await
+    }
+
+    /// The first half of [`GateCall::send`]: work on the guest's words, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If it is refused.
+    pub fn judge(&mut self, request: GuestRequest) -> Result<Judged<'_>, SendError> {
         let sender = &self.gate.sender;
         let mut entry = Entry::new(&self.call, &sender.metrics, &request);
         if self.requests > policy::REQUESTS {
@@ -153,7 +162,7 @@ impl GateCall {
         if permitted.effect() == Effect::Delete {
             self.deletes = self.deletes.saturating_add(1);
         }
-        let wrote = self.wrote;
+        let had_written = self.wrote;
         if permitted.effect().writes() {
             // What was read before says nothing about after.
             self.list = self.list.take().filter(|it| !it.is_sealed());
@@ -161,16 +170,8 @@ impl GateCall {
             self.wrote = true;
         }
         entry.permitted(&permitted);
-        let (outcome, is_joined) = sender.answer(permitted, self.list.as_ref(), self.waits).await;
-        if !outcome.has_left() {
-            self.wrote = wrote;
-        }
-        entry.outcome(&outcome, is_joined);
-        // A large answer is not kept for others, and so not copied: a call holds one.
-        match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
-            Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
-            Err(failure) => Err(entry.failed(&failure)),
-        }
+        let (list, wrote) = (self.list.as_ref(), &mut self.wrote);
+        Ok(Judged { sender, entry, permitted, list, waits: self.waits, wrote, had_written })
     }
 
     /// Whether a write has left, or may have: only what certainly did not leave does not count.
@@ -215,5 +216,37 @@ impl GateCall {
     #[must_use]
     pub fn resolve_url(&self, url: &str) -> Option<Location> {
         location::resolve(self.gate.endpoints(), url)
+    }
+}
+
+/// A request that may be sent, and is still to be sent: work on the cloud's words, and waiting for them.
+pub struct Judged<'a> {
+    sender: &'a Arc<Sender>,
+    entry: Entry<'a>,
+    permitted: Permitted,
+    list: Option<&'a ListReads>,
+    waits: bool,
+    wrote: &'a mut bool,
+    had_written: bool,
+}
+
+impl Judged<'_> {
+    /// The other half of [`GateCall::send`].
+    ///
+    /// # Errors
+    ///
+    /// If there is no answer: not sent, or perhaps carried out.
+    pub async fn send(self) -> Result<GuestResponse, SendError> {
+        let Self { sender, mut entry, permitted, list, waits, wrote, had_written } = self;
+        let (outcome, is_joined) = sender.answer(permitted, list, waits).await;
+        if !outcome.has_left() {
+            *wrote = had_written;
+        }
+        entry.outcome(&outcome, is_joined);
+        // A large answer is not kept for others, and so not copied: a call holds one.
+        match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
+            Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
+            Err(failure) => Err(entry.failed(&failure)),
+        }
     }
 }

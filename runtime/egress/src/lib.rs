@@ -13,6 +13,7 @@
 mod address;
 mod audit;
 mod base_url;
+mod body;
 mod budget;
 mod canonical;
 mod check;
@@ -58,14 +59,14 @@ pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
 pub use crate::content::Content;
 pub use crate::credentials::{
-    AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Sigv4Settings,
-    Sts,
+    AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Secrets,
+    Sigv4Settings, Sts,
 };
 pub use crate::effect::Effect;
 pub use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Region, Requirement, Rule, Signing};
 pub use crate::error::GateError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
-pub use crate::gate::{Gate, GateCall};
+pub use crate::gate::{Gate, GateCall, Judged};
 pub use crate::key_service::KeyServiceUrl;
 pub use crate::list_reads::ListReads;
 pub use crate::metrics::Metrics;

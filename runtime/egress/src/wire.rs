@@ -29,6 +29,7 @@ use tokio::time::timeout;
 
 use self::dial::{DialError, Dialer};
 use self::usage::Tracked;
+use crate::body::{GrowingBody, Withheld};
 use crate::budget::Budget;
 use crate::credentials::{Authenticated, Secrets};
 use crate::destination::Destination;
@@ -53,8 +54,8 @@ const INTERIM_ANSWERS: u32 = 16;
 const RESETS: usize = 16;
 /// How long an unused connection is kept. Shorter than load balancers keep theirs.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
-/// The largest answer that is searched for secrets between two other tasks: that takes less than a millisecond.
-const SEARCHED_HERE: usize = 64 << 10;
+/// What is said of an answer that holds a secret.
+pub(crate) const HOLDS_SECRET: &str = "answered with the credential that it was sent; the answer is withheld";
 /// What is spoken over TLS, the best first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 pub(crate) const USER_AGENT_VALUE: HeaderValue =
@@ -153,11 +154,17 @@ impl Wire {
         if head.status.is_informational() {
             return Err(self.interrupted(format_args!("answered {} and nothing after it", head.status)));
         }
-        let too_large = || self.interrupted(format_args!("answered with more than {} bytes", limits.response_bytes));
-        if body.size_hint().lower() > limits.response_bytes as u64 {
-            return Err(too_large());
+        let withheld = |why| match why {
+            Withheld::TooLarge => {
+                self.interrupted(format_args!("answered with more than {} bytes", limits.response_bytes))
+            }
+            Withheld::HoldsSecret => self.interrupted(HOLDS_SECRET),
+        };
+        if secrets.are_in_head(&head.headers) {
+            return Err(withheld(Withheld::HoldsSecret));
         }
-        let mut bytes = Vec::new();
+        let length = body.size_hint().lower();
+        let mut read = GrowingBody::new(length, limits.response_bytes, secrets.clone()).map_err(withheld)?;
         while let Some(frame) = timeout(limits.idle, body.frame())
             .await
             .map_err(|_| self.interrupted(format_args!("stopped for {:?} within its answer", limits.idle)))?
@@ -166,15 +173,9 @@ impl Wire {
                 frame.map_err(|error| self.interrupted(format_args!("cut its answer off: {}", Chain(&error))))?;
             // Trailers are dropped: nothing that a guest may see comes in them.
             let Ok(data) = frame.into_data() else { continue };
-            if bytes.len() + data.len() > limits.response_bytes {
-                return Err(too_large());
-            }
-            bytes.extend_from_slice(&data);
+            read.push(&data).await.map_err(withheld)?;
         }
-        let (body, leaks) = search(bytes, secrets.clone()).await;
-        if leaks || secrets.are_in_head(&head.headers) {
-            return Err(self.interrupted("answered with the credential that it was sent; the answer is withheld"));
-        }
+        let body = read.finish().await.map_err(withheld)?;
         Ok(Answer { status: head.status, headers: head.headers, body })
     }
 
@@ -289,19 +290,6 @@ fn limit_interim_answers(request: &mut Request<Full<Bytes>>, connection: &Captur
             dialed.usage.close("it sends interim answers without end");
         }
     });
-}
-
-/// The body, and whether it holds a secret. A large one is searched on another thread: this one serves other calls.
-async fn search(body: Vec<u8>, secrets: Secrets) -> (Vec<u8>, bool) {
-    if body.len() <= SEARCHED_HERE {
-        let leaks = secrets.are_in(&body);
-        return (body, leaks);
-    }
-    let search = move || {
-        let leaks = secrets.are_in(&body);
-        (body, leaks)
-    };
-    tokio::task::spawn_blocking(search).await.expect("the search does not panic")
 }
 
 pub(crate) fn check_head(headers: &HeaderMap) -> Result<(), &'static str> {

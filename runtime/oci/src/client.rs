@@ -1,7 +1,7 @@
 //! Asks a registry: with the login if it wants one, and for blobs also where it sends us. Every answer has a limit.
 
 use bytes::Bytes;
-use egress::{Fetch, FetchAnswer, FetchRequest, FetchSettings, Origin, Transfer};
+use egress::{Fetch, FetchAnswer, FetchRequest, FetchSettings, Origin, Secrets, Transfer};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use http::{Method, StatusCode};
 use sha256::Digest;
@@ -29,6 +29,8 @@ pub(crate) struct Client {
     /// What the registry itself is shown.
     authorization: Option<HeaderValue>,
     has_logged_in: bool,
+    /// What no answer may repeat: the login, and the token that it was given for it.
+    secrets: Secrets,
 }
 
 /// A request to the registry itself.
@@ -60,7 +62,8 @@ impl Client {
             limits: outside.limits.clone(),
         })
         .map_err(|error| PullError::Refused(remote.written.sentence(chain(&error))))?;
-        let mut client = Self { remote, scope, fetch, login, authorization: None, has_logged_in: false };
+        let secrets = login.secrets();
+        let mut client = Self { remote, scope, fetch, login, authorization: None, has_logged_in: false, secrets };
         if let Login::RegistryToken(token) = &client.login {
             client.authorization = Some(client.secret(&format!("Bearer {}", **token))?);
         }
@@ -152,7 +155,7 @@ impl Client {
             // Nobody but the registry is shown what is meant for it.
             let answer = match place.origin == own {
                 true => self.own(ask).await?,
-                false => self.send(place.origin.clone(), ask).await?,
+                false => self.send(place.origin.clone(), ask, self.secrets.clone()).await?,
             };
             match answer.status {
                 StatusCode::OK => return Ok(Some(answer.body)),
@@ -193,7 +196,7 @@ impl Client {
             if let Some(authorization) = &self.authorization {
                 ask.headers.insert(AUTHORIZATION, authorization.clone());
             }
-            let answer = self.send(self.remote.image.origin().clone(), ask).await?;
+            let answer = self.send(self.remote.image.origin().clone(), ask, self.secrets.clone()).await?;
             match answer.status {
                 StatusCode::UNAUTHORIZED if !self.has_logged_in => {
                     self.has_logged_in = true;
@@ -205,9 +208,10 @@ impl Client {
         }
     }
 
-    async fn send(&self, origin: Origin, ask: Ask) -> Result<FetchAnswer, PullError> {
+    /// An answer that holds one of `secrets` is none.
+    async fn send(&self, origin: Origin, ask: Ask, secrets: Secrets) -> Result<FetchAnswer, PullError> {
         let Ask { method, target, headers, body, limit, transfer } = ask;
-        let request = FetchRequest { method, origin, target, headers, body, limit, transfer };
+        let request = FetchRequest { method, origin, target, headers, body, limit, transfer, secrets };
         let answer = self.fetch.send(request).await;
         answer.map_err(|error| PullError::unanswered(error, self.remote.written))
     }
@@ -260,7 +264,8 @@ impl Client {
             }
             Login::RegistryToken(_) => return Err(self.not_allowed(StatusCode::UNAUTHORIZED)),
         }
-        let answer = self.send(place.origin.clone(), ask).await?;
+        // A token service may hand the login back, as RFC 6749 (section 6) has it. Of its answer, the token alone is read.
+        let answer = self.send(place.origin.clone(), ask, Secrets::default()).await?;
         match answer.status {
             StatusCode::OK => {}
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::BAD_REQUEST => {
@@ -272,6 +277,7 @@ impl Client {
             self.refused(&format!("has a token service, {}, that answers without a token", place.origin))
         })?;
         self.authorization = Some(self.secret(&format!("Bearer {}", *token))?);
+        self.secrets = self.secrets.with(token);
         Ok(())
     }
 

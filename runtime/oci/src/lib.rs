@@ -35,6 +35,9 @@ mod signatures;
 mod token;
 mod upload;
 
+#[cfg(test)]
+mod fuzz;
+
 pub use crate::cache::Cache;
 pub use crate::error::PullError;
 pub use crate::image::{Image, TokenService};

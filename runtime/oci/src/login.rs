@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use egress::Origin;
+use egress::{Origin, Secrets};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 use zeroize::Zeroizing;
@@ -28,6 +28,23 @@ pub(crate) enum Login {
     IdentityToken(Zeroizing<String>),
     /// A token, for the registry itself.
     RegistryToken(Zeroizing<String>),
+}
+
+impl Login {
+    /// What nobody may repeat who is shown it: as it is sent, and a password by itself.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let none = Secrets::default();
+        match self {
+            Self::Anonymous => none,
+            Self::IdentityToken(token) | Self::RegistryToken(token) => none.with(token.clone()),
+            Self::Basic(pair) => {
+                let decoded = STANDARD.decode(pair.as_bytes()).map(Zeroizing::new).unwrap_or_default();
+                let password = decoded.splitn(2, |it| *it == b':').nth(1).unwrap_or_default();
+                let password = std::str::from_utf8(password).unwrap_or_default();
+                none.with(pair.clone()).with(Zeroizing::new(password.to_owned()))
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]

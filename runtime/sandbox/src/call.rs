@@ -44,7 +44,8 @@ const COMPONENT_HANDLES: usize = 10_000;
 /// What one call of a provider may use up.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CallLimits {
-    /// CPU time of the guest and of the host on its behalf. Waiting for the cloud costs nothing.
+    /// CPU time of the guest, and of the host with what the guest says. Waiting for the cloud costs nothing, and neither does what
+    /// the host does with the cloud's answers.
     pub cpu: Duration,
     /// Time from the beginning to the end, all requests to the cloud included.
     pub wall: Duration,
@@ -250,6 +251,7 @@ impl Calls {
             self.settings.clone(),
             self.cluster.get().filter(|_| !function.describes()).cloned(),
             Limiter::new(self.limits.memory),
+            meter.clone(),
             log.clone(),
             self.sandbox.tick(),
         );

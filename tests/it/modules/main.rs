@@ -8,6 +8,7 @@ mod cache;
 mod commands;
 mod commands_bad_input;
 mod commands_push;
+mod echoes;
 mod logins;
 mod manifests;
 mod process;

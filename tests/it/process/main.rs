@@ -8,6 +8,7 @@ mod compiler;
 mod connections;
 mod controllers;
 mod crash;
+mod echoes;
 mod election;
 mod events;
 mod flags;

@@ -32,8 +32,8 @@ async fn adv_122_a_hundred_guests_at_their_limit_stay_in_bounds() {
         it["provider"]["limits"] = json!({ "concurrency": PLACES, "memory": format!("{LIMIT}Mi") });
     });
     let mut process = setup.start();
-    // Beside the guests' memory 10 MiB each; there is no endpoint, and so no answer.
-    process.says(&format!("take at most {} MiB of memory: {PLACES} at once", PLACES * (LIMIT + 10))).await;
+    // Beside the guests' memory 14 MiB each; there is no endpoint, and so no answer.
+    process.says(&format!("take at most {} MiB of memory: {PLACES} at once", PLACES * (LIMIT + 14))).await;
     process.says("started cloud-node-controller").await;
     let pid = process.aerostat.pid();
     let before = status(pid, "VmRSS");

@@ -149,6 +149,9 @@ pub(super) fn unreadable(asked: Asked<'_>, why: &Unreadable) -> Refusal {
     Error::unavailable(format_args!("{action} at endpoint {endpoint}: an answer that cannot be read: {why}")).into()
 }
 
+/// The largest answer in which an error is looked for.
+const ERROR_BYTES: usize = 64 << 10;
+
 /// What AWS says of an error.
 #[derive(Default)]
 struct Said {
@@ -158,7 +161,9 @@ struct Said {
 }
 
 fn said(response: &Response) -> Said {
-    let Ok(answer) = xml::read(response.body()) else { return Said::default() };
+    let Ok(answer) = xml::read(Some(response.body()).filter(|it| it.len() <= ERROR_BYTES).unwrap_or_default()) else {
+        return Said::default();
+    };
     let error = answer.child("Errors").unwrap_or(&answer).child("Error");
     let of = |name| error.and_then(|it| it.text(&[name])).map(str::to_owned).unwrap_or_default();
     Said { code: of("Code"), sentence: of("Message"), request: request(&answer) }

@@ -8,6 +8,8 @@ use quick_xml::events::{BytesRef, Event};
 
 /// How deep elements may lie in each other. AWS's are less than ten deep.
 const DEEPEST: usize = 32;
+/// How many elements are kept at once, beside those that were handed over. An item of a list has some thousands at most.
+const KEPT: usize = 50_000;
 
 /// An element: its text, and the elements in it. Attributes and namespaces are left out: AWS's answers say nothing in them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -34,6 +36,11 @@ impl fmt::Display for Unreadable {
 }
 
 impl Element {
+    /// How many elements it is, with those in it.
+    fn count(&self) -> usize {
+        1 + self.children.iter().map(Self::count).sum::<usize>()
+    }
+
     /// The first element of this name in it.
     pub(crate) fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|it| it.name == name)
@@ -75,15 +82,15 @@ pub(crate) fn read_each(body: &[u8], path: &[&str], each: &mut dyn FnMut(Element
     let mut reader = Reader::from_str(str::from_utf8(body).map_err(Unreadable::new)?);
     // The elements that are open, the outermost first.
     let mut open: Vec<Element> = Vec::new();
-    let mut outermost = None;
+    let (mut outermost, mut kept) = (None, 0_usize);
     loop {
         match reader.read_event().map_err(Unreadable::new)? {
-            Event::Start(start) => begin(&mut open, start.local_name().as_ref())?,
+            Event::Start(start) => begin(&mut open, &mut kept, start.local_name().as_ref())?,
             Event::Empty(empty) => {
-                begin(&mut open, empty.local_name().as_ref())?;
-                end(&mut open, path, each, &mut outermost)?;
+                begin(&mut open, &mut kept, empty.local_name().as_ref())?;
+                kept -= end(&mut open, path, each, &mut outermost)?;
             }
-            Event::End(_) => end(&mut open, path, each, &mut outermost)?,
+            Event::End(_) => kept -= end(&mut open, path, each, &mut outermost)?,
             Event::Text(text) => append(&mut open, &text.xml10_content()),
             Event::CData(data) => append(&mut open, &data.xml10_content()),
             Event::GeneralRef(reference) => append(&mut open, &resolve(&reference)?),
@@ -98,7 +105,11 @@ pub(crate) fn read_each(body: &[u8], path: &[&str], each: &mut dyn FnMut(Element
     }
 }
 
-fn begin(open: &mut Vec<Element>, name: &str) -> Result<(), Unreadable> {
+fn begin(open: &mut Vec<Element>, kept: &mut usize, name: &str) -> Result<(), Unreadable> {
+    *kept += 1;
+    if *kept > KEPT {
+        return Err(Unreadable::new(format_args!("it has more than {KEPT} elements beside those of its list")));
+    }
     if open.len() == DEEPEST {
         return Err(Unreadable::new(format_args!("elements lie in each other more than {DEEPEST} deep")));
     }
@@ -106,13 +117,14 @@ fn begin(open: &mut Vec<Element>, name: &str) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Closes the innermost element: hands it over, keeps it, or, where it lies on the path, lets it go.
+/// Closes the innermost element: hands it over, keeps it, or, where it lies on the path, lets it go. Answers how many elements are
+/// kept no longer.
 fn end(
     open: &mut Vec<Element>,
     path: &[&str],
     each: &mut dyn FnMut(Element),
     outermost: &mut Option<Element>,
-) -> Result<(), Unreadable> {
+) -> Result<usize, Unreadable> {
     let closed = open.pop().ok_or_else(|| Unreadable::new("an element ends that has not begun"))?;
     let around = open.iter().skip(1).map(|it| it.name.as_str()).chain([closed.name.as_str()]);
     let on_path = path.iter().zip(around).take_while(|(wanted, name)| *wanted == name).count();
@@ -120,13 +132,17 @@ fn end(
     match open.last_mut() {
         None if outermost.is_some() => return Err(Unreadable::new("there are two outermost elements")),
         None => *outermost = Some(closed),
-        Some(_) if on_path == depth && on_path == path.len() => each(closed),
+        Some(_) if on_path == depth && on_path == path.len() => {
+            let count = closed.count();
+            each(closed);
+            return Ok(count);
+        }
         // Around lists of load balancing stands one element, which says where the next page begins.
         Some(parent) if on_path == depth && depth == 1 && !closed.children.is_empty() => parent.children.push(closed),
-        Some(_) if on_path == depth => {}
+        Some(_) if on_path == depth => return Ok(closed.count()),
         Some(parent) => parent.children.push(closed),
     }
-    Ok(())
+    Ok(0)
 }
 
 /// Adds text to the innermost element. Between outermost elements there is none that counts.
@@ -187,6 +203,19 @@ mod tests {
         assert_eq!(whole.items("none").count(), 0);
         assert_eq!(whole.text(&["set", "item", "owner"]), Some("o"));
         assert_eq!(whole.text(&["set"]), None, "white space is no text");
+    }
+
+    #[test]
+    fn adv_158_elements_without_end_are_not_kept() {
+        let list = |count: usize| format!("<R><set>{}</set></R>", "<item><id/></item>".repeat(count));
+        let mut count = 0;
+        read_each(list(KEPT).as_bytes(), &["set", "item"], &mut |_| count += 1).unwrap();
+        assert_eq!(count, KEPT, "items that are handed over are not kept");
+        assert!(read(list(KEPT / 2 - 1).as_bytes()).is_ok());
+        let why = read(list(KEPT / 2).as_bytes()).unwrap_err().to_string();
+        assert!(why.contains("more than 50000 elements"), "{why}");
+        let one = format!("<R><set><item>{}</item></set></R>", "<a/>".repeat(KEPT));
+        assert!(read_each(one.as_bytes(), &["set", "item"], &mut |_| ()).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A permitted request with its credential, and the secrets that its answer must not hold.
+//! A permitted request with its credential.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::secret::Secret;
+use super::secrets::Secrets;
 use crate::policy::Permitted;
 
 /// A permitted request with the credential of its endpoint. Only credentials make one.
@@ -20,7 +21,7 @@ pub(crate) struct Authenticated {
 impl Authenticated {
     /// A request that carries version `generation` of a credential, whose secrets these are.
     pub(super) fn new(permitted: Permitted, generation: u64, secrets: Vec<Arc<Secret>>) -> Self {
-        Self { permitted, headers: HeaderMap::new(), generation, secrets: Secrets(secrets) }
+        Self { permitted, headers: HeaderMap::new(), generation, secrets: Secrets::new(secrets) }
     }
 
     /// Sets a header, also one that the guest has set. Its value appears in no debug output.
@@ -32,9 +33,7 @@ impl Authenticated {
 
     /// The answer must not hold these either: what one endpoint was sent may be shown by another.
     pub(super) fn protecting(mut self, secrets: Secrets) -> Self {
-        let known = |it: &Arc<Secret>| self.secrets.0.iter().any(|own| Arc::ptr_eq(own, it));
-        let new: Vec<_> = secrets.0.into_iter().filter(|it| !known(it)).collect();
-        self.secrets.0.extend(new);
+        self.secrets = self.secrets.and(&secrets);
         self
     }
 
@@ -59,28 +58,5 @@ impl Authenticated {
             headers.insert(name.clone(), value.clone());
         }
         (headers, body)
-    }
-}
-
-/// All secrets, whichever a request carries.
-#[derive(Clone)]
-pub(crate) struct Secrets(Vec<Arc<Secret>>);
-
-impl Secrets {
-    pub(super) fn new(secrets: Vec<Arc<Secret>>) -> Self {
-        Self(secrets)
-    }
-
-    /// Whether `text` holds one of them, in one of the forms in which services echo what they were sent.
-    pub(crate) fn are_in(&self, text: &[u8]) -> bool {
-        self.0.iter().any(|it| it.is_in(text))
-    }
-
-    /// Whether an answer has one of them in its head: in the name or the value of a header.
-    pub(crate) fn are_in_head(&self, headers: &HeaderMap) -> bool {
-        let has = |secret: &Secret| {
-            headers.iter().any(|(name, value)| secret.is_in(value.as_bytes()) || secret.is_in_name(name.as_str()))
-        };
-        self.0.iter().any(|it| has(it))
     }
 }

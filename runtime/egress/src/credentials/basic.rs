@@ -42,6 +42,9 @@ fn printable(text: &[u8]) -> Result<Zeroizing<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::secrets::Secrets;
     use super::*;
 
     #[test]
@@ -55,7 +58,8 @@ mod tests {
     #[test]
     fn adv_115_both_forms_of_a_password_are_secrets() {
         let (_, secrets) = read(b"Aladdin", b"open sesame").unwrap_or_else(|it| panic!("{it:?}"));
-        let holds = |text: &str| secrets.iter().any(|it| it.is_in(text.as_bytes()));
+        let secrets = Secrets::new(secrets.into_iter().map(Arc::new).collect());
+        let holds = |text: &str| secrets.are_in(text.as_bytes());
         for text in [
             "you sent open sesame",
             "authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
@@ -70,8 +74,8 @@ mod tests {
         // A password that is too short to be recognised is still found together with its user.
         let (_, secrets) = read(b"Aladdin", b"open").unwrap_or_else(|it| panic!("{it:?}"));
         let encoded = STANDARD.encode("Aladdin:open");
-        assert!(secrets.iter().any(|it| it.is_in(encoded.as_bytes())));
         assert!(secrets[0].weakness().is_some());
+        assert!(Secrets::new(secrets.into_iter().map(Arc::new).collect()).are_in(encoded.as_bytes()));
     }
 
     #[test]

@@ -53,12 +53,18 @@ const ENTITIES: [(&str, u8); 32] = [
     ("vert", b'|'),
 ];
 
+/// So many bytes of a long text are searched at once, beside those before them: what is undone meanwhile takes four times as many.
+pub(super) const WINDOW: usize = 256 << 10;
+/// The most bytes that one byte of a text becomes in two forms within each other: six, as in `\u{61}`, for each of six. Longer
+/// forms are found as long as no end of a window cuts them.
+const EXPANSION: usize = 6 * 6;
+
 /// A text that is looked for.
 pub(super) struct Needle {
     /// The text as it is, and as it is if what looks like an escape in it is undone: that happens to what it stands in.
     forms: Vec<Zeroizing<Vec<u8>>>,
-    /// The length of the shortest form.
-    shortest: usize,
+    /// The length of the text.
+    length: usize,
 }
 
 impl Needle {
@@ -72,13 +78,53 @@ impl Needle {
                 *form = Zeroizing::new(form[SWALLOWED..form.len() - SWALLOWED].to_vec());
             }
         }
+        Self { forms, length: text.len() }
+    }
+}
+
+/// Looks for several texts at once: what has to be undone is undone once for all of them.
+pub(super) struct Search<'a> {
+    forms: Vec<&'a [u8]>,
+    /// The length of the shortest form.
+    shortest: usize,
+    /// So many bytes before a window are searched with it: the longest text, in the longest forms, begins in them.
+    overlap: usize,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(needles: impl Iterator<Item = &'a Needle>) -> Self {
+        let (mut forms, mut longest) = (Vec::new(), 0);
+        for needle in needles {
+            forms.extend(needle.forms.iter().map(|it| it.as_slice()));
+            longest = longest.max(needle.length);
+        }
         let shortest = forms.iter().map(|it| it.len()).min().unwrap_or_default();
-        Self { forms, shortest }
+        Self { forms, shortest, overlap: longest * EXPANSION }
     }
 
-    /// Whether `text` holds it in one of the usual forms.
-    pub(super) fn is_in(&self, text: &[u8]) -> bool {
-        self.is_within(text, PACKINGS)
+    /// Whether `text` holds one of them in one of the usual forms. Its first `known` bytes have been searched before.
+    ///
+    /// The memory that it takes does not grow with the text.
+    pub(super) fn finds(&self, text: &[u8], known: usize) -> bool {
+        self.finds_by(WINDOW, text, known)
+    }
+
+    /// The same, with windows of so many bytes.
+    fn finds_by(&self, window: usize, text: &[u8], known: usize) -> bool {
+        if self.forms.is_empty() {
+            return false;
+        }
+        let mut begin = known;
+        loop {
+            let end = text.len().min(begin.saturating_add(window));
+            if self.is_within(&text[begin.saturating_sub(self.overlap)..end], PACKINGS) {
+                return true;
+            }
+            if end == text.len() {
+                return false;
+            }
+            begin = end;
+        }
     }
 
     fn is_within(&self, text: &[u8], packings: usize) -> bool {
@@ -98,7 +144,7 @@ impl Needle {
         false
     }
 
-    /// Whether it is in what `text` holds in base64 or hexadecimal.
+    /// Whether one is in what `text` holds in base64 or hexadecimal.
     fn is_packed(&self, text: &[u8], packings: usize) -> bool {
         [&BASE64, &HEX].into_iter().any(|packing| {
             let digits = packing.digits(text, self.shortest);

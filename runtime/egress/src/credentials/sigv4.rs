@@ -6,9 +6,11 @@ mod keys;
 mod no_keys;
 mod refusal;
 mod shared_file;
+mod shown;
 mod sign;
 mod source;
 mod sts;
+mod xml;
 
 #[cfg(test)]
 mod tests;
@@ -308,7 +310,9 @@ impl Credential for Sigv4Credential {
     }
 
     fn secrets(&self) -> Vec<Arc<Secret>> {
-        self.state.lock().keys.as_ref().map(|it| it.secrets().to_vec()).unwrap_or_default()
+        let mut secrets = self.state.lock().keys.as_ref().map(|it| it.secrets().to_vec()).unwrap_or_default();
+        secrets.extend(self.source.shown.secrets());
+        secrets
     }
 
     async fn authorize(&self, permitted: Permitted, local: SystemTime) -> Result<Authenticated, NotAuthorized> {

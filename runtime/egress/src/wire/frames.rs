@@ -101,4 +101,12 @@ mod tests {
             assert_eq!(bytes.chunks(size).map(|it| frames.count(it)).sum::<u32>(), 4, "in pieces of {size}");
         }
     }
+
+    #[test]
+    fn adv_158_frames_cost_no_more_than_their_bytes() {
+        let pieces: [&[u8]; 5] =
+            [&[0; 9], &[0, 0, 8, 6, 0, 0, 0, 0, 0], &[0, 0, 1, 0, 0, 0, 0, 0, 1, 6], &[0xff; 9], &[4]];
+        let line = measured_work::Line { nanoseconds: 500, memory: 1 };
+        measured_work::fuzz("frames", line, &pieces, |bytes| _ = Frames::default().count(bytes));
+    }
 }

@@ -14,6 +14,7 @@ use super::limiter::Limiter;
 use super::log::Log;
 use crate::bindings::host::aerostat::cloud::{config, events, http, log, types};
 use crate::convert;
+use crate::meter::Meter;
 use crate::ticker::Ticking;
 
 const TABLE_CAPACITY: usize = 4096;
@@ -23,6 +24,7 @@ pub(crate) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
     limiter: Limiter,
+    meter: Arc<Meter>,
     gate: GateCall,
     settings: Arc<[(String, String)]>,
     cluster: Option<Arc<Cluster>>,
@@ -33,18 +35,20 @@ pub(crate) struct State {
 }
 
 impl State {
+    #[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
     pub(super) fn new(
         wasi: WasiCtx,
         gate: GateCall,
         settings: Arc<[(String, String)]>,
         cluster: Option<Arc<Cluster>>,
         limiter: Limiter,
+        meter: Arc<Meter>,
         log: Arc<Mutex<Log>>,
         ticking: Ticking,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(TABLE_CAPACITY);
-        Self { wasi, table, limiter, gate, settings, cluster, log, events: Events::default(), _ticking: ticking }
+        Self { wasi, table, limiter, meter, gate, settings, cluster, log, events: Events::default(), _ticking: ticking }
     }
 
     pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {
@@ -78,7 +82,11 @@ impl WasiView for State {
 
 impl http::Host for State {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
-        let answer = self.gate.send(convert::http::request(request)).await;
+        // The guest pays for its own words. What the cloud says is the host's to read.
+        let answer = match self.gate.judge(convert::http::request(request)) {
+            Ok(judged) => self.meter.leave_out(judged.send()).await,
+            Err(refused) => Err(refused),
+        };
         answer.map(convert::http::response).map_err(convert::http::error)
     }
 

@@ -198,4 +198,6 @@ fn at_most(found: u64, limit: u64, what: &'static str, key: &'static str) -> Res
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

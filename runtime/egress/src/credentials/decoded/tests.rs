@@ -1,9 +1,8 @@
 //! Other people's encoders, alone and within each other.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use measured_work::{Line, cost, fuzz};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::*;
@@ -69,8 +68,12 @@ const ENCODERS: [Encoder; 24] = [
     ("UTF-16", |it| it.chars().flat_map(|it| ['\0', it]).collect()),
 ];
 
+fn is_in(needles: &[&Needle], text: &[u8]) -> bool {
+    Search::new(needles.iter().copied()).finds(text, 0)
+}
+
 fn assert_found(token: &str, form: &str, how: &str) {
-    assert!(Needle::new(token.as_bytes()).is_in(form.as_bytes()), "{token} as {how}: {form}");
+    assert!(is_in(&[&Needle::new(token.as_bytes())], form.as_bytes()), "{token} as {how}: {form}");
 }
 
 #[test]
@@ -118,11 +121,11 @@ fn adv_108_other_texts_are_not_taken_for_the_token() {
             other[index] ^= 1;
             let other = String::from_utf8(other).unwrap();
             for (how, encode) in ENCODERS {
-                assert!(!needle.is_in(encode(&other).as_bytes()), "{how} of {other}");
+                assert!(!is_in(&[&needle], encode(&other).as_bytes()), "{how} of {other}");
             }
         }
         for part in ["", &token[..token.len() / 2], &token[token.len() / 2..], &token.to_uppercase()] {
-            assert!(!needle.is_in(part.as_bytes()), "{part}");
+            assert!(!is_in(&[&needle], part.as_bytes()), "{part}");
         }
     }
 }
@@ -135,12 +138,6 @@ fn adv_108_broken_escapes_are_left_as_they_are() {
     assert_eq!(unescape(b"50%25\\u00e9&#8364;"), Some(b"50%\xff\xff".to_vec()));
 }
 
-/// Of this thread: other tests run beside it.
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(time).expect("it is not negative")
-}
-
 #[test]
 fn adv_108_the_work_grows_with_the_text_and_no_faster() {
     let needle = Needle::new(TOKENS[0].as_bytes());
@@ -150,15 +147,86 @@ fn adv_108_the_work_grows_with_the_text_and_no_faster() {
     for (piece, length) in texts {
         let time = |bytes: usize| {
             let text = piece.repeat(bytes / length);
-            let took = (0..3).map(|_| {
-                let start = cpu_time();
-                assert!(!needle.is_in(text.as_bytes()));
-                cpu_time() - start
-            });
+            let took = (0..3).map(|_| cost(|| assert!(!is_in(&[&needle], text.as_bytes()))).time);
             took.min().unwrap()
         };
         let (small, large) = (time(64 << 10), time(512 << 10));
         // Eight times the text; quadratic work would be 64 times as much.
         assert!(large < small * 24, "{piece}: {small:?}, then {large:?}");
     }
+}
+
+#[test]
+fn adv_159_a_token_is_found_wherever_a_window_ends() {
+    for token in &TOKENS[..3] {
+        let needle = Needle::new(token.as_bytes());
+        let search = Search::new([&needle].into_iter());
+        for (inner, first) in ENCODERS {
+            for (outer, second) in ENCODERS {
+                let text = second(&first(token));
+                for before in [0, 1, 50, 63] {
+                    let text = format!("{}{text}{}", ".".repeat(before), ".".repeat(100));
+                    assert!(search.finds_by(64, text.as_bytes(), 0), "{token} as {inner} in {outer} after {before}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn adv_159_a_token_is_found_that_comes_in_two_pieces() {
+    let needle = Needle::new(TOKENS[1].as_bytes());
+    let search = Search::new([&needle].into_iter());
+    let text = format!("{}{}{}", "x".repeat(10_000), TOKENS[1], "x".repeat(10_000));
+    for known in [0, 9_000, 10_000, 10_000 + TOKENS[1].len() - 1] {
+        assert!(search.finds(text.as_bytes(), known), "{known}");
+    }
+    assert!(!search.finds(&text.as_bytes()[..10_000], 0));
+}
+
+#[test]
+fn adv_159_several_tokens_are_looked_for_at_once() {
+    let needles: Vec<_> = TOKENS.iter().map(|it| Needle::new(it.as_bytes())).collect();
+    let needles: Vec<_> = needles.iter().collect();
+    for token in TOKENS {
+        for (how, encode) in ENCODERS {
+            assert!(is_in(&needles, format!("x {}.", encode(token)).as_bytes()), "{token} as {how}");
+        }
+    }
+    assert!(!is_in(&[], b"anything") && !is_in(&needles, b"anything"));
+}
+
+#[test]
+fn adv_159_the_memory_of_the_search_does_not_grow_with_the_text() {
+    let needle = Needle::new("x".repeat(2_000).as_bytes());
+    for piece in ["%25", "QUJD", "4142", "{\"a\": 1}"] {
+        let memory = |bytes: usize| {
+            let text = piece.repeat(bytes / piece.len());
+            cost(|| assert!(!is_in(&[&needle], text.as_bytes()))).memory
+        };
+        let (small, large) = (memory(1 << 20), memory(4 << 20));
+        assert!(large < small + (64 << 10) && large < 3 << 20, "{piece}: {small} bytes, then {large}");
+    }
+}
+
+#[test]
+fn adv_159_the_search_costs_no_more_than_the_bytes_of_an_answer() {
+    let needles: Vec<_> = TOKENS.iter().map(|it| Needle::new(it.as_bytes())).collect();
+    let pieces: [&[u8]; 12] = [
+        b"%25",
+        b"%2525",
+        b"\\\\",
+        b"\\u0025",
+        b"&amp;",
+        b"&#38;",
+        b"QUJD",
+        b"4142",
+        b"VFVGQlRVRT0",
+        b"{\"a\": 1}",
+        b"\0",
+        b"\r\n",
+    ];
+    fuzz("the search for secrets", Line { nanoseconds: 30_000, memory: 16 }, &pieces, |text| {
+        assert!(!is_in(&needles.iter().collect::<Vec<_>>(), text));
+    });
 }

@@ -13,7 +13,8 @@ use zeroize::Zeroizing;
 use super::super::token_client::TokenClient;
 use super::keys::Keys;
 use super::no_keys::NoKeys;
-use super::sts;
+use super::shown::Shown;
+use super::{refusal, sts};
 use crate::canonical::PathPattern;
 use crate::endpoint::{Endpoint, Rule};
 use crate::error::GateError;
@@ -58,12 +59,13 @@ impl KeyService {
     }
 
     /// The keys of the machine's role.
-    pub(super) async fn of_instance(&self) -> Result<Keys, NoKeys> {
+    pub(super) async fn of_instance(&self, shown: &Shown) -> Result<Keys, NoKeys> {
         let ttl = (METADATA_TOKEN_TTL, HeaderValue::from_static("300"));
         let answer = self.send(Method::Put, &["latest", "api", "token"], false, [ttl]).await.map_err(|because| {
             format!("{because}; from a pod outside of the host's network it takes the hop limit 2 of the instance's metadata options")
         })?;
         let token = text(answer, "a token")?;
+        shown.add(&token);
         let token =
             HeaderValue::from_str(&token).map_err(|_| "the instance metadata gives no usable token".to_owned())?;
         let token = || [(METADATA_TOKEN, token.clone())];
@@ -119,7 +121,7 @@ fn text(answer: Answer, what: &str) -> Result<Zeroizing<String>, String> {
 /// Keys as these services write them.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answered {
+pub(super) struct Answered {
     code: Option<String>,
     access_key_id: String,
     secret_access_key: String,
@@ -129,11 +131,12 @@ struct Answered {
 }
 
 /// Reads keys. `owner` says whose they are, if that is known. The error continues a sentence about the answer.
-fn keys(answer: Answer, owner: impl FnOnce(&Answered) -> Option<String>) -> Result<Keys, String> {
+pub(super) fn keys(answer: Answer, owner: impl FnOnce(&Answered) -> Option<String>) -> Result<Keys, String> {
     let body = Zeroizing::new(answer.body);
     let answered: Answered = serde_json::from_slice(&body).map_err(|_| "is not what its API describes".to_owned())?;
     if let Some(code) = answered.code.as_deref().filter(|it| *it != "Success") {
-        return Err(format!("holds no keys: {}", cloud_provider::printable(code, 64)));
+        let code = if refusal::is_code(code) { code } else { "its code is none" };
+        return Err(format!("holds no keys: {code}"));
     }
     let owner = owner(&answered);
     let Answered { access_key_id, secret_access_key, token, expiration, .. } = answered;

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use zeroize::Zeroizing;
 
 use super::super::secret::Secret;
+use super::shown::Shown;
 
 /// A key, its secret, and the session that they belong to, if there is one.
 pub(super) struct Keys {
@@ -57,6 +58,11 @@ impl Keys {
     /// What no answer may hold.
     pub(super) fn secrets(&self) -> &[Arc<Secret>] {
         &self.secrets
+    }
+
+    /// They are used to ask for others.
+    pub(super) fn show(&self, shown: &Shown) {
+        std::iter::once(&self.secret).chain(&self.session).for_each(|it| shown.add(it));
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {

@@ -2,6 +2,8 @@
 
 use http::StatusCode;
 
+use super::super::secrets::Secrets;
+
 /// What AWS says, with a status of the client's fault, where another try may help: "Common errors" of the STS API Reference, and
 /// `AssumeRoleWithWebIdentity` there.
 const FOR_NOW: [&str; 4] = ["IDPCommunicationError", "RequestLimitExceeded", "Throttling", "ThrottlingException"];
@@ -23,6 +25,19 @@ impl NoKeys {
         let is_late = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
         let is_for_now = is_late || code.is_some_and(|it| FOR_NOW.contains(&it));
         if status.is_client_error() && !is_for_now { Self::Refused(because) } else { Self::Failed(because) }
+    }
+
+    /// The same without the words, if these hold a secret.
+    pub(super) fn without(self, secrets: &Secrets) -> Self {
+        let checked = |text: String| match secrets.are_in(text.as_bytes()) {
+            true => "whoever gives keys answers with words that hold a credential and are withheld".to_owned(),
+            false => text,
+        };
+        match self {
+            Self::NotConnected => Self::NotConnected,
+            Self::Failed(because) => Self::Failed(checked(because)),
+            Self::Refused(because) => Self::Refused(checked(because)),
+        }
     }
 }
 

@@ -4,13 +4,15 @@ use std::time::SystemTime;
 
 use http::HeaderMap;
 use http::header::DATE;
-use roxmltree::Document;
 
 use super::super::credential::Refusal;
+use super::xml;
 use crate::outcome::Answer;
 
-/// The largest answer in which an error is looked for.
-const ERROR_BYTES: usize = 64 << 10;
+/// So much of an answer is looked at for an error: the code stands before the message.
+const ERROR_BYTES: usize = 4 << 10;
+/// The longest code. AWS's longest have about fifty characters.
+const CODE_BYTES: usize = 64;
 
 /// Codes with which a request is refused because of who signed it or when, before anything is done. From "Common errors" of the
 /// EC2, Elastic Load Balancing and STS API references, and from the list that AWS's SDKs renew and correct their clocks by.
@@ -30,19 +32,12 @@ const REFUSALS: [&str; 13] = [
     "UnrecognizedClientException",
 ];
 
-/// An error as AWS's APIs write it.
-#[derive(Debug, Eq, PartialEq)]
-pub(super) struct AwsError {
-    pub(super) code: String,
-    pub(super) message: String,
-}
-
 /// What an answer says against the signature of its request, if it refuses it.
 pub(super) fn refusal(answer: &Answer) -> Option<Refusal> {
     if !answer.status.is_client_error() {
         return None;
     }
-    let AwsError { code, .. } = error(answer)?;
+    let code = code(answer)?;
     REFUSALS.contains(&code.as_str()).then(|| Refusal { is_before_all: true, code, date: date(&answer.headers) })
 }
 
@@ -51,38 +46,46 @@ pub(super) fn date(headers: &HeaderMap) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
 }
 
-/// The error in an answer: in XML as EC2 writes it or as the other query APIs do, or in JSON.
-pub(super) fn error(answer: &Answer) -> Option<AwsError> {
-    let text = std::str::from_utf8(&answer.body).ok().filter(|it| it.len() <= ERROR_BYTES)?;
+/// The code of the error in an answer: in XML as EC2 writes it or as the other query APIs do, or in JSON. The message is not read:
+/// it may repeat what was sent.
+pub(super) fn code(answer: &Answer) -> Option<String> {
+    let text = beginning(&answer.body)?;
+    let xml::Texts { texts: [in_xml], .. } = xml::texts(text, [("Error", "Code")]);
     // `AccessDeniedException:http://…` of some JSON APIs.
-    let of_header = answer.headers.get("x-amzn-errortype").and_then(|it| it.to_str().ok());
-    let of_header = of_header.map(|it| it.split(':').next().unwrap_or_default().to_owned());
-    if let Ok(document) = Document::parse(text) {
-        let error = document.descendants().find(|it| it.has_tag_name_of("Error"))?;
-        let text = |name| error.children().find(|it| it.has_tag_name_of(name)).and_then(|it| it.text());
-        let message = text("Message").unwrap_or_default().trim().to_owned();
-        return Some(AwsError { code: text("Code")?.trim().to_owned(), message });
-    }
-    let body: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-    let text = |names: [&str; 2]| names.iter().find_map(|it| body.get(it)?.as_str()).map(str::to_owned);
+    let of_header = || {
+        let value = answer.headers.get("x-amzn-errortype")?.to_str().ok()?;
+        value.split(':').next().map(str::to_owned)
+    };
     // `com.amazon.coral.service#ExpiredTokenException`.
-    let code = of_header.or_else(|| Some(text(["__type", "code"])?.rsplit('#').next()?.to_owned()))?;
-    Some(AwsError { code, message: text(["message", "Message"]).unwrap_or_default() })
+    let in_json = || {
+        let body: serde_json::Value = serde_json::from_str(text).ok()?;
+        let found = ["__type", "code"].iter().find_map(|it| body.get(it)?.as_str())?;
+        found.rsplit('#').next().map(str::to_owned)
+    };
+    in_xml.map(|it| it.to_string()).or_else(of_header).or_else(in_json).filter(|it| is_code(it))
 }
 
-/// Elements by their name alone: each of AWS's APIs, and each version, has a namespace of its own.
-pub(super) trait HasName {
-    fn has_tag_name_of(&self, name: &str) -> bool;
+/// Whether a word can be the code of an error, such as `InvalidInstanceID.NotFound`, and so may be shown. Whoever answers may write
+/// a token in its place.
+pub(super) fn is_code(word: &str) -> bool {
+    (1..=CODE_BYTES).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'.')
 }
 
-impl HasName for roxmltree::Node<'_, '_> {
-    fn has_tag_name_of(&self, name: &str) -> bool {
-        self.is_element() && self.tag_name().name() == name
+/// The beginning of a text, in whole characters.
+fn beginning(body: &[u8]) -> Option<&str> {
+    let bytes = &body[..body.len().min(ERROR_BYTES)];
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        // A character that is cut in two, and no byte that is wrong.
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(&bytes[..error.valid_up_to()]).ok(),
+        Err(_) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use http::{HeaderValue, StatusCode};
 
     use super::*;
@@ -100,15 +103,15 @@ mod tests {
         Answer { status: StatusCode::from_u16(status).unwrap(), headers, body: body.as_bytes().to_vec() }
     }
 
-    fn code(status: u16, body: &str) -> Option<String> {
+    fn refused(status: u16, body: &str) -> Option<String> {
         refusal(&answer(status, body)).map(|it| it.code)
     }
 
     #[test]
     fn each_way_to_write_an_error_is_read() {
-        assert_eq!(code(400, EC2).as_deref(), Some("RequestExpired"));
-        assert_eq!(code(403, QUERY).as_deref(), Some("ExpiredToken"));
-        assert_eq!(code(400, JSON).as_deref(), Some("ExpiredTokenException"));
+        assert_eq!(refused(400, EC2).as_deref(), Some("RequestExpired"));
+        assert_eq!(refused(403, QUERY).as_deref(), Some("ExpiredToken"));
+        assert_eq!(refused(400, JSON).as_deref(), Some("ExpiredTokenException"));
         let mut by_header = answer(403, "{\"message\":\"no\"}");
         by_header.headers.insert("x-amzn-errortype", HeaderValue::from_static("InvalidSignatureException:http://x/"));
         let read = refusal(&by_header).unwrap();
@@ -119,19 +122,55 @@ mod tests {
 
     #[test]
     fn what_is_no_word_about_the_signature_is_no_refusal() {
-        assert_eq!(code(400, &EC2.replace("RequestExpired", "InvalidInstanceID.NotFound")), None);
-        assert_eq!(code(403, &EC2.replace("RequestExpired", "UnauthorizedOperation")), None);
-        assert_eq!(code(200, QUERY), None, "the request was carried out");
-        assert_eq!(code(503, QUERY), None);
+        assert_eq!(refused(400, &EC2.replace("RequestExpired", "InvalidInstanceID.NotFound")), None);
+        assert_eq!(refused(403, &EC2.replace("RequestExpired", "UnauthorizedOperation")), None);
+        assert_eq!(refused(200, QUERY), None, "the request was carried out");
+        assert_eq!(refused(503, QUERY), None);
         for body in ["", "ExpiredToken", "<a", "[1]", "{\"__type\":1}", "<Code>ExpiredToken</Code>"] {
-            assert_eq!(code(400, body), None, "{body}");
+            assert_eq!(refused(400, body), None, "{body}");
         }
-        assert_eq!(code(400, &format!("{QUERY}<!-- {} -->", "a".repeat(ERROR_BYTES))), None);
+    }
+
+    #[test]
+    fn adv_158_an_error_is_looked_for_in_the_first_4_kib() {
+        let comment = format!("<!-- {} -->", "ä".repeat(ERROR_BYTES / 2));
+        assert_eq!(refused(400, &format!("{QUERY}{comment}")).as_deref(), Some("ExpiredToken"));
+        assert_eq!(refused(400, &format!("{comment}{QUERY}")), None);
+        assert_eq!(refused(400, &format!("{QUERY} {comment}")).as_deref(), Some("ExpiredToken"), "a character is cut");
+    }
+
+    #[test]
+    fn adv_158_nested_namespaces_cost_no_more_than_their_bytes() {
+        let nested: String = (0..1500).map(|it| format!("<a xmlns:n{it}=\"http://example.com/{it}\">")).collect();
+        let answers = [nested.clone(), format!("<Error><Code>ExpiredToken</Code>{nested}"), "<a ".repeat(20_000)];
+        for body in answers {
+            let answer = answer(400, &body);
+            let start = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            let _ = refusal(&answer);
+            let end = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+            let took = Duration::try_from(end - start).unwrap();
+            assert!(took < Duration::from_millis(50), "{} bytes took {took:?}", body.len());
+        }
+    }
+
+    #[test]
+    fn adv_160_only_a_word_that_can_be_a_code_is_one() {
+        for code in ["AccessDenied", "InvalidInstanceID.NotFound", "Throttling", "Client.VpcLimitExceeded"] {
+            assert!(is_code(code), "{code}");
+            assert_eq!(super::code(&answer(400, &QUERY.replace("ExpiredToken", code))).as_deref(), Some(code));
+        }
+        let jwt = format!("eyJhbGciOiJSUzI1NiJ9.{}.c2ln", "A".repeat(60));
+        for word in ["", "token of a pod", "t0ken-of-the-pod", "dop_v1_canary", "a/b", "Zugriff verweigert", "é", &jwt]
+        {
+            assert!(!is_code(word), "{word}");
+            assert_eq!(super::code(&answer(400, &QUERY.replace("ExpiredToken", word))), None);
+            assert_eq!(super::code(&answer(400, &format!("{{\"__type\":\"{word}\"}}"))), None);
+        }
     }
 
     #[test]
     fn an_answer_cannot_define_entities() {
         let bomb = "<!DOCTYPE a [<!ENTITY b \"ExpiredToken\">]><Response><Error><Code>&b;</Code></Error></Response>";
-        assert_eq!(code(400, bomb), None);
+        assert_eq!(refused(400, bomb), None);
     }
 }

@@ -8,12 +8,14 @@ use zeroize::Zeroizing;
 
 use super::super::error::CredentialError;
 use super::super::kind::{AssumeRole, KeySource, Sigv4Settings};
+use super::super::secrets::Secrets;
 use super::super::text_file;
 use super::clock::Clock;
 use super::key_services::KeyService;
 use super::keys::Keys;
 use super::no_keys::NoKeys;
 use super::shared_file;
+use super::shown::Shown;
 use super::sts::StsClient;
 use crate::error::GateError;
 use crate::outside::Outside;
@@ -25,6 +27,7 @@ pub(super) struct Source {
     /// Made when the gate is.
     clients: OnceLock<Clients>,
     pub(super) clock: Clock,
+    pub(super) shown: Shown,
 }
 
 /// Whom a source asks.
@@ -36,8 +39,13 @@ struct Clients {
 impl Source {
     /// Looks at the files, and asks nobody.
     pub(super) fn new(credential: &str, settings: Sigv4Settings) -> Result<Self, CredentialError> {
-        let source =
-            Self { credential: credential.to_owned(), settings, clients: OnceLock::new(), clock: Clock::default() };
+        let source = Self {
+            credential: credential.to_owned(),
+            settings,
+            clients: OnceLock::new(),
+            clock: Clock::default(),
+            shown: Shown::default(),
+        };
         match &source.settings.keys {
             KeySource::SharedFile { .. } => drop(source.read_shared_file()?),
             KeySource::WebIdentity { token_file, .. } => drop(source.read_token(token_file)?),
@@ -84,8 +92,13 @@ impl Source {
         Ok(())
     }
 
-    /// New keys. `local` is this machine's time.
+    /// New keys. `local` is this machine's time. No error holds what somebody was shown, whatever they answer.
     pub(super) async fn fetch(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<Keys, NoKeys> {
+        let fetched = self.ask(local).await;
+        fetched.map_err(|error| error.without(&Secrets::new(self.shown.secrets())))
+    }
+
+    async fn ask(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<Keys, NoKeys> {
         let keys = match &self.settings.keys {
             KeySource::SharedFile { .. } => self.read(|it| it.read_shared_file()).await?,
             KeySource::WebIdentity { role_arn, .. } => {
@@ -96,7 +109,7 @@ impl Source {
                 let token = self.token().await?;
                 self.key_service()?.of_pod(&token).await?
             }
-            KeySource::InstanceMetadata { .. } => self.key_service()?.of_instance().await?,
+            KeySource::InstanceMetadata { .. } => self.key_service()?.of_instance(&self.shown).await?,
         };
         let keys = match &self.settings.assume_role {
             Some(wanted) => self.assume_role(&keys, wanted, local).await?,
@@ -109,6 +122,7 @@ impl Source {
     }
 
     async fn assume_role(&self, keys: &Keys, wanted: &AssumeRole, local: SystemTime) -> Result<Keys, NoKeys> {
+        keys.show(&self.shown);
         self.sts()?.assume_role(keys, wanted, &self.clock, local).await
     }
 
@@ -179,7 +193,9 @@ impl Source {
                 "holds no token: it is empty, or holds what is not visible ASCII; look at the pod's projected volume";
             return Err(self.unusable(file, because.to_owned()));
         }
-        Ok(Zeroizing::new(text.iter().copied().map(char::from).collect()))
+        let token: Zeroizing<String> = Zeroizing::new(text.iter().copied().map(char::from).collect());
+        self.shown.add(&token);
+        Ok(token)
     }
 
     fn unusable(&self, file: &Path, because: String) -> CredentialError {

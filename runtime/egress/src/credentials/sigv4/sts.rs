@@ -5,10 +5,8 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use cloud_provider::printable;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use roxmltree::Document;
 use zeroize::Zeroizing;
 
 use super::super::kind::{AssumeRole, RoleArn, Sts};
@@ -16,8 +14,7 @@ use super::super::token_client::TokenClient;
 use super::clock::Clock;
 use super::keys::Keys;
 use super::no_keys::NoKeys;
-use super::refusal::{self, HasName as _};
-use super::sign;
+use super::{refusal, sign, xml};
 use crate::base_url::BaseUrl;
 use crate::canonical::{FORM, PathPattern};
 use crate::endpoint::{Endpoint, EndpointLimits, Region, Rule, Signing};
@@ -32,8 +29,6 @@ const VERSION: &str = "2011-06-15";
 const SESSION_NAME: &str = "aerostat";
 /// For how long a session is asked. No role can forbid an hour, and a role that was taken with another role's keys has no more.
 const SECONDS: &str = "3600";
-/// The longest message of STS in a sentence.
-const MESSAGE_CHARACTERS: usize = 300;
 
 /// The region's Security Token Service.
 pub(super) struct StsClient {
@@ -153,33 +148,34 @@ fn form(pairs: &[(&str, &str)]) -> Zeroizing<String> {
 fn keys(role: &RoleArn, answer: Answer) -> Result<Keys, NoKeys> {
     let role = role.as_str();
     if !answer.status.is_success() {
-        let error = refusal::error(&answer);
-        let reason = match &error {
-            Some(error) => printable(&format!("{}: {}", error.code, error.message), MESSAGE_CHARACTERS),
-            None => format!("status {}", answer.status.as_u16()),
-        };
+        let code = refusal::code(&answer);
+        let reason = code.clone().unwrap_or_else(|| format!("status {}", answer.status.as_u16()));
         let because = format!(
             "STS does not give a session of the role {role} ({reason}); correct the role's name, or its trust policy"
         );
-        return Err(NoKeys::answered(answer.status, error.as_ref().map(|it| &*it.code), because));
+        return Err(NoKeys::answered(answer.status, code.as_deref(), because));
     }
     let body = Zeroizing::new(answer.body);
     Ok(session(&body).map_err(|because| format!("the answer of STS about the role {role} {because}"))?)
 }
 
-fn session(body: &[u8]) -> Result<Keys, String> {
+/// The session in the body of a success.
+pub(super) fn session(body: &[u8]) -> Result<Keys, String> {
     let unknown = || "is not what its API describes".to_owned();
-    let document = std::str::from_utf8(body).ok().and_then(|it| Document::parse(it).ok()).ok_or_else(unknown)?;
-    let element = |name: &str| document.descendants().find(|it| it.has_tag_name_of(name));
-    let credentials = element("Credentials").ok_or_else(unknown)?;
-    let text = |name: &str| {
-        let element = credentials.children().find(|it| it.has_tag_name_of(name));
-        element.and_then(|it| it.text()).map(str::trim).ok_or_else(unknown)
+    let wanted = [
+        ("Credentials", "AccessKeyId"),
+        ("Credentials", "SecretAccessKey"),
+        ("Credentials", "SessionToken"),
+        ("Credentials", "Expiration"),
+        ("AssumedRoleUser", "Arn"),
+    ];
+    let xml::Texts { texts, is_whole } = xml::texts(std::str::from_utf8(body).map_err(|_| unknown())?, wanted);
+    let [id, secret, token, expires, owner] = texts;
+    let (Some(id), Some(secret), Some(token), Some(expires), true) = (id, secret, token, expires, is_whole) else {
+        return Err(unknown());
     };
-    let owner = element("AssumedRoleUser").and_then(|it| it.children().find(|it| it.has_tag_name_of("Arn"))?.text());
-    let expires: jiff::Timestamp = text("Expiration")?.parse().map_err(|_| unknown())?;
-    let (id, secret, token) = (text("AccessKeyId")?, text("SecretAccessKey")?, text("SessionToken")?);
-    Keys::new(id, secret, Some(token), Some(expires.into()), owner.unwrap_or(id))
+    let expires: jiff::Timestamp = expires.parse().map_err(|_| unknown())?;
+    Keys::new(&id, &secret, Some(&token), Some(expires.into()), owner.as_ref().unwrap_or(&id))
 }
 
 /// Why there was no answer, as a sentence without its full stop.

@@ -1,6 +1,8 @@
 //! The credential behind a gate, with simulated services of AWS on loopback.
 
 mod bad;
+mod echoes;
+mod fuzz;
 mod renewals;
 mod sources;
 mod world;
