@@ -21,6 +21,7 @@ use crate::policy::{self, CallState, Mode};
 use crate::request::{GuestRequest, GuestResponse, Location, SendError};
 use crate::resolve::{self, Resolve};
 use crate::response;
+use crate::seen::{Seen, SeenRequest};
 use crate::sender::Sender;
 use crate::settings::GateSettings;
 
@@ -99,7 +100,18 @@ impl Gate {
     /// Opens the gate for one call of a provider, which may do with it what `mode` says.
     #[must_use]
     pub fn open(&self, call: CallId, mode: Mode) -> GateCall {
-        GateCall { gate: self.clone(), call, mode, list: None, waits: false, requests: 0, deletes: 0, wrote: false }
+        GateCall {
+            gate: self.clone(),
+            call,
+            mode,
+            list: None,
+            waits: false,
+            requests: 0,
+            deletes: 0,
+            wrote: false,
+            marks: Vec::new(),
+            seen: Seen::default(),
+        }
     }
 }
 
@@ -113,6 +125,8 @@ pub struct GateCall {
     requests: u32,
     deletes: u32,
     wrote: bool,
+    marks: Vec<String>,
+    seen: Seen,
 }
 
 impl GateCall {
@@ -131,6 +145,13 @@ impl GateCall {
         self
     }
 
+    /// Says in which texts a request shows whose the object is that it makes: a UID, a name that holds it.
+    #[must_use]
+    pub fn marked_by(mut self, marks: Vec<String>) -> Self {
+        self.marks = marks;
+        self
+    }
+
     /// Judges a request and, if it may, sends it. Whatever comes of it is in the audit log.
     ///
     /// # Errors
@@ -146,9 +167,13 @@ impl GateCall {
         let state =
             CallState { mode: self.mode, leads: (sender.fence)(), requests: self.requests, deletes: self.deletes };
         self.requests = self.requests.saturating_add(1);
+        let unjudged = SeenRequest::unjudged(&request);
         let permitted = match policy::permit(&sender.endpoints, state, request) {
             Ok(permitted) => permitted,
-            Err(denied) => return Err(entry.denied(&denied)),
+            Err(denied) => {
+                self.seen.deny(unjudged, &denied);
+                return Err(entry.denied(&denied));
+            }
         };
         if permitted.effect() == Effect::Delete {
             self.deletes = self.deletes.saturating_add(1);
@@ -161,16 +186,24 @@ impl GateCall {
             self.wrote = true;
         }
         entry.permitted(&permitted);
+        let number = self.seen.begin(&permitted, &self.marks);
         let (outcome, is_joined) = sender.answer(permitted, self.list.as_ref(), self.waits).await;
         if !outcome.has_left() {
             self.wrote = wrote;
         }
+        self.seen.end(number, &outcome);
         entry.outcome(&outcome, is_joined);
         // A large answer is not kept for others, and so not copied: a call holds one.
         match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
             Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
             Err(failure) => Err(entry.failed(&failure)),
         }
+    }
+
+    /// How its requests ended.
+    #[must_use]
+    pub fn into_seen(self) -> Seen {
+        self.seen
     }
 
     /// Whether a write has left, or may have: only what certainly did not leave does not count.

@@ -226,7 +226,7 @@ pub(super) async fn describe(
 ) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
     let reply = calls
-        .run(permit, Function::Describe, None, |store| {
+        .run(permit, Function::Describe, None, &[], |store| {
             Box::pin(async move {
                 let guest = provider.instantiate_async(&mut *store).await?;
                 guest.aerostat_cloud_provider().call_describe(store).await
