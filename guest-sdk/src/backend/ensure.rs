@@ -110,7 +110,9 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
     }
     let created = match backend.create(&listed) {
         // Nothing was created, and by no earlier call either: nothing may still appear in the list.
-        Err(refused @ (Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_))) if backend.service().is_memo_new() => {
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_)))
+            if backend.service().is_memo_new() =>
+        {
             let status = LoadBalancerStatus { memo: None, ..backend.service().status() };
             return Ok(Progress::failed(status, refused));
         }

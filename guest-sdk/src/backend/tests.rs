@@ -368,7 +368,13 @@ fn an_answer_says_whether_something_was_created() {
         host.run(|| http::post("api", ["a"]).create(|id: String| Found::new(id, "a", true)))
     };
     assert_eq!(send(|| answer(202, "\"lb-1\"")), Ok(Creation::Begun(Found::new("lb-1", "a", true))));
-    for unclear in [|| answer(500, ""), || answer(408, ""), || answer(499, ""), || answer(202, "<html>"), || Err(Failure::Interrupted("time-out".to_owned()))] {
+    for unclear in [
+        || answer(500, ""),
+        || answer(408, ""),
+        || answer(499, ""),
+        || answer(202, "<html>"),
+        || Err(Failure::Interrupted("time-out".to_owned())),
+    ] {
         assert!(matches!(send(unclear), Ok(Creation::Unclear(_))));
     }
     assert!(matches!(send(|| answer(422, "")), Err(Error::Invalid(_))));

@@ -11,6 +11,7 @@ mod crash;
 mod election;
 mod events;
 mod flags;
+mod hiding;
 mod http;
 mod memory;
 mod metrics;

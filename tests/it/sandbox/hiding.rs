@@ -83,7 +83,10 @@ async fn adv_156_none_after_a_failed_read_is_the_clouds_error() {
     }
     assert_eq!(get(&["GET /v1/again", "GET /v1/again"]).await, Ok(None), "it was repeated, and answered");
     let throttled = get(&["GET /v1/later"]).await;
-    assert!(matches!(&throttled, Err(Error::RetryAfter { after, .. }) if *after == Duration::from_secs(7)), "{throttled:?}");
+    assert!(
+        matches!(&throttled, Err(Error::RetryAfter { after, .. }) if *after == Duration::from_secs(7)),
+        "{throttled:?}"
+    );
 }
 
 #[tokio::test]
@@ -95,6 +98,16 @@ async fn adv_156_of_several_nodes_only_the_unanswered_is_doubted() {
     assert!(matches!(&answers[0], Err(Error::Unavailable(_))), "{answers:?}");
     assert_eq!(answers[1], Ok(None));
     assert!(matches!(&answers[2], Ok(Some(_))), "{answers:?}");
+}
+
+#[tokio::test]
+async fn adv_156_no_account_after_a_failed_read_is_an_error() {
+    let cloud = cloud().await;
+    for (sends, is_believed) in [("GET /v1/500", false), ("GET /v1/lost", false), ("GET /v1/403", true)] {
+        let lab = with_api(Guest::hostile().setting("identity", &crime(&[sends], "none")), &cloud).load().await;
+        let account = lab.identity.identity().await;
+        assert_eq!(account == Ok(None), is_believed, "{sends}: {account:?}");
+    }
 }
 
 #[tokio::test]
@@ -208,7 +221,11 @@ async fn adv_157_a_write_that_leaves_no_memo_is_an_event() {
         assert_eq!(reasons(&["POST /v1/balancers"], answers, None).await, ["MemoMissing"], "{answers}");
     }
     assert_eq!(reasons(&["POST /v1/balancers"], "ready lb-1", None).await, [""; 0]);
-    assert_eq!(reasons(&["POST /v1/balancers"], "ready", Some("lb-1")).await, [""; 0], "that it is dropped is another event");
+    assert_eq!(
+        reasons(&["POST /v1/balancers"], "ready", Some("lb-1")).await,
+        [""; 0],
+        "that it is dropped is another event"
+    );
     assert_eq!(reasons(&["POST /v1/422"], "pending", None).await, [""; 0]);
     assert_eq!(reasons(&["PUT /v1/balancers/a0e2f6f1c"], "pending", None).await, [""; 0], "its name is the Service's");
     assert_eq!(reasons(&["PUT /v1/balancers/a0e2f6f1c"], "ready", None).await, ["MemoMissing"]);

@@ -261,6 +261,7 @@ mod tests {
                 uid: "0f0e0d0c-1111-2222-3333-444455556666".to_owned(),
             },
             memo: Some("lb-1".to_owned()),
+            memo_is_new: false,
             current_ingress: vec![Ingress {
                 ip: Some("192.0.2.1".to_owned()),
                 hostname: None,

@@ -76,7 +76,7 @@ impl Candidate {
             .attempt(Function::Identity, Subject::Nothing, None, |store| identity::ask(pre, store).boxed());
         let (reply, seen) = ask.await;
         let answer = match reply.answer {
-            Ok(answer) => judged::none(&seen, answer.map_err(convert::error)).map_err(ProbeError::Unanswered)?,
+            Ok(answer) => judged::account(&seen, answer.map_err(convert::error)).map_err(ProbeError::Unanswered)?,
             Err(stopped) if stopped.crashed => return Err(ProbeError::Unusable(stopped.error.to_string())),
             Err(stopped) => return Err(ProbeError::Unanswered(stopped.error)),
         };

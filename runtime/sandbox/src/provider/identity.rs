@@ -25,7 +25,7 @@ impl Identity for Guest {
         let pre = self.pre.clone();
         let asked = self.loaded.call(Function::Identity, Subject::Nothing, |store| ask(pre, store).boxed());
         let (reply, seen) = asked.await;
-        let identity = judged::none(&seen, reply.answer?.map_err(convert::error))?;
+        let identity = judged::account(&seen, reply.answer?.map_err(convert::error))?;
         convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
     }
 }

@@ -21,6 +21,16 @@ pub(super) fn doubts<T>(seen: &Seen, answer: &Result<Option<T>>) -> bool {
     matches!(answer, Ok(None)) && seen.unanswered_reads().next().is_some()
 }
 
+/// "The cloud tells no account" is believed only if every read of the call was answered, or was forbidden: a credential may be
+/// too narrow for it.
+pub(super) fn account(seen: &Seen, answer: Result<Option<String>>) -> Result<Option<String>> {
+    let is_forbidden = |it: &&SeenRequest| matches!(it.ending(), Ending::Forbidden(403) | Ending::Denied);
+    match (answer, seen.unanswered_reads().find(|it| !is_forbidden(it))) {
+        (Ok(None), Some(request)) => Err(error(request, "the provider answers that the cloud tells no account")),
+        (answer, _) => answer,
+    }
+}
+
 /// A page of machines lacks some if a read of its call was not answered, whatever zones it says.
 pub(super) fn machines(seen: &Seen, mut page: Page) -> Page {
     let reason = missing(seen).filter(|_| page.gaps.is_empty());
@@ -54,16 +64,12 @@ pub(super) fn deletion(seen: &Seen, answer: Deletion) -> Result<Deletion> {
 
 /// Changes of routes are done only if the others of the call can account for each write and deletion that failed: one that
 /// is not done, for as many of them as one route has `entries` in the cloud.
-pub(super) fn changes(
-    seen: &Seen,
-    entries: u32,
-    answers: Vec<Result<RouteOutcome>>,
-) -> Vec<Result<RouteOutcome>> {
+pub(super) fn changes(seen: &Seen, entries: u32, answers: Vec<Result<RouteOutcome>>) -> Vec<Result<RouteOutcome>> {
     let is_done = |it: &Result<RouteOutcome>| matches!(it, Ok(RouteOutcome::Done));
     let open = answers.iter().filter(|it| !is_done(it)).count();
     let accounted = open.saturating_mul(usize::try_from(entries).unwrap_or(usize::MAX));
-    let failed = seen.failed_deletions().chain(seen.failed_writes());
-    let Some(request) = failed.skip(accounted).next() else { return answers };
+    let mut failed = seen.failed_deletions().chain(seen.failed_writes());
+    let Some(request) = failed.nth(accounted) else { return answers };
     let doubt = || Err(error(request, "the provider answers that the route is as it shall be"));
     answers.into_iter().map(|it| if is_done(&it) { doubt() } else { it }).collect()
 }

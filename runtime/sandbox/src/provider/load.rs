@@ -225,7 +225,7 @@ pub(super) async fn describe(
     provider: &ProvidesDescriptionPre<State>,
 ) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
-    let reply = calls
+    let (reply, _) = calls
         .run(permit, Function::Describe, None, &[], |store| {
             Box::pin(async move {
                 let guest = provider.instantiate_async(&mut *store).await?;

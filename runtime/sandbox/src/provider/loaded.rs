@@ -74,8 +74,7 @@ impl Loaded {
         list: ListReads,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
-        let (Reply { answer, events, wrote }, seen) =
-            self.attempt(function, Subject::Nothing, Some(list), body).await;
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::Nothing, Some(list), body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
@@ -87,8 +86,7 @@ impl Loaded {
         listed: Option<ListReads>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
-        let (Reply { answer, events, wrote }, seen) =
-            self.attempt(function, Subject::One(object), listed, body).await;
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::One(object), listed, body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 

@@ -132,7 +132,8 @@ impl LoadBalancers for Hostile {
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        hiding::delete(unwanted).unwrap_or_else(|| load_balancers::delete(unwanted))
+        let hidden = writes::delete(unwanted).or_else(|| hiding::delete(unwanted));
+        hidden.unwrap_or_else(|| load_balancers::delete(unwanted))
     }
 }
 

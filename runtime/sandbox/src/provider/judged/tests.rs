@@ -27,7 +27,8 @@ fn seen<const N: usize>(requests: [SeenRequest; N]) -> Seen {
 fn adv_156_none_after_a_read_without_an_answer_is_an_error() {
     let pause = Duration::from_secs(7);
     let answered = |ending| none::<()>(&seen([read("/machines/7", ending)]), Ok(None));
-    for ending in [FAILED, Ending::Busy(423), Ending::Lost, Ending::NotSent, Ending::Withheld, Ending::Throttled(None)] {
+    for ending in [FAILED, Ending::Busy(423), Ending::Lost, Ending::NotSent, Ending::Withheld, Ending::Throttled(None)]
+    {
         assert!(matches!(answered(ending), Err(Error::Unavailable(_))), "{ending:?}");
     }
     for ending in [Ending::Forbidden(401), Ending::Forbidden(403), Ending::Denied] {
@@ -43,6 +44,18 @@ fn adv_156_none_after_a_read_without_an_answer_is_an_error() {
                 not believed";
     assert_eq!(answered(FAILED), Err(Error::Unavailable(text.to_owned())));
     assert_eq!(none(&seen([read("/machines/7", FAILED)]), Ok(Some(1))), Ok(Some(1)), "what exists was seen");
+}
+
+#[test]
+fn adv_156_no_account_after_a_failed_read_is_an_error() {
+    let told = |ending| account(&seen([read("/account", ending)]), Ok(None));
+    for ending in [FAILED, Ending::Lost, Ending::Throttled(None)] {
+        assert!(matches!(told(ending), Err(Error::Unavailable(_))), "{ending:?}");
+    }
+    assert!(matches!(told(Ending::Forbidden(401)), Err(Error::Denied(_))));
+    for ending in [Ending::Forbidden(403), Ending::Denied, Ending::Success] {
+        assert_eq!(told(ending), Ok(None), "{ending:?}: a credential may be too narrow");
+    }
 }
 
 #[test]
@@ -65,7 +78,9 @@ fn adv_156_a_list_without_one_of_its_pages_is_incomplete() {
 fn adv_156_done_after_a_deletion_that_failed_is_an_error() {
     let answered = |requests: &[SeenRequest]| deletion(&Seen::new(requests.iter().cloned()), Deletion::Done);
     let of = |ending| deletion_of("/balancers/7", ending);
-    for ending in [FAILED, Ending::Busy(409), Ending::Busy(423), Ending::Throttled(None), Ending::Lost, Ending::Withheld] {
+    for ending in
+        [FAILED, Ending::Busy(409), Ending::Busy(423), Ending::Throttled(None), Ending::Lost, Ending::Withheld]
+    {
         assert!(matches!(answered(&[of(ending)]), Err(Error::Unavailable(_))), "{ending:?}");
     }
     assert!(matches!(answered(&[of(Ending::Forbidden(403))]), Err(Error::Denied(_))));
@@ -102,16 +117,12 @@ fn pending(memo: Option<&str>) -> Result<Progress> {
     Ok(Progress::Pending(PendingStatus { status, after: Duration::ZERO, reason: String::new() }))
 }
 
-fn reasons<const N: usize>(
-    requests: [SeenRequest; N],
-    memo: Option<&str>,
-    answer: &Result<Progress>,
-) -> Vec<String> {
+fn reasons<const N: usize>(requests: [SeenRequest; N], memo: Option<&str>, answer: &Result<Progress>) -> Vec<String> {
     warnings(&seen(requests), &[], memo, answer).into_iter().map(|it| it.reason).collect()
 }
 
 #[test]
-fn adv_157_a_creation_without_an_answer_is_told_whatever_is_answered() {
+fn adv_157_a_creation_without_an_answer_is_always_told() {
     for answer in [ready(None), ready(Some("7")), pending(Some("7")), Err(Error::Unavailable(String::new()))] {
         for ending in [Ending::Lost, FAILED] {
             assert_eq!(reasons([creation(ending)], None, &answer), [UNCLEAR], "{ending:?} {answer:?}");
