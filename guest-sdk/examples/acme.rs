@@ -43,16 +43,18 @@ impl Instances for Acme {
 
 impl LoadBalancers for Acme {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        // The name holds the Service's UID: what is called so is the Service's, and is never made twice.
+        // The name holds the Service's UID: a PUT whose answer was lost makes nothing twice. A POST needs `aerostat_sdk::backend`.
         let path = ["balancers", &desired.name];
         let spec = Spec::of(desired)?;
         let balancer = match http::get("api", path).find()? {
             Some(Balancer { spec: current, ip }) if current == spec => Balancer { spec, ip },
             Some(_) | None => http::put("api", path).json(&spec).send()?.json()?,
         };
-        Ok(match balancer.ip {
-            Some(ip) => Progress::Ready(LoadBalancerStatus::new([Ingress::ip(ip)])),
-            None => Progress::pending(desired.status(), Duration::from_secs(5), "the cloud builds the balancer"),
+        let status = LoadBalancerStatus::new(balancer.ip.into_iter().map(Ingress::ip)).memo(&desired.name);
+        Ok(if status.ingress.is_empty() {
+            Progress::pending(status, Duration::from_secs(5), "the cloud builds the balancer")
+        } else {
+            Progress::Ready(status)
         })
     }
 

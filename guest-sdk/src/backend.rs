@@ -12,7 +12,8 @@
 //! - A memo that this provider did not write stops everything.
 //! - A remembered load balancer that `find` misses is replaced only if the list does not show it either.
 //! - When an update is refused, the targets follow the nodes all the same.
-//! - A deletion waits for a load balancer whose creation was announced and that may still appear in the list.
+//! - A deletion waits for a load balancer whose creation was announced and that may still appear in the list. A creation that
+//!   was certainly refused is announced no more.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -82,7 +83,7 @@ mod memo;
 mod targets;
 
 pub use self::cloud::{Backend, Pauses, Removal, Update};
-pub use self::creation::Creation;
+pub use self::creation::{Creation, gave_up};
 pub use self::delete::delete;
 pub use self::ensure::{ensure, tag};
 pub use self::found::{Found, refuse_taken_name};

@@ -8,10 +8,13 @@
 //! # #[derive(serde::Serialize)] struct Spec { size: String }
 //! # fn example(id: &str, spec: &Spec) -> Result<()> {
 //! let machine: Option<Machine> = http::get("api", ["machines", id]).find()?;             // read it, or None
-//! let made: Machine = http::post("api", ["machines"]).json(spec).send()?.json()?;        // send it
+//! let made: Machine = http::put("api", ["machines", id]).json(spec).send()?.json()?;     // write it, by its name
 //! http::delete("api", ["machines", id]).send_or_gone()?;                                 // delete it
 //! # Ok(()) }
 //! ```
+//!
+//! A POST that makes something is sent with [`Request::create`] alone, by a [`Backend`](crate::backend::Backend): if its answer
+//! is lost, sending it again would make a second one.
 //!
 //! Statuses are sorted into errors here, once for all clouds: 400 and 422 are `invalid`; 401 and 403 `denied`; 404 is
 //! `None` for a read; 429 and 503 with `retry-after` are `retry-after`; everything else that is not a success is

@@ -57,6 +57,13 @@ impl LoadBalancer {
         self.extra.iter().any(|(key, value)| key == "host.listed" && value == "true")
     }
 
+    /// Whether no call of [`LoadBalancers::ensure`] before this one has had the memo: what the memo announces was not begun by
+    /// any. `false` also where the host does not know, as after a restart.
+    #[must_use]
+    pub fn is_memo_new(&self) -> bool {
+        self.extra.iter().any(|(key, value)| key == "host.new-memo" && value == "true")
+    }
+
     /// The status before this call, as the Service shows it: its addresses and its memo. A step that changes neither of them
     /// answers with it.
     #[must_use]

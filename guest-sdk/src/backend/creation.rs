@@ -21,7 +21,7 @@ pub enum Creation {
 
 impl Request {
     /// Sends a creation. What may have been carried out is [`Creation::Unclear`]: an answer that was lost, a status of 500 or
-    /// more, and a success that cannot be read.
+    /// more, 408 or 499, and a success that cannot be read.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Request {
             Attempt::Answered(response) => response,
             Attempt::Lost(why) => return Ok(Creation::Unclear(why)),
         };
-        if response.status() >= 500 || is_unclear(&response) {
+        if gave_up(response.status()) || is_unclear(&response) {
             return Ok(Creation::Unclear(response.complaint()));
         }
         let response = response.accepted()?;
@@ -53,4 +53,10 @@ impl Request {
         let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
         Ok(found(&response).map_or_else(unread, Creation::Begun))
     }
+}
+
+/// Whether a status says that somebody gave up, the cloud or what stands before it: the request may have been carried out.
+#[must_use]
+pub fn gave_up(status: u16) -> bool {
+    status >= 500 || matches!(status, 408 | 499)
 }

@@ -108,7 +108,17 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
     if !memo::is_fresh(since, clock::now()) {
         return announce(backend);
     }
-    match backend.create(&listed)? {
+    let created = match backend.create(&listed) {
+        // Nothing was created, and by no earlier call either: nothing may still appear in the list.
+        Err(refused @ (Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_)))
+            if backend.service().is_memo_new() =>
+        {
+            let status = LoadBalancerStatus { memo: None, ..backend.service().status() };
+            return Ok(Progress::failed(status, refused));
+        }
+        created => created?,
+    };
+    match created {
         Creation::Begun(found) => {
             let because = format_args!("the cloud builds {}", found.title());
             Ok(Progress::pending(status(backend, &found), backend.pauses().poll, because))

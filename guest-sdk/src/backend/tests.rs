@@ -26,6 +26,7 @@ struct Cloud {
     removal: Option<Removal>,
     needs_tag: bool,
     proof: Option<String>,
+    refused_creation: Option<Error>,
     refused_update: Option<Error>,
     refused_targets: Option<Error>,
     refused_tag: Option<Error>,
@@ -74,6 +75,7 @@ impl Backend for Call<'_> {
 
     fn create(&self, _: &[Found]) -> Result<Creation> {
         self.call("create");
+        self.0.refused_creation.clone().map_or(Ok(()), Err)?;
         let made = ("lb-1".to_owned(), self.1.name.clone(), false);
         let begun = Creation::Begun(self.found(&made));
         self.0.balancers.borrow_mut().push(made);
@@ -151,6 +153,10 @@ fn with_memo(memo: &str) -> LoadBalancer {
     LoadBalancer { memo: Some(memo.to_owned()), ..service() }
 }
 
+fn creating(since: u64) -> LoadBalancer {
+    with_memo(&format!("creating a1 since {since}"))
+}
+
 fn claiming(id: &str) -> LoadBalancer {
     service().with_annotation(CLAIM.name, id)
 }
@@ -199,6 +205,25 @@ fn a_creation_without_an_answer_is_looked_for() {
     let cloud = Cloud { hidden_from_lists: false, ..cloud };
     assert_eq!(cloud.pending(&with_memo(&lost.0), 1_050), ("lb-1".to_owned(), 0, Vec::new()));
     assert_eq!(cloud.calls().iter().filter(|it| *it == "create").count(), 1);
+}
+
+#[test]
+fn adv_157_a_refused_creation_is_announced_no_more() {
+    for refused in [Error::invalid("size"), Error::denied("quota"), Error::unavailable("not sent")] {
+        let cloud = Cloud { refused_creation: Some(refused.clone()), ..Cloud::default() };
+        let announced = LoadBalancer { extra: vec![("host.new-memo".into(), "true".into())], ..creating(1_000) };
+        let Ok(Progress::Failed(failed)) = cloud.ensure(&announced) else { panic!("not failed") };
+        assert_eq!((failed.status.memo, failed.error), (None, refused.clone()));
+        assert_eq!(cloud.calls(), ["list", "create"]);
+        assert_eq!(cloud.delete(&service(), 1_001), Ok(Deletion::Done), "at once");
+        // An earlier call may have sent it, and its process may have died.
+        assert_eq!(cloud.ensure(&creating(1_000)), Err(refused));
+        assert!(matches!(cloud.delete(&creating(1_000), 1_001), Ok(Deletion::Pending(_))));
+    }
+    let throttled = Error::retry_after(Duration::from_secs(1), "429");
+    let cloud = Cloud { refused_creation: Some(throttled.clone()), ..Cloud::default() };
+    let announced = LoadBalancer { extra: vec![("host.new-memo".into(), "true".into())], ..creating(1_000) };
+    assert_eq!(cloud.ensure(&announced), Err(throttled), "it is sent in a moment");
 }
 
 #[test]
@@ -343,7 +368,13 @@ fn an_answer_says_whether_something_was_created() {
         host.run(|| http::post("api", ["a"]).create(|id: String| Found::new(id, "a", true)))
     };
     assert_eq!(send(|| answer(202, "\"lb-1\"")), Ok(Creation::Begun(Found::new("lb-1", "a", true))));
-    for unclear in [|| answer(500, ""), || answer(202, "<html>"), || Err(Failure::Interrupted("time-out".to_owned()))] {
+    for unclear in [
+        || answer(500, ""),
+        || answer(408, ""),
+        || answer(499, ""),
+        || answer(202, "<html>"),
+        || Err(Failure::Interrupted("time-out".to_owned())),
+    ] {
         assert!(matches!(send(unclear), Ok(Creation::Unclear(_))));
     }
     assert!(matches!(send(|| answer(422, "")), Err(Error::Invalid(_))));

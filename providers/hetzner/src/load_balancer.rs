@@ -311,7 +311,7 @@ impl Call<'_> {
         if is_busy(&response) {
             return Ok(Creation::Busy(response.complaint()));
         }
-        if response.status() >= 500 {
+        if backend::gave_up(response.status()) {
             return Ok(Creation::Unclear(response.complaint()));
         }
         let is_unknown_server = code == "invalid_input" && response.says("server");

@@ -130,6 +130,9 @@ pub struct LoadBalancer {
     pub owner: Owner,
     /// What an earlier [`LoadBalancerStatus`] asked to keep. Proof of ownership. Never empty.
     pub memo: Option<String>,
+    /// Whether this is the first call of `ensure` since the memo was kept, whichever process made it: then no earlier call can
+    /// have begun what the memo announces. `false` where that is not known.
+    pub memo_is_new: bool,
     /// The addresses that the Service's status shows now, ours or an earlier controller's. Proof for adoption.
     pub current_ingress: Vec<Ingress>,
     /// `spec.loadBalancerClass`.

@@ -21,6 +21,7 @@ use crate::policy::{self, CallState, Mode, Permitted};
 use crate::request::{GuestRequest, GuestResponse, Location, SendError};
 use crate::resolve::{self, Resolve};
 use crate::response;
+use crate::seen::{Seen, SeenRequest};
 use crate::sender::Sender;
 use crate::settings::GateSettings;
 
@@ -99,7 +100,18 @@ impl Gate {
     /// Opens the gate for one call of a provider, which may do with it what `mode` says.
     #[must_use]
     pub fn open(&self, call: CallId, mode: Mode) -> GateCall {
-        GateCall { gate: self.clone(), call, mode, list: None, waits: false, requests: 0, deletes: 0, wrote: false }
+        GateCall {
+            gate: self.clone(),
+            call,
+            mode,
+            list: None,
+            waits: false,
+            requests: 0,
+            deletes: 0,
+            wrote: false,
+            marks: Vec::new(),
+            seen: Seen::default(),
+        }
     }
 }
 
@@ -113,6 +125,8 @@ pub struct GateCall {
     requests: u32,
     deletes: u32,
     wrote: bool,
+    marks: Vec<String>,
+    seen: Seen,
 }
 
 impl GateCall {
@@ -128,6 +142,13 @@ impl GateCall {
     #[must_use]
     pub fn waiting(mut self) -> Self {
         self.waits = true;
+        self
+    }
+
+    /// Says in which texts a request shows whose the object is that it makes: a UID, a name that holds it.
+    #[must_use]
+    pub fn marked_by(mut self, marks: Vec<String>) -> Self {
+        self.marks = marks;
         self
     }
 
@@ -155,9 +176,13 @@ impl GateCall {
         let state =
             CallState { mode: self.mode, leads: (sender.fence)(), requests: self.requests, deletes: self.deletes };
         self.requests = self.requests.saturating_add(1);
+        let unjudged = SeenRequest::unjudged(&request);
         let permitted = match policy::permit(&sender.endpoints, state, request) {
             Ok(permitted) => permitted,
-            Err(denied) => return Err(entry.denied(&denied)),
+            Err(denied) => {
+                self.seen.deny(unjudged, &denied);
+                return Err(entry.denied(&denied));
+            }
         };
         if permitted.effect() == Effect::Delete {
             self.deletes = self.deletes.saturating_add(1);
@@ -170,8 +195,15 @@ impl GateCall {
             self.wrote = true;
         }
         entry.permitted(&permitted);
-        let (list, wrote) = (self.list.as_ref(), &mut self.wrote);
-        Ok(Judged { sender, entry, permitted, list, waits: self.waits, wrote, had_written })
+        let number = self.seen.begin(&permitted, &self.marks);
+        let (list, wrote, seen) = (self.list.as_ref(), &mut self.wrote, &mut self.seen);
+        Ok(Judged { sender, entry, permitted, list, waits: self.waits, wrote, had_written, seen, number })
+    }
+
+    /// How its requests ended.
+    #[must_use]
+    pub fn into_seen(self) -> Seen {
+        self.seen
     }
 
     /// Whether a write has left, or may have: only what certainly did not leave does not count.
@@ -228,6 +260,9 @@ pub struct Judged<'a> {
     waits: bool,
     wrote: &'a mut bool,
     had_written: bool,
+    seen: &'a mut Seen,
+    /// Its number in `seen`.
+    number: usize,
 }
 
 impl Judged<'_> {
@@ -237,11 +272,12 @@ impl Judged<'_> {
     ///
     /// If there is no answer: not sent, or perhaps carried out.
     pub async fn send(self) -> Result<GuestResponse, SendError> {
-        let Self { sender, mut entry, permitted, list, waits, wrote, had_written } = self;
+        let Self { sender, mut entry, permitted, list, waits, wrote, had_written, seen, number } = self;
         let (outcome, is_joined) = sender.answer(permitted, list, waits).await;
         if !outcome.has_left() {
             *wrote = had_written;
         }
+        seen.end(number, &outcome);
         entry.outcome(&outcome, is_joined);
         // A large answer is not kept for others, and so not copied: a call holds one.
         match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {

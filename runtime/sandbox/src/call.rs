@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cloud_provider::{Cluster, Reply};
-use egress::{CallId, Gate, ListReads, Mode};
+use egress::{CallId, Gate, ListReads, Mode, Seen};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -225,7 +225,8 @@ impl Calls {
     }
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `list` is what the
-    /// earlier pages of the same list have read.
+    /// earlier pages of the same list have read, and `marks` are the texts that show of a request whose load balancer it makes.
+    /// What the gate saw of the call's requests comes beside the answer.
     ///
     /// Events count however the call ended.
     pub(crate) async fn run<T: Answer>(
@@ -233,13 +234,14 @@ impl Calls {
         _permit: &Permit<'_>,
         function: Function,
         list: Option<ListReads>,
+        marks: &[String],
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
-    ) -> Reply<Result<T, Crash>> {
+    ) -> (Reply<Result<T, Crash>>, Seen) {
         let start = Instant::now();
         let id = self.next_id(function);
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
         let meter = Arc::new(Meter::default());
-        let gate = self.gate.open(id.clone(), function.mode(&self.limits));
+        let gate = self.gate.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
         let gate = match list {
             Some(list) => gate.within(list),
             None => gate,
@@ -289,7 +291,8 @@ impl Calls {
             "provider call ended"
         );
         let wrote = state.wrote();
-        Reply { answer, events: state.into_events(), wrote }
+        let (events, seen) = state.into_events_and_seen();
+        (Reply { answer, events, wrote }, seen)
     }
 
     /// The text for a person about a crash: "get was stopped …".

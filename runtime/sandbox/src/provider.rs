@@ -7,6 +7,7 @@ mod facade;
 mod guard;
 mod identity;
 mod instances;
+mod judged;
 mod lists;
 mod load;
 mod load_balancer_inventory;

@@ -12,6 +12,7 @@ mod echoes;
 mod election;
 mod events;
 mod flags;
+mod hiding;
 mod http;
 mod judged;
 mod memory;

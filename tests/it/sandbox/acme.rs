@@ -47,6 +47,10 @@ fn web() -> LoadBalancer {
     LoadBalancer { ports: vec![port], nodes: vec![node("worker-1")], ..service("web") }
 }
 
+fn remembered() -> LoadBalancerStatus {
+    LoadBalancerStatus { memo: Some("a0e2f6f1c".to_owned()), ..LoadBalancerStatus::default() }
+}
+
 async fn load(server: &Capture) -> Arc<dyn LoadBalancers> {
     let mut guest = Guest::of(std::fs::read(tests::guests::ACME).unwrap());
     let mut api = endpoint("api", server.address());
@@ -77,7 +81,7 @@ async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
     let (acme, mut seen) = (load(&server).await, 0);
 
     let pending = PendingStatus {
-        status: LoadBalancerStatus::default(),
+        status: remembered(),
         after: Duration::from_secs(5),
         reason: "the cloud builds the balancer".to_owned(),
     };
@@ -88,7 +92,7 @@ async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
 
     cloud.lock().unwrap().ip = Some("192.0.2.7");
     let ingress = vec![Ingress { ip: Some("192.0.2.7".to_owned()), ..Ingress::default() }];
-    let ready = Ok(Progress::Ready(LoadBalancerStatus { ingress, ..LoadBalancerStatus::default() }));
+    let ready = Ok(Progress::Ready(LoadBalancerStatus { ingress, ..remembered() }));
     assert_eq!(acme.ensure(&web()).await.answer, ready);
     assert_eq!(requests(&server, &mut seen), [READ]);
 
@@ -102,6 +106,33 @@ async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
         assert_eq!(acme.delete(&web()).await.answer, Ok(Deletion::Done));
         assert_eq!(requests(&server, &mut seen), ["DELETE /balancers/a0e2f6f1c"]);
     }
+}
+
+#[tokio::test]
+async fn adv_157_the_example_makes_one_whatever_is_lost() {
+    let cloud = Arc::new(Mutex::new(Acme::default()));
+    let (scripted, lost) = (cloud.clone(), Mutex::new(3));
+    let server = Capture::http(move |it| {
+        let answer = scripted.lock().unwrap().answer(it.text());
+        let mut left = lost.lock().unwrap();
+        if it.text().starts_with("PUT") && *left > 0 {
+            *left -= 1;
+            scripted.lock().unwrap().spec = None;
+            return vec![Step::Close];
+        }
+        answer
+    })
+    .await;
+    let acme = load(&server).await;
+    for _ in 0..3 {
+        let reply = acme.ensure(&web()).await;
+        let reasons: Vec<_> = reply.events.iter().map(|it| &*it.reason).collect();
+        assert!(reply.answer.is_err() && reasons == ["LoadBalancerCreationUnclear"], "{reply:?}");
+    }
+    cloud.lock().unwrap().ip = Some("192.0.2.7");
+    let reply = acme.ensure(&web()).await;
+    assert!(matches!(&reply.answer, Ok(Progress::Ready(it)) if it.memo == remembered().memo), "{reply:?}");
+    assert_eq!(reply.events, []);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a Service cannot have: one event on it that says why, and nothing written to the cloud.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
@@ -169,6 +169,37 @@ async fn a_quota_is_told<V: Vendor>(status: u16, words: &str) {
     let (rig, process) = ready::<V>().await;
     V::limit(rig.cloud.account(), 0);
     refused_there(rig, process, status, &[words]).await;
+}
+
+#[tokio::test]
+async fn adv_157_a_refused_service_is_deleted_at_once() {
+    a_refused_service_goes_at_once::<DigitalOcean>().await;
+}
+
+#[tokio::test]
+async fn adv_157_a_refused_service_at_hetzner_is_deleted_at_once() {
+    a_refused_service_goes_at_once::<Hetzner>().await;
+}
+
+/// Nothing was created, so that nothing has to be waited for.
+async fn a_refused_service_goes_at_once<V: Vendor>() {
+    let (rig, process) = ready::<V>().await;
+    V::limit(rig.cloud.account(), 0);
+    rig.create(&service("web", &[80], &[])).await;
+    rig.warned("web", FAILED, &["load balancer"]).await;
+    let refused = wait::until("the announcement is taken back", async || {
+        let found = rig.services().get("web").await.unwrap();
+        memo(&found).is_none().then_some(found)
+    });
+    refused.await;
+    let begun = Instant::now();
+    rig.delete("web").await;
+    rig.gone("web").await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(5), "its deletion took {took:?}");
+    println!("the deletion of a Service that {} refused took {took:?}", V::LOAD_BALANCERS);
+    assert_eq!(rig.built(), []);
+    process.stop().await;
 }
 
 /// Cases: name-taken

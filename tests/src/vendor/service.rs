@@ -91,6 +91,8 @@ impl<'a> Service<'a> {
     /// One step, with what the provider has to say; what it wants to be kept is kept.
     pub async fn ask(&mut self) -> Reply<Result<Progress>> {
         let reply = self.load_balancers.ensure(&self.desired).await;
+        let before = self.desired.memo.clone();
+        self.desired.memo_is_new = false;
         match &reply.answer {
             Ok(Progress::Ready(standing)) => {
                 self.keep(standing);
@@ -99,6 +101,7 @@ impl<'a> Service<'a> {
             Ok(Progress::Pending(PendingStatus { status, .. }) | Progress::Failed(status, _)) => self.keep(status),
             Ok(Progress::NotManaged) | Err(_) => {}
         }
+        self.desired.memo_is_new = self.desired.memo.is_some() && self.desired.memo != before;
         reply
     }
 
@@ -165,7 +168,7 @@ impl<'a> Service<'a> {
     pub async fn refused(&mut self) -> Error {
         for _ in 0..PATIENCE {
             match self.step().await {
-                Err(error) => return error,
+                Err(error) | Ok(Progress::Failed(_, error)) => return error,
                 Ok(Progress::Pending(_)) => {}
                 Ok(other) => panic!("not refused: {other:?}"),
             }

@@ -82,6 +82,7 @@ fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
             uid,
         },
         memo: memo(service).map(str::to_owned),
+        memo_is_new: false,
         current_ingress: current(service),
         load_balancer_class: spec.and_then(|it| it.load_balancer_class.clone()),
         ports: spec.and_then(|it| it.ports.as_deref()).and_then(|it| ports(it).ok()).unwrap_or_default(),
@@ -107,6 +108,7 @@ pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBa
 /// its ports.
 pub(super) fn compared_fields(mut desired: LoadBalancer) -> LoadBalancer {
     desired.memo = None;
+    desired.memo_is_new = false;
     desired.current_ingress.clear();
     desired.nodes.clear();
     desired.ports.sort_by(|a, b| (a.port, a.protocol, &a.name).cmp(&(b.port, b.protocol, &b.name)));
@@ -259,6 +261,7 @@ mod tests {
                 uid: "0f0e0d0c-1111-2222-3333-444455556666".to_owned(),
             },
             memo: Some("lb-1".to_owned()),
+            memo_is_new: false,
             current_ingress: vec![Ingress {
                 ip: Some("192.0.2.1".to_owned()),
                 hostname: None,

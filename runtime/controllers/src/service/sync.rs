@@ -153,6 +153,7 @@ impl Controller {
             self.warn_of_no_backends(&service);
         }
         let asked = Instant::now();
+        let is_announced = self.states().get(key).is_some_and(|it| it.work.creates && it.work.new_memo.is_some());
         let progress = self.ask(key, &service, desired, &backends).await;
         if cause == Cause::Backends {
             self.metrics.backend_updates.inc();
@@ -166,7 +167,10 @@ impl Controller {
         };
         let step = match progress {
             Ok(Progress::Failed(mut status, source)) => {
-                self.record_dropped_memo(key, &service, &status);
+                // What was only announced, and failed at once, has left nothing to remember.
+                if !is_announced {
+                    self.record_dropped_memo(key, &service, &status);
+                }
                 status.ingress = self.usable(key, &service, status.ingress);
                 self.fail(key, service, status, error(source)).await
             }
@@ -203,6 +207,7 @@ impl Controller {
             let mut states = self.states();
             let state = states.of(key, service, Instant::now());
             state.work.may_exist = true;
+            desired.memo_is_new = desired.memo.is_some() && state.work.new_memo.take() == desired.memo;
             state.observed.about.clone()
         };
         let (is_listed, listed) = (self.is_listed(key).await, self.listed_revision(key));

@@ -52,6 +52,9 @@ impl Controller {
         }
         let state = states.of(key, service, Instant::now());
         state.work.memo.clone_from(&status.memo);
+        if status.memo.as_deref() != status::memo(service) {
+            state.work.new_memo.clone_from(&status.memo);
+        }
         let sent_memo = status::memo(service).map(str::to_owned);
         state.work.unwritten = Some(Unwritten { status, sent_memo, then });
         Ok(())

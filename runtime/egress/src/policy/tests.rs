@@ -292,6 +292,25 @@ fn adv_113_without_a_named_place_no_read_says_what_it_does() {
 }
 
 #[test]
+fn adv_156_without_a_named_place_no_header_says_it_either() {
+    let headers = ["x-acs-action", "action", "x-trace"].map(str::to_owned).to_vec();
+    let mut api = Endpoint { operation: None, parameters: Vec::new(), headers, ..action_endpoint() };
+    for rule in &mut api.allow {
+        (rule.operations, rule.effect) = (Vec::new(), None);
+    }
+    let endpoint = [Arc::new(api)];
+    let code = |method, name: &str| {
+        let asked = GuestRequest { headers: pairs(&[(name, "TerminateInstances")]), ..request(method, &[]) };
+        permit(&endpoint, WRITES, asked).map(|_| ()).map_err(|it| it.code)
+    };
+    for name in ["x-acs-action", "X-Acs-Action", "action"] {
+        assert_eq!(code(Method::Get, name), Err(Code::Operation), "{name}");
+    }
+    assert_eq!(code(Method::Post, "x-acs-action"), Ok(()), "it counts as a write");
+    assert_eq!(code(Method::Get, "x-trace"), Ok(()));
+}
+
+#[test]
 fn adv_113_a_post_that_describes_is_a_read() {
     let describe = [("Action", "DescribeInstances"), VERSION];
     assert_eq!(by_action(READS, Method::Post, &[], Some(&describe)), "read /");

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cluster, Event, EventKind};
-use egress::GateCall;
+use egress::{GateCall, Seen};
 use parking_lot::Mutex;
 use tracing::Level;
 use wasmtime::ResourceLimiter;
@@ -65,8 +65,9 @@ impl State {
         self.gate.wrote()
     }
 
-    pub(super) fn into_events(self) -> Vec<Event> {
-        self.events.into_vec()
+    /// What the guest said beside its answer, and what the gate saw.
+    pub(super) fn into_events_and_seen(self) -> (Vec<Event>, Seen) {
+        (self.events.into_vec(), self.gate.into_seen())
     }
 
     fn write_log(&self, level: Level, message: &str, fields: &[(String, String)]) {

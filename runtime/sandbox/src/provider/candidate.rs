@@ -9,6 +9,7 @@ use sha256::Digest;
 
 use super::guard::Subject;
 use super::identity;
+use super::judged;
 use super::loaded::Loaded;
 use super::versions::Version;
 use crate::call::Function;
@@ -73,8 +74,9 @@ impl Candidate {
             .0
             .loaded
             .attempt(Function::Identity, Subject::Nothing, None, |store| identity::ask(pre, store).boxed());
-        let answer = match ask.await.answer {
-            Ok(answer) => answer.map_err(|it| ProbeError::Unanswered(convert::error(it)))?,
+        let (reply, seen) = ask.await;
+        let answer = match reply.answer {
+            Ok(answer) => judged::account(&seen, answer.map_err(convert::error)).map_err(ProbeError::Unanswered)?,
             Err(stopped) if stopped.crashed => return Err(ProbeError::Unusable(stopped.error.to_string())),
             Err(stopped) => return Err(ProbeError::Unanswered(stopped.error)),
         };

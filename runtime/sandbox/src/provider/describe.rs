@@ -14,6 +14,6 @@ pub(super) async fn ask<T: Success>(
     body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<Result<T, WitError>>> + Send,
 ) -> Result<T, String> {
     let permit = calls.permit(function).await;
-    let answer = calls.run(&permit, function, None, body).await.answer;
+    let answer = calls.run(&permit, function, None, &[], body).await.0.answer;
     answer.map_err(|crash| calls.explain(function, &crash))?.map_err(|it| convert::error(it).to_string())
 }

@@ -6,6 +6,7 @@ use futures::FutureExt as _;
 use wasmtime::Store;
 
 use super::guard::Subject;
+use super::judged;
 use super::loaded::Loaded;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
@@ -22,8 +23,9 @@ pub(super) struct Guest {
 impl Identity for Guest {
     async fn identity(&self) -> Result<Option<String>> {
         let pre = self.pre.clone();
-        let reply = self.loaded.call(Function::Identity, Subject::Nothing, |store| ask(pre, store).boxed()).await;
-        let identity = reply.answer?.map_err(convert::error)?;
+        let asked = self.loaded.call(Function::Identity, Subject::Nothing, |store| ask(pre, store).boxed());
+        let (reply, seen) = asked.await;
+        let identity = judged::account(&seen, reply.answer?.map_err(convert::error))?;
         convert::identity(identity).map_err(|because| self.loaded.unusable(Function::Identity, &because))
     }
 }

@@ -2,12 +2,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{EventList, Instance, Instances, Node, Page, Reply, Result};
+use egress::Seen;
 use futures::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wasmtime::Store;
 
 use super::guard::{Stopped, Subject};
+use super::judged;
 use super::lists::Lists;
 use super::loaded::Loaded;
 use super::object::Object;
@@ -16,6 +18,9 @@ use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
 use crate::call::{Function, State, Success};
 use crate::convert;
+
+/// The most nodes that are asked about alone because a request failed in a call about several.
+const ASKED_ALONE: usize = 8;
 
 /// One answer for each node.
 type Answers = Vec<Result<Option<Instance>>>;
@@ -44,7 +49,7 @@ impl Instances for Guest {
         let limit = limit.clamp(1, description.list_page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        let Reply { answer, events, wrote } = self
+        let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_page(Function::List, list.reads.clone(), |store| {
                 async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
@@ -52,6 +57,7 @@ impl Instances for Guest {
             .await;
         let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|page| {
             convert::instance::page(page, cursor.as_deref(), limit, description)
+                .map(|page| judged::machines(&seen, page))
                 .map_err(|because| self.loaded.unusable(Function::List, &because))
         });
         if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
@@ -62,7 +68,7 @@ impl Instances for Guest {
 
     async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
         let (pre, asked) = (self.pre.clone(), provider_ids.to_vec());
-        let Reply { answer, .. } = self
+        let (Reply { answer, .. }, _) = self
             .loaded
             .call(Function::CanonicalIds, Subject::Nothing, |store| {
                 async move {
@@ -117,14 +123,30 @@ impl Guest {
 
     async fn get_one(&self, node: &Node) -> Reply<Answers> {
         let object = Object::node(node);
-        let Reply { answer, events, wrote } = self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
-        Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events, wrote }
+        let (Reply { answer, events, wrote }, seen) =
+            self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
+        let answer = answer.unwrap_or_else(|it| vec![Err(it.error)]);
+        Reply { answer: answer.into_iter().map(|it| judged::none(&seen, it)).collect(), events, wrote }
     }
 
     async fn get_several(&self, nodes: &[Node]) -> Reply<Answers> {
-        let Reply { answer, mut events, wrote } = self.ask_about(nodes, Subject::Several).await;
+        let (Reply { answer, mut events, wrote }, seen) = self.ask_about(nodes, Subject::Several).await;
         match answer {
-            Ok(answer) => Reply { answer, events, wrote },
+            Ok(mut answer) => {
+                // What failed may have been about another node: those that are said not to exist are asked about alone.
+                let doubtful = nodes.iter().zip(&mut answer).filter(|(_, it)| judged::doubts(&seen, it));
+                for (nth, (node, answer)) in doubtful.enumerate() {
+                    *answer = if nth < ASKED_ALONE {
+                        let alone = self.get_one(node).await;
+                        events.extend(alone.events);
+                        let missing = || Err(self.loaded.unusable(Function::Get, "a node is missing"));
+                        alone.answer.into_iter().next().unwrap_or_else(missing)
+                    } else {
+                        judged::none(&seen, Ok(None))
+                    };
+                }
+                Reply { answer, events, wrote }
+            }
             Err(Stopped { crashed: true, .. }) => {
                 let each = nodes.iter().cloned().map(|node| {
                     let guest = self.clone();
@@ -138,12 +160,12 @@ impl Guest {
         }
     }
 
-    /// One call of `get`.
-    async fn ask_about(&self, nodes: &[Node], subject: Subject<'_>) -> Reply<Result<Answers, Stopped>> {
+    /// One call of `get`, and what the gate saw of it.
+    async fn ask_about(&self, nodes: &[Node], subject: Subject<'_>) -> (Reply<Result<Answers, Stopped>>, Seen) {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
-        let Reply { answer, mut events, wrote } = self
+        let (Reply { answer, mut events, wrote }, seen) = self
             .loaded
             .attempt(Function::Get, subject, None, |store| {
                 Box::pin(async move {
@@ -171,7 +193,7 @@ impl Guest {
             });
             answers.collect()
         });
-        Reply { answer, events, wrote }
+        (Reply { answer, events, wrote }, seen)
     }
 }
 

@@ -225,8 +225,8 @@ pub(super) async fn describe(
     provider: &ProvidesDescriptionPre<State>,
 ) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
-    let reply = calls
-        .run(permit, Function::Describe, None, |store| {
+    let (reply, _) = calls
+        .run(permit, Function::Describe, None, &[], |store| {
             Box::pin(async move {
                 let guest = provider.instantiate_async(&mut *store).await?;
                 guest.aerostat_cloud_provider().call_describe(store).await

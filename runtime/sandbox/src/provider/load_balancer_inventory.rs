@@ -6,6 +6,7 @@ use futures::FutureExt as _;
 use tokio::time::Instant;
 
 use super::describe;
+use super::judged;
 use super::lists::Lists;
 use super::loaded::Loaded;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
@@ -47,7 +48,7 @@ impl LoadBalancerInventory for Guest {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        let Reply { answer, events, wrote } = self
+        let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_page(Function::ListInventory, list.reads.clone(), |store| {
                 async move {
@@ -59,6 +60,7 @@ impl LoadBalancerInventory for Guest {
             .await;
         let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|page| {
             convert::load_balancer_inventory::page(page, cursor.as_deref(), limit)
+                .map(|page| judged::load_balancers(&seen, page))
                 .map_err(|because| self.loaded.unusable(Function::ListInventory, &because))
         });
         match answer.as_ref().map(|it| it.next.as_deref()) {

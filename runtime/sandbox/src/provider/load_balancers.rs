@@ -6,6 +6,7 @@ use egress::ListReads;
 use tokio::time::Instant;
 
 use super::guard::Subject;
+use super::judged;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
@@ -16,6 +17,9 @@ use crate::convert::load_balancer::Keys;
 
 /// What a guest is told in `extra` if a list of all load balancers costs no request.
 const LISTED: &str = "host.listed";
+
+/// What a guest is told in `extra` if no call before this one has had the memo.
+const NEW_MEMO: &str = "host.new-memo";
 
 /// The load balancers of a provider that exports `load-balancers`.
 pub(super) struct Guest {
@@ -37,7 +41,7 @@ impl LoadBalancers for Guest {
         let keys = self.keys();
         let pre = self.pre.clone();
         let asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
-        let Reply { answer, events, wrote } = self
+        let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call(Function::Delete, Subject::One(&Object::deleted(unwanted)), |store| {
                 Box::pin(async move {
@@ -50,6 +54,7 @@ impl LoadBalancers for Guest {
             convert::load_balancer::deletion(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Delete, &because))
         });
+        let answer = answer.and_then(|it| judged::deletion(&seen, it));
         Reply { answer, events: about_the_service(events), wrote }
     }
 }
@@ -77,7 +82,10 @@ impl Guest {
         if listed.is_some() {
             asked.extra.push((LISTED.to_owned(), "true".to_owned()));
         }
-        let Reply { answer, events, wrote } = self
+        if desired.memo_is_new {
+            asked.extra.push((NEW_MEMO.to_owned(), "true".to_owned()));
+        }
+        let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_after(Function::Ensure, &Object::ensured(desired), listed, |store| {
                 Box::pin(async move {
@@ -90,7 +98,9 @@ impl Guest {
             convert::load_balancer::progress(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
-        Reply { answer, events: about_the_service(events), wrote }
+        let mut events = about_the_service(events);
+        events.extend(judged::warnings(&seen, &events, desired.memo.as_deref(), &answer));
+        Reply { answer, events, wrote }
     }
 
     fn keys(&self) -> Keys<'_> {

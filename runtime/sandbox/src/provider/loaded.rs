@@ -6,7 +6,7 @@ use std::time::Duration;
 use cloud_provider::{
     Description, Error, Event, InventoryDescription, Reply, Result, RouteDescription, TopologyDescription,
 };
-use egress::ListReads;
+use egress::{ListReads, Seen};
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
@@ -55,15 +55,16 @@ impl Loaded {
         all.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
     }
 
-    /// One call of the guest. A call that did not return is a fault of the provider, which may be gone with the next.
+    /// One call of the guest, and what the gate saw of its requests. A call that did not return is a fault of the provider, which
+    /// may be gone with the next.
     pub(super) async fn call<T: Answer + Texts>(
         &self,
         function: Function,
         subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
-    ) -> Reply<Result<T>> {
-        let Reply { answer, events, wrote } = self.attempt(function, subject, None, body).await;
-        Reply { answer: answer.map_err(|it| it.error), events, wrote }
+    ) -> (Reply<Result<T>>, Seen) {
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, subject, None, body).await;
+        (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
     /// As [`Loaded::call`], for one page of a list: equal reads are answered by what its earlier pages have read.
@@ -72,9 +73,9 @@ impl Loaded {
         function: Function,
         list: ListReads,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
-    ) -> Reply<Result<T>> {
-        let Reply { answer, events, wrote } = self.attempt(function, Subject::Nothing, Some(list), body).await;
-        Reply { answer: answer.map_err(|it| it.error), events, wrote }
+    ) -> (Reply<Result<T>>, Seen) {
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::Nothing, Some(list), body).await;
+        (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
     /// As [`Loaded::call`], about an object. Reads that `listed` has made are answered by it.
@@ -84,9 +85,9 @@ impl Loaded {
         object: &Object,
         listed: Option<ListReads>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
-    ) -> Reply<Result<T>> {
-        let Reply { answer, events, wrote } = self.attempt(function, Subject::One(object), listed, body).await;
-        Reply { answer: answer.map_err(|it| it.error), events, wrote }
+    ) -> (Reply<Result<T>>, Seen) {
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::One(object), listed, body).await;
+        (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
     /// As [`Loaded::call`], and says whether it crashed.
@@ -96,12 +97,16 @@ impl Loaded {
         subject: Subject<'_>,
         list: Option<ListReads>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
-    ) -> Reply<Result<T, Stopped>> {
+    ) -> (Reply<Result<T, Stopped>>, Seen) {
         let permit = self.calls.permit(function).await;
         if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
-            return Err(Stopped { error, crashed: false }).into();
+            return (Err(Stopped { error, crashed: false }).into(), Seen::default());
         }
-        let Reply { answer, events, wrote } = self.calls.run(&permit, function, list, body).await;
+        let marks = match subject {
+            Subject::One(object) => &object.marks[..],
+            Subject::Nothing | Subject::Several => &[],
+        };
+        let (Reply { answer, events, wrote }, seen) = self.calls.run(&permit, function, list, marks, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
         let events = self.without_secrets(events);
@@ -121,7 +126,7 @@ impl Loaded {
         } else {
             answer
         };
-        Reply { answer, events, wrote }
+        (Reply { answer, events, wrote }, seen)
     }
 
     pub(super) fn crashed(&self, function: Function, crash: Crash) -> Crashed {

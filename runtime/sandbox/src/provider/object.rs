@@ -13,6 +13,8 @@ pub(super) struct Object {
     pub(super) name: String,
     /// What a person can do about a crash.
     pub(super) next: &'static str,
+    /// Texts that show whose something is that is made in the cloud for it.
+    pub(super) marks: Vec<String>,
 }
 
 impl Object {
@@ -22,6 +24,7 @@ impl Object {
             key: (Function::Get, machine.name.clone()),
             name: format!("node {}", machine.name),
             next: "tell the provider's vendor, and look at what is unusual about the node",
+            marks: Vec::new(),
         }
     }
 
@@ -31,6 +34,7 @@ impl Object {
             key: (Function::NextHops, format!("{} {}", network.node.name, network.destination)),
             name: format!("pod network {} of node {}", network.destination, network.node.name),
             next: "tell the provider's vendor, and look at what is unusual about the node",
+            marks: Vec::new(),
         }
     }
 
@@ -40,6 +44,7 @@ impl Object {
             key: (Function::Apply { deletes: 0 }, change.destination.clone()),
             name: format!("the route for {}", change.destination),
             next: "tell the provider's vendor, and look at what is unusual about the route",
+            marks: Vec::new(),
         }
     }
 
@@ -53,6 +58,7 @@ impl Object {
             key: (Function::GetTopology, format!("{:016x}", hasher.finish())),
             name: format!("PersistentVolume {}", volume.name),
             next: "tell the provider's vendor, and look at what is unusual about the PersistentVolume",
+            marks: Vec::new(),
         }
     }
 
@@ -62,6 +68,7 @@ impl Object {
             key: (Function::Ensure, service.owner.uid.clone()),
             name: title(service),
             next: "change the Service, or tell the provider's vendor",
+            marks: vec![service.owner.uid.clone(), service.name.clone()],
         }
     }
 
@@ -71,6 +78,7 @@ impl Object {
             key: (Function::Delete, service.owner.uid.clone()),
             name: title(service),
             next: "nothing is forgotten meanwhile; tell the provider's vendor",
+            marks: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use cloud_provider::{PersistentVolumes, Reply, Result, Topology, TopologyDescrip
 use super::batch::{Batch, answers, as_many};
 use super::describe;
 use super::guard::{Stopped, Subject};
+use super::judged;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
@@ -76,7 +77,7 @@ impl Batch for Guest {
     ) -> Reply<Result<Vec<Result<Option<Topology>>>, Stopped>> {
         let pre = self.pre.clone();
         let asked: Vec<_> = volumes.iter().map(convert::persistent_volume::volume).collect();
-        let Reply { answer, mut events, wrote } = self
+        let (Reply { answer, mut events, wrote }, seen) = self
             .loaded
             .attempt(Function::GetTopology, subject, None, |store| {
                 Box::pin(async move {
@@ -92,6 +93,7 @@ impl Batch for Guest {
                 Ok(topology) => topology.map(convert::persistent_volume::topology).transpose().map_err(unusable),
                 Err(error) => Err(convert::error(error)),
             });
+            let it = it.map(|it| judged::none(&seen, it));
             as_many(&self.loaded, Function::GetTopology, volumes.len(), it.collect())
         });
         Reply { answer, events, wrote }

@@ -31,7 +31,7 @@ impl Loaded {
         function: Function,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Result<(), Crashed> {
-        let Reply { answer, .. } = self.calls.run(permit, function, None, body).await;
+        let (Reply { answer, .. }, _) = self.calls.run(permit, function, None, &[], body).await;
         answer.map(drop).map_err(|crash| self.crashed(function, crash))
     }
 }

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::batch::{Batch, answers, as_many};
 use super::describe;
 use super::guard::{Stopped, Subject};
+use super::judged;
 use super::lists::Lists;
 use super::loaded::Loaded;
 use super::object::Object;
@@ -55,7 +56,7 @@ impl Routes for Guest {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        let Reply { answer, events, wrote } = self
+        let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_page(Function::ListRoutes, list.reads.clone(), |store| {
                 async move {
@@ -67,6 +68,7 @@ impl Routes for Guest {
             .await;
         let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|page| {
             convert::routes::page(page, cursor.as_deref(), limit)
+                .map(|page| judged::routes(&seen, page))
                 .map_err(|because| self.loaded.unusable(Function::ListRoutes, &because))
         });
         if let Some(next) = answer.as_ref().ok().and_then(|it| it.next.as_deref()) {
@@ -106,7 +108,7 @@ impl Batch for NextHops<'_> {
     async fn ask(&self, networks: &[PodNetwork], subject: Subject<'_>) -> Reply<Result<Vec<Result<String>>, Stopped>> {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
-        let Reply { answer, mut events, wrote } = loaded
+        let (Reply { answer, mut events, wrote }, _) = loaded
             .attempt(Function::NextHops, subject, None, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
@@ -162,7 +164,7 @@ impl Batch for Apply<'_> {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
-        let Reply { answer, mut events, wrote } = loaded
+        let (Reply { answer, mut events, wrote }, seen) = loaded
             .attempt(function, subject, None, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
@@ -175,7 +177,8 @@ impl Batch for Apply<'_> {
         events.retain(|it| it.about.as_ref().is_none_or(is_target));
         let answer = answer.map(|it| {
             let it = it.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
-            as_many(loaded, function, changes.len(), it.collect())
+            let it = as_many(loaded, function, changes.len(), it.collect());
+            judged::changes(&seen, self.0.description.entries_per_route, it)
         });
         Reply { answer, events, wrote }
     }

@@ -5,6 +5,7 @@
 mod endless;
 mod extra;
 mod forged;
+mod hiding;
 mod load_balancers;
 mod named;
 mod network;
@@ -129,11 +130,12 @@ impl Instances for Hostile {
 
 impl LoadBalancers for Hostile {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        writes::ensure(desired).unwrap_or_else(|| load_balancers::ensure(desired))
+        writes::ensure(desired).or_else(|| hiding::ensure(desired)).unwrap_or_else(|| load_balancers::ensure(desired))
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        load_balancers::delete(unwanted)
+        let hidden = writes::delete(unwanted).or_else(|| hiding::delete(unwanted));
+        hidden.unwrap_or_else(|| load_balancers::delete(unwanted))
     }
 }
 
@@ -143,6 +145,7 @@ fn commit(node: &Node) -> Answer {
         .or_else(|| resources::run(node))
         .or_else(|| forged::run(node))
         .or_else(|| named::run(node))
+        .or_else(|| hiding::run(node))
         .or_else(|| network::run(node))
         .unwrap_or_else(|| Ok(Some(honest(&node.name))))
 }

@@ -12,6 +12,10 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
     }
     let machines = settings::find::<String>("machines").ok()?.unwrap_or_else(|| "v2/droplets".to_owned());
     let machines: Vec<_> = machines.split('/').collect();
+    if node.name == "hides-a-failure" {
+        let _ = http::get("api", [&machines[..], &["1001"]].concat()).send();
+        return Some(Ok(None));
+    }
     let request = match node.name.as_str() {
         "unnamed-endpoint" => http::get("metadata", ["latest", "meta-data"]),
         "forbidden-path" => http::get("api", ["v2", "account", "keys"]),

@@ -1,6 +1,8 @@
 //! A provider with routes, an inventory and volumes that lies about them. The setting `lie` names the lie; a cursor, a
 //! node's or a volume's name may name another.
 
+mod hiding;
+
 use std::time::Duration;
 
 use aerostat_sdk::{
@@ -82,6 +84,10 @@ impl Routes for Lying {
             "forged-id" => RoutePage::new(vec![honest.id(FORGED)], None),
             "forged-reason" => RoutePage::new(vec![honest.state(RouteState::Failed(FORGED.to_owned()))], None),
             "incomplete" => RoutePage::new(vec![honest], None).incomplete(FORGED),
+            "hides" => {
+                hiding::pages("routes");
+                RoutePage::new(vec![honest], None)
+            }
             _ => RoutePage::new(vec![honest], None),
         })
     }
@@ -96,6 +102,10 @@ impl Routes for Lying {
             "impatient" => Ok(RouteOutcome::pending(Duration::ZERO, FORGED)),
             "patient" => Ok(RouteOutcome::pending(Duration::MAX, "")),
             "full" => Err(Error::invalid("the route table is full")),
+            _ if it.before.is_some() => {
+                hiding::deletion("routes", &it.destination);
+                Ok(RouteOutcome::Done)
+            }
             _ => Ok(RouteOutcome::Done),
         };
         changes.iter().map(outcome).collect()
@@ -140,6 +150,10 @@ impl LoadBalancerInventory for Lying {
             "forged-memo" => one(InventoryItem { memo: Some(FORGED.to_owned()), ..honest.clone() }),
             "no-address" => one(InventoryItem { ingress: vec![Ingress::ip("nowhere")], ..honest.clone() }),
             "incomplete" => InventoryPage::new(vec![honest], None).incomplete(FORGED),
+            "hides" => {
+                hiding::pages("load-balancers");
+                InventoryPage::new(vec![honest], None)
+            }
             _ => InventoryPage::new(vec![honest], None),
         })
     }
@@ -159,6 +173,10 @@ impl PersistentVolumes for Lying {
         let honest = Topology::new(Some("r1".to_owned()), ["z1"]);
         Ok(match &*volume.handle {
             "nowhere" => None,
+            "hidden" => {
+                hiding::read("volumes", "hidden");
+                None
+            }
             "crash" => panic!("it crashes over one volume"),
             "many-zones" => Some(Topology::new(None, (0..17).map(|it| format!("z{it}")))),
             "forged-zone" => Some(Topology::new(None, [FORGED])),

@@ -39,6 +39,8 @@ pub(crate) struct Work {
     pub(crate) has_foreign_memo: bool,
     /// What the provider asked to keep last, written or not.
     pub(crate) memo: Option<String>,
+    /// The memo that was kept last, until a call begins with it.
+    pub(crate) new_memo: Option<String>,
     /// The revision that a list showed when the cloud was asked for what it has now.
     pub(crate) revision: Option<String>,
     /// The same of the last call, if that found it as the list has shown it.
@@ -90,6 +92,7 @@ impl Work {
             is_gone: false,
             has_foreign_memo: false,
             memo: status::memo(service).map(str::to_owned),
+            new_memo: None,
             revision: None,
             asked_revision: None,
             is_changed: false,

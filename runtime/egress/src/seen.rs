@@ -1,0 +1,411 @@
+//! What the gate saw of one call's requests, to hold the provider's answer against it. Values only.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::time::{Duration, SystemTime};
+
+use cloud_provider::printable;
+use http::StatusCode;
+
+use crate::canonical;
+use crate::effect::Effect;
+use crate::outcome::{Failure, Outcome};
+use crate::policy::{self, Code, Denied, Permitted};
+use crate::request::{GuestRequest, Method};
+use crate::response;
+
+/// The longest path in a sentence.
+const PATH_CHARACTERS: usize = 200;
+/// The longest endpoint name and operation in a sentence.
+const NAME_CHARACTERS: usize = 64;
+/// What the operations of known clouds begin with that make something.
+const CREATING: [&str; 3] = ["create", "run", "allocate"];
+
+/// The requests of one call, and how each of them ended. An equal read or deletion that is sent again counts once: as answered, as
+/// soon as one of them was.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    requests: Vec<SeenRequest>,
+}
+
+/// One request of a call.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SeenRequest {
+    /// Equal for requests that are equal.
+    key: u64,
+    /// Equal for requests of one path or, where the endpoint has operations, of one operation.
+    place: Option<u64>,
+    /// `None` of one that the gate has refused before it knew.
+    effect: Option<Effect>,
+    /// Whether it makes something, as far as its method or operation says.
+    creates: bool,
+    /// Whether it holds a mark of the object that the call is about.
+    is_marked: bool,
+    endpoint: String,
+    method: Method,
+    operation: Option<String>,
+    /// Escaped, and without the query.
+    path: String,
+    ending: Ending,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ending {
+    /// 2xx.
+    Success,
+    /// 404 or 410: what it is about does not exist.
+    Missing(u16),
+    /// 401, 403: the cloud says nothing about what it was asked for.
+    Forbidden(u16),
+    /// 429, and the pause that the cloud asks for.
+    Throttled(Option<Duration>),
+    /// 409 or 423: something else is under way.
+    Busy(u16),
+    /// Any other 4xx. Some clouds say so that something does not exist.
+    Refused(u16),
+    /// 5xx, a redirect, or 408 and 499, which are said by those who gave up waiting.
+    Failed(u16),
+    /// Perhaps carried out: the answer was lost, or the call ended first.
+    Lost,
+    /// Certainly not sent.
+    NotSent,
+    /// Not sent, because of the endpoint's budget or the cloud's `retry-after`: not before this pause.
+    Paused(Duration),
+    /// No rule of the operator lets it through.
+    Denied,
+    /// The gate has withheld it for another reason: a limit, a Lease that is lost, an address.
+    Withheld,
+}
+
+impl Seen {
+    /// Of these requests.
+    #[must_use]
+    pub fn new(requests: impl IntoIterator<Item = SeenRequest>) -> Self {
+        let mut seen = Self::default();
+        requests.into_iter().for_each(|it| seen.add(it));
+        seen
+    }
+
+    /// Reads that were not answered, and requests that the gate has refused before it was known what they do.
+    pub fn unanswered_reads(&self) -> impl Iterator<Item = &SeenRequest> {
+        self.requests.iter().filter(|it| matches!(it.effect, Some(Effect::Read) | None) && !it.ending.is_answer())
+    }
+
+    /// Of the reads that were not answered, those that a complete list cannot lack: not one that the cloud forbids alone, at
+    /// a path or an operation at which nothing was read, while others were answered.
+    pub fn unanswered_pages(&self) -> impl Iterator<Item = &SeenRequest> {
+        self.unanswered_reads().filter(|it| !self.is_optional(it))
+    }
+
+    fn is_optional(&self, request: &SeenRequest) -> bool {
+        let is_forbidden = matches!(request.ending, Ending::Forbidden(403) | Ending::Denied);
+        let answered = |it: &&SeenRequest| it.effect == Some(Effect::Read) && it.ending == Ending::Success;
+        let mut answered = self.requests.iter().filter(answered).peekable();
+        is_forbidden && answered.peek().is_some() && answered.all(|it| it.place != request.place)
+    }
+
+    /// Deletions that were not carried out, or not certainly.
+    pub fn failed_deletions(&self) -> impl Iterator<Item = &SeenRequest> {
+        let failed = |it: &&SeenRequest| matches!(it.effect, Some(Effect::Delete) | None) && !it.ending.is_answer();
+        self.requests.iter().filter(failed)
+    }
+
+    /// Writes that were not carried out, or not certainly.
+    pub fn failed_writes(&self) -> impl Iterator<Item = &SeenRequest> {
+        self.requests.iter().filter(|it| it.effect == Some(Effect::Write) && !it.ending.is_answer())
+    }
+
+    /// Whether a deletion was carried out, or met nothing.
+    #[must_use]
+    pub fn has_deleted(&self) -> bool {
+        let gone = |it: &Ending| matches!(it, Ending::Success | Ending::Missing(_));
+        self.requests.iter().any(|it| it.effect == Some(Effect::Delete) && gone(&it.ending))
+    }
+
+    /// Writes that the cloud says that it has carried out.
+    pub fn written(&self) -> impl Iterator<Item = &SeenRequest> {
+        self.requests.iter().filter(|it| it.effect == Some(Effect::Write) && it.ending == Ending::Success)
+    }
+
+    /// Writes after which something may be there or not.
+    pub fn unclear_writes(&self) -> impl Iterator<Item = &SeenRequest> {
+        let is_unclear = |it: &Ending| matches!(it, Ending::Lost | Ending::Failed(_));
+        self.requests.iter().filter(move |it| it.effect == Some(Effect::Write) && is_unclear(&it.ending))
+    }
+
+    /// A request leaves now. Until [`Seen::end`] says more, its answer counts as lost. Answers its number.
+    pub(crate) fn begin(&mut self, permitted: &Permitted, marks: &[String]) -> usize {
+        let is_marked = permitted.effect() == Effect::Write && marks.iter().any(|it| holds(permitted, it));
+        self.requests.push(SeenRequest { is_marked, ..SeenRequest::of(permitted) });
+        self.requests.len() - 1
+    }
+
+    /// How the request with this number ended.
+    pub(crate) fn end(&mut self, number: usize, outcome: &Outcome) {
+        // Requests of one call come one after the other: it is the last.
+        if number + 1 != self.requests.len() {
+            return;
+        }
+        if let Some(request) = self.requests.pop() {
+            self.add(SeenRequest { ending: Ending::of(outcome), ..request });
+        }
+    }
+
+    /// The policy has refused a request.
+    pub(crate) fn deny(&mut self, unjudged: SeenRequest, denied: &Denied) {
+        if self.requests.len() <= policy::REQUESTS as usize {
+            self.requests.push(SeenRequest { ending: Ending::of_denial(denied.code), ..unjudged });
+        }
+    }
+
+    fn add(&mut self, request: SeenRequest) {
+        if matches!(request.ending, Ending::Missing(_)) {
+            let deletions = self.requests.iter_mut().filter(|it| it.effect == Some(Effect::Delete));
+            deletions.filter(|it| it.place == request.place).for_each(|it| it.ending = request.ending);
+        }
+        // Each write is one for itself: a creation that was sent twice may have made two.
+        let is_counted = request.effect == Some(Effect::Write);
+        match self.requests.iter_mut().find(|it| !is_counted && it.key == request.key && it.effect == request.effect) {
+            Some(known) if known.ending.is_answer() => {}
+            Some(known) => *known = request,
+            None => self.requests.push(request),
+        }
+    }
+}
+
+impl SeenRequest {
+    /// A request of an endpoint without operations. `target` is the path, escaped, with its query.
+    #[must_use]
+    pub fn new(endpoint: &str, effect: Effect, method: Method, target: &str, ending: Ending) -> Self {
+        let path = target.split('?').next().unwrap_or_default();
+        Self {
+            key: hash(&(endpoint, method, target)),
+            place: Some(hash(&(endpoint, path))),
+            effect: Some(effect),
+            creates: effect == Effect::Write && method == Method::Post,
+            is_marked: false,
+            endpoint: printable(endpoint, NAME_CHARACTERS),
+            method,
+            operation: None,
+            path: path.chars().take(PATH_CHARACTERS).collect(),
+            ending,
+        }
+    }
+
+    fn of(permitted: &Permitted) -> Self {
+        let (endpoint, effect) = (permitted.endpoint(), permitted.effect());
+        let (target, base) = (permitted.target(), endpoint.base_url.path());
+        let target = if base.is_empty() {
+            target
+        } else {
+            target.strip_prefix(&canonical::encode_path(base)).filter(|it| !it.is_empty()).unwrap_or("/")
+        };
+        let request = Self::new(&endpoint.name, effect, permitted.method(), target, Ending::Lost);
+        let Some(operation) = permitted.operation() else { return request };
+        let lower = operation.to_ascii_lowercase();
+        // The operation's parameters may stand in the body. Writes, whose bodies may be large, are not compared.
+        let body = if effect == Effect::Write { &[][..] } else { permitted.body() };
+        Self {
+            key: hash(&(request.key, body)),
+            place: Some(hash(&(request.place, operation))),
+            creates: effect == Effect::Write && CREATING.iter().any(|it| lower.starts_with(it)),
+            operation: Some(printable(operation, NAME_CHARACTERS)),
+            ..request
+        }
+    }
+
+    /// A request before it is judged, which the gate may deny.
+    pub(crate) fn unjudged(request: &GuestRequest) -> Self {
+        let (endpoint, method) = (&request.endpoint, request.method);
+        let target = canonical::encode_path(&request.path);
+        let request = Self::new(endpoint, Effect::of(method), method, &target, Ending::Denied);
+        // What a GET or a DELETE does, every rule says alike.
+        Self { effect: request.effect.filter(|it| *it != Effect::Write), creates: false, ..request }
+    }
+
+    /// The same with a mark of the object that the call is about.
+    #[must_use]
+    pub fn marked(self) -> Self {
+        Self { is_marked: true, ..self }
+    }
+
+    /// Whether it holds a mark of the object that the call is about.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.is_marked
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// Whether it makes something, as far as its method or operation says.
+    #[must_use]
+    pub fn creates(&self) -> bool {
+        self.creates
+    }
+
+    /// Whether a segment of its path is this text: it is about what is called so.
+    #[must_use]
+    pub fn names(&self, text: &str) -> bool {
+        self.path.split('/').any(|it| it == text)
+    }
+}
+
+/// For a person, as in "POST /v2/load_balancers at endpoint api was answered with 500".
+impl fmt::Display for SeenRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)?;
+        if let Some(operation) = &self.operation {
+            write!(f, " {operation}")?;
+        }
+        write!(f, " at endpoint {} ", self.endpoint)?;
+        match self.ending {
+            Ending::Success => f.write_str("was carried out"),
+            Ending::Missing(status)
+            | Ending::Forbidden(status)
+            | Ending::Busy(status)
+            | Ending::Refused(status)
+            | Ending::Failed(status) => write!(f, "was answered with {status}"),
+            Ending::Throttled(_) => f.write_str("was answered with 429"),
+            Ending::Lost => f.write_str("was left without an answer"),
+            Ending::NotSent => f.write_str("could not be sent"),
+            Ending::Paused(_) => f.write_str("was not sent, because the endpoint is paused"),
+            Ending::Denied => f.write_str("was refused by the gate, since no rule allows it"),
+            Ending::Withheld => f.write_str("was withheld by the gate"),
+        }
+    }
+}
+
+impl Ending {
+    fn of(outcome: &Outcome) -> Self {
+        let answer = match &outcome.answer {
+            Ok(answer) => answer,
+            Err(Failure::Denied(denied)) => return Self::of_denial(denied.code),
+            Err(Failure::Paused(after)) => return Self::Paused(*after),
+            Err(Failure::Unreachable(_)) => return Self::NotSent,
+            Err(Failure::Interrupted(_)) => return Self::Lost,
+        };
+        match answer.status {
+            it if it.is_success() => Self::Success,
+            StatusCode::TOO_MANY_REQUESTS => {
+                Self::Throttled(response::pause(answer.status, &answer.headers, SystemTime::now()))
+            }
+            it => Self::of_refusal(it.as_u16()),
+        }
+    }
+
+    fn of_denial(code: Code) -> Self {
+        match code {
+            Code::Endpoint
+            | Code::ReadOnly
+            | Code::Method
+            | Code::Path
+            | Code::Header
+            | Code::Query
+            | Code::Operation => Self::Denied,
+            Code::Leader | Code::Budget | Code::Writes | Code::Ip | Code::Credential => Self::Withheld,
+        }
+    }
+
+    fn of_refusal(status: u16) -> Self {
+        match status {
+            404 | 410 => Self::Missing(status),
+            401 | 403 => Self::Forbidden(status),
+            409 | 423 => Self::Busy(status),
+            400..500 if !matches!(status, 408 | 499) => Self::Refused(status),
+            _ => Self::Failed(status),
+        }
+    }
+
+    /// Whether the cloud has answered the question, or done what it was asked for, as far as a status tells.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        matches!(self, Self::Success | Self::Missing(_) | Self::Refused(_))
+    }
+}
+
+/// Whether a request holds a text, of letters, digits and dashes, in its path, its query or its body.
+fn holds(permitted: &Permitted, text: &str) -> bool {
+    let (body, text) = (permitted.body(), text.as_bytes());
+    [permitted.target().as_bytes(), body].iter().any(|it| it.windows(text.len().max(1)).any(|it| it == text))
+}
+
+fn hash(it: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    it.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, ending: Ending) -> SeenRequest {
+        SeenRequest::new("api", Effect::Read, Method::Get, path, ending)
+    }
+
+    fn deletion(path: &str, ending: Ending) -> SeenRequest {
+        SeenRequest::new("api", Effect::Delete, Method::Delete, path, ending)
+    }
+
+    fn write(path: &str, ending: Ending) -> SeenRequest {
+        SeenRequest::new("api", Effect::Write, Method::Post, path, ending)
+    }
+
+    #[test]
+    fn statuses_are_sorted_by_what_they_say_of_the_cloud() {
+        for (statuses, ending) in [
+            (&[404, 410][..], Ending::Missing as fn(u16) -> Ending),
+            (&[401, 403], Ending::Forbidden),
+            (&[409, 423], Ending::Busy),
+            (&[400, 405, 412, 422], Ending::Refused),
+            (&[301, 304, 408, 499, 500, 502, 503, 599], Ending::Failed),
+        ] {
+            for &status in statuses {
+                assert_eq!(Ending::of_refusal(status), ending(status));
+            }
+        }
+    }
+
+    #[test]
+    fn a_read_that_was_repeated_with_success_was_answered() {
+        let unanswered = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_reads().count();
+        let (failed, success) = (read("/a?page=2", Ending::Failed(500)), read("/a?page=2", Ending::Success));
+        assert_eq!(unanswered(&[failed.clone(), success.clone()]), 0);
+        assert_eq!(unanswered(&[success, failed.clone()]), 0, "what it was answered once, it knows");
+        assert_eq!(unanswered(&[failed.clone(), read("/a?page=3", Ending::Success)]), 1, "another page");
+        assert_eq!(unanswered(&[failed.clone(), failed]), 1);
+    }
+
+    #[test]
+    fn a_deletion_is_settled_by_the_absence_of_its_object() {
+        let failed = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).failed_deletions().count();
+        let lost = deletion("/a/7", Ending::Lost);
+        assert_eq!(failed(std::slice::from_ref(&lost)), 1);
+        assert_eq!(failed(&[lost.clone(), read("/a/7", Ending::Missing(404))]), 0);
+        assert_eq!(failed(&[lost.clone(), deletion("/a/7", Ending::Success)]), 0);
+        assert_eq!(failed(&[lost.clone(), read("/a/8", Ending::Missing(404))]), 1);
+        assert_eq!(failed(&[read("/a/7", Ending::Missing(404)), lost]), 1, "that was before");
+    }
+
+    #[test]
+    fn a_creation_that_was_repeated_stays_unclear() {
+        let seen = Seen::new([write("/a", Ending::Lost), write("/a", Ending::Success)]);
+        assert_eq!((seen.unclear_writes().count(), seen.written().count()), (1, 1));
+    }
+
+    #[test]
+    fn what_is_forbidden_alone_makes_no_list_incomplete() {
+        let pages = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_pages().count();
+        let (page, forbidden) = (read("/a?page=1", Ending::Success), Ending::Forbidden(403));
+        assert_eq!(pages(&[page.clone(), read("/topology", forbidden)]), 0);
+        assert_eq!(pages(&[page.clone(), read("/a?page=2", forbidden)]), 1, "a page of the same list");
+        assert_eq!(pages(&[read("/a?page=2", forbidden)]), 1, "nothing was read at all");
+        assert_eq!(pages(&[page.clone(), read("/topology", Ending::Failed(500))]), 1);
+        assert_eq!(pages(&[page, read("/topology", Ending::Forbidden(401))]), 1);
+    }
+}
