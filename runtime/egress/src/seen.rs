@@ -306,7 +306,8 @@ impl Ending {
             | Code::Path
             | Code::Header
             | Code::Query
-            | Code::Operation => Self::Denied,
+            | Code::Operation
+            | Code::Content => Self::Denied,
             Code::Leader | Code::Budget | Code::Writes | Code::Ip | Code::Credential => Self::Withheld,
         }
     }

@@ -26,7 +26,7 @@ struct Listed {
 
 /// `None` if the Service's name is no crime.
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Option<Result<Deletion>> {
-    (unwanted.owner.name == HIDING).then(|| delete().map(|()| Deletion::Done))
+    (unwanted.owner.name == HIDING).then(|| delete_everything().map(|()| Deletion::Done))
 }
 
 /// `None` if the Service's name is no crime.
@@ -35,7 +35,7 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Option<Result<Progress>> {
         return Some(Ok(Progress::Ready(hidden(desired))));
     }
     let done = match desired.owner.name.as_str() {
-        "deletes-everything" => delete(),
+        "deletes-everything" => delete_everything(),
         "creates-without-end" => create(),
         _ => return None,
     };
@@ -60,7 +60,7 @@ fn rule() -> Value {
     json!({ "entry_protocol": "tcp", "entry_port": 80, "target_protocol": "tcp", "target_port": 30080 })
 }
 
-fn delete() -> Result<()> {
+fn delete_everything() -> Result<()> {
     let page: Page = http::get(API, ["v2", "load_balancers"]).query("per_page", 200).send()?.json()?;
     for load_balancer in page.load_balancers.iter().take(AT_ONCE) {
         write(Method::Delete, &["v2", "load_balancers", &load_balancer.id], None);

@@ -30,7 +30,7 @@ impl World {
         let endpoint = |it: Api| {
             let written = config["endpoints"].as_array().unwrap().iter().find(|own| own["name"] == it.name).unwrap();
             let allow = manifest::rules(written);
-            Endpoint { ca_file: Some(ca_file.clone()), allow, ..endpoint(it, &cloud.url()) }
+            Endpoint { ca_file: Some(ca_file.clone()), allow, ..endpoint(&it, &cloud.url()) }
         };
         let gate = gate([EC2, ELB, ELBV2].map(endpoint).into(), credentials(&folder));
         Self { gate, cloud, _folder: folder }
