@@ -11,6 +11,7 @@
 mod allocations;
 mod cidr_set;
 mod cloud;
+mod foreign;
 mod from_cloud;
 pub(crate) mod metrics;
 mod plan;
@@ -87,7 +88,7 @@ impl Options {
     }
 }
 
-/// The controller. It fails if a node has networks that it cannot have in this cluster.
+/// The controller. It fails if most nodes that have networks have them outside of the cluster CIDRs.
 ///
 /// # Errors
 ///
