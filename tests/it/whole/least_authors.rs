@@ -23,12 +23,12 @@ const FLAGS: [&str; 2] = ["--allocate-node-cidrs", "--cluster-cidr=10.244.0.0/16
 /// Nodes that were there before all others, as in a cluster that is used.
 const WORKERS: u64 = 6;
 
-/// What an editor and an author of volumes may do.
+/// What an editor and an author of volumes may do. Nobody aggregates the role `edit` here: it is what it would be.
 const ROLES: &str = r"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: { name: tests-editor, namespace: default }
-roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'system:aggregate-to-edit' }
 subjects: [{ apiGroup: rbac.authorization.k8s.io, kind: User, name: editor }]
 ---
 apiVersion: rbac.authorization.k8s.io/v1

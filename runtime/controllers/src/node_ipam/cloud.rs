@@ -199,28 +199,27 @@ impl CloudAllocator {
         if self.waiting.len() > FEW {
             tokio::time::sleep_until(came + GATHER).await;
         }
-        let (mut instance, is_listed) = self.machine(&node, came).await?;
-        let mut wanted = lack(&node, &instance, &self.families);
-        if is_listed && matches!(wanted, Err(from_cloud::Error::None(_))) {
-            // It may have got them since the list.
-            instance = self.asked(&node).await?;
-            wanted = lack(&node, &instance, &self.families);
+        let (instance, is_listed) = self.machine(&node, came).await?;
+        let mut wanted = self.wanted(&node, &instance);
+        if is_listed && wanted.is_err() {
+            // It may be right since the list.
+            wanted = self.wanted(&node, &self.asked(&node).await?);
         }
-        if let Err(from_cloud::Error::None(_)) = &wanted {
-            self.record(&node, "CIDRNotAvailable");
+        match &wanted {
+            Err(from_cloud::Error::None(_)) => self.record(&node, "CIDRNotAvailable"),
+            Err(refused @ from_cloud::Error::Refused { .. }) => {
+                let message = format!("{refused}: the node gets none; {NEXT}");
+                self.recorder.record(reference(&*node), EventKind::Warning, REFUSED, &message);
+            }
+            _ => {}
         }
-        let wanted = wanted?;
+        let (wanted, cidrs) = wanted?;
         if wanted != Lack::Nothing && !(self.may_write)() {
             return Err(Error::NotLeading(name.to_owned()));
         }
         let failed = |source| Error::Write { node: name.to_owned(), source };
-        if let Lack::Networks(clouds) = &wanted {
-            let cidrs = self.waiting.claim(name, clouds, &self.known, &self.addresses(&node, &instance));
-            if let Err(refused @ from_cloud::Error::Refused { .. }) = &cidrs {
-                let message = format!("{refused}: the node gets none. {NEXT}");
-                self.recorder.record(reference(&*node), EventKind::Warning, REFUSED, &message);
-            }
-            let cidrs = &cidrs?;
+        if !cidrs.is_empty() {
+            let cidrs = &cidrs;
             let mut written = requests::write(&self.client, &node, cidrs).await;
             for _ in 1..TRIES {
                 if written.is_ok() {
@@ -238,6 +237,18 @@ impl CloudAllocator {
             self.waiting.wrote(name, version);
         }
         Ok(())
+    }
+
+    /// What the node lacks, and the networks that it gets, set aside for it.
+    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), from_cloud::Error> {
+        let wanted = lack(node, instance, &self.families)?;
+        let cidrs = match &wanted {
+            Lack::Networks(clouds) => {
+                self.waiting.claim(&node.name_any(), clouds, &self.known, &self.addresses(node, instance))?
+            }
+            Lack::Condition | Lack::Nothing => Vec::new(),
+        };
+        Ok((wanted, cidrs))
     }
 
     /// What the cloud says of the addresses of this node, and of all others.
