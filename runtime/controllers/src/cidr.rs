@@ -35,6 +35,16 @@ impl Cidr {
         self.0.contains(&other.0)
     }
 
+    /// The length of its prefix.
+    pub(crate) fn prefix(&self) -> u8 {
+        self.0.prefix_len()
+    }
+
+    /// Whether its addresses are IPv6.
+    pub(crate) fn is_v6(&self) -> bool {
+        matches!(self.0, IpNet::V6(_))
+    }
+
     /// The network of the next shorter prefix.
     pub(crate) fn supernet(&self) -> Option<Self> {
         self.0.supernet().map(Self)

@@ -11,7 +11,9 @@
 mod allocations;
 mod cidr_set;
 mod cloud;
+mod foreign;
 mod from_cloud;
+mod judged;
 pub(crate) mod metrics;
 mod plan;
 mod range;
@@ -37,6 +39,7 @@ use self::allocations::Allocations;
 use self::cidr_set::CidrSet;
 use self::cloud::{CloudAllocator, Waiting};
 pub use self::from_cloud::Family;
+use self::judged::PodNetworks;
 use self::range::{Blocks, RangeAllocator};
 pub use self::requests::MayWrite;
 use self::requests::WORKERS;
@@ -67,6 +70,11 @@ pub struct Options {
 pub struct CloudOptions {
     /// The families in the order in which nodes get them, at most one network of each; none: IPv4.
     pub families: Vec<Family>,
+    /// Where nodes' networks lie, each with the shortest prefix that a node's has: `--cluster-cidr`, or all addresses of a
+    /// family.
+    pub clusters: Vec<(IpNet, u8)>,
+    /// Networks that no node gets a part of: `--service-cluster-ip-range`.
+    pub services: Vec<IpNet>,
     /// Whether this process may write: it holds the Lease, or needs none.
     pub may_write: MayWrite,
 }
@@ -87,7 +95,7 @@ impl Options {
     }
 }
 
-/// The controller. It fails if a node has networks that it cannot have in this cluster.
+/// The controller. It fails if most nodes that have networks have them outside of the cluster CIDRs.
 ///
 /// # Errors
 ///
@@ -116,6 +124,7 @@ pub fn new_from_cloud(context: &Context, cloud: &Cloud, options: CloudOptions) -
         recorder: context.events.recorder(COMPONENT),
         may_write: options.may_write,
         families: options.families,
+        known: PodNetworks { clusters: options.clusters, services: options.services },
         waiting: Arc::default(),
     };
     let (liveness, metrics, shutdown) = (Liveness::default(), context.metrics.clone(), context.shutdown());

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
     Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, PersistentVolume, PersistentVolumeSpec, Service,
-    ServiceSpec, ServiceStatus,
+    ServiceSpec, ServiceStatus, Taint,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
@@ -42,7 +43,7 @@ pub(crate) trait Read: Resource + Clone + Debug + Send + 'static {
 }
 
 impl Read for Node {
-    type Wire = Wire<NodeSpec, Health>;
+    type Wire = Wire<Machine, Health>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -98,6 +99,33 @@ struct Metadata {
     uid: Option<String>,
 }
 
+/// What is read of a node's spec.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Machine {
+    #[serde(rename = "podCIDR")]
+    pod_cidr: Option<String>,
+    #[serde(rename = "podCIDRs")]
+    pod_cidrs: Option<Vec<String>>,
+    #[serde(rename = "providerID")]
+    provider_id: Option<String>,
+    taints: Option<Vec<NodeTaint>>,
+    unschedulable: Option<bool>,
+}
+
+/// A taint of a node.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeTaint {
+    #[serde(default)]
+    effect: String,
+    #[serde(default)]
+    key: String,
+    #[serde(default, deserialize_with = "readable_time")]
+    time_added: Option<Time>,
+    value: Option<String>,
+}
+
 /// What is read of a node's status.
 #[derive(Deserialize)]
 pub(crate) struct Health {
@@ -113,7 +141,15 @@ struct Condition {
     kind: String,
     status: Option<String>,
     reason: Option<String>,
+    #[serde(default, deserialize_with = "readable_time")]
     last_transition_time: Option<Time>,
+}
+
+/// A time that a kubelet wrote. Go reads, and writes, years that no [`Timestamp`] has: such a time is none, and hides neither
+/// its node nor, in a list, all others.
+fn readable_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+    let text = Option::<Cow<'de, str>>::deserialize(deserializer)?;
+    Ok(text.and_then(|it| it.parse::<Timestamp>().ok()).map(Time))
 }
 
 impl<'de, K: Read> Deserialize<'de> for Trimmed<K> {
@@ -151,15 +187,15 @@ impl<K: Read> Resource for Trimmed<K> {
     }
 }
 
-impl From<Wire<NodeSpec, Health>> for Node {
-    fn from(wire: Wire<NodeSpec, Health>) -> Self {
+impl From<Wire<Machine, Health>> for Node {
+    fn from(wire: Wire<Machine, Health>) -> Self {
         let mut metadata = ObjectMeta::from(wire.metadata);
         metadata.finalizers = None;
         metadata.annotations = metadata.annotations.map(|mut it| {
             it.retain(|key, _| NODE_ANNOTATIONS.contains(&key.as_str()));
             it
         });
-        Self { metadata, spec: wire.spec, status: wire.status.map(NodeStatus::from) }
+        Self { metadata, spec: wire.spec.map(NodeSpec::from), status: wire.status.map(NodeStatus::from) }
     }
 }
 
@@ -173,6 +209,15 @@ impl From<Wire<ServiceSpec, ServiceStatus>> for Service {
 impl From<Wire<PersistentVolumeSpec, IgnoredAny>> for PersistentVolume {
     fn from(wire: Wire<PersistentVolumeSpec, IgnoredAny>) -> Self {
         Self { metadata: ObjectMeta { finalizers: None, ..wire.metadata.into() }, spec: wire.spec, status: None }
+    }
+}
+
+impl From<Machine> for NodeSpec {
+    fn from(it: Machine) -> Self {
+        let Machine { pod_cidr, pod_cidrs, provider_id, taints, unschedulable } = it;
+        let taint = |NodeTaint { effect, key, time_added, value }| Taint { effect, key, time_added, value };
+        let taints = taints.map(|it| it.into_iter().map(taint).collect());
+        Self { pod_cidr, pod_cidrs, provider_id, taints, unschedulable, ..Self::default() }
     }
 }
 
@@ -281,6 +326,21 @@ mod tests {
         (expected.metadata.finalizers, expected.metadata.managed_fields) = (None, None);
         expected.metadata.generation = None;
         assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn adv_155_a_time_that_cannot_be_read_hides_no_node() {
+        for time in ["9999-12-31T23:59:59Z", "10000-01-01T00:00:00Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z"] {
+            let node = json!({
+                "metadata": { "name": "a" },
+                "spec": { "taints": [{ "key": "k", "effect": "NoSchedule", "timeAdded": time }] },
+                "status": { "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": time }] },
+            });
+            let Trimmed(node) = serde_json::from_value::<Trimmed<Node>>(node).unwrap();
+            let (spec, status) = (node.spec.unwrap(), node.status.unwrap());
+            assert_eq!(spec.taints.unwrap()[0].key, "k", "{time}");
+            assert_eq!(status.conditions.unwrap()[0].status, "True", "{time}");
+        }
     }
 
     #[test]

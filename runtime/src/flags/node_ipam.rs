@@ -1,8 +1,10 @@
 //! The flags of node IPAM: which networks nodes get parts of, and how large these are.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use clap::{ArgAction, Args};
 use controllers::node_ipam;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use super::values;
 
@@ -24,6 +26,8 @@ pub enum NodeIpam {
     },
     /// `--cidr-allocator-type=CloudAllocator`: from the cloud.
     Cloud {
+        /// Where the cloud may give networks: `--cluster-cidr`, or anywhere, each with the shortest prefix of a node's.
+        clusters: Vec<(IpNet, u8)>,
         /// `--service-cluster-ip-range`: the family of the first one comes first.
         services: Vec<IpNet>,
     },
@@ -69,7 +73,11 @@ pub(super) fn node_ipam(
     let services = services(&flags.service_cluster_ip_range, warnings, errors);
     match flags.cidr_allocator_type.as_str() {
         "RangeAllocator" => {}
-        "CloudAllocator" => return Some(NodeIpam::Cloud { services }),
+        "CloudAllocator" => {
+            let clusters = if clusters.is_empty() { anywhere(&services) } else { clusters.to_vec() };
+            let masks = masks(flags, &clusters).map_err(|error| errors.push(error)).ok()?;
+            return Some(NodeIpam::Cloud { clusters: clusters.into_iter().zip(masks).collect(), services });
+        }
         other @ ("IPAMFromCluster" | "IPAMFromCloud") => {
             errors.push(format!(
                 "--cidr-allocator-type={other} is known, but not supported: write RangeAllocator or CloudAllocator"
@@ -104,6 +112,14 @@ pub(super) fn node_ipam(
         errors.push(refused.to_string());
     }
     Some(NodeIpam::Range { clusters, services })
+}
+
+/// All addresses of the families of Services; without these, of IPv4, as nodes get it then.
+fn anywhere(services: &[IpNet]) -> Vec<IpNet> {
+    let v4 = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0));
+    let v6 = IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 0));
+    let of = |it: &IpNet| if matches!(it, IpNet::V4(_)) { v4 } else { v6 };
+    if services.is_empty() { vec![v4] } else { services.iter().map(of).collect() }
 }
 
 /// Upstream's `setNodeCIDRMaskSizes`: the prefix length of a node's part of each cluster CIDR, in their order.
@@ -233,7 +249,28 @@ mod tests {
         assert!(refused(&[V4, "--cidr-allocator-type=IPAMFromCloud"]).contains("not supported"));
         assert_eq!(refused(&[]), "Controller: Must specify --cluster-cidr if --allocate-node-cidrs is set");
         let cloud = parse(&["--cidr-allocator-type=CloudAllocator"]).unwrap().node_ipam;
-        assert_eq!(cloud, Some(NodeIpam::Cloud { services: Vec::new() }), "it needs no cluster CIDR");
+        let clusters = vec![("0.0.0.0/0".parse().unwrap(), 24)];
+        assert_eq!(cloud, Some(NodeIpam::Cloud { clusters, services: Vec::new() }), "it needs no cluster CIDR");
+    }
+
+    #[test]
+    fn adv_152_the_cloud_gives_networks_within_the_cluster_cidr() {
+        let of = |flags: &[&str]| {
+            let all = ["--cidr-allocator-type=CloudAllocator"].iter().chain(flags).copied().collect::<Vec<_>>();
+            match parse(&all).unwrap().node_ipam {
+                Some(NodeIpam::Cloud { clusters, .. }) => {
+                    clusters.iter().map(|(it, mask)| format!("{it} {mask}")).collect::<Vec<_>>().join(", ")
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let services = "--service-cluster-ip-range=fd01::/112,10.96.0.0/16";
+        assert_eq!(of(&[BOTH]), "10.0.0.0/16 24, fd00::/56 64");
+        assert_eq!(of(&[V4, "--node-cidr-mask-size=22"]), "10.0.0.0/16 22");
+        assert_eq!(of(&[services]), "::/0 64, 0.0.0.0/0 24");
+        assert_eq!(of(&[services, "--node-cidr-mask-size-ipv4=20"]), "::/0 64, 0.0.0.0/0 20");
+        let contradiction = ["--cidr-allocator-type=CloudAllocator", BOTH, "--node-cidr-mask-size=26"];
+        assert_eq!(refused(&contradiction), "usage of --node-cidr-mask-size is not allowed with dual-stack clusters");
     }
 
     #[test]

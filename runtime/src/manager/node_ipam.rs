@@ -24,10 +24,11 @@ pub(super) fn task(settings: &Settings, leaders: &[&Leader], context: &Context, 
             // The flags were checked.
             task.inspect_err(|refused| warn!("{refused}")).ok()
         }
-        NodeIpam::Cloud { services } => {
+        NodeIpam::Cloud { clusters, services } => {
             let family = |it: &IpNet| if matches!(it, IpNet::V4(_)) { Family::V4 } else { Family::V6 };
             let families = services.iter().map(family).collect();
-            node_ipam::new_from_cloud(context, cloud, node_ipam::CloudOptions { families, may_write })
+            let options = node_ipam::CloudOptions { families, clusters, services, may_write };
+            node_ipam::new_from_cloud(context, cloud, options)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::Instance;
+use cloud_provider::{Address, AddressKind, Instance};
 use controllers::node_ipam::{CloudOptions, Family};
 use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
@@ -14,10 +14,26 @@ use tests::rig::{Controller, Rig, written};
 use tests::script::{self, Script};
 use tests::{guests, kubelet, wait};
 
-use crate::setup::{all_given, event, given, networks};
+use crate::setup::{all_given, event, given, networks, with};
 
 fn start(cluster: &Cluster, cloud: &Arc<Cloud>, families: &[Family]) -> Rig {
-    let options = CloudOptions { families: families.to_vec(), may_write: Arc::new(|| true) };
+    start_within(cluster, cloud, families, &[("0.0.0.0/0", 24), ("::/0", 64)], &[])
+}
+
+/// The same, where nodes' networks lie in cluster CIDRs, each with the shortest prefix of a node's, and beside Services.
+fn start_within(
+    cluster: &Cluster,
+    cloud: &Arc<Cloud>,
+    families: &[Family],
+    clusters: &[(&str, u8)],
+    services: &[&str],
+) -> Rig {
+    let options = CloudOptions {
+        families: families.to_vec(),
+        clusters: clusters.iter().map(|(it, mask)| (it.parse().unwrap(), *mask)).collect(),
+        services: services.iter().map(|it| it.parse().unwrap()).collect(),
+        may_write: Arc::new(|| true),
+    };
     Rig::start(cluster, cloud, Controller::NodeIpamFromCloud(options))
 }
 
@@ -138,6 +154,47 @@ async fn case_218_what_is_right_is_not_asked_about() {
     node_when(&cluster, "n2", |it| condition(it).is_some()).await;
     assert_eq!(cloud.calls(), ["get n1", "get n2"]);
     assert_eq!(written(&cluster, "n1").await, ["patch nodes 200", "patch nodes/status 200"]);
+}
+
+#[tokio::test]
+async fn adv_152_what_is_not_the_clouds_is_written_nowhere() {
+    let cluster = cluster().await;
+    // A kubelet that claims everything for its own Node keeps nobody from anything.
+    create(&cluster, &with("evil", &["0.0.0.0/0"])).await;
+    create(&cluster, &with("old", &["10.244.1.0/24"])).await;
+    let cloud = Arc::new(Cloud::default());
+    let address = Address { kind: AddressKind::InternalIp, value: "10.244.3.7".to_owned() };
+    let named = [
+        ("everything", "0.0.0.0/0", "overlaps 10.244.240.0/20, the network of Services"),
+        ("elsewhere", "10.9.1.0/24", "is not inside --cluster-cidr 10.244.0.0/16"),
+        ("wide", "10.244.4.0/22", "is wider than a /24"),
+        ("services", "10.244.241.0/24", "overlaps 10.244.240.0/20, the network of Services"),
+        ("theirs", "10.244.1.128/25", "overlaps 10.244.1.0/24, the pod network of node old"),
+        ("host-bits", "10.244.2.1/24", "has bits behind its prefix"),
+        ("nonsense", "pods", "is no network"),
+        ("its-own", "10.244.3.0/24", "holds 10.244.3.7, an address of node its-own"),
+    ];
+    let mut machines: Vec<_> = named.iter().map(|(name, cidr, _)| machine(name, &[cidr])).collect();
+    machines.last_mut().unwrap().addresses = vec![address];
+    cloud.has(machines.into_iter().chain([machine("good", &["10.244.2.0/24"]), machine("twin", &["10.244.2.0/24"])]));
+    let _controller = start_within(&cluster, &cloud, &[Family::V4], &[("10.244.0.0/16", 24)], &["10.244.240.0/20"]);
+    for (name, _, _) in &named {
+        create(&cluster, &initialised(name)).await;
+    }
+    create(&cluster, &initialised("good")).await;
+    assert_eq!(given(&cluster, "good").await, ["10.244.2.0/24"]);
+    create(&cluster, &initialised("twin")).await;
+    let twin = ("twin", "", "overlaps 10.244.2.0/24, the pod network of node good");
+    for (name, _, because) in named.iter().chain([&twin]) {
+        let event = event(&cluster, name, "PodCIDRRefused").await;
+        let message = event.message.unwrap();
+        assert!(message.contains(because) && message.contains("give the machine another pod network"), "{message}");
+        assert_eq!(event.type_.as_deref(), Some("Warning"));
+        assert!(written(&cluster, name).await.is_empty(), "{name}: nothing is written");
+    }
+    // What the cloud corrects is taken.
+    cloud.has([machine("elsewhere", &["10.244.9.0/24"])]);
+    assert_eq!(given(&cluster, "elsewhere").await, ["10.244.9.0/24"]);
 }
 
 #[tokio::test]

@@ -93,27 +93,75 @@ async fn case_210_what_nodes_have_at_start_is_never_handed_out() {
     join(&cluster, "n2").await;
     let all = all_given(&cluster, 4).await;
     assert_distinct(&all);
-    takes(&controller, 5).await;
+    takes(&controller, 3).await;
     assert!(written(&cluster, "old").await.is_empty(), "nobody writes what is right");
 }
 
 #[tokio::test]
-async fn case_210_a_network_of_another_cluster_ends_the_start() {
+async fn case_210_nodes_of_another_cluster_end_the_start() {
     let cluster = cluster().await;
-    create(&cluster, &with("old", &["10.9.0.0/24"])).await;
+    create(&cluster, &with("good", &["127.123.234.0/30"])).await;
+    for name in ["old-1", "old-2"] {
+        create(&cluster, &with(name, &["10.9.0.0/24"])).await;
+    }
     let failure = begin(cluster.aerostat.clone(), small()).fails().await;
-    assert!(failure.contains("cidr 10.9.0.0/24 is out the range of cluster cidr 127.123.234.0/24"), "{failure}");
-    assert!(failure.contains("node: old"), "{failure}");
+    let expected = "of 3 nodes that have pod networks, 2 have them outside --cluster-cidr 127.123.234.0/24: node old-1 has \
+                    10.9.0.0/24, node old-2 has 10.9.0.0/24; correct --cluster-cidr, or delete these nodes and let their \
+                    kubelets register again";
+    assert_eq!(failure, expected);
 }
 
 #[tokio::test]
-async fn case_210_a_second_family_in_a_cluster_of_one_ends_the_start() {
+async fn case_210_a_second_family_everywhere_ends_the_start() {
     let cluster = cluster().await;
-    create(&cluster, &with("old", &["127.123.234.0/30", "fd00::/64"])).await;
+    for (name, v4, v6) in [("a", "127.123.234.0/30", "fd00::/64"), ("b", "127.123.234.4/30", "fd00:0:0:1::/64")] {
+        create(&cluster, &with(name, &[v4, v6])).await;
+    }
     let failure = begin(cluster.aerostat.clone(), small()).fails().await;
-    let expected =
-        "node:old has an allocated cidr: fd00::/64 at index:1 that does not exist in cluster cidrs configuration";
-    assert_eq!(failure, expected);
+    assert!(failure.contains("2 have them outside --cluster-cidr") && failure.contains("a has fd00::/64"), "{failure}");
+}
+
+/// Cases: adv_154
+#[tokio::test]
+async fn adv_153_a_foreign_node_gets_an_event_at_start_and_later() {
+    let cluster = cluster().await;
+    create(&cluster, &with("good", &["127.123.234.0/30"])).await;
+    create(&cluster, &with("before", &["10.9.0.0/24"])).await;
+    let controller = start(&cluster, small()).await;
+    let foreign = [
+        ("before", vec!["10.9.0.0/24"], "The pod network 10.9.0.0/24 is outside --cluster-cidr 127.123.234.0/24; "),
+        ("all", vec!["0.0.0.0/0"], "The pod network 0.0.0.0/0 is wider than a node's part of --cluster-cidr"),
+        ("cluster", vec!["127.123.234.0/24"], "The pod network 127.123.234.0/24 is wider than a node's part"),
+        ("wide", vec!["127.123.234.0/29"], "The pod network 127.123.234.0/29 is wider than a node's part"),
+        ("v6", vec!["fd00::/64"], "The pod network fd00::/64 is outside"),
+        (
+            "both",
+            vec!["127.123.234.8/30", "fd00::/64"],
+            "The pod network fd00::/64 is one more than --cluster-cidr has",
+        ),
+        ("twice", vec!["127.123.234.0/30"], "The pod network 127.123.234.0/30 overlaps that of node good"),
+    ];
+    for (name, networks, _) in foreign.iter().skip(1) {
+        create(&cluster, &with(name, networks)).await;
+    }
+    for (name, _, part) in &foreign {
+        let event = event(&cluster, name, "ForeignPodCIDR").await;
+        let message = event.message.unwrap();
+        assert!(message.starts_with(part) && message.contains("let its kubelet register again"), "{name}: {message}");
+        assert_eq!(event.type_.as_deref(), Some("Warning"));
+    }
+    // The blocks of good and both are taken, and nothing else: the others get the rest, those around wide at first.
+    takes(&controller, 2).await;
+    join_all(&cluster, (0..61).map(|nth| format!("n{nth}"))).await;
+    takes(&controller, 63).await;
+    for (name, _, _) in &foreign {
+        delete(&cluster, name).await;
+    }
+    takes(&controller, 62).await;
+    join(&cluster, "last-but-one").await;
+    join(&cluster, "last").await;
+    let all = all_given(&cluster, 64).await;
+    assert_distinct(&all);
 }
 
 #[tokio::test]

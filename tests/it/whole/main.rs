@@ -10,6 +10,7 @@ mod crash;
 mod election;
 mod inventory;
 mod kubelets;
+mod least_authors;
 mod limits;
 mod lost;
 mod nodes;

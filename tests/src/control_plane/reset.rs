@@ -1,15 +1,11 @@
 //! A cluster as it was at the beginning.
 
-use std::fmt::Debug;
-
 use anyhow::{Result, bail};
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, Service};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::wait;
@@ -23,45 +19,44 @@ const OWN: [&str; 4] = [
 ];
 
 /// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events.
+///
+/// Of objects nothing is read but their metadata: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
-    empty(&Api::<MutatingWebhookConfiguration>::all(admin.clone())).await?;
-    empty(&Api::<PersistentVolume>::all(admin.clone())).await?;
-    empty(&Api::<Node>::all(admin.clone())).await?;
-    everywhere::<Service>(admin).await?;
-    everywhere::<Lease>(admin).await?;
-    everywhere::<ConfigMap>(admin).await?;
-    everywhere::<Event>(admin).await?;
+    everywhere::<MutatingWebhookConfiguration>(admin).await?;
+    everywhere::<PersistentVolume>(admin).await?;
+    everywhere::<Node>(admin).await?;
+    in_namespaces::<Service>(admin).await?;
+    in_namespaces::<Lease>(admin).await?;
+    in_namespaces::<ConfigMap>(admin).await?;
+    in_namespaces::<Event>(admin).await?;
     Ok(())
 }
 
-async fn everywhere<K>(admin: &Client) -> Result<()>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
-{
+async fn everywhere<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()> {
+    let kind = ApiResource::erase::<K>(&());
+    empty(&Api::all_with(admin.clone(), &kind), &kind).await
+}
+
+async fn in_namespaces<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()> {
+    let kind = ApiResource::erase::<K>(&());
     for namespace in ["default", "kube-system", "kube-node-lease"] {
-        empty(&Api::<K>::namespaced(admin.clone(), namespace)).await?;
+        empty(&Api::namespaced_with(admin.clone(), namespace, &kind), &kind).await?;
     }
     Ok(())
 }
 
-async fn empty<K>(api: &Api<K>) -> Result<()>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
+async fn empty(api: &Api<DynamicObject>, kind: &ApiResource) -> Result<()> {
     for object in left(api).await? {
         delete(api, &object).await?;
     }
     let gone = wait::within(wait::DEADLINE, async || left(api).await.ok().filter(Vec::is_empty));
     if gone.await.is_none() {
-        bail!("cannot delete all {}", K::plural(&()));
+        bail!("cannot delete all {}", kind.plural);
     }
     Ok(())
 }
 
-async fn left<K>(api: &Api<K>) -> Result<Vec<K>>
-where
-    K: Resource + Clone + Debug + DeserializeOwned,
-{
+async fn left(api: &Api<DynamicObject>) -> Result<Vec<DynamicObject>> {
     let mut objects = api.list(&ListParams::default()).await?.items;
     objects.retain(|object| {
         let name = object.name_any();
@@ -71,10 +66,7 @@ where
     Ok(objects)
 }
 
-async fn delete<K>(api: &Api<K>, object: &K) -> Result<()>
-where
-    K: Resource + Clone + Debug + DeserializeOwned,
-{
+async fn delete(api: &Api<DynamicObject>, object: &DynamicObject) -> Result<()> {
     let name = object.name_any();
     if !object.finalizers().is_empty() {
         let bare = json!({ "metadata": { "finalizers": null } });

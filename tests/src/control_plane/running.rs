@@ -148,9 +148,19 @@ impl ControlPlane {
     ///
     /// Fails if the kubeconfig cannot be used.
     pub async fn kubelet(&self, node: &str) -> Result<Client> {
+        self.user(&format!("system:node:{node}"), &["system:nodes", "system:authenticated"]).await
+    }
+
+    /// A client that is this user for the API server, with the rights of it and of its groups. It belongs to the runtime
+    /// that it is made on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the kubeconfig cannot be used.
+    pub async fn user(&self, name: &str, groups: &[&str]) -> Result<Client> {
         let mut config = access::config(&self.admin_kubeconfig()).await?;
-        config.auth_info.impersonate = Some(format!("system:node:{node}"));
-        config.auth_info.impersonate_groups = Some(vec!["system:nodes".to_owned(), "system:authenticated".to_owned()]);
+        config.auth_info.impersonate = Some(name.to_owned());
+        config.auth_info.impersonate_groups = Some(groups.iter().map(|it| (*it).to_owned()).collect());
         Ok(Client::try_from(config)?)
     }
 

@@ -1,10 +1,14 @@
 //! Which node has which blocks, by the UIDs of nodes. Values only.
+//!
+//! A node has one block of each cluster CIDR at most, whatever its Node says: what is to be done for it costs as much as
+//! that, however large a network its kubelet has made up.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use ipnet::IpNet;
 
-use crate::node_ipam::cidr_set::{CidrSet, Exhausted, Next, OutOfRange, overlap};
+use crate::node_ipam::cidr_set::{CidrSet, Exhausted, Next, Place, overlap};
 
 /// The blocks of all cluster CIDRs, and whose they are.
 #[derive(Clone, Debug)]
@@ -14,15 +18,28 @@ pub(crate) struct Allocations {
     services: Vec<IpNet>,
     /// By UID.
     nodes: HashMap<String, Allocation>,
+    /// The UIDs of the nodes that have a block, by the place of its cluster CIDR and its own.
+    owners: HashMap<(usize, u64), Vec<String>>,
     counts: Vec<Count>,
 }
 
-/// What one node has: its nth network is of the nth cluster CIDR.
+/// What one node has.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Allocation {
     pub(crate) node: String,
     pub(crate) cidrs: Vec<IpNet>,
     pub(crate) state: State,
+    /// What it has of cluster CIDRs, by their places.
+    held: Vec<(usize, Held)>,
+}
+
+/// What a node has of one cluster CIDR.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Held {
+    /// This block.
+    Block(u64),
+    /// No block: its network is wider than one.
+    Wide(IpNet),
 }
 
 /// What is known of a node's blocks.
@@ -36,13 +53,19 @@ pub(crate) enum State {
     Doubtful,
 }
 
-/// What came of taking the networks that a node has.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Stored {
-    /// The first that belongs to no cluster CIDR, and its place.
-    pub(crate) outside: Option<(usize, OutOfRange)>,
-    /// Another node that has them too.
-    pub(crate) shared: Option<String>,
+/// Why a network of a node has no block, or not for it alone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Why {
+    /// It lies in no cluster CIDR, of which this is the one at its place.
+    Outside(IpNet),
+    /// There are fewer cluster CIDRs.
+    TooMany,
+    /// It is wider than a block with this prefix length of this cluster CIDR.
+    Wide(IpNet, u8),
+    /// It is, or overlaps, the network of Services.
+    Services(IpNet),
+    /// It is, or overlaps, what the node with this name has.
+    Shared(String),
 }
 
 /// Blocks of one cluster CIDR that were taken and given back since the last question about it.
@@ -65,16 +88,11 @@ pub(crate) struct Usage {
 
 impl Allocations {
     /// Nothing is given out, and nothing of `services` ever is.
-    pub(crate) fn new(sets: Vec<CidrSet>, services: Vec<IpNet>) -> Self {
-        let counts = vec![Count::default(); sets.len()];
-        let mut allocations = Self { sets, services, nodes: HashMap::new(), counts };
-        for index in 0..allocations.sets.len() {
-            for service in allocations.services.clone() {
-                // Most service networks lie elsewhere.
-                let _ = allocations.occupy(index, &service);
-            }
-        }
-        allocations
+    pub(crate) fn new(mut sets: Vec<CidrSet>, services: Vec<IpNet>) -> Self {
+        // Most service networks lie elsewhere.
+        let taken = |set: &mut CidrSet| services.iter().map(|it| set.take_all(it)).sum();
+        let counts = sets.iter_mut().map(|set| Count { taken: taken(set), ..Count::default() }).collect();
+        Self { sets, services, nodes: HashMap::new(), owners: HashMap::new(), counts }
     }
 
     /// What a node has.
@@ -87,61 +105,99 @@ impl Allocations {
         self.nodes.iter().map(|(uid, it)| (uid.as_str(), it.node.as_str()))
     }
 
-    /// Whether there is an nth cluster CIDR.
-    pub(crate) fn has(&self, index: usize) -> bool {
-        index < self.sets.len()
+    /// The cluster CIDRs.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = IpNet> {
+        self.sets.iter().map(CidrSet::cluster)
     }
 
     /// Sets a block of each cluster CIDR aside for a node: of all of them, or of none.
     ///
     /// The error names the cluster CIDR that has none left.
     pub(crate) fn reserve(&mut self, uid: &str, node: &str) -> Result<Vec<IpNet>, (usize, Exhausted)> {
-        let mut cidrs = Vec::new();
-        for index in 0..self.sets.len() {
-            match self.sets[index].next() {
-                Ok(Next { cidr, tries }) => {
-                    self.counts[index].taken += 1;
-                    self.counts[index].tries.push(tries);
+        let (mut cidrs, mut held) = (Vec::new(), Vec::new());
+        for place in 0..self.sets.len() {
+            match self.sets[place].next() {
+                Ok(Next { cidr, index, tries }) => {
+                    self.counts[place].taken += 1;
+                    self.counts[place].tries.push(tries);
+                    self.owners.entry((place, index)).or_default().push(uid.to_owned());
                     cidrs.push(cidr);
+                    held.push((place, Held::Block(index)));
                 }
                 Err(exhausted) => {
-                    self.give_back(&cidrs);
-                    return Err((index, exhausted));
+                    self.give_back(uid, &held);
+                    return Err((place, exhausted));
                 }
             }
         }
-        let allocation = Allocation { node: node.to_owned(), cidrs: cidrs.clone(), state: State::Reserved };
+        let allocation = Allocation { node: node.to_owned(), cidrs: cidrs.clone(), state: State::Reserved, held };
         self.nodes.insert(uid.to_owned(), allocation);
         Ok(cidrs)
     }
 
-    /// A node has these networks by its own spec, whatever was set aside for it: they are taken from now on.
-    pub(crate) fn store(&mut self, uid: &str, node: &str, cidrs: &[IpNet]) -> Stored {
-        let is_new = self.nodes.get(uid).is_none_or(|it| it.cidrs != cidrs);
-        if is_new {
-            self.release(uid);
-        }
-        let (mut outside, before) = (None, self.used());
-        for (index, cidr) in cidrs.iter().enumerate().take(self.sets.len()) {
-            if let Err(error) = self.occupy(index, cidr) {
-                outside.get_or_insert((index, error));
+    /// A node has these networks by its own spec, whatever was set aside for it: their blocks are taken from now on, one
+    /// of each cluster CIDR. What a network is not or not alone is said with its place, for the first of which that is so.
+    pub(crate) fn store(&mut self, uid: &str, node: &str, cidrs: &[IpNet]) -> Option<(usize, Why)> {
+        match self.nodes.get_mut(uid).filter(|it| it.cidrs == cidrs) {
+            Some(known) => known.state = State::Stored,
+            None => {
+                self.release(uid);
+                let held = self.hold(uid, cidrs);
+                let allocation =
+                    Allocation { node: node.to_owned(), cidrs: cidrs.to_vec(), state: State::Stored, held };
+                self.nodes.insert(uid.to_owned(), allocation);
             }
         }
-        // Whoever takes nothing that was free shares it.
-        let shared = if is_new && self.used() == before { self.other(cidrs).map(str::to_owned) } else { None };
-        let allocation = Allocation { node: node.to_owned(), cidrs: cidrs.to_vec(), state: State::Stored };
-        self.nodes.insert(uid.to_owned(), allocation);
-        Stored { outside, shared }
+        cidrs.iter().enumerate().find_map(|(nth, cidr)| Some((nth, self.why(uid, nth, cidr)?)))
     }
 
-    /// A node that has one of these networks.
-    fn other(&self, cidrs: &[IpNet]) -> Option<&str> {
-        let has_one = |it: &Allocation| it.cidrs.iter().any(|own| cidrs.iter().any(|it| overlap(own, it)));
-        self.nodes.values().find(|it| has_one(it)).map(|it| it.node.as_str())
+    /// Takes the blocks of a node's networks.
+    fn hold(&mut self, uid: &str, cidrs: &[IpNet]) -> Vec<(usize, Held)> {
+        let mut held: Vec<(usize, Held)> = Vec::new();
+        for cidr in cidrs {
+            let Some((place, it)) = self.place(cidr) else { continue };
+            // The API server lets a node have one network of each family.
+            if held.iter().any(|(other, _)| *other == place) {
+                continue;
+            }
+            match it {
+                Held::Block(index) => {
+                    self.counts[place].taken += u64::from(self.sets[place].take(index));
+                    self.owners.entry((place, index)).or_default().push(uid.to_owned());
+                }
+                Held::Wide(cidr) => self.sets[place].widen(&cidr),
+            }
+            held.push((place, it));
+        }
+        held
     }
 
-    fn used(&self) -> u64 {
-        self.sets.iter().map(CidrSet::used).sum()
+    /// What a network would have, and of which cluster CIDR: a node may have its families in another order.
+    fn place(&self, cidr: &IpNet) -> Option<(usize, Held)> {
+        let mut places = self.sets.iter().map(|it| it.place(cidr)).enumerate();
+        places.find_map(|(place, it)| match it {
+            Place::Block(index) => Some((place, Held::Block(index))),
+            Place::Wide => Some((place, Held::Wide(*cidr))),
+            Place::Outside => None,
+        })
+    }
+
+    fn why(&self, uid: &str, nth: usize, cidr: &IpNet) -> Option<Why> {
+        match self.place(cidr) {
+            None => Some(self.sets.get(nth).map_or(Why::TooMany, |it| Why::Outside(it.cluster()))),
+            Some((place, Held::Wide(_))) => Some(Why::Wide(self.sets[place].cluster(), self.sets[place].mask())),
+            Some((place, Held::Block(index))) => {
+                let services = self.services.iter().find(|it| overlap(it, cidr)).map(|it| Why::Services(*it));
+                services.or_else(|| self.other(uid, (place, index), cidr).map(Why::Shared))
+            }
+        }
+    }
+
+    /// Another node that has a part of a network, all of which lies in one block.
+    fn other(&self, uid: &str, block: (usize, u64), cidr: &IpNet) -> Option<String> {
+        let others = self.owners.get(&block)?.iter().filter(|it| *it != uid).filter_map(|it| self.nodes.get(it));
+        let mut others = others.filter(|it| it.cidrs.iter().any(|own| overlap(own, cidr)));
+        others.next().map(|it| it.node.clone())
     }
 
     /// Says what is known by now. Nothing happens to a node that has gone meanwhile.
@@ -153,8 +209,8 @@ impl Allocations {
 
     /// Gives back what a node has. Twice is once.
     pub(crate) fn release(&mut self, uid: &str) {
-        if let Some(Allocation { cidrs, .. }) = self.nodes.remove(uid) {
-            self.give_back(&cidrs);
+        if let Some(Allocation { held, .. }) = self.nodes.remove(uid) {
+            self.give_back(uid, &held);
         }
     }
 
@@ -174,21 +230,27 @@ impl Allocations {
         self.sets.iter().find(|it| it.used() == it.size()).map(CidrSet::cluster)
     }
 
-    fn occupy(&mut self, index: usize, cidr: &IpNet) -> Result<(), OutOfRange> {
-        self.counts[index].taken += self.sets[index].occupy(cidr)?;
-        Ok(())
-    }
-
     /// What another node has, or Services, stays taken.
-    fn give_back(&mut self, cidrs: &[IpNet]) {
-        let Self { sets, services, nodes, counts } = self;
-        for ((set, count), cidr) in sets.iter_mut().zip(counts).zip(cidrs) {
-            let is_needed = |block: &IpNet| {
-                let mut others = services.iter().chain(nodes.values().flat_map(|it| &it.cidrs));
-                others.any(|it| overlap(it, block))
+    fn give_back(&mut self, uid: &str, held: &[(usize, Held)]) {
+        for (place, it) in held {
+            let set = &mut self.sets[*place];
+            let index = match it {
+                Held::Wide(cidr) => {
+                    set.narrow(cidr);
+                    continue;
+                }
+                Held::Block(index) => *index,
             };
-            // What lies outside was never taken.
-            count.released += set.release(cidr, is_needed).unwrap_or(0);
+            if let Entry::Occupied(mut owners) = self.owners.entry((*place, index)) {
+                owners.get_mut().retain(|it| it != uid);
+                if owners.get().is_empty() {
+                    owners.remove();
+                    let block = set.block(index);
+                    if !self.services.iter().any(|it| overlap(it, &block)) {
+                        self.counts[*place].released += u64::from(set.give_back(index));
+                    }
+                }
+            }
         }
     }
 }

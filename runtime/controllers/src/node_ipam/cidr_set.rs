@@ -1,5 +1,8 @@
 //! The blocks of one cluster CIDR, one for each node: which are taken, and which is next. Values only.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use ipnet::IpNet;
 
 /// The most blocks of an IPv6 cluster CIDR, as a power of two: upstream's.
@@ -13,12 +16,14 @@ pub(crate) struct CidrSet {
     cluster: IpNet,
     /// The prefix length of a block.
     mask: u8,
-    /// One bit for each block, set once it is taken.
+    /// One bit for each block, set once it is taken. Bits behind the last block are set.
     taken: Vec<u64>,
     /// How many are taken.
     used: u64,
     /// Where the search for the next block begins.
     candidate: u64,
+    /// Networks of several blocks, but not of all, that nodes have, and how many nodes have each.
+    wide: HashMap<IpNet, usize>,
 }
 
 /// Why a cluster CIDR cannot be cut.
@@ -54,14 +59,15 @@ pub(crate) enum CidrSetError {
 #[error("CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range")]
 pub(crate) struct Exhausted;
 
-/// A network has nothing to do with the cluster CIDR.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("cidr {cidr} is out the range of cluster cidr {cluster}")]
-pub(crate) struct OutOfRange {
-    /// The network.
-    pub(crate) cidr: IpNet,
-    /// The cluster CIDR.
-    pub(crate) cluster: IpNet,
+/// Where a network lies.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Place {
+    /// It is this block, or a part of it.
+    Block(u64),
+    /// It is wider than a block.
+    Wide,
+    /// It has nothing to do with the cluster CIDR.
+    Outside,
 }
 
 /// A block that was given out.
@@ -69,6 +75,8 @@ pub(crate) struct OutOfRange {
 pub(crate) struct Next {
     /// The block.
     pub(crate) cidr: IpNet,
+    /// Its place in the cluster CIDR, from 0 on.
+    pub(crate) index: u64,
     /// How many taken blocks were met before it.
     pub(crate) tries: u64,
 }
@@ -85,8 +93,12 @@ impl CidrSet {
         if bits > most {
             return Err(CidrSetError::TooBig { cluster, mask, bits, most });
         }
-        let words = usize::try_from((1_u64 << bits).div_ceil(64)).unwrap_or(usize::MAX);
-        Ok(Self { cluster, mask, taken: vec![0; words], used: 0, candidate: 0 })
+        let size = 1_u64 << bits;
+        let mut taken = vec![0; usize::try_from(size.div_ceil(64)).unwrap_or(usize::MAX)];
+        if size < 64 {
+            taken[0] = !0 << size;
+        }
+        Ok(Self { cluster, mask, taken, used: 0, candidate: 0, wide: HashMap::new() })
     }
 
     /// The cluster CIDR.
@@ -104,53 +116,114 @@ impl CidrSet {
         self.used
     }
 
+    /// The prefix length of a block.
+    pub(crate) fn mask(&self) -> u8 {
+        self.mask
+    }
+
     /// Takes the next free block. The search goes on where the last one ended, and begins again at the end: a block that
-    /// was given back is not given out again before all others were.
+    /// was given back is not given out again before all others were. Blocks inside of a network that [`Self::widen`]
+    /// named come last.
     pub(crate) fn next(&mut self) -> Result<Next, Exhausted> {
-        if self.used == self.size() {
-            return Err(Exhausted);
+        let index = self.free_and_not_wide().or_else(|| self.free(self.candidate)).ok_or(Exhausted)?;
+        let tries = (index + self.size() - self.candidate) % self.size();
+        self.take(index);
+        self.candidate = (index + 1) % self.size();
+        Ok(Next { cidr: self.block(index), index, tries })
+    }
+
+    /// Where a network lies. It is in one block, or in none.
+    pub(crate) fn place(&self, cidr: &IpNet) -> Place {
+        match overlap(&self.cluster, cidr) {
+            false => Place::Outside,
+            true if cidr.prefix_len() < self.mask => Place::Wide,
+            true => Place::Block(self.index(first(cidr))),
         }
-        for tries in 0..self.size() {
-            let index = (self.candidate + tries) % self.size();
-            if !self.is_taken(index) {
-                self.take(index);
-                self.candidate = (index + 1) % self.size();
-                return Ok(Next { cidr: self.block(index), tries });
-            }
-        }
-        Err(Exhausted)
+    }
+
+    /// Takes a block. Returns whether it was free.
+    pub(crate) fn take(&mut self, index: u64) -> bool {
+        let is_free = !self.is_taken(index);
+        self.taken[word(index)] |= bit(index);
+        self.used += u64::from(is_free);
+        is_free
+    }
+
+    /// Gives a block back. Returns whether it was taken.
+    pub(crate) fn give_back(&mut self, index: u64) -> bool {
+        let is_taken = self.is_taken(index);
+        self.taken[word(index)] &= !bit(index);
+        self.used -= u64::from(is_taken);
+        is_taken
     }
 
     /// Takes all blocks that a network touches. Returns how many were free.
-    pub(crate) fn occupy(&mut self, cidr: &IpNet) -> Result<u64, OutOfRange> {
-        let (first, last) = self.range(cidr)?;
-        Ok((first..=last).map(|it| u64::from(self.take(it))).sum())
+    pub(crate) fn take_all(&mut self, cidr: &IpNet) -> u64 {
+        let indexes = match self.place(cidr) {
+            Place::Outside => return 0,
+            Place::Block(index) => index..=index,
+            Place::Wide if cidr.prefix_len() <= self.cluster.prefix_len() => 0..=self.size() - 1,
+            Place::Wide => self.index(first(cidr))..=self.index(last(cidr)),
+        };
+        indexes.map(|it| u64::from(self.take(it))).sum()
     }
 
-    /// Gives all blocks back that a network touches, but those for which `is_needed` says so. Returns how many were
-    /// taken.
-    pub(crate) fn release(&mut self, cidr: &IpNet, is_needed: impl Fn(&IpNet) -> bool) -> Result<u64, OutOfRange> {
-        let (first, last) = self.range(cidr)?;
-        let mut released = 0;
-        for index in first..=last {
-            if self.is_taken(index) && !is_needed(&self.block(index)) {
-                self.taken[word(index)] &= !bit(index);
-                self.used -= 1;
-                released += 1;
+    /// A node has a network that is wider than a block: it takes none, and what lies in it is given out after all else.
+    pub(crate) fn widen(&mut self, cidr: &IpNet) {
+        // Where all is avoided, nothing is.
+        if cidr.prefix_len() > self.cluster.prefix_len() {
+            *self.wide.entry(*cidr).or_default() += 1;
+        }
+    }
+
+    /// A node has no such network any more.
+    pub(crate) fn narrow(&mut self, cidr: &IpNet) {
+        if let Entry::Occupied(mut nodes) = self.wide.entry(*cidr) {
+            *nodes.get_mut() -= 1;
+            if *nodes.get() == 0 {
+                nodes.remove();
             }
         }
-        Ok(released)
     }
 
-    /// The first and the last block that a network touches.
-    fn range(&self, cidr: &IpNet) -> Result<(u64, u64), OutOfRange> {
-        if !overlap(&self.cluster, cidr) {
-            return Err(OutOfRange { cidr: *cidr, cluster: self.cluster });
+    /// The first free block from this one on, and then from the beginning.
+    fn free(&self, from: u64) -> Option<u64> {
+        let (words, behind) = (self.taken.len(), !0 << (from % 64));
+        (0..=words).find_map(|nth| {
+            let at = (word(from) + nth) % words;
+            let asked = match nth {
+                0 => behind,
+                _ if nth == words => !behind,
+                _ => !0,
+            };
+            let free = !self.taken[at] & asked;
+            (free != 0).then(|| at as u64 * 64 + u64::from(free.trailing_zeros()))
+        })
+    }
+
+    /// The next free block that lies in no wide network: each of these is passed twice at most.
+    fn free_and_not_wide(&self) -> Option<u64> {
+        let mut from = self.candidate;
+        for _ in 0..=2 * self.wide.len() {
+            let index = self.free(from)?;
+            match self.wide_around(index) {
+                None => return Some(index),
+                Some(wide) => from = (self.index(last(&wide)) + 1) % self.size(),
+            }
         }
-        if cidr.prefix_len() <= self.cluster.prefix_len() {
-            return Ok((0, self.size() - 1));
+        None
+    }
+
+    /// The widest of the wide networks that a block lies in.
+    fn wide_around(&self, index: u64) -> Option<IpNet> {
+        if self.wide.is_empty() {
+            return None;
         }
-        Ok((self.index(first(cidr)), self.index(last(cidr))))
+        let wider = std::iter::successors(self.block(index).supernet(), IpNet::supernet);
+        wider
+            .take_while(|it| it.prefix_len() > self.cluster.prefix_len())
+            .filter(|it| self.wide.contains_key(it))
+            .last()
     }
 
     /// The block that an address of the cluster CIDR lies in.
@@ -159,7 +232,8 @@ impl CidrSet {
         u64::try_from(index).unwrap_or(u64::MAX)
     }
 
-    fn block(&self, index: u64) -> IpNet {
+    /// The block at a place.
+    pub(crate) fn block(&self, index: u64) -> IpNet {
         let bits = u32::from(self.cluster.max_prefix_len() - self.mask);
         // All of an IPv6 address cannot be shifted out: then there is one block.
         let address = first(&self.cluster) | u128::from(index).checked_shl(bits).unwrap_or(0);
@@ -168,14 +242,6 @@ impl CidrSet {
 
     fn is_taken(&self, index: u64) -> bool {
         self.taken[word(index)] & bit(index) != 0
-    }
-
-    /// Returns whether it was free.
-    fn take(&mut self, index: u64) -> bool {
-        let is_free = !self.is_taken(index);
-        self.taken[word(index)] |= bit(index);
-        self.used += u64::from(is_free);
-        is_free
     }
 }
 

@@ -1,10 +1,12 @@
 //! The cloud allocator: each node gets the network that the cloud has given to its machine.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error as CloudError, Instance};
+use cloud_provider::{Address, Error as CloudError, Instance};
+use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
@@ -15,7 +17,10 @@ use crate::error::{BackOff, Pause, SHOWN, chain};
 use crate::events::{EventKind, Recorder, reference};
 use crate::inventory::Inventory;
 use crate::node_fields::provider_id;
+use crate::node_ipam::cidr_set::overlap;
 use crate::node_ipam::from_cloud::{self, Family, Lack, is_right, lack};
+use crate::node_ipam::judged::{Holder, PodNetworks};
+use crate::node_ipam::plan::{self, has_networks, parse, uid};
 use crate::node_ipam::requests::{self, MayWrite, TRIES};
 use crate::nodes::Nodes;
 use crate::object;
@@ -30,6 +35,12 @@ const GATHER: Duration = Duration::from_millis(100);
 /// So many are asked about one by one without waiting.
 const FEW: usize = 2;
 
+/// The reason of an event about a network that the cloud names and the node must not get.
+const REFUSED: &str = "PodCIDRRefused";
+/// What is to be done about it.
+const NEXT: &str = "give the machine another pod network in the cloud, or correct --cluster-cidr, \
+                    --node-cidr-mask-size or --service-cluster-ip-range; tried again with growing pauses";
+
 /// The cloud allocator.
 pub(super) struct CloudAllocator {
     pub(super) client: Client,
@@ -38,6 +49,7 @@ pub(super) struct CloudAllocator {
     pub(super) recorder: Recorder,
     pub(super) may_write: MayWrite,
     pub(super) families: Vec<Family>,
+    pub(super) known: PodNetworks,
     pub(super) waiting: Arc<Waiting>,
 }
 
@@ -48,6 +60,8 @@ pub(super) struct Waiting {
     since: Mutex<HashMap<String, Instant>>,
     /// The versions with which they lack nothing any more, until the watch has shown them.
     written: Mutex<HashMap<String, String>>,
+    /// The networks that nodes have, or are about to get.
+    networks: Mutex<HashMap<String, Vec<IpNet>>>,
 }
 
 /// Why a node has not got its networks.
@@ -80,6 +94,7 @@ pub(super) enum Error {
 impl Waiting {
     /// The watch shows a change.
     pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
+        self.keep_networks(before, after);
         let Some(node) = after else {
             let stays = |name: &String| before.is_none_or(|it| it.name_any() != *name);
             self.since.lock().retain(|name, _| stays(name));
@@ -107,6 +122,49 @@ impl Waiting {
         } else {
             queue.add_unless_paused(&name);
         }
+    }
+
+    /// What the node has counts from now on; what it was about to get, until it is another node.
+    fn keep_networks(&self, before: Option<&Node>, after: Option<&Node>) {
+        let mut networks = self.networks.lock();
+        if let Some(gone) = before.filter(|it| after.is_none_or(|after| uid(after) != uid(it))) {
+            networks.remove(&gone.name_any());
+        }
+        if let Some(node) = after.filter(|it| has_networks(it)) {
+            networks.insert(node.name_any(), plan::networks(node).filter_map(parse).collect());
+        }
+    }
+
+    /// Sets the networks aside that the cloud names for a node; nothing, if it must not get one of them.
+    fn claim(
+        &self,
+        name: &str,
+        clouds: &[String],
+        known: &PodNetworks,
+        of_nodes: &[(String, IpAddr)],
+    ) -> Result<Vec<IpNet>, from_cloud::Error> {
+        let mut networks = self.networks.lock();
+        let holder = |cidr: &IpNet| {
+            let others = networks.iter().filter(|(node, _)| *node != name);
+            let mut others = others.flat_map(|(node, all)| all.iter().map(move |it| (node, *it)));
+            let pods = others.find(|(_, it)| overlap(it, cidr) && known.is_plausible(it));
+            let pods = pods.map(|(node, it)| Holder::Pods(node.clone(), it));
+            let address = || of_nodes.iter().find(|(_, it)| cidr.contains(it));
+            pods.or_else(|| address().map(|(node, it)| Holder::Node(node.clone(), *it)))
+        };
+        let judged: Result<Vec<_>, _> = clouds
+            .iter()
+            .map(|network| {
+                known.judge(network, holder).map_err(|because| from_cloud::Error::Refused {
+                    node: name.to_owned(),
+                    network: network.clone(),
+                    because,
+                })
+            })
+            .collect();
+        let judged = judged?;
+        networks.insert(name.to_owned(), judged.clone());
+        Ok(judged)
     }
 
     fn len(&self) -> usize {
@@ -142,20 +200,26 @@ impl CloudAllocator {
             tokio::time::sleep_until(came + GATHER).await;
         }
         let (instance, is_listed) = self.machine(&node, came).await?;
-        let mut wanted = lack(&node, &instance, &self.families);
-        if is_listed && matches!(wanted, Err(from_cloud::Error::None(_))) {
-            // It may have got them since the list.
-            wanted = lack(&node, &self.asked(&node).await?, &self.families);
+        let mut wanted = self.wanted(&node, &instance);
+        if is_listed && wanted.is_err() {
+            // It may be right since the list.
+            wanted = self.wanted(&node, &self.asked(&node).await?);
         }
-        if let Err(from_cloud::Error::None(_)) = &wanted {
-            self.record(&node, "CIDRNotAvailable");
+        match &wanted {
+            Err(from_cloud::Error::None(_)) => self.record(&node, "CIDRNotAvailable"),
+            Err(refused @ from_cloud::Error::Refused { .. }) => {
+                let message = format!("{refused}: the node gets none; {NEXT}");
+                self.recorder.record(reference(&*node), EventKind::Warning, REFUSED, &message);
+            }
+            _ => {}
         }
-        let wanted = wanted?;
+        let (wanted, cidrs) = wanted?;
         if wanted != Lack::Nothing && !(self.may_write)() {
             return Err(Error::NotLeading(name.to_owned()));
         }
         let failed = |source| Error::Write { node: name.to_owned(), source };
-        if let Lack::Networks(cidrs) = &wanted {
+        if !cidrs.is_empty() {
+            let cidrs = &cidrs;
             let mut written = requests::write(&self.client, &node, cidrs).await;
             for _ in 1..TRIES {
                 if written.is_ok() {
@@ -173,6 +237,33 @@ impl CloudAllocator {
             self.waiting.wrote(name, version);
         }
         Ok(())
+    }
+
+    /// What the node lacks, and the networks that it gets, set aside for it.
+    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), from_cloud::Error> {
+        let wanted = lack(node, instance, &self.families)?;
+        let cidrs = match &wanted {
+            Lack::Networks(clouds) => {
+                self.waiting.claim(&node.name_any(), clouds, &self.known, &self.addresses(node, instance))?
+            }
+            Lack::Condition | Lack::Nothing => Vec::new(),
+        };
+        Ok((wanted, cidrs))
+    }
+
+    /// What the cloud says of the addresses of this node, and of all others.
+    fn addresses(&self, node: &Node, instance: &Instance) -> Vec<(String, IpAddr)> {
+        let of = |name: String, all: &[Address]| {
+            let ips = all.iter().filter_map(|it| it.value.parse::<IpAddr>().ok()).collect::<Vec<_>>();
+            ips.into_iter().map(move |it| (name.clone(), it.to_canonical()))
+        };
+        let mut addresses: Vec<_> = of(node.name_any(), &instance.addresses).collect();
+        for other in self.nodes.store().state() {
+            if let Some(confirmed) = self.nodes.confirmed(&other) {
+                addresses.extend(of(other.name_any(), &confirmed.addresses));
+            }
+        }
+        addresses
     }
 
     /// The node, if it is one of this cloud's and lacks something.
@@ -225,6 +316,7 @@ impl Reconcile for CloudAllocator {
             Error::Plan(from_cloud::Error::None(_)) => {
                 "give the machine a pod network in the cloud; tried again with growing pauses"
             }
+            Error::Plan(from_cloud::Error::Refused { .. }) => NEXT,
             Error::Plan(from_cloud::Error::Other { .. }) => "delete the node and let its kubelet register again",
             Error::Cloud { .. } | Error::Write { .. } => "tried again with growing pauses",
             Error::NotLeading(_) => "the process that holds it does",
@@ -235,9 +327,10 @@ impl Reconcile for CloudAllocator {
     fn pause(&self, error: &Error, failures: u32) -> Pause {
         match error {
             Error::Cloud { source, .. } => BACK_OFF.pause(failures, source),
-            Error::Plan(from_cloud::Error::NoProviderId(_) | from_cloud::Error::None(_)) | Error::Write { .. } => {
-                Pause::AtLeast(BACK_OFF.after(failures))
-            }
+            Error::Plan(
+                from_cloud::Error::NoProviderId(_) | from_cloud::Error::None(_) | from_cloud::Error::Refused { .. },
+            )
+            | Error::Write { .. } => Pause::AtLeast(BACK_OFF.after(failures)),
             Error::Plan(from_cloud::Error::Other { .. }) | Error::NotLeading(_) => Pause::AtLeast(SHOWN),
         }
     }

@@ -1,12 +1,10 @@
 //! Which networks a node gets where the cloud has given one to its machine. No client, no clock, no log.
 
 use cloud_provider::Instance;
-use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use kube::ResourceExt;
 
 use crate::node_fields::{NETWORK_UNAVAILABLE, taints};
-use crate::node_ipam::cidr_set::is_v6;
 use crate::node_ipam::plan::{has_networks, networks, parse};
 
 /// The taint that goes with the condition [`NETWORK_UNAVAILABLE`].
@@ -24,8 +22,8 @@ pub enum Family {
 /// What a node lacks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Lack {
-    /// These networks, and the condition.
-    Networks(Vec<IpNet>),
+    /// These networks, as the cloud spells them, and the condition.
+    Networks(Vec<String>),
     /// The condition alone.
     Condition,
     /// Nothing.
@@ -41,6 +39,16 @@ pub(crate) enum Error {
     /// The cloud has none for it.
     #[error("failed to allocate cidr: the cloud has no pod network for the machine of node {0}")]
     None(String),
+    /// The cloud names one that the node must not get.
+    #[error("the cloud names the pod network {network} for the machine of node {node}, which {because}")]
+    Refused {
+        /// The node's name.
+        node: String,
+        /// The network, as the cloud spells it.
+        network: String,
+        /// What is wrong with it.
+        because: String,
+    },
     /// The node has others, and they cannot be changed.
     #[error("node {node} has the pod networks {own}, and the cloud has given its machine {clouds}")]
     Other {
@@ -61,19 +69,19 @@ pub(crate) fn is_right(node: &Node) -> bool {
 /// What a node lacks of the networks of its machine: one of each family, in this order; without any family, of IPv4.
 pub(crate) fn lack(node: &Node, instance: &Instance, families: &[Family]) -> Result<Lack, Error> {
     let families = if families.is_empty() { &[Family::V4] } else { families };
-    let clouds: Vec<IpNet> = instance.pod_cidrs.iter().filter_map(|it| parse(it)).collect();
-    let of = |family: &Family| clouds.iter().find(|it| is_v6(it) == (*family == Family::V6)).copied();
-    let wanted: Vec<_> = families.iter().filter_map(of).collect();
+    let is_v6 = |it: &str| it.contains(':');
+    let of = |family: &Family| instance.pod_cidrs.iter().find(|it| is_v6(it) == (*family == Family::V6)).cloned();
+    let wanted: Vec<String> = families.iter().filter_map(of).collect();
     if wanted.is_empty() {
         return Err(Error::None(node.name_any()));
     }
     if !has_networks(node) {
         return Ok(Lack::Networks(wanted));
     }
-    if !networks(node).map(parse).eq(wanted.iter().copied().map(Some)) {
-        let clouds = wanted.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let is_same = |(own, clouds): (&str, &String)| parse(own).is_some_and(|own| parse(clouds) == Some(own));
+    if networks(node).count() != wanted.len() || !networks(node).zip(&wanted).all(is_same) {
         let own = networks(node).collect::<Vec<_>>().join(", ");
-        return Err(Error::Other { node: node.name_any(), own, clouds });
+        return Err(Error::Other { node: node.name_any(), own, clouds: wanted.join(", ") });
     }
     Ok(if is_available(node) { Lack::Nothing } else { Lack::Condition })
 }
@@ -107,8 +115,8 @@ mod tests {
         Instance { pod_cidrs: cidrs.iter().map(|it| (*it).to_owned()).collect(), ..Instance::default() }
     }
 
-    fn nets(texts: &[&str]) -> Vec<IpNet> {
-        texts.iter().map(|it| it.parse().unwrap()).collect()
+    fn nets(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|it| (*it).to_owned()).collect()
     }
 
     #[test]
@@ -145,6 +153,13 @@ mod tests {
         tainted.spec.as_mut().unwrap().taints =
             serde_json::from_value(json!([{ "key": TAINT, "effect": "NoSchedule" }])).unwrap();
         assert!(!is_right(&tainted));
+    }
+
+    #[test]
+    fn adv_152_what_is_no_network_is_not_passed_over() {
+        let machine = machine(&["nonsense", "10.0.1.0/24", "fd00::x/64", "fd00::/64"]);
+        let wanted = lack(&node(&[], json!([])), &machine, &[Family::V4, Family::V6]);
+        assert_eq!(wanted, Ok(Lack::Networks(nets(&["nonsense", "fd00::x/64"]))), "it is judged, and refused");
     }
 
     #[test]

@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::node_ipam::allocations::{Allocations, State};
-use crate::node_ipam::cidr_set::{Exhausted, OutOfRange};
+use crate::node_ipam::cidr_set::Exhausted;
+use crate::node_ipam::foreign::Foreign;
 
 /// What is to be done about a node.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -32,36 +33,9 @@ pub(crate) enum Written {
 /// Why a node's networks cannot be dealt with.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) enum Error {
-    /// Its Node has what is no network.
-    #[error("failed to parse node {node}, CIDR {cidr:?}")]
-    Unreadable {
-        /// The node's name.
-        node: String,
-        /// What it has.
-        cidr: String,
-    },
-    /// Its Node has more networks than there are cluster CIDRs.
-    #[error(
-        "node:{node} has an allocated cidr: {cidr} at index:{index} that does not exist in cluster cidrs configuration"
-    )]
-    Index {
-        /// The node's name.
-        node: String,
-        /// The first that is too many.
-        cidr: IpNet,
-        /// Its place, from 0 on.
-        index: usize,
-    },
-    /// Its Node has a network of another cluster.
-    #[error("failed to mark cidr[{}] at idx [{index}] as occupied for node: {node}: {source}", .source.cidr)]
-    OutOfRange {
-        /// The node's name.
-        node: String,
-        /// Its place, from 0 on.
-        index: usize,
-        /// Why.
-        source: OutOfRange,
-    },
+    /// Its Node has what was not given out in this cluster.
+    #[error(transparent)]
+    Foreign(#[from] Foreign),
     /// There is none left for it.
     #[error("failed to allocate cidr from cluster cidr at idx:{index}: {source}")]
     Exhausted {
@@ -128,29 +102,22 @@ pub(crate) fn reread(allocations: &mut Allocations, uid: &str, live: Option<&Nod
     Ok(allocations.of(uid).map_or(Decision::Nothing, |it| Decision::Write(it.cidrs.clone())))
 }
 
-/// Takes what a node has. Returns another node that has it too: no two should.
-pub(crate) fn store(node: &Node, allocations: &mut Allocations) -> Result<Option<String>, Error> {
-    let (mut cidrs, mut error) = (Vec::new(), None);
-    for cidr in networks(node) {
+/// Takes what a node has.
+pub(crate) fn store(node: &Node, allocations: &mut Allocations) -> Result<(), Foreign> {
+    let foreign = |nth, network: &str, why| Foreign { node: node.name_any(), network: network.to_owned(), nth, why };
+    let (mut cidrs, mut unreadable) = (Vec::new(), None);
+    for (nth, cidr) in networks(node).enumerate() {
         match parse(cidr) {
             Some(cidr) => cidrs.push(cidr),
             None => {
-                error = Some(Error::Unreadable { node: node.name_any(), cidr: cidr.to_owned() });
+                unreadable = Some(foreign(nth, cidr, None));
                 break;
             }
         }
     }
-    let stored = allocations.store(uid(node), &node.name_any(), &cidrs);
-    if let Some(error) = error {
-        return Err(error);
-    }
-    if let Some((index, source)) = stored.outside {
-        return Err(Error::OutOfRange { node: node.name_any(), index, source });
-    }
-    match cidrs.into_iter().enumerate().find(|(index, _)| !allocations.has(*index)) {
-        Some((index, cidr)) => Err(Error::Index { node: node.name_any(), cidr, index }),
-        None => Ok(stored.shared),
-    }
+    let why = allocations.store(uid(node), &node.name_any(), &cidrs);
+    let said = why.map(|(nth, why)| foreign(nth, &cidrs[nth].to_string(), Some(why)));
+    said.or(unreadable).map_or(Ok(()), Err)
 }
 
 /// Whether a node has pod networks.

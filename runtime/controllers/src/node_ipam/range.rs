@@ -11,6 +11,7 @@ use tracing::{debug, warn};
 use crate::error::{self, BackOff, Pause, SHOWN, back_off, chain};
 use crate::events::{EventKind, Recorder, reference};
 use crate::node_ipam::allocations::Allocations;
+use crate::node_ipam::foreign::Foreign;
 use crate::node_ipam::metrics::CidrMetrics;
 use crate::node_ipam::plan::{self, Decision, Written, decide, has_networks, reread, settle, uid};
 use crate::node_ipam::requests::{self, MayWrite, TRIES};
@@ -18,6 +19,9 @@ use crate::nodes::Nodes;
 use crate::object;
 use crate::queue::pump::WorkQueue;
 use crate::worker::{Next, Reconcile};
+
+/// The reason of an event about a network that was not given out here.
+const FOREIGN: &str = "ForeignPodCIDR";
 
 /// The range allocator.
 pub(super) struct RangeAllocator {
@@ -85,16 +89,9 @@ impl Blocks {
         decided
     }
 
-    /// Takes what a node has, and says if another one has it too.
-    pub(super) fn store(&self, node: &Node) -> Result<(), plan::Error> {
-        if let Some(other) = self.with(|allocations| plan::store(node, allocations))? {
-            let (name, cidrs) = (node.name_any(), plan::networks(node).collect::<Vec<_>>());
-            warn!(
-                "nodes {name} and {other} have one pod network, {cidrs:?}, which no two nodes can; delete one of them and let \
-                 its kubelet register again"
-            );
-        }
-        Ok(())
+    /// Takes what a node has.
+    pub(super) fn store(&self, node: &Node) -> Result<(), Foreign> {
+        self.with(|allocations| plan::store(node, allocations))
     }
 
     /// Keeps a node as its mark left it.
@@ -118,10 +115,9 @@ impl Blocks {
             if before.is_some_and(|it| plan::networks(it).eq(plan::networks(node))) {
                 return;
             }
-            match self.store(node) {
-                Ok(()) => {}
-                // A worker shows it.
-                Err(_) => queue.add(&name),
+            // A worker shows what is foreign.
+            if self.store(node).is_err() {
+                queue.add(&name);
             }
         } else if before.is_none() {
             queue.add(&name);
@@ -205,9 +201,15 @@ impl Reconcile for RangeAllocator {
             Some((node, decision))
         });
         let Some((node, decision)) = decided else { return Ok(Next::Done) };
-        if let Err(plan::Error::Exhausted { .. }) = &decision {
-            self.blocks.without.lock().insert(name.to_owned());
-            self.record(&node, "CIDRNotAvailable");
+        match &decision {
+            Err(plan::Error::Exhausted { .. }) => {
+                self.blocks.without.lock().insert(name.to_owned());
+                self.record(&node, "CIDRNotAvailable");
+            }
+            Err(plan::Error::Foreign(foreign)) => {
+                self.recorder.record(reference(&*node), EventKind::Warning, FOREIGN, &foreign.told());
+            }
+            Ok(_) => {}
         }
         let decision = decision?;
         let marked = self.blocks.marked.lock().remove(uid(&node));
@@ -221,7 +223,9 @@ impl Reconcile for RangeAllocator {
                 "tried again when a node is deleted, and with growing pauses; a larger --cluster-cidr or a longer \
                  --node-cidr-mask-size has room for more nodes"
             }
-            Error::Plan(_) => "delete the node and let its kubelet register again, or correct --cluster-cidr",
+            Error::Plan(plan::Error::Foreign(_)) => {
+                "it gets no block; delete the node and let its kubelet register again, or correct --cluster-cidr"
+            }
             Error::Write { .. } | Error::Read { .. } => "tried again with growing pauses",
             Error::NotLeading(_) => "the process that holds it does",
         };
@@ -233,7 +237,7 @@ impl Reconcile for RangeAllocator {
             Error::Plan(plan::Error::Exhausted { .. }) | Error::Write { .. } | Error::Read { .. } => {
                 Pause::AtLeast(back_off(failures))
             }
-            Error::Plan(_) | Error::NotLeading(_) => Pause::AtLeast(SHOWN),
+            Error::Plan(plan::Error::Foreign(_)) | Error::NotLeading(_) => Pause::AtLeast(SHOWN),
         }
     }
 

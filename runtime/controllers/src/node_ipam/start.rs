@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use crate::error::chain;
 use crate::node_fields::pod_cidr_mark;
+use crate::node_ipam::foreign::{WrongFlag, check_flag};
 use crate::node_ipam::plan::{self, has_networks, uid};
 use crate::node_ipam::range::RangeAllocator;
 use crate::node_ipam::requests::{self, WORKERS};
@@ -24,29 +25,28 @@ const PAGE: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Why networks cannot be given out at all.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    /// A node has what it cannot have in this cluster.
-    #[error(transparent)]
-    Node(#[from] plan::Error),
-}
-
 impl RangeAllocator {
     /// Takes what all nodes have, and marks those that have nothing, unless the process before this one ended its work: a
     /// write of its, which may be held up on its way, is refused from then on.
     ///
     /// The nodes are listed and not taken from the watch, which may lag behind what another owner has given out.
-    pub(super) async fn start(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    ///
+    /// If most nodes that have networks have them outside of the cluster CIDRs.
+    pub(super) async fn start(&self) -> Result<(), WrongFlag> {
         let nodes = again("list the nodes", || self.list()).await;
-        let mut bare = Vec::new();
+        let (mut bare, mut having, mut foreign) = (Vec::new(), 0, Vec::new());
         for node in nodes {
             if has_networks(&node) {
-                self.blocks.store(&node)?;
+                having += 1;
+                // A worker shows it, once the watch is listened to.
+                foreign.extend(self.blocks.store(&node).err());
             } else if self.marks {
                 bare.push(node);
             }
         }
+        check_flag(having, &foreign, self.blocks.with(|it| it.clusters().collect()))?;
         let mark = format!("{:08x}", (random() * f64::from(u32::MAX)) as u32);
         if !bare.is_empty() {
             info!(
@@ -54,12 +54,12 @@ impl RangeAllocator {
                 bare.len()
             );
         }
-        let marked = stream::iter(bare).map(|node| self.mark(node, &mark)).buffer_unordered(WORKERS);
-        marked.fold(Ok(()), async |all, one| all.and(one)).await
+        stream::iter(bare).for_each_concurrent(WORKERS, |node| self.mark(node, &mark)).await;
+        Ok(())
     }
 
     /// Marks a node. It is not needed once it has networks, or is gone.
-    async fn mark(&self, node: Node, mark: &str) -> Result<(), Error> {
+    async fn mark(&self, node: Node, mark: &str) {
         let (name, uid) = (node.name_any(), uid(&node).to_owned());
         let mut known = Some(node);
         loop {
@@ -68,14 +68,16 @@ impl RangeAllocator {
                 Some(node) => node,
                 None => match again(&what, || requests::read(&self.client, &name)).await {
                     Some(node) if plan::uid(&node) == uid => node,
-                    _ => return Ok(()),
+                    _ => return,
                 },
             };
             if has_networks(&node) {
-                return Ok(self.blocks.store(&node)?);
+                // A worker shows what is foreign.
+                let _ = self.blocks.store(&node);
+                return;
             }
             if pod_cidr_mark(&node) == Some(mark) {
-                return Ok(());
+                return;
             }
             if !(self.may_write)() {
                 tokio::time::sleep(LONGEST_PAUSE).await;
@@ -84,7 +86,7 @@ impl RangeAllocator {
             match requests::mark(&self.client, &node, mark).await {
                 Ok(marked) => {
                     self.blocks.keep_marked(marked);
-                    return Ok(());
+                    return;
                 }
                 Err(error) if requests::is_outdated(&error) => {}
                 Err(error) => {

@@ -1,7 +1,8 @@
 //! Which node has which pod network. No client, no clock, no log.
 //!
 //! A kubelet may create its own Node with any `podCIDRs`: a network that is not the cluster's, or that holds a part of
-//! another node's, gets no route.
+//! another node's, gets no route. Nor does an old node keep younger ones from theirs with a network that is wider than those
+//! of most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::cidr::Cidr;
 /// The pod networks of a cluster's nodes.
 #[derive(Debug, Default)]
 pub(super) struct Networks {
-    /// In the order in which routes are made: the oldest node's first.
+    /// In the order in which routes are made: the oldest node's first, and those that are wider than most last.
     pub(super) held: Vec<Held>,
     /// Those that get no route.
     pub(super) refused: Vec<Refused>,
@@ -40,7 +41,7 @@ pub(super) struct Refused {
 pub(super) enum Why {
     /// It is not wholly inside a network of `--cluster-cidr`.
     Outside,
-    /// It is, or overlaps, the network of this older node.
+    /// It is, or overlaps, the network of this node, which is older or has no wider a network than most.
     Taken(String, Cidr),
 }
 
@@ -66,33 +67,48 @@ pub(super) fn is_inside(cluster: &[Cidr], cidr: &Cidr) -> bool {
     cluster.iter().any(|it| it.contains(cidr))
 }
 
-/// Who has which network. Of two nodes with networks that overlap the older keeps its own.
+/// Who has which network. Of two nodes with networks that overlap the older keeps its own, unless that is wider than those of
+/// most nodes and the other is not.
 pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> Networks {
     nodes.sort_by_cached_key(|it| {
         let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
         (created.is_none(), created, it.metadata.uid.clone(), it.name_any())
     });
     let mut networks = Networks::default();
-    let mut taken: BTreeMap<Cidr, Arc<Node>> = BTreeMap::new();
+    let mut inside = Vec::new();
     for node in nodes {
         for cidr in pod_cidrs(&node) {
-            let why = if is_inside(cluster, &cidr) {
-                overlapping(&taken, &cidr)
-                    .filter(|(_, holder)| holder.metadata.uid != node.metadata.uid)
-                    .map(|(held, holder)| Why::Taken(holder.name_any(), held))
-            } else {
-                Some(Why::Outside)
-            };
-            match why {
-                Some(why) => networks.refused.push(Refused { node: node.clone(), cidr, why }),
-                None => {
-                    taken.insert(cidr, node.clone());
-                    networks.held.push(Held { node: node.clone(), cidr });
-                }
+            match is_inside(cluster, &cidr) {
+                true => inside.push(Held { node: node.clone(), cidr }),
+                false => networks.refused.push(Refused { node: node.clone(), cidr, why: Why::Outside }),
+            }
+        }
+    }
+    let usual =
+        [false, true].map(|is_v6| usual_prefix(inside.iter().map(|it| it.cidr).filter(|it| it.is_v6() == is_v6)));
+    inside.sort_by_key(|it| it.cidr.prefix() < usual[usize::from(it.cidr.is_v6())]);
+    let mut taken: BTreeMap<Cidr, Arc<Node>> = BTreeMap::new();
+    for Held { node, cidr } in inside {
+        let other = overlapping(&taken, &cidr).filter(|(_, holder)| holder.metadata.uid != node.metadata.uid);
+        match other {
+            Some((held, holder)) => {
+                let why = Why::Taken(holder.name_any(), held);
+                networks.refused.push(Refused { node, cidr, why });
+            }
+            None => {
+                taken.insert(cidr, node.clone());
+                networks.held.push(Held { node, cidr });
             }
         }
     }
     networks
+}
+
+/// The prefix length in the middle of all: a few kubelets cannot move it. Of two middles, the shorter.
+fn usual_prefix(cidrs: impl Iterator<Item = Cidr>) -> u8 {
+    let mut prefixes: Vec<_> = cidrs.map(|it| it.prefix()).collect();
+    prefixes.sort_unstable();
+    prefixes.get(prefixes.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// A network that is `cidr`, lies in it, or holds it.
@@ -174,8 +190,31 @@ mod tests {
         assert_eq!(held(&networks), ["old 10.244.1.0/24"]);
         let taken = Why::Taken("old".to_owned(), cidr("10.244.1.0/24"));
         let refused: Vec<_> = networks.refused.iter().map(|it| (it.node.name_any(), it.why.clone())).collect();
-        let expected = ["around", "inside", "young"].map(|it| (it.to_owned(), taken.clone()));
+        let expected = ["inside", "young", "around"].map(|it| (it.to_owned(), taken.clone()));
         assert_eq!(refused, expected);
+    }
+
+    #[test]
+    fn adv_154_an_old_node_with_a_wide_network_starves_no_other() {
+        let evil = || node("evil", "01", &["10.244.0.0/16"]);
+        let nodes = vec![
+            evil(),
+            node("a", "02", &["10.244.1.0/24"]),
+            node("wide", "03", &["10.244.4.0/22"]),
+            node("b", "04", &["10.244.2.0/24"]),
+            node("inside", "05", &["10.244.2.7/32"]),
+        ];
+        let it = networks(&[cidr("10.244.0.0/16")], nodes);
+        assert_eq!(held(&it), ["a 10.244.1.0/24", "b 10.244.2.0/24", "wide 10.244.4.0/22"], "wide is in nobody's way");
+        let refused: Vec<_> = it.refused.iter().map(|it| it.node.name_any()).collect();
+        assert_eq!(refused, ["inside", "evil"]);
+        // Of two nobody knows which is the usual one: the older keeps its own.
+        let it = networks(
+            &[cidr("10.244.0.0/16")],
+            vec![node("good", "01", &["10.244.1.0/24"]), node("x", "02", &["10.244.1.7/32"])],
+        );
+        assert_eq!(held(&it), ["good 10.244.1.0/24"]);
+        assert_eq!(held(&networks(&[cidr("10.244.0.0/16")], vec![evil()])), ["evil 10.244.0.0/16"]);
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Reports {
                  flag, or give the node another network"
             ),
             Why::Taken(holder, held) => format!(
-                "the pod network {cidr} of this node gets no route, because node {holder} is older and has {held}: give this \
+                "the pod network {cidr} of this node gets no route, because node {holder} has {held}: give this \
                  node another network"
             ),
         };

@@ -14,8 +14,22 @@ fn next(set: &mut CidrSet) -> String {
     set.next().unwrap().cidr.to_string()
 }
 
-fn release(set: &mut CidrSet, cidr: &str) -> u64 {
-    set.release(&net(cidr), |_| false).unwrap()
+/// The place of a network that is in one block.
+fn index(set: &CidrSet, cidr: &str) -> u64 {
+    match set.place(&net(cidr)) {
+        Place::Block(index) => index,
+        other => panic!("{cidr}: {other:?}"),
+    }
+}
+
+fn take(set: &mut CidrSet, cidr: &str) -> bool {
+    let index = index(set, cidr);
+    set.take(index)
+}
+
+fn give_back(set: &mut CidrSet, cidr: &str) -> bool {
+    let index = index(set, cidr);
+    set.give_back(index)
 }
 
 #[test]
@@ -29,11 +43,11 @@ fn case_204_blocks_come_in_their_order() {
 #[test]
 fn case_205_what_is_occupied_is_skipped() {
     let mut set = set("127.123.234.0/24", 30);
-    assert_eq!(set.occupy(&net("127.123.234.0/26")), Ok(16));
+    assert_eq!(set.take_all(&net("127.123.234.0/26")), 16);
     let mut other = set.clone();
-    assert_eq!(set.next(), Ok(Next { cidr: net("127.123.234.64/30"), tries: 16 }));
+    assert_eq!(set.next(), Ok(Next { cidr: net("127.123.234.64/30"), index: 16, tries: 16 }));
     for last in [64, 68, 72, 80] {
-        assert_eq!(other.occupy(&net(&format!("127.123.234.{last}/30"))), Ok(1));
+        assert!(take(&mut other, &format!("127.123.234.{last}/30")));
     }
     assert_eq!(next(&mut other), "127.123.234.76/30");
 }
@@ -46,7 +60,7 @@ fn case_206_a_released_block_is_given_out_after_all_others() {
     }
     let sentence = "CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range";
     assert_eq!(set.next().unwrap_err().to_string(), sentence);
-    assert_eq!(release(&mut set, "127.123.234.4/30"), 1);
+    assert!(give_back(&mut set, "127.123.234.4/30"));
     assert_eq!(next(&mut set), "127.123.234.4/30");
     assert_eq!(set.next(), Err(Exhausted));
 }
@@ -55,7 +69,7 @@ fn case_206_a_released_block_is_given_out_after_all_others() {
 fn case_206_the_search_goes_on_where_it_ended() {
     let mut set = set("127.123.234.0/28", 30);
     next(&mut set);
-    assert_eq!(release(&mut set, "127.123.234.0/30"), 1);
+    assert!(give_back(&mut set, "127.123.234.0/30"));
     assert_eq!(next(&mut set), "127.123.234.4/30", "the low block waits until the search comes round");
 }
 
@@ -68,43 +82,84 @@ fn case_208_a_block_lies_where_its_index_says() {
     ] {
         let set = set(cluster, mask);
         assert_eq!(set.block(15), net(block), "{cluster}");
-        assert_eq!(set.range(&net(block)), Ok((15, 15)), "{cluster}");
+        assert_eq!(set.place(&net(block)), Place::Block(15), "{cluster}");
     }
 }
 
 #[test]
 fn case_209_twice_is_once() {
     let mut set = set("10.42.0.0/16", 24);
-    assert_eq!(set.occupy(&net("10.42.1.0/24")), Ok(1));
-    assert_eq!(set.occupy(&net("10.42.1.0/24")), Ok(0));
+    assert!(take(&mut set, "10.42.1.0/24"));
+    assert!(!take(&mut set, "10.42.1.0/24"));
     assert_eq!(set.used(), 1);
-    assert_eq!(release(&mut set, "10.42.1.0/24"), 1);
-    assert_eq!(release(&mut set, "10.42.1.0/24"), 0);
+    assert!(give_back(&mut set, "10.42.1.0/24"));
+    assert!(!give_back(&mut set, "10.42.1.0/24"));
     assert_eq!(set.used(), 0);
     for outside in ["10.43.1.0/24", "10.41.255.0/24", "fd00::/64"] {
-        let error = set.occupy(&net(outside)).unwrap_err();
-        assert_eq!(error.to_string(), format!("cidr {outside} is out the range of cluster cidr 10.42.0.0/16"));
-        assert_eq!(set.release(&net(outside), |_| false), Err(error));
+        assert_eq!(set.place(&net(outside)), Place::Outside, "{outside}");
+        assert_eq!(set.take_all(&net(outside)), 0, "{outside}");
     }
 }
 
 #[test]
-fn networks_of_other_sizes_take_every_block_that_they_touch() {
+fn services_take_every_block_that_they_touch() {
     let mut set = set("10.42.0.0/16", 24);
-    assert_eq!(set.occupy(&net("10.42.7.128/25")), Ok(1), "smaller than a block: the one that it lies in");
-    assert_eq!(set.occupy(&net("10.42.4.0/22")), Ok(3), "of four, one was taken");
-    assert_eq!(set.occupy(&net("10.0.0.0/8")), Ok(252), "larger than the cluster: all others");
+    assert_eq!(set.take_all(&net("10.42.7.128/25")), 1, "smaller than a block: the one that it lies in");
+    assert_eq!(set.take_all(&net("10.42.4.0/22")), 3, "of four, one was taken");
+    assert_eq!(set.take_all(&net("10.0.0.0/8")), 252, "larger than the cluster: all others");
     assert_eq!(set.next(), Err(Exhausted));
-    assert_eq!(release(&mut set, "0.0.0.0/0"), 256);
 }
 
 #[test]
-fn what_is_still_needed_is_not_released() {
-    let mut set = set("10.42.0.0/16", 24);
-    set.occupy(&net("10.42.4.0/22")).unwrap();
-    let needed = net("10.42.5.0/24");
-    assert_eq!(set.release(&net("10.42.4.0/22"), |it| overlap(it, &needed)), Ok(3));
-    assert_eq!(set.occupy(&needed), Ok(0));
+fn adv_154_a_network_is_in_one_block_or_in_none() {
+    let set = set("10.42.0.0/16", 24);
+    for (network, place) in [
+        ("10.42.7.0/24", Place::Block(7)),
+        ("10.42.7.128/25", Place::Block(7)),
+        ("10.42.7.255/32", Place::Block(7)),
+        ("10.42.6.0/23", Place::Wide),
+        ("10.42.0.0/16", Place::Wide),
+        ("10.0.0.0/8", Place::Wide),
+        ("0.0.0.0/0", Place::Wide),
+        ("::/0", Place::Outside),
+    ] {
+        assert_eq!(set.place(&net(network)), place, "{network}");
+    }
+}
+
+#[test]
+fn adv_154_what_lies_in_a_wide_network_is_given_out_last() {
+    let mut set = set("10.42.0.0/21", 24);
+    for wide in ["10.42.0.0/23", "10.42.0.0/22", "10.42.6.0/23", "10.42.0.0/21", "0.0.0.0/0"] {
+        set.widen(&net(wide));
+    }
+    assert_eq!(set.used(), 0);
+    let order = ["10.42.4.0/24", "10.42.5.0/24", "10.42.6.0/24"];
+    assert_eq!(order.map(|_| next(&mut set)), order);
+    set.narrow(&net("10.42.0.0/22"));
+    assert_eq!(next(&mut set), "10.42.2.0/24", "the smaller one is still there");
+    set.narrow(&net("10.42.0.0/23"));
+    set.narrow(&net("10.42.0.0/23"));
+    let order = ["10.42.3.0/24", "10.42.0.0/24", "10.42.1.0/24", "10.42.7.0/24"];
+    assert_eq!(order.map(|_| next(&mut set)), order);
+    assert_eq!(set.next(), Err(Exhausted));
+}
+
+#[test]
+fn the_search_finds_each_free_block_from_each_place() {
+    for bits in [0, 1, 5, 6, 7, 9] {
+        let mut set = set("10.0.0.0/16", 16 + bits);
+        while set.next().is_ok() {}
+        for index in 0..set.size() {
+            set.give_back(index);
+            for candidate in 0..set.size() {
+                set.candidate = candidate;
+                let found = set.clone().next().unwrap();
+                assert_eq!(found.index, index, "from {candidate} of {}", set.size());
+            }
+            set.take(index);
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::node_ipam::allocations::Why;
 use crate::node_ipam::cidr_set::CidrSet;
 
 fn allocations(clusters: &[(&str, u8)], services: &[&str]) -> Allocations {
@@ -185,14 +186,16 @@ fn case_221_a_node_that_is_gone_returns_its_block_once() {
 #[test]
 fn a_network_of_two_nodes_is_free_once_both_are_gone() {
     let mut it = allocations(&[("10.0.0.0/28", 30)], &["10.0.0.8/30"]);
-    for (name, other) in [("a", None), ("b", Some("a")), ("b", None)] {
-        let shared = store(&node(name, &["10.0.0.4/30"]), &mut it).unwrap();
-        assert_eq!(shared.as_deref(), other, "{name}: said once");
+    assert_eq!(store(&node("a", &["10.0.0.4/30"]), &mut it), Ok(()));
+    for (name, other) in [("b", "a"), ("b", "a"), ("a", "b")] {
+        let why = store(&node(name, &["10.0.0.4/30"]), &mut it).unwrap_err().why;
+        assert_eq!(why, Some(Why::Shared(other.to_owned())), "{name}");
     }
     it.release("a");
     assert_eq!(used(&mut it), [2]);
     it.release("b");
-    decide(&node("c", &["10.0.0.0/28"]), &mut it).unwrap();
+    let services = Why::Services(nets(&["10.0.0.8/30"])[0]);
+    assert_eq!(store(&node("c", &["10.0.0.8/31"]), &mut it).unwrap_err().why, Some(services));
     it.release("c");
     assert_eq!(used(&mut it), [1], "what Services have stays theirs");
 }
@@ -209,4 +212,79 @@ fn case_217_each_block_is_counted_once() {
     assert_eq!((usage.used, usage.size), (2, 256));
     assert_eq!((usage.count.taken, usage.count.released, usage.count.tries), (2, 0, vec![0, 0]));
     assert_eq!(it.usage()[0].count.taken, 0, "it is said once");
+}
+
+#[test]
+fn adv_154_a_made_up_network_takes_one_block_at_most() {
+    let cluster = nets(&["10.0.0.0/28"])[0];
+    for (network, why, blocks) in [
+        ("0.0.0.0/0", Why::Wide(cluster, 30), 0),
+        ("10.0.0.0/8", Why::Wide(cluster, 30), 0),
+        ("10.0.0.0/28", Why::Wide(cluster, 30), 0),
+        ("10.0.0.0/29", Why::Wide(cluster, 30), 0),
+        ("10.9.0.0/24", Why::Outside(cluster), 0),
+        ("::/0", Why::Outside(cluster), 0),
+        ("10.0.0.0/30", Why::Shared("good".to_owned()), 1),
+        ("10.0.0.3/32", Why::Shared("good".to_owned()), 1),
+    ] {
+        let mut it = small();
+        assert_eq!(store(&node("good", &["10.0.0.0/30"]), &mut it), Ok(()));
+        assert_eq!(store(&node("evil", &[network]), &mut it).unwrap_err().why, Some(why), "{network}");
+        assert_eq!(used(&mut it), [1], "{network}");
+        // The others get all that is left, and the first one's block stays its own.
+        for name in ["b", "c", "d"] {
+            assert_ne!(given(&mut it, name), nets(&["10.0.0.0/30"]), "{network}");
+        }
+        it.release("evil");
+        assert_eq!(used(&mut it), [4], "{network}");
+        it.release("good");
+        store(&node("evil", &[network]), &mut it).ok();
+        assert_eq!(used(&mut it), [3 + blocks], "{network}");
+        it.release("evil");
+        assert_eq!(used(&mut it), [3], "{network}");
+    }
+}
+
+#[test]
+fn adv_154_two_parts_of_one_block_keep_it() {
+    let mut it = allocations(&[("10.0.0.0/28", 30)], &[]);
+    for (name, network) in [("a", "10.0.0.0/31"), ("b", "10.0.0.2/31")] {
+        assert_eq!(store(&node(name, &[network]), &mut it), Ok(()), "they have nothing in common");
+    }
+    it.release("a");
+    assert_eq!(given(&mut it, "c"), nets(&["10.0.0.4/30"]));
+    assert_eq!(used(&mut it), [2]);
+}
+
+#[test]
+fn families_in_another_order_keep_their_blocks() {
+    let mut it = allocations(&[("10.0.0.0/16", 24), ("fd00::/56", 64)], &[]);
+    assert_eq!(store(&node("a", &["fd00::/64", "10.0.0.0/24"]), &mut it), Ok(()));
+    assert_eq!(given(&mut it, "b"), nets(&["10.0.1.0/24", "fd00:0:0:1::/64"]));
+    it.release("a");
+    assert_eq!(used(&mut it), [1, 1]);
+}
+
+/// What a Node costs does not grow with the network that its kubelet has made up, nor with the nodes beside it.
+#[test]
+fn adv_154_a_wide_network_costs_as_little_as_a_block() {
+    let mut it = allocations(&[("10.0.0.0/8", 24), ("fd00::/48", 64)], &["10.96.0.0/12"]);
+    for nth in 0..5000 {
+        given(&mut it, &format!("good-{nth}"));
+    }
+    let began = std::time::Instant::now();
+    for _ in 0..1000 {
+        store(&node("evil", &["0.0.0.0/0", "::/0"]), &mut it).unwrap_err();
+        given(&mut it, "joins");
+        it.release("evil");
+        it.release("joins");
+        store(&node("evil", &["10.128.0.0/9", "fd00:0:0:8000::/49"]), &mut it).unwrap_err();
+        given(&mut it, "joins");
+        it.release("evil");
+        it.release("joins");
+    }
+    let spent = began.elapsed();
+    println!("2,000 nodes that come and go take {spent:?}");
+    assert!(spent < std::time::Duration::from_secs(2), "{spent:?}");
+    assert_eq!(used(&mut it), [5000 + 4096, 5000]);
 }
