@@ -115,8 +115,11 @@ fn balancer(ip: &str) -> String {
 #[test]
 fn a_balancer_is_made_and_waited_for() {
     let host = balancers(None, balancer("null"));
-    let progress =
-        Progress::pending(LoadBalancerStatus::new([]), Duration::from_secs(5), "the cloud builds the balancer");
+    let progress = Progress::pending(
+        LoadBalancerStatus::new([]).memo("a0e2f6f1c"),
+        Duration::from_secs(5),
+        "the cloud builds the balancer",
+    );
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(progress));
     assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c", "PUT api /balancers/a0e2f6f1c"]);
     assert_eq!(host.bodies(), [SPEC]);
@@ -125,7 +128,7 @@ fn a_balancer_is_made_and_waited_for() {
 #[test]
 fn a_balancer_that_is_as_desired_is_only_read() {
     let host = balancers(Some(balancer("\"192.0.2.7\"")), String::new());
-    let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]));
+    let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]).memo("a0e2f6f1c"));
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
     assert_eq!(host.requests(), ["GET api /balancers/a0e2f6f1c"]);
 }
@@ -134,7 +137,7 @@ fn a_balancer_that_is_as_desired_is_only_read() {
 fn a_balancer_that_differs_is_written_whole() {
     let found = balancer("\"192.0.2.7\"").replace("worker-1", "worker-0");
     let host = balancers(Some(found), balancer("\"192.0.2.7\""));
-    let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]));
+    let ready = Progress::Ready(LoadBalancerStatus::new([Ingress::ip("192.0.2.7")]).memo("a0e2f6f1c"));
     assert_eq!(host.run(|| Acme::ensure(&web())), Ok(ready));
     assert_eq!(host.bodies(), [SPEC]);
 }
