@@ -162,7 +162,8 @@ impl Endpoint {
     }
 
     /// What has to be allowed on it: methods, patterns for the path under the base URL (`*` is one segment, `**` any
-    /// number of them), and the scopes or roles that the cloud asks for.
+    /// number of them), and the scopes or roles that the cloud asks for. A POST, PUT or PATCH counts as what makes whole objects;
+    /// [`Self::allow_as`] says that it does less, or more.
     #[must_use]
     pub fn allow<'a>(
         mut self,
@@ -174,6 +175,21 @@ impl Endpoint {
         let effect = effect(&methods);
         let (paths, actions) = (owned(paths), owned(actions));
         self.allow.push(Permission { methods, paths, operations: Vec::new(), effect, actions });
+        self
+    }
+
+    /// What has to be allowed on it where a method does not say what its requests do: a POST that takes a target away is
+    /// [`Effect::Detach`], a PUT that may empty an object, too; one that changes an object that stays is [`Effect::Update`].
+    #[must_use]
+    pub fn allow_as<'a>(
+        mut self,
+        effect: Effect,
+        methods: impl IntoIterator<Item = Method>,
+        paths: impl IntoIterator<Item = &'a str>,
+        actions: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let (methods, paths) = (methods.into_iter().collect(), owned(paths));
+        self.allow.push(Permission { methods, paths, operations: Vec::new(), effect, actions: owned(actions) });
         self
     }
 

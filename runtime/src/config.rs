@@ -243,4 +243,6 @@ fn explain(error: &serde_saphyr::Error) -> String {
 }
 
 #[cfg(test)]
+mod shipped;
+#[cfg(test)]
 mod tests;

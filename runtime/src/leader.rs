@@ -4,7 +4,9 @@
 //! deadline, a process that is asked to end gives the Lease back, and others read it more often.
 
 mod election;
+mod kept;
 mod refused;
+mod written;
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ use uuid::Uuid;
 
 pub(crate) use self::election::REFUSED;
 use self::election::{Election, Next, Now};
+pub(crate) use self::kept::Kept;
+use self::kept::Record;
 pub(crate) use self::refused::{RefusedModule, refuse_module, refused_module};
 use crate::flags::LeaderElection;
 
@@ -47,6 +51,8 @@ pub(crate) struct Leader {
     was_free: bool,
     /// Where it is noted that a person has approved more writes.
     requested: RequestedChanges,
+    /// What is kept on this Lease beside.
+    kept: Option<Kept>,
     /// What the Lease says of modules.
     refused: watch::Sender<RefusedModule>,
     status: IntGauge,
@@ -122,6 +128,7 @@ impl Leader {
             recorder,
             was_free: false,
             requested,
+            kept: None,
             refused: watch::Sender::default(),
             status,
             slow_path: metrics.slow_path.with_label_values(&[&settings.name]),
@@ -137,6 +144,11 @@ impl Leader {
     /// What the Lease says of modules, whoever holds it, and whenever that changes.
     pub(crate) fn refused(&self) -> watch::Receiver<RefusedModule> {
         self.refused.subscribe()
+    }
+
+    /// Keeps these counts on the Lease, so that limits outlive the process.
+    pub(crate) fn keep(&mut self, kept: Kept) {
+        self.kept = Some(kept);
     }
 
     /// Whether nobody held the Lease when this process got it: it was given back, or there was none.
@@ -174,7 +186,17 @@ impl Leader {
     /// Renews the Lease for as long as that is possible.
     pub(crate) async fn hold(&mut self) -> Lost {
         loop {
-            sleep(self.settings.retry_period).await;
+            let due = async {
+                match &self.kept {
+                    Some(kept) => kept.due().await,
+                    None => std::future::pending().await,
+                }
+            };
+            // A write to the cloud waits for nothing but to stand on the Lease.
+            tokio::select! {
+                () = sleep(self.settings.retry_period) => {}
+                () = due => {}
+            }
             let deadline = self.settings.renew_deadline;
             let lost = match timeout(deadline, self.renew()).await {
                 Ok(None) => continue,
@@ -204,7 +226,8 @@ impl Leader {
 
     /// Returns whether there was something to give back.
     async fn give_back(&mut self) -> Result<bool, String> {
-        let Some(lease) = self.election.release(now()) else { return Ok(false) };
+        let Some(mut lease) = self.election.release(now()) else { return Ok(false) };
+        self.note(&mut lease, true);
         if let Err(cause) = self.put(&lease).await {
             // An annotation may have been written meanwhile, by us too.
             debug!("lease {} has changed or cannot be written, reading it: {cause}", self.lock());
@@ -212,7 +235,8 @@ impl Leader {
                 return Ok(false);
             };
             self.election.wrote(found, now());
-            let Some(lease) = self.election.release(now()) else { return Ok(false) };
+            let Some(mut lease) = self.election.release(now()) else { return Ok(false) };
+            self.note(&mut lease, true);
             self.put(&lease).await?;
         }
         Ok(true)
@@ -233,10 +257,11 @@ impl Leader {
     }
 
     async fn attempt(&mut self) -> Result<Attempt, String> {
-        if let Some(renewal) = self.election.renewal(now()) {
+        if let Some(mut renewal) = self.election.renewal(now()) {
             let begin = now();
+            let record = self.note(&mut renewal, false);
             match self.put(&renewal).await {
-                Ok(lease) => return Ok(self.leads(lease, begin)),
+                Ok(lease) => return Ok(self.leads(lease, begin, record.as_ref())),
                 Err(cause) => {
                     debug!("lease {} changed or cannot be written, reading it: {cause}", self.lock());
                     self.slow_path.inc();
@@ -249,19 +274,35 @@ impl Leader {
             self.read(found);
         }
         let was_free = found.as_ref().is_none_or(election::is_free);
-        let lease = match self.election.next(found, begin) {
+        let (lease, record) = match self.election.next(found, begin) {
             Next::Wait => return Ok(Attempt::AnotherHolds),
             Next::Create(mut lease) => {
                 lease.metadata.name = Some(self.settings.name.clone());
                 lease.metadata.namespace = Some(self.settings.namespace.clone());
-                self.request("create", self.leases.create(&PostParams::default(), &lease)).await?
+                let record = self.note(&mut lease, false);
+                (self.request("create", self.leases.create(&PostParams::default(), &lease)).await?, record)
             }
-            Next::Replace(lease) => self.put(&lease).await?,
+            Next::Replace(mut lease) => {
+                let record = self.note(&mut lease, false);
+                (self.put(&lease).await?, record)
+            }
         };
         if self.leadership.renewed().is_none() {
             self.was_free = was_free;
         }
-        Ok(self.leads(lease, begin))
+        Ok(self.leads(lease, begin, record.as_ref()))
+    }
+
+    fn note(&self, lease: &mut Lease, is_last: bool) -> Option<Record> {
+        self.kept.as_ref()?.note(lease, is_last)
+    }
+
+    fn restore(&mut self, lease: &Lease) {
+        let Some(message) = self.kept.as_mut().and_then(|it| it.restore(lease)) else { return };
+        warn!("{message}");
+        if let Some(about) = self.about() {
+            self.recorder.record(about, EventKind::Warning, "CloudWritesUnknown", &message);
+        }
     }
 
     /// Takes note of what the Lease says of modules.
@@ -274,11 +315,15 @@ impl Leader {
         });
     }
 
-    fn leads(&mut self, lease: Lease, begin: Now) -> Attempt {
+    fn leads(&mut self, lease: Lease, begin: Now, record: Option<&Record>) -> Attempt {
         self.read(&lease);
+        if let Some((kept, record)) = self.kept.as_ref().zip(record) {
+            kept.stored(record);
+        }
         // The write has taken the annotation away, and nobody else's can have: it counts once.
         let is_approval = self.election.lease().is_some_and(election::approves_writes);
-        self.election.wrote(lease, begin);
+        self.election.wrote(lease.clone(), begin);
+        self.restore(&lease);
         *self.leadership.renewed() = Some(begin.local);
         self.leadership.held.store(true, Ordering::Relaxed);
         if is_approval {

@@ -17,7 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::controllers::{Account, ClusterFacts, Context, EventKind, Events, Nodes, RequestedChanges};
+use ::controllers::{Account, ClusterFacts, Context, EventKind, Events, NodeDeletions, Nodes, RequestedChanges};
 use anyhow::anyhow;
 use egress::Report;
 use kube::Client;
@@ -39,7 +39,7 @@ use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
 use crate::failure::Failure;
 use crate::flags::{Controller, Owner, Settings};
-use crate::leader::{self, Leader};
+use crate::leader::{self, Kept, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
 use crate::permissions::{Permissions, rules};
@@ -76,6 +76,8 @@ struct Process {
     migration: Option<Leader>,
     /// What Services ask for.
     requested: RequestedChanges,
+    /// The nodes that were deleted.
+    node_deletions: NodeDeletions,
     /// What people should know of the gate; taken by the task that records it.
     reports: mpsc::UnboundedReceiver<Report>,
     /// Each ends with its name, when it should not.
@@ -137,7 +139,7 @@ impl Process {
         health.add_to_readiness("permissions", permissions.settled());
 
         let (mut events, requested) = (JoinSet::new(), RequestedChanges::default());
-        let (leader, migration) = candidates(&settings, &unlimited, &requested, &elections, &mut events);
+        let (mut leader, migration) = candidates(&settings, &unlimited, &requested, &elections, &mut events);
         let (leadership, second) =
             (leader.as_ref().map(Leader::leadership), migration.as_ref().map(Leader::leadership));
         if let Some(leadership) = leadership.clone() {
@@ -186,6 +188,11 @@ impl Process {
         // Where both fail, the API server is reported, as ever.
         let ((), loaded) = tokio::try_join!(reached, load)?;
         let loaded = loaded?;
+        let node_deletions = NodeDeletions::default();
+        if let Some(leader) = &mut leader {
+            let window = settings.node_lifecycle.budget_window;
+            leader.keep(Kept::new(loaded.gate.write_counts(), requested.clone(), node_deletions.clone(), window));
+        }
         let webhooks = Webhooks::serve(&settings, &loaded.cloud, webhook_metrics, &health, &mut tasks).await?;
         let credentials = loaded.credentials.clone();
         tasks.spawn(async move {
@@ -211,6 +218,7 @@ impl Process {
             page,
             migration,
             requested,
+            node_deletions,
             reports,
             tasks,
             controllers,
@@ -382,6 +390,7 @@ impl Process {
         self.events.spawn(send);
         let (client, metrics, stop) = (self.client.clone(), self.metrics.clone(), self.stop.subscribe());
         Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop)
+            .counting(self.node_deletions.clone())
             .with_facts(self.facts.subscribe())
     }
 

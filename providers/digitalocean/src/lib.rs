@@ -12,7 +12,7 @@ mod settings;
 
 pub use crate::provider::DigitalOcean;
 
-use aerostat_sdk::{Description, Endpoint, Method, Provider, Result};
+use aerostat_sdk::{Description, Effect, Endpoint, Method, Provider, Result};
 
 use crate::api::Account;
 use crate::droplet::PREFIX;
@@ -52,22 +52,26 @@ impl Provider for DigitalOcean {
         // Settings that cannot work are refused before anything is asked.
         Settings::read()?;
         let load_balancers = ["/v2/load_balancers", "/v2/load_balancers/*"];
+        let targets = ["/v2/load_balancers/*/droplets"];
         let api = Endpoint::new("api", "the DigitalOcean API", "https://api.digitalocean.com")
             .allow([Method::Get], ["/v2/droplets", "/v2/droplets/*"], ["droplet:read", "tag:read"])
             .allow([Method::Get], ["/v2/account"], ["account:read"])
             .allow([Method::Get], load_balancers, ["load_balancer:read"])
             .allow([Method::Post], ["/v2/load_balancers"], ["load_balancer:create", "vpc:read", "tag:create"])
             .fields(LOAD_BALANCER.into_iter().chain(["ip"]))
-            .allow([Method::Put], ["/v2/load_balancers/*"], ["load_balancer:update"])
+            // All that a load balancer has is replaced, and may be left out.
+            .allow_as(Effect::Detach, [Method::Put], ["/v2/load_balancers/*"], ["load_balancer:update"])
             .fields(LOAD_BALANCER)
             .allow([Method::Delete], ["/v2/load_balancers/*"], ["load_balancer:delete"])
             .only([])
-            .allow([Method::Post, Method::Delete], ["/v2/load_balancers/*/droplets"], ["load_balancer:update"])
+            .allow_as(Effect::Update, [Method::Post], targets, ["load_balancer:update"])
+            .fields(["droplet_ids"])
+            .allow_as(Effect::Detach, [Method::Delete], targets, ["load_balancer:update"])
             .fields(["droplet_ids"])
             .allow([Method::Get], ["/v2/certificates", "/v2/certificates/*"], ["certificate:read"])
-            .allow([Method::Post], ["/v2/tags"], ["tag:create"])
+            .allow_as(Effect::Update, [Method::Post], ["/v2/tags"], ["tag:create"])
             .fields(["name"])
-            .allow([Method::Post], ["/v2/tags/*/resources"], ["tag:create", "load_balancer:update"])
+            .allow_as(Effect::Update, [Method::Post], ["/v2/tags/*/resources"], ["tag:create", "load_balancer:update"])
             .fields(["resources"]);
         let description = Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(PREFIX)

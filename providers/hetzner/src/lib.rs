@@ -18,7 +18,7 @@ mod volumes;
 
 pub use crate::provider::Hetzner;
 
-use aerostat_sdk::{Description, Effect, Endpoint, Method, Permission, Provider, Result};
+use aerostat_sdk::{Description, Effect, Endpoint, Method, Provider, Result};
 
 use crate::api::{networks, robot};
 use crate::settings::{LoadBalancers, Machines};
@@ -55,7 +55,7 @@ fn hcloud() -> Endpoint {
     let endpoint = Endpoint::new(api::ENDPOINT, "the Hetzner Cloud API", "https://api.hetzner.cloud/v1")
         .allow([Method::Get], ["/servers", "/servers/*"], [])
         .allow([Method::Get], ["/networks", "/networks/*"], [])
-        .allow([Method::Post], ["/networks/*/actions/add_route"], [])
+        .allow_as(Effect::Update, [Method::Post], ["/networks/*/actions/add_route"], [])
         .fields(ROUTE)
         .allow([Method::Get], ["/volumes", "/volumes/*"], [])
         .allow([Method::Get], balancers, [])
@@ -63,19 +63,15 @@ fn hcloud() -> Endpoint {
         .allow([Method::Get], ["/load_balancer_types"], [])
         .allow([Method::Post], ["/load_balancers"], [])
         .fields(CREATION)
-        .allow([Method::Put], ["/load_balancers/*"], [])
+        // Its labels are replaced as a whole.
+        .allow_as(Effect::Detach, [Method::Put], ["/load_balancers/*"], [])
         .fields(["labels", "name"])
         .allow([Method::Delete], ["/load_balancers/*"], [])
         .only([]);
-    let endpoint = CHANGES.iter().fold(endpoint, |it, (action, members)| {
-        let it = it.allow([Method::Post], [&*format!("/load_balancers/*/actions/{action}")], []);
+    let endpoint = ACTIONS.iter().fold(endpoint, |it, (effect, path, members)| {
+        let it = it.allow_as(*effect, [Method::Post], [*path], []);
         // Some say all with their path.
         if members.is_empty() { it.only([]) } else { it.fields(members.iter().copied()) }
-    });
-    // A POST that takes something away: the limits on deletions count it.
-    let endpoint = REMOVALS.iter().fold(endpoint, |mut it, (path, members)| {
-        it.allow.push(deletion(path));
-        it.fields(members.iter().copied())
     });
     endpoint.allow([Method::Get], ["/certificates"], []).allow([Method::Post], ["/certificates"], []).fields([
         "domain_names",
@@ -105,36 +101,23 @@ const CREATION: [&str; 10] = [
 /// The members of a port of a load balancer.
 const SERVICE: &[&str] = &["destination_port", "health_check", "http", "listen_port", "protocol", "proxyprotocol"];
 
-/// Actions of a load balancer, and the members of their bodies. A target is a machine, and no choice of machines by label.
-const CHANGES: [(&str, &[&str]); 10] = [
-    ("change_algorithm", &["type"]),
-    ("change_type", &["load_balancer_type"]),
-    ("change_dns_ptr", &["dns_ptr", "ip"]),
-    ("enable_public_interface", &[]),
-    ("disable_public_interface", &[]),
-    ("attach_to_network", &["ip", "ip_range", "network"]),
-    ("detach_from_network", &["network"]),
-    ("add_service", SERVICE),
-    ("update_service", SERVICE),
-    ("add_target", &["ip", "server", "type", "use_private_ip"]),
+/// Actions, what they do, and the members of their bodies. A target is a machine, and no choice of machines by label. Another type costs
+/// more, or is too small for what there is.
+const ACTIONS: [(Effect, &str, &[&str]); 13] = [
+    (Effect::Update, "/load_balancers/*/actions/change_algorithm", &["type"]),
+    (Effect::Write, "/load_balancers/*/actions/change_type", &["load_balancer_type"]),
+    (Effect::Update, "/load_balancers/*/actions/change_dns_ptr", &["dns_ptr", "ip"]),
+    (Effect::Update, "/load_balancers/*/actions/enable_public_interface", &[]),
+    (Effect::Detach, "/load_balancers/*/actions/disable_public_interface", &[]),
+    (Effect::Update, "/load_balancers/*/actions/attach_to_network", &["ip", "ip_range", "network"]),
+    (Effect::Detach, "/load_balancers/*/actions/detach_from_network", &["network"]),
+    (Effect::Update, "/load_balancers/*/actions/add_service", SERVICE),
+    (Effect::Update, "/load_balancers/*/actions/update_service", SERVICE),
+    (Effect::Update, "/load_balancers/*/actions/add_target", &["ip", "server", "type", "use_private_ip"]),
+    (Effect::Detach, "/load_balancers/*/actions/remove_target", &["ip", "server", "type"]),
+    (Effect::Detach, "/load_balancers/*/actions/delete_service", &["listen_port"]),
+    (Effect::Detach, "/networks/*/actions/delete_route", &ROUTE),
 ];
-
-/// Actions that take something away, and the members of their bodies.
-const REMOVALS: [(&str, &[&str]); 3] = [
-    ("/load_balancers/*/actions/remove_target", &["ip", "server", "type"]),
-    ("/load_balancers/*/actions/delete_service", &["listen_port"]),
-    ("/networks/*/actions/delete_route", &ROUTE),
-];
-
-fn deletion(path: &str) -> Permission {
-    Permission {
-        methods: vec![Method::Post],
-        paths: vec![path.to_owned()],
-        operations: Vec::new(),
-        effect: Effect::Delete,
-        actions: Vec::new(),
-    }
-}
 
 fn dedicated_servers() -> Endpoint {
     Endpoint::new(robot::ENDPOINT, "Robot, the API of dedicated servers", "https://robot-ws.your-server.de").allow(

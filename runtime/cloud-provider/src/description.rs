@@ -93,15 +93,19 @@ pub enum OperationPlace {
     Header(String),
 }
 
-/// What requests do.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+/// What requests do, by how much harm they can do.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Effect {
     /// They change nothing.
     #[default]
     Read,
-    /// They make or change something.
+    /// They change an object that stays, or give it members.
+    Update,
+    /// They take members away, or may.
+    Detach,
+    /// They make whole objects.
     Write,
-    /// They take something away.
+    /// They take whole objects away.
     Delete,
 }
 
@@ -123,23 +127,49 @@ pub struct Permission {
 }
 
 impl Effect {
+    /// What requests with this method do where a rule does not say it; an unknown one may do anything.
+    #[must_use]
+    pub fn of_method(method: &str) -> Self {
+        match method {
+            "GET" | "HEAD" => Self::Read,
+            "POST" | "PUT" | "PATCH" => Self::Write,
+            _ => Self::Delete,
+        }
+    }
+
     /// The word in `wit/` and in the operator's config.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
+            Self::Update => "update",
+            Self::Detach => "detach",
             Self::Write => "write",
             Self::Delete => "delete",
         }
     }
 }
 
+impl Permission {
+    /// What the requests do, if it is something else than what the most harmful of their methods says.
+    #[must_use]
+    pub fn own_effect(&self) -> Option<Effect> {
+        let by_method = self.methods.iter().map(|it| Effect::of_method(it)).max();
+        Some(self.effect).filter(|it| *it != Effect::Read && Some(*it) != by_method)
+    }
+}
+
 /// As an item of an endpoint's `allow` in the operator's config: YAML, in one line.
+///
+/// The effect stands there where the methods do not say it.
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{{ methods: [{}], paths: [{}]", self.methods.join(", "), quoted(&self.paths))?;
         if !self.operations.is_empty() {
-            write!(f, ", operations: [{}], effect: {}", quoted(&self.operations), self.effect.as_str())?;
+            write!(f, ", operations: [{}]", quoted(&self.operations))?;
+        }
+        if !self.operations.is_empty() || self.own_effect().is_some() {
+            write!(f, ", effect: {}", self.effect.as_str())?;
         }
         write!(f, "{} }}", self.content)
     }
@@ -217,6 +247,21 @@ mod tests {
         };
         let expected = "{ methods: [POST], paths: ['/'], operations: ['Delete*'], effect: delete, only: ['GroupId'] }";
         assert_eq!(permission.to_string(), expected);
+    }
+
+    #[test]
+    fn a_permission_says_an_effect_that_its_methods_do_not_say() {
+        let says = |methods: &[&str], effect| {
+            let methods = methods.iter().map(|it| (*it).to_owned()).collect();
+            let permission = Permission { methods, paths: vec!["/v1/a".to_owned()], effect, ..Permission::default() };
+            permission.to_string().split_once("effect: ").map(|(_, it)| it.trim_end_matches(" }").to_owned())
+        };
+        assert_eq!(says(&["POST"], Effect::Detach).as_deref(), Some("detach"));
+        assert_eq!(says(&["PUT"], Effect::Update).as_deref(), Some("update"));
+        assert_eq!(says(&["POST"], Effect::Delete).as_deref(), Some("delete"));
+        assert_eq!(says(&["GET", "POST"], Effect::Write), None);
+        assert_eq!(says(&["PUT", "DELETE"], Effect::Delete), None);
+        assert_eq!(says(&["GET"], Effect::Read), None);
     }
 
     #[test]

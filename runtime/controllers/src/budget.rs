@@ -59,6 +59,21 @@ impl Spent {
         self.0.push_back((now, objects));
     }
 
+    /// How long ago the deletions of the last `window` were, and how many.
+    pub(crate) fn ages(&self, window: Duration, now: Instant) -> Vec<(Duration, u32)> {
+        let all = self.0.iter().map(|(at, _)| (now.saturating_duration_since(*at), 1));
+        all.filter(|(age, _)| *age < window).collect()
+    }
+
+    /// Counts deletions of a process before. How many objects there were then is not known: the present ones say the share.
+    pub(crate) fn restore(&mut self, ages: impl Iterator<Item = (Duration, u32)>, now: Instant) {
+        for (age, count) in ages {
+            let at = now.checked_sub(age);
+            self.0.extend(at.into_iter().flat_map(|at| std::iter::repeat_n((at, 0), count as usize)));
+        }
+        self.0.make_contiguous().sort_unstable();
+    }
+
     /// Puts the last deletion back: it did not happen.
     pub(crate) fn put_back(&mut self) {
         self.0.pop_back();

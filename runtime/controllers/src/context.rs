@@ -15,6 +15,7 @@ use crate::events::Events;
 use crate::inventory::{COMPONENT, Inventory};
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
+use crate::node_deletions::NodeDeletions;
 use crate::nodes::Nodes;
 use crate::requested_changes::RequestedChanges;
 
@@ -26,6 +27,7 @@ pub struct Context {
     pub(crate) requested: RequestedChanges,
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
+    pub(crate) node_deletions: NodeDeletions,
     /// What is known of the cluster; nothing, unless somebody says it.
     pub(crate) facts: watch::Receiver<ClusterFacts>,
     shutdown: watch::Receiver<bool>,
@@ -48,7 +50,14 @@ impl Context {
         shutdown: watch::Receiver<bool>,
     ) -> Self {
         let (_, facts) = watch::channel(ClusterFacts::default());
-        Self { client, nodes, account, requested, metrics, events, facts, shutdown, inventory: OnceLock::new() }
+        let (node_deletions, inventory) = (NodeDeletions::default(), OnceLock::new());
+        Self { client, nodes, account, requested, metrics, events, node_deletions, facts, shutdown, inventory }
+    }
+
+    /// Nodes that are deleted count there.
+    #[must_use]
+    pub fn counting(self, node_deletions: NodeDeletions) -> Self {
+        Self { node_deletions, ..self }
     }
 
     /// The same, where a provider's answers are held against these facts, as they are then.

@@ -29,7 +29,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{error, warn};
 
-use crate::budget::Spent;
 use crate::context::{Context, Task};
 use crate::error::chain;
 use crate::events::Recorder;
@@ -37,6 +36,7 @@ use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::liveness::{Liveness, Pulse};
 use crate::metrics::Metrics;
+use crate::node_deletions::NodeDeletions;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
 use crate::trimmed::Trimmed;
@@ -80,7 +80,7 @@ struct Controller {
     /// When it began to work.
     began: Instant,
     watchlist: Mutex<Watchlist>,
-    spent: Mutex<Spent>,
+    deletions: NodeDeletions,
     questions: Semaphore,
     /// When the newest list began by which nodes were checked.
     listed: Mutex<Instant>,
@@ -116,7 +116,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         options,
         began,
         watchlist: Mutex::new(Watchlist::new(options.monitor_period, options.apart)),
-        spent: Mutex::default(),
+        deletions: context.node_deletions.clone(),
         questions: Semaphore::new(SIDE_BY_SIDE),
         listed: Mutex::new(began),
         untainting: tokio::sync::Mutex::default(),
@@ -220,10 +220,6 @@ impl Controller {
 
     fn watchlist(&self) -> MutexGuard<'_, Watchlist> {
         self.watchlist.lock()
-    }
-
-    fn spent(&self) -> MutexGuard<'_, Spent> {
-        self.spent.lock()
     }
 
     /// Waits until the controller is to end.

@@ -27,6 +27,8 @@ struct Counts {
     waiting: u32,
     new: Window,
     changes: Window,
+    /// Of what a process before has counted, so much may be seen again.
+    repeated: u32,
     approved: Option<Instant>,
 }
 
@@ -68,6 +70,33 @@ impl RequestedChanges {
         self.counts().changes.add(changes, now);
     }
 
+    /// A deletion that was already asked for when this process first saw it. Where a process before has counted changes, it is
+    /// one of them: a process that is started again and again must not free writes by that.
+    pub(crate) fn add_deletion_found(&self, now: Instant) {
+        let mut counts = self.counts();
+        match counts.repeated.checked_sub(1) {
+            Some(rest) => counts.repeated = rest,
+            None => counts.changes.add(1, now),
+        }
+    }
+
+    /// The changes of the `window` that ends now: how long ago, and how many. It outlives the process on the Lease.
+    #[must_use]
+    pub fn changes(&self, window: Duration, now: Instant) -> Vec<(Duration, u32)> {
+        self.counts().changes.ages(window, now)
+    }
+
+    /// Counts the changes that a process before has counted.
+    pub fn restore(&self, changes: &[(Duration, u32)], now: Instant) {
+        let mut counts = self.counts();
+        let mut all: Vec<_> =
+            changes.iter().filter_map(|(age, count)| Some((now.checked_sub(*age)?, *count))).collect();
+        counts.repeated = all.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count));
+        all.extend(counts.changes.0.drain(..));
+        all.sort_unstable();
+        counts.changes.0 = all.into();
+    }
+
     /// A Service waits for its first load balancer from now on.
     pub(crate) fn wait(&self) -> Waiting {
         self.counts().waiting += 1;
@@ -101,8 +130,12 @@ impl Window {
     }
 
     fn within(&self, window: Duration, now: Instant) -> u32 {
-        let recent = self.0.iter().rev().take_while(|(at, _)| now.saturating_duration_since(*at) < window);
-        recent.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+        self.ages(window, now).iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
+
+    fn ages(&self, window: Duration, now: Instant) -> Vec<(Duration, u32)> {
+        let all = self.0.iter().map(|(at, count)| (now.saturating_duration_since(*at), *count));
+        all.filter(|(age, _)| *age < window).collect()
     }
 }
 
@@ -127,6 +160,24 @@ mod tests {
         let far = start + 2 * LONGEST_WINDOW;
         requested.add_changes(1, far);
         assert_eq!(requested.counts().changes.0.len(), 1, "what is too old is not kept");
+    }
+
+    #[test]
+    fn adv_162_changes_outlive_the_process_and_count_once() {
+        let (before, start) = (RequestedChanges::default(), Instant::now());
+        before.add_changes(3, start);
+        before.add_deletion_found(start + 2 * SECOND);
+        let now = start + 60 * SECOND;
+        let (after, ages) = (RequestedChanges::default(), before.changes(WINDOW, now));
+        assert_eq!(ages, [(60 * SECOND, 3), (58 * SECOND, 1)]);
+        after.restore(&ages, now);
+        assert_eq!(after.within(WINDOW, now).changes, 4);
+        (0..4).for_each(|_| after.add_deletion_found(now));
+        assert_eq!(after.within(WINDOW, now).changes, 4, "what is seen again was counted before");
+        after.add_deletion_found(now);
+        after.add_changes(1, now);
+        assert_eq!(after.within(WINDOW, now).changes, 6);
+        assert_eq!(after.within(WINDOW, start + WINDOW).changes, 3, "each for one window");
     }
 
     #[test]

@@ -83,7 +83,9 @@ fn check_operation(endpoint: &Endpoint) -> Result<(), GateError> {
                 ));
             }
             (Some(_), false, None) => {
-                return refused(format!("{place} has no `effect`; write effect: read, write or delete"));
+                return refused(format!(
+                    "{place} has no `effect`; write effect: read, update, detach, write or delete"
+                ));
             }
             (None, false, _) => {
                 return refused(format!(
@@ -105,7 +107,9 @@ fn check_operation(endpoint: &Endpoint) -> Result<(), GateError> {
         }
         let changes = |it: &&Method| matches!(it, Method::Put | Method::Patch | Method::Delete);
         if let (Some(Effect::Read), Some(method)) = (rule.effect, rule.methods.iter().find(changes)) {
-            return refused(format!("{place} says that {method} only reads; write effect: write or delete"));
+            return refused(format!(
+                "{place} says that {method} only reads; write effect: update, detach, write or delete"
+            ));
         }
     }
     Ok(())

@@ -32,10 +32,10 @@ pub use self::secrets::Secrets;
 use self::sigv4::Sigv4Credential;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
+use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::outside::Outside;
 use crate::policy::Permitted;
-use crate::writes::WriteLimits;
 
 /// How often credentials are kept fresh.
 const PERIOD: Duration = Duration::from_secs(10);

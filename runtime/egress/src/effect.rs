@@ -5,21 +5,28 @@ use std::fmt;
 use crate::request::Method;
 
 /// What a request does in the cloud, as the operator's rule says it. Ordered by how much harm it can do.
+///
+/// Whole objects cost data, an address or money: load balancers, machines, volumes. Members are what such an object has many of and
+/// what can be put back: targets, listeners, rules, routes, tags, attachments.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Effect {
     /// It changes nothing.
     Read,
-    /// It makes or changes something.
+    /// It changes an object that stays, or gives it members.
+    Update,
+    /// It takes members away, or may: a PUT of all that an object has.
+    Detach,
+    /// It makes whole objects, or may do anything but take them away.
     Write,
-    /// It takes something away.
+    /// It takes whole objects away.
     Delete,
 }
 
 impl Effect {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Delete];
+    pub const ALL: [Self; 5] = [Self::Read, Self::Update, Self::Detach, Self::Write, Self::Delete];
 
-    /// Reads `read`, `write` or `delete`.
+    /// Reads `read`, `update`, `detach`, `write` or `delete`.
     ///
     /// # Errors
     ///
@@ -28,10 +35,10 @@ impl Effect {
         Self::ALL
             .into_iter()
             .find(|it| it.as_str() == text)
-            .ok_or_else(|| format!("unknown effect {text:?}: one of read, write, delete"))
+            .ok_or_else(|| format!("unknown effect {text:?}: one of read, update, detach, write, delete"))
     }
 
-    /// What a method does where a rule does not say it.
+    /// What a method does where a rule does not say it: of whole objects, the strictest kind.
     #[must_use]
     pub fn of(method: Method) -> Self {
         match method {
@@ -46,6 +53,8 @@ impl Effect {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
+            Self::Update => "update",
+            Self::Detach => "detach",
             Self::Write => "write",
             Self::Delete => "delete",
         }
@@ -56,10 +65,36 @@ impl Effect {
     pub fn writes(self) -> bool {
         self != Self::Read
     }
+
+    /// Whether it may take something away: whole objects or members.
+    #[must_use]
+    pub fn takes_away(self) -> bool {
+        matches!(self, Self::Delete | Self::Detach)
+    }
 }
 
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adv_161_without_a_word_a_write_is_of_whole_objects() {
+        let all = Method::ALL.map(Effect::of);
+        assert_eq!(
+            all,
+            [Effect::Read, Effect::Read, Effect::Write, Effect::Write, Effect::Write, Effect::Delete],
+            "as configs mean it that were written before there were other words"
+        );
+        let taking: Vec<_> = Effect::ALL.into_iter().filter(|it| it.takes_away()).collect();
+        assert_eq!(taking, [Effect::Detach, Effect::Delete]);
+        for effect in Effect::ALL {
+            assert_eq!(Effect::parse(effect.as_str()), Ok(effect));
+        }
     }
 }

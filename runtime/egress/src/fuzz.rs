@@ -221,7 +221,8 @@ impl Case {
             Mode::None => false,
             Mode::Read => reads,
             Mode::Write { deletes } => {
-                (reads || self.state.leads) && (effect != Effect::Delete || self.state.deletes < deletes)
+                let takes_away = [Effect::Delete, Effect::Detach].contains(&effect);
+                (reads || self.state.leads) && (!takes_away || self.state.deletes < deletes)
             }
         };
         let is_plain = |text: &str| !text.chars().any(char::is_control);

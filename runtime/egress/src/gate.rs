@@ -11,7 +11,6 @@ use tokio::sync::watch;
 
 use crate::address::Networks;
 use crate::audit::{CallId, Entry};
-use crate::effect::Effect;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::list_reads::ListReads;
@@ -24,6 +23,7 @@ use crate::response;
 use crate::seen::{Seen, SeenRequest};
 use crate::sender::Sender;
 use crate::settings::GateSettings;
+use crate::write_counts::WriteCounts;
 
 /// The longest reason of a guest in a line of the log.
 const REASON_BYTES: usize = 256;
@@ -65,6 +65,12 @@ impl Gate {
     /// The operator's endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         self.sender.endpoints.iter().map(|it| &**it)
+    }
+
+    /// What was written lately, so that it can be kept where it outlives the process.
+    #[must_use]
+    pub fn write_counts(&self) -> WriteCounts {
+        self.sender.write_counts.clone()
     }
 
     /// The version of credentials and provider: another number whenever a credential has changed or the provider was
@@ -184,7 +190,7 @@ impl GateCall {
                 return Err(entry.denied(&denied));
             }
         };
-        if permitted.effect() == Effect::Delete {
+        if permitted.effect().takes_away() {
             self.deletes = self.deletes.saturating_add(1);
         }
         let had_written = self.wrote;

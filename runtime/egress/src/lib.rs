@@ -18,6 +18,7 @@ mod budget;
 mod canonical;
 mod check;
 mod content;
+mod count;
 mod credentials;
 mod destination;
 mod effect;
@@ -27,6 +28,7 @@ mod fetch;
 mod gate;
 mod glob;
 mod key_service;
+mod limits;
 mod list_reads;
 mod location;
 mod metrics;
@@ -45,6 +47,7 @@ mod settings;
 mod transfer;
 mod validity;
 mod wire;
+mod write_counts;
 mod writes;
 
 #[cfg(test)]
@@ -59,6 +62,7 @@ pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
 pub use crate::content::Content;
+pub use crate::count::Ages;
 pub use crate::credentials::{
     AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Secrets,
     Sigv4Settings, Sts,
@@ -69,6 +73,7 @@ pub use crate::error::GateError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::gate::{Gate, GateCall, Judged};
 pub use crate::key_service::KeyServiceUrl;
+pub use crate::limits::WriteLimits;
 pub use crate::list_reads::ListReads;
 pub use crate::metrics::Metrics;
 pub use crate::operation::{OperationPattern, OperationPlace};
@@ -79,4 +84,5 @@ pub use crate::resolve::Resolve;
 pub use crate::seen::{Ending, Seen, SeenRequest};
 pub use crate::settings::{Fence, GateSettings};
 pub use crate::transfer::Transfer;
-pub use crate::writes::{Demands, WriteLimits};
+pub use crate::write_counts::{Record, WriteCounts, Written};
+pub use crate::writes::Demands;

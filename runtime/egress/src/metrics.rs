@@ -47,7 +47,7 @@ impl Metrics {
             )?,
             writes_withheld: counter(
                 "aerostat_cloud_writes_withheld_total",
-                "Writes of the provider that were over the limits of their credential, by kind.",
+                "Writes of the provider that were over the limits of their credential, by kind: deletion, creation, detachment, update.",
                 &["credential", "endpoint", "kind"],
             )?,
         })

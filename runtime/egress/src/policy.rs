@@ -29,9 +29,9 @@ pub enum Mode {
     None,
     /// What only reads: `identity`, `get`, `list`.
     Read,
-    /// Everything that the rules allow, deletions so many times: `ensure`, `delete`.
+    /// Everything that the rules allow, and so many times what takes something away: `ensure`, `delete`.
     Write {
-        /// The most deletions in one call.
+        /// The most deletions and detachments in one call.
         deletes: u32,
     },
 }
@@ -44,7 +44,7 @@ pub(crate) struct CallState {
     pub(crate) leads: bool,
     /// Requests that the call has made before.
     pub(crate) requests: u32,
-    /// Deletions among them that were permitted.
+    /// Deletions and detachments among them that were permitted.
     pub(crate) deletes: u32,
 }
 
@@ -442,10 +442,10 @@ fn within_budgets(state: CallState, effect: Effect, body: &[u8]) -> Result<(), D
         return over(format!("a request's body may have {BODY_BYTES} bytes"));
     }
     match state.mode {
-        Mode::Write { deletes } if effect == Effect::Delete && state.deletes >= deletes => Err(Denied::new(
+        Mode::Write { deletes } if effect.takes_away() && state.deletes >= deletes => Err(Denied::new(
             Code::Budget,
             format!(
-                "one call may send {deletes} deletions; the operator would have to raise deletesPerEnsure or \
+                "one call may send {deletes} deletions and detachments; the operator would have to raise deletesPerEnsure or \
                  deletesPerDelete in `provider.limits`"
             ),
         )),

@@ -17,6 +17,7 @@ use crate::check;
 use crate::credentials::{Authenticated, Credentials, NotAuthorized};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
+use crate::limits::{Kind, WriteLimits};
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
@@ -29,10 +30,13 @@ use crate::resolve::Resolve;
 use crate::response;
 use crate::settings::{Fence, GateSettings};
 use crate::wire::Wire;
-use crate::writes::{self, Kind, Place, WriteLimits, Writes};
+use crate::write_counts::WriteCounts;
+use crate::writes::{self, NotTaken, Place, Records, Writes};
 
 /// How often people are informed, for each endpoint, that the provider has stopped it.
 const PAUSE_REPORTS: Duration = Duration::from_secs(600);
+/// After how long a write is tried again for which no record could be stored.
+const UNRECORDED: Duration = Duration::from_secs(2);
 
 /// All endpoints, and what is known of them while the process runs.
 pub(crate) struct Sender {
@@ -44,6 +48,7 @@ pub(crate) struct Sender {
     networks: Arc<Mutex<Arc<Networks>>>,
     reports: Reports,
     pub(crate) metrics: Metrics,
+    pub(crate) write_counts: WriteCounts,
 }
 
 /// What an endpoint has of its own while the process runs.
@@ -66,6 +71,7 @@ impl Sender {
         credentials.connect(&outside)?;
         let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
         let mut writes: HashMap<String, Arc<Writes>> = HashMap::new();
+        let records = Arc::<Records>::default();
         let states = endpoints
             .iter()
             .map(|endpoint| {
@@ -73,7 +79,8 @@ impl Sender {
                     Some(credential) => (format!("credential {credential}"), credentials.write_limits(credential)),
                     None => (format!("endpoint {}", endpoint.name), WriteLimits::default()),
                 };
-                let make = || Arc::new(Writes::new(whose.clone(), limits, demands.clone(), reports.clone()));
+                let (demands, reports, records) = (demands.clone(), reports.clone(), records.clone());
+                let make = || Arc::new(Writes::new(whose.clone(), limits, demands, reports, records));
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(Budget::new(&endpoint.limits));
                 let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
@@ -81,7 +88,8 @@ impl Sender {
                 Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
             })
             .collect::<Result<_, GateError>>()?;
-        Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics })
+        let write_counts = WriteCounts::new(writes.into_values().collect(), records);
+        Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics, write_counts })
     }
 
     pub(crate) fn set_networks(&self, networks: Networks) {
@@ -195,8 +203,10 @@ impl Sender {
         }
         let used = authenticated.generation();
         // The last thing before it leaves: what is refused before takes no place.
-        let kind = writes::kind_of(authenticated.permitted());
-        let place = kind.map(|it| self.place(own, &authenticated, it)).transpose().map_err(Failure::Denied)?;
+        let place = match Kind::of(effect) {
+            Some(kind) => Some(self.place(own, &authenticated, kind).await?),
+            None => None,
+        };
         let answer = self.attempt(own, authenticated, address).await;
         if let Some(place) = place.filter(|_| was_not_carried_out(&answer)) {
             place.give_back();
@@ -213,19 +223,29 @@ impl Sender {
     }
 
     /// Counts a write among those of its credential.
-    fn place<'a>(
+    async fn place<'a>(
         &self,
         own: &'a EndpointState,
         authenticated: &Authenticated,
         kind: Kind,
-    ) -> Result<Place<'a>, Denied> {
-        let place = own.writes.take(kind, Instant::now());
-        if place.is_err() {
-            let endpoint = authenticated.permitted().endpoint();
-            let credential = endpoint.credential.as_deref().unwrap_or_default();
-            self.metrics.writes_withheld.with_label_values(&[credential, &*endpoint.name, kind.as_str()]).inc();
+    ) -> Result<Place<'a>, Failure> {
+        match own.writes.take(kind).await {
+            // It may have waited for its record, and the Lease may be gone.
+            Ok(place) => match policy::may_write((self.fence)(), authenticated.permitted().effect()) {
+                Ok(()) => Ok(place),
+                Err(denied) => {
+                    place.give_back();
+                    Err(Failure::Denied(denied))
+                }
+            },
+            Err(NotTaken::Withheld(because)) => {
+                let endpoint = authenticated.permitted().endpoint();
+                let credential = endpoint.credential.as_deref().unwrap_or_default();
+                self.metrics.writes_withheld.with_label_values(&[credential, &*endpoint.name, kind.as_str()]).inc();
+                Err(Failure::Denied(Denied::new(Code::Writes, because)))
+            }
+            Err(NotTaken::Unrecorded) => Err(Failure::Paused(UNRECORDED)),
         }
-        place
     }
 
     async fn attempt(

@@ -13,6 +13,7 @@ use crate::credentials::{CredentialKind, CredentialSettings, Credentials};
 use crate::effect::Effect;
 use crate::endpoint::{Endpoint, Rule};
 use crate::gate::{Gate, GateCall};
+use crate::limits::WriteLimits;
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};
@@ -21,7 +22,6 @@ use crate::reports::Report;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::settings::GateSettings;
 use crate::testing::{Server, endpoint, request};
-use crate::writes::WriteLimits;
 
 fn gate(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static, token: Option<&PathBuf>) -> Gate {
     let mut endpoint = endpoint(&server.url);
@@ -217,6 +217,51 @@ async fn adv_104_twenty_deletions_leave_over_all_calls() {
 async fn adv_104_refused_deletions_give_their_places_back() {
     assert_eq!(deletions_that_leave("404 Not Found").await, 30);
     assert_eq!(deletions_that_leave("422 Unprocessable Entity").await, 30);
+}
+
+#[tokio::test]
+async fn adv_161_a_put_that_may_empty_is_a_detachment() {
+    let server = Server::start("200 OK").await;
+    let mut endpoint = endpoint(&server.url);
+    endpoint.allow.push(Rule {
+        effect: Some(Effect::Detach),
+        ..Rule::new([Method::Put], [PathPattern::parse("/v2/load_balancers/*").unwrap()])
+    });
+    let settings = GateSettings {
+        endpoints: vec![endpoint],
+        credentials: Credentials::load(Vec::new()).unwrap(),
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    let gate = Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap();
+    let put = || request(Method::Put, &["v2", "load_balancers", "1"]);
+    assert_denied(open(&gate, Mode::Write { deletes: 0 }).send(put()).await, "E-EGRESS-BUDGET");
+    for _ in 0..60 {
+        let _ = open(&gate, Mode::Write { deletes: 1 }).send(put()).await;
+    }
+    assert_eq!(server.requests().len(), 50);
+    assert_eq!(gate.metrics().writes_withheld.with_label_values(&["", "api", "detachment"]).get(), 10);
+}
+
+#[tokio::test]
+async fn adv_162_a_write_waits_until_it_is_recorded() {
+    let server = Server::start("204 No Content").await;
+    let gate = gate(&server, || true, None);
+    let counts = gate.write_counts();
+    counts.keep();
+    let mut call = open(&gate, Mode::Write { deletes: 1 });
+    let delete = call.send(request(Method::Delete, &["v2", "load_balancers", "1"]));
+    let record = async {
+        counts.due().await;
+        assert!(server.requests().is_empty(), "nothing leaves that is not recorded");
+        let record = counts.record(std::time::Instant::now(), false);
+        assert_eq!((&*record.written[0].whose, &*record.written[0].kind), ("endpoint api", "deletion"));
+        counts.stored(&record);
+    };
+    let (answer, ()) = tokio::join!(delete, record);
+    assert_eq!(answer.map(|it| it.status), Ok(204));
 }
 
 /// The reads of an API with an operation: a form that describes.

@@ -3,65 +3,25 @@
 //! A hostile module can make the host call it again and again, so that a limit for one call is not enough. All writes of
 //! a credential are counted here, and those beyond the limits do not leave.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cloud_provider::{APPROVAL, Demand};
+use cloud_provider::Demand;
 use http::StatusCode;
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
-use crate::effect::Effect;
-use crate::policy::{Code, Denied, Permitted};
+use crate::count::{Ages, Count, Refusal};
+use crate::limits::{Kind, WriteLimits};
 use crate::reports::{Report, Reports};
 
 /// What Kubernetes asked for in a window of this length that ends now.
 pub type Demands = Arc<dyn Fn(Duration) -> Demand + Send + Sync>;
 
-/// What may be written with a credential: so much in any case, and so much for what Kubernetes asks for, whichever is more.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct WriteLimits {
-    /// The time over which writes are counted.
-    pub window: Duration,
-    /// Deletions in a window.
-    pub deletions: u32,
-    /// Other writes in a window.
-    pub creations: u32,
-    /// Deletions for each change that Kubernetes asks for: of one object its own, and one that is repeated.
-    pub deletions_per_change: u32,
-    /// Other writes for each change, and for each Service or pod network that is new: of one object to build, to describe, and
-    /// one that is repeated.
-    pub creations_per_change: u32,
-}
-
-impl Default for WriteLimits {
-    fn default() -> Self {
-        Self {
-            window: Duration::from_secs(600),
-            deletions: 20,
-            creations: 50,
-            deletions_per_change: 2,
-            creations_per_change: 3,
-        }
-    }
-}
-
-/// What a write does in the cloud.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
-    Deletion,
-    /// Whatever else writes: nobody knows what a request makes or changes.
-    Creation,
-}
-
-/// As what a request is counted: `None` if it only reads.
-pub(crate) fn kind_of(permitted: &Permitted) -> Option<Kind> {
-    match permitted.effect() {
-        Effect::Read => None,
-        Effect::Write => Some(Kind::Creation),
-        Effect::Delete => Some(Kind::Deletion),
-    }
-}
+/// How long a write waits until a record that covers it is stored.
+const RECORD: Duration = Duration::from_secs(10);
 
 /// Whether the cloud has certainly not done what it was asked for. 408 and 499 are said by those who gave up waiting.
 pub(crate) fn was_refused(status: StatusCode) -> bool {
@@ -75,6 +35,7 @@ pub(crate) struct Writes {
     limits: WriteLimits,
     demands: Demands,
     reports: Reports,
+    records: Arc<Records>,
     counts: Mutex<Counts>,
 }
 
@@ -82,6 +43,19 @@ pub(crate) struct Writes {
 struct Counts {
     deletions: Count,
     creations: Count,
+    detachments: Count,
+    updates: Count,
+}
+
+/// Whether records of what was written are stored outside of this process, and when.
+#[derive(Default)]
+pub(crate) struct Records {
+    /// Whether they are at all.
+    is_kept: AtomicBool,
+    /// A write waits for one.
+    due: Notify,
+    /// How many were stored.
+    stored: watch::Sender<u64>,
 }
 
 /// A write that is counted.
@@ -91,55 +65,113 @@ pub(crate) struct Place<'a> {
     number: u64,
 }
 
+/// Why a write is not counted, and does not leave.
+#[derive(Debug)]
+pub(crate) enum NotTaken {
+    /// It is beyond the limits, in a sentence.
+    Withheld(String),
+    /// No record that covers it could be stored.
+    Unrecorded,
+}
+
 impl Writes {
-    pub(crate) fn new(whose: String, limits: WriteLimits, demands: Demands, reports: Reports) -> Self {
-        Self { whose, limits, demands, reports, counts: Mutex::default() }
+    pub(crate) fn new(
+        whose: String,
+        limits: WriteLimits,
+        demands: Demands,
+        reports: Reports,
+        records: Arc<Records>,
+    ) -> Self {
+        Self { whose, limits, demands, reports, records, counts: Mutex::default() }
     }
 
-    /// Counts a write that is about to leave, or says why it must not.
-    pub(crate) fn take(&self, kind: Kind, now: Instant) -> Result<Place<'_>, Denied> {
+    /// Counts a write that is about to leave, or says why it must not. Where records are kept it waits for one that covers it.
+    pub(crate) async fn take(&self, kind: Kind) -> Result<Place<'_>, NotTaken> {
+        let mut stored = self.records.stored.subscribe();
+        loop {
+            match self.try_take(kind, Instant::now()) {
+                Ok(place) => return Ok(place),
+                Err(Refusal::Used(used)) => return Err(self.withhold(kind, used)),
+                Err(Refusal::Unrecorded) => self.records.due.notify_one(),
+            }
+            match timeout(RECORD, stored.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return Err(NotTaken::Unrecorded),
+            }
+        }
+    }
+
+    fn try_take(&self, kind: Kind, now: Instant) -> Result<Place<'_>, Refusal> {
         let window = self.limits.window;
         let demand = (self.demands)(window);
-        let limit = limit(kind, &self.limits, demand);
-        let (taken, is_report_due) = {
-            let mut counts = self.counts();
-            let count = counts.of(kind);
-            let taken = count.take(if demand.is_approved { u32::MAX } else { limit }, window, now);
-            (taken, taken.is_err() && count.is_report_due(window, now))
-        };
-        taken.map(|number| Place { writes: self, kind, number }).map_err(|used| {
-            let because = self.denial(kind, used, limit, demand);
-            if is_report_due {
-                tracing::error!("{because}");
-                (self.reports)(Report::WritesWithheld(because.clone()));
-            }
-            Denied::new(Code::Writes, because)
-        })
+        let limit = if demand.is_approved { u32::MAX } else { self.limits.most(kind, demand) };
+        let is_kept = self.records.is_kept.load(Ordering::Relaxed);
+        let number = self.counts().of(kind).take(limit, window, now, is_kept)?;
+        Ok(Place { writes: self, kind, number })
     }
 
-    fn denial(&self, kind: Kind, used: usize, limit: u32, demand: Demand) -> String {
-        let Demand { waiting, new, changes, .. } = demand;
-        let (what, asked) = match kind {
-            Kind::Deletion => ("deletions", format!("{changes} changes of Services and of pod networks")),
-            Kind::Creation => (
-                "creations and changes",
-                format!(
-                    "{changes} changes of Services and of pod networks, {new} new ones and {waiting} Services that wait \
-                     for a load balancer"
-                ),
-            ),
-        };
+    fn withhold(&self, kind: Kind, used: usize) -> NotTaken {
         let window = self.limits.window;
-        format!(
-            "{}: {used} {what} were sent in the last {window:?}, and no more than {limit} may be for {asked}: further \
-             ones wait until the oldest are {window:?} old, or until the annotation {APPROVAL}: \"true\" on the Lease \
-             lifts the limit for {window:?}",
-            self.whose
-        )
+        let because = self.limits.denial(&self.whose, kind, used, (self.demands)(window));
+        if self.counts().of(kind).is_report_due(window, Instant::now()) {
+            tracing::error!("{because}");
+            (self.reports)(Report::WritesWithheld(because.clone()));
+        }
+        NotTaken::Withheld(because)
+    }
+
+    /// In a sentence: `credential token`.
+    pub(crate) fn whose(&self) -> &str {
+        &self.whose
+    }
+
+    /// The time over which writes are counted.
+    pub(crate) fn window(&self) -> Duration {
+        self.limits.window
+    }
+
+    /// What is to be stored of one kind, and the number up to which it covers.
+    pub(crate) fn record(&self, kind: Kind, now: Instant, is_last: bool) -> (Ages, u64) {
+        let recorded = self.counts().of(kind).record(self.limits.window, now, is_last);
+        (recorded.ages, recorded.covers)
+    }
+
+    /// A record is stored that covers one kind up to this number.
+    pub(crate) fn stored(&self, kind: Kind, covers: u64) {
+        self.counts().of(kind).stored(covers);
+    }
+
+    /// Counts what processes before have written.
+    pub(crate) fn restore(&self, kind: Kind, ages: &[(Duration, u32)], now: Instant) {
+        self.counts().of(kind).restore(ages, self.limits.window, now);
+    }
+
+    /// Counts as much as may be written in any case, as if it had been written now.
+    pub(crate) fn fill(&self, now: Instant) {
+        for kind in Kind::ALL {
+            self.restore(kind, &[(Duration::ZERO, self.limits.most(kind, Demand::default()))], now);
+        }
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock()
+    }
+}
+
+impl Records {
+    /// From now on a write leaves only once a stored record covers it.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends when a write waits for a record.
+    pub(crate) async fn due(&self) {
+        self.due.notified().await;
+    }
+
+    /// A record was stored.
+    pub(crate) fn stored(&self) {
+        self.stored.send_modify(|it| *it += 1);
     }
 }
 
@@ -155,76 +187,18 @@ impl Counts {
         match kind {
             Kind::Deletion => &mut self.deletions,
             Kind::Creation => &mut self.creations,
+            Kind::Detachment => &mut self.detachments,
+            Kind::Update => &mut self.updates,
         }
-    }
-}
-
-impl Kind {
-    /// As the metric says it.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Deletion => "deletion",
-            Self::Creation => "creation",
-        }
-    }
-}
-
-/// The most writes of one kind in a window.
-fn limit(kind: Kind, limits: &WriteLimits, demand: Demand) -> u32 {
-    let Demand { waiting, new, changes, .. } = demand;
-    match kind {
-        Kind::Deletion => limits.deletions.max(changes.saturating_mul(limits.deletions_per_change)),
-        Kind::Creation => {
-            let asked = changes.saturating_add(new).saturating_add(waiting);
-            limits.creations.max(asked.saturating_mul(limits.creations_per_change))
-        }
-    }
-}
-
-/// The writes of one kind in the last window. Its clock is an argument.
-#[derive(Default)]
-struct Count {
-    /// Numbers and times, oldest first.
-    taken: VecDeque<(u64, Instant)>,
-    next: u64,
-    reported: Option<Instant>,
-}
-
-impl Count {
-    /// The number of a write, or how many there were already.
-    fn take(&mut self, limit: u32, window: Duration, now: Instant) -> Result<u64, usize> {
-        while self.taken.front().is_some_and(|(_, at)| now.saturating_duration_since(*at) >= window) {
-            self.taken.pop_front();
-        }
-        if self.taken.len() >= limit as usize {
-            return Err(self.taken.len());
-        }
-        self.next += 1;
-        self.taken.push_back((self.next, now));
-        Ok(self.next)
-    }
-
-    fn give_back(&mut self, number: u64) {
-        if let Ok(index) = self.taken.binary_search_by_key(&number, |(it, _)| *it) {
-            self.taken.remove(index);
-        }
-    }
-
-    /// Whether people are to be informed that writes are withheld: once in a window.
-    fn is_report_due(&mut self, window: Duration, now: Instant) -> bool {
-        let is_due = self.reported.is_none_or(|it| now.saturating_duration_since(it) >= window);
-        if is_due {
-            self.reported = Some(now);
-        }
-        is_due
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use cloud_provider::APPROVAL;
+    use futures::FutureExt as _;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    use super::*;
 
     /// How many of 10,000 writes leave, and what is said of the others.
     fn sent(kind: Kind, demand: Demand) -> (usize, Option<String>) {
@@ -235,9 +209,9 @@ mod tests {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = reported.clone();
         let reports = move |it| sink.lock().push(text(it));
-        let writes = Writes::new("credential token".to_owned(), limits, Arc::new(move |_| demand), Arc::new(reports));
-        let now = Instant::now();
-        let sent = (0..10_000).filter(|_| writes.take(kind, now).is_ok()).count();
+        let (whose, demands, reports) = ("credential token".to_owned(), Arc::new(move |_| demand), Arc::new(reports));
+        let writes = Writes::new(whose, limits, demands, reports, Arc::default());
+        let sent = (0..10_000).filter(|_| writes.take(kind).now_or_never().is_some_and(|it| it.is_ok())).count();
         let reported = reported.lock();
         assert!(reported.len() <= 1, "once in a window");
         (sent, reported.first().cloned())
@@ -261,6 +235,23 @@ mod tests {
     fn adv_104_without_services_fifty_creations_leave() {
         assert_eq!(sent(Kind::Creation, Demand::default()).0, 50);
         assert_eq!(sent(Kind::Creation, Demand { waiting: 10, new: 4, changes: 3, is_approved: false }).0, 51);
+    }
+
+    #[test]
+    fn adv_161_each_kind_of_harm_has_its_own_limit() {
+        let all = Kind::ALL.map(|it| sent(it, Demand::default()).0);
+        assert_eq!(all, [20, 50, 50, 200], "deletions, creations, detachments, updates");
+        let demand = Demand { waiting: 40, new: 40, changes: 20, is_approved: false };
+        let all = Kind::ALL.map(|it| sent(it, demand).0);
+        assert_eq!(all, [40, 300, 300, 500], "nothing is to be deleted because something is new");
+        let limits = WriteLimits { detachments: 1, updates: 0, ..WriteLimits::default() };
+        let (count, reported) = sent_within(limits, Kind::Detachment, Demand::default());
+        assert_eq!(count, 1, "and what is raised for one raises no other");
+        let reported = reported.expect("it is reported");
+        for part in ["1 detachments of members", "effect: detach", "limits.detachments"] {
+            assert!(reported.contains(part), "{reported}");
+        }
+        assert_eq!(sent_within(limits, Kind::Deletion, Demand::default()).0, 20);
     }
 
     #[test]
@@ -299,37 +290,6 @@ mod tests {
         let asked =
             "3 changes of Services and of pod networks, 5 new ones and 2 Services that wait for a load balancer";
         assert!(reported.contains(asked), "{reported}");
-    }
-
-    #[test]
-    fn adv_104_the_window_slides() {
-        let (mut count, start, window) = (Count::default(), Instant::now(), 10 * SECOND);
-        let times = 0..30_u32;
-        let sent = times.map(|it| start + it * SECOND).filter(|now| count.take(2, window, *now).is_ok());
-        let sent: Vec<_> = sent.map(|it| (it - start).as_secs()).collect();
-        assert_eq!(sent, [0, 1, 10, 11, 20, 21], "never more than two in any ten seconds");
-    }
-
-    #[test]
-    fn adv_104_what_was_refused_gives_its_place_back() {
-        let (mut count, now) = (Count::default(), Instant::now());
-        let numbers = [(); 3].map(|()| count.take(3, SECOND, now).unwrap());
-        assert_eq!(count.take(3, SECOND, now), Err(3));
-        count.give_back(numbers[1]);
-        count.give_back(numbers[1]);
-        assert!(count.take(3, SECOND, now).is_ok());
-        assert_eq!(count.take(3, SECOND, now), Err(3), "one place for one that was given back");
-        let late = now + SECOND;
-        assert!(count.take(1, SECOND, late).is_ok());
-        count.give_back(numbers[0]);
-        assert_eq!(count.take(1, SECOND, late), Err(1), "its place was free already");
-    }
-
-    #[test]
-    fn adv_104_withheld_writes_are_reported_once_in_a_window() {
-        let (mut count, start) = (Count::default(), Instant::now());
-        let reported = (0..60_u32).filter(|it| count.is_report_due(20 * SECOND, start + *it * SECOND));
-        assert_eq!(reported.collect::<Vec<_>>(), [0, 20, 40]);
     }
 
     #[test]

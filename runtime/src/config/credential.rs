@@ -40,8 +40,12 @@ pub(super) fn credential(credential: file::Credential) -> Result<CredentialSetti
             window: limits.window.map_or(default.window, |it| it.0.0),
             deletions: limits.deletions.unwrap_or(default.deletions),
             creations: limits.creations.unwrap_or(default.creations),
+            detachments: limits.detachments.unwrap_or(default.detachments),
+            updates: limits.updates.unwrap_or(default.updates),
             deletions_per_change: limits.deletions_per_change.unwrap_or(default.deletions_per_change),
             creations_per_change: limits.creations_per_change.unwrap_or(default.creations_per_change),
+            detachments_per_change: limits.detachments_per_change.unwrap_or(default.detachments_per_change),
+            updates_per_change: limits.updates_per_change.unwrap_or(default.updates_per_change),
         },
     })
 }

@@ -226,11 +226,15 @@ pub(super) struct Credential {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct WriteLimits {
     pub(super) window: Option<Text<Window>>,
-    /// 0 forbids those that Kubernetes does not ask for; so it is with creations.
+    /// 0 forbids those that Kubernetes does not ask for; so it is with the others.
     pub(super) deletions: Option<u32>,
     pub(super) creations: Option<u32>,
+    pub(super) detachments: Option<u32>,
+    pub(super) updates: Option<u32>,
     pub(super) deletions_per_change: Option<u32>,
     pub(super) creations_per_change: Option<u32>,
+    pub(super) detachments_per_change: Option<u32>,
+    pub(super) updates_per_change: Option<u32>,
 }
 
 #[derive(Deserialize)]

@@ -51,7 +51,7 @@ endpoints:
       - {{ methods: [POST], paths: [/], operations: [CreateRoute, ReplaceRoute], effect: write, requires: [if-match] }}
       - {{ methods: [POST], paths: [/], operations: [CreateTags], effect: write, only: [Tag.*, 7], where: {{ ResourceId.*: [sg-*, false] }} }}
 credentials:
-  - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9, creationsPerChange: 4 }} }}
+  - {{ name: token, bearer: {{ file: /etc/aerostat/token }}, limits: {{ window: 5m, deletions: 7, creations: 9, updates: 11, creationsPerChange: 4, detachmentsPerChange: 6 }} }}
 clusterNetworks: {{ pods: [77.1.0.0/16, 2001:db8:1::/56], nodes: [88.1.2.0/24] }}
 "
     )
@@ -119,8 +119,12 @@ fn the_example_is_read() {
         window: Duration::from_secs(300),
         deletions: 7,
         creations: 9,
+        detachments: 50,
+        updates: 11,
         deletions_per_change: 2,
         creations_per_change: 4,
+        detachments_per_change: 6,
+        updates_per_change: 5,
     };
     assert_eq!(config.credentials[0].limits, limits);
 }
@@ -260,7 +264,7 @@ fn a_wrong_value_is_named_with_what_to_write() {
     check_refused("addresses: public", "addresses: private", &["private", "public"]);
     check_refused("[10.0.0.0/8, fd00::/8]", "[10.0.0.0/99]", &["10.0.0.0/99"]);
     check_refused("[10.0.0.0/8, fd00::/8]", "[]", &["empty"]);
-    check_refused("effect: read", "effect: reads", &["unknown effect", "one of read, write, delete"]);
+    check_refused("effect: read", "effect: reads", &["unknown effect", "one of read, update, detach, write, delete"]);
     check_refused("[Describe*]", "['Describe Instances']", &["no pattern for operations", "Describe*"]);
     check_refused("[if-match]", "[if-none-match]", &["unknown requirement", "write if-match"]);
     check_refused("operation: { parameter: Action }", "operation: { body: Action }", &["body", "parameter"]);

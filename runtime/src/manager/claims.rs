@@ -131,7 +131,7 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
     rows.extend(parameter_rows(&about, described, endpoint));
     for kind in &asked {
         let request = kind.to_string();
-        let shown = kind.effect().map_or(request.clone(), |effect| format!("{request}, a {}", effect.as_str()));
+        let shown = kind.effect().map_or(request.clone(), |it| format!("{request}, {}", with_article(it)));
         rows.push(match kind.allowed_by(endpoint) {
             Some(Allowed { is_whole: false, rule, .. }) => {
                 let carried = kind.carried();
@@ -143,7 +143,7 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
                 )
             }
             Some(Allowed { other_effect: Some(effect), rule, .. }) => {
-                let answer = format!("yes, by {rule}, as a {}: correct the effect of the rule", effect.as_str());
+                let answer = format!("yes, by {rule}, as {}: correct the effect of the rule", with_article(effect));
                 odd(&about, &shown, &answer)
             }
             Some(Allowed { rule, .. }) if rule == request => row(&about, &shown, "yes"),
@@ -168,6 +168,11 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
         rows.push(odd(&about, "nothing", &format!("{rule}, which the module does not ask for")));
     }
     rows
+}
+
+fn with_article(effect: egress::Effect) -> String {
+    let article = if effect == egress::Effect::Update { "an" } else { "a" };
+    format!("{article} {effect}")
 }
 
 /// Where requests say what they do.

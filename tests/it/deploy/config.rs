@@ -1,34 +1,16 @@
 //! The config and the Secret: what the provider needs is allowed, nothing else is, and the token goes nowhere else.
 
-use std::collections::BTreeSet;
-
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use tests::guests;
 
-use crate::setup::{cloud_config, container, describe, described_content, object, template, texts, written_content};
-
-/// Each method with each path, and what it carries.
-fn requests(methods: &[String], paths: &[String], carried: &str) -> Vec<String> {
-    let all = methods.iter().flat_map(|method| paths.iter().map(move |path| (method, path)));
-    all.map(|(method, path)| format!("{method} {path} {carried}")).collect()
-}
+use crate::setup::{allowed, cloud_config, container, describe, described, object, template, texts};
 
 #[tokio::test]
 async fn what_the_provider_describes_is_allowed_and_nothing_else() {
     let config = cloud_config();
     let description = describe(guests::DIGITALOCEAN).await;
     assert_eq!(description.endpoints.len(), 1);
-    let described: BTreeSet<_> = {
-        let rules = description.endpoints[0].allow.iter();
-        rules.flat_map(|it| requests(&it.methods, &it.paths, &described_content(&it.content))).collect()
-    };
-    let rules = config["endpoints"][0]["allow"].as_array().unwrap();
-    let allowed: Vec<_> = rules
-        .iter()
-        .flat_map(|it| requests(&texts(&it["methods"]), &texts(&it["paths"]), &written_content(it)))
-        .collect();
-    assert_eq!(allowed.iter().cloned().collect::<BTreeSet<_>>(), described);
-    assert_eq!(allowed.len(), described.len(), "no rule stands there twice");
+    assert_eq!(allowed(&config), described(&description), "no rule stands there twice");
 
     assert_eq!(config["endpoints"].as_array().unwrap().len(), 1);
     assert_eq!(config["endpoints"][0]["name"], description.endpoints[0].name);

@@ -1,25 +1,11 @@
 //! The config for Hetzner: what the provider needs is allowed, and nothing else is.
 
-use std::collections::BTreeSet;
-
-use cloud_provider::Effect;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 use tests::control_plane::cluster;
 use tests::guests;
 
-use crate::setup::{Folder, cloud_config_in, describe, described_content, object, text, texts, written_content};
-
-/// Each method with each path, what it does, and what it carries.
-fn requests(methods: &[String], paths: &[String], effect: Option<&str>, carried: &str) -> Vec<String> {
-    let usual = |method: &str| match method {
-        "GET" => "read",
-        "DELETE" => "delete",
-        _ => "write",
-    };
-    let all = methods.iter().flat_map(|method| paths.iter().map(move |path| (method, path)));
-    all.map(|(method, path)| format!("{method} {path}: {} {carried}", effect.unwrap_or(usual(method)))).collect()
-}
+use crate::setup::{Folder, allowed, cloud_config_in, describe, described, object, text, texts};
 
 fn config() -> Value {
     cloud_config_in("hetzner/config.yaml")
@@ -28,22 +14,7 @@ fn config() -> Value {
 #[tokio::test]
 async fn what_hetzners_provider_describes_is_allowed_and_nothing_else() {
     let (config, description) = (config(), describe(guests::HETZNER).await);
-    let described: BTreeSet<_> = description.endpoints[0]
-        .allow
-        .iter()
-        .flat_map(|it| {
-            let deletes = it.effect == Effect::Delete && it.methods == ["POST"];
-            requests(&it.methods, &it.paths, deletes.then_some("delete"), &described_content(&it.content))
-        })
-        .collect();
-    let rules = config["endpoints"][0]["allow"].as_array().unwrap();
-    let allowed: BTreeSet<_> = rules
-        .iter()
-        .flat_map(|it| {
-            requests(&texts(&it["methods"]), &texts(&it["paths"]), it["effect"].as_str(), &written_content(it))
-        })
-        .collect();
-    assert_eq!(allowed, described);
+    assert_eq!(allowed(&config), described(&description));
     assert_eq!(config["endpoints"][0]["name"], description.endpoints[0].name);
     assert_eq!(config["endpoints"][0]["baseUrl"], description.endpoints[0].example_base_url);
     assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);

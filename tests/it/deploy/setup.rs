@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Content, Demand, Description};
+use cloud_provider::{Content, Demand, Description, Effect};
 use egress::{Credentials, Gate, GateSettings};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
@@ -96,6 +96,33 @@ pub(crate) async fn describe_with(module: &str, settings: &[(&str, &str)]) -> De
     let given = ProviderSettings { settings: given, ..ProviderSettings::default() };
     let provider = Provider::inspect(&sandbox, module, given, gate, metrics).await.unwrap();
     (*provider.description()).clone()
+}
+
+/// The requests that a provider without operations asks for, what each does and what it carries. Sorted.
+pub(crate) fn described(description: &Description) -> Vec<String> {
+    let rules = description.endpoints[0].allow.iter();
+    requests(rules.map(|it| {
+        let effect = it.own_effect().map(Effect::as_str);
+        (it.methods.clone(), it.paths.clone(), effect, described_content(&it.content))
+    }))
+}
+
+/// The requests that the first endpoint of a config allows.
+pub(crate) fn allowed(config: &Value) -> Vec<String> {
+    let rules = config["endpoints"][0]["allow"].as_array().unwrap().iter();
+    requests(rules.map(|it| (texts(&it["methods"]), texts(&it["paths"]), it["effect"].as_str(), written_content(it))))
+}
+
+fn requests<'a>(rules: impl Iterator<Item = (Vec<String>, Vec<String>, Option<&'a str>, String)>) -> Vec<String> {
+    let mut all = Vec::new();
+    for (methods, paths, effect, carried) in rules {
+        for method in &methods {
+            let effect = effect.unwrap_or(Effect::of_method(method).as_str());
+            all.extend(paths.iter().map(|path| format!("{method} {path}: {effect} {carried}")));
+        }
+    }
+    all.sort();
+    all
 }
 
 /// What requests carry, as a description says it, in one order.

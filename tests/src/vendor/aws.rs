@@ -69,12 +69,12 @@ pub fn key(cloud: &Simulator) -> AccessKey {
 /// The credential `aws`, with the key in this file.
 #[must_use]
 pub fn credential(file: &Path) -> Value {
-    // As shipped: a Network Load Balancer of two ports takes eleven writes to build and four to take away, more than the three and two that
-    // are let through for each change of a Service elsewhere.
+    // As shipped: a Network Load Balancer of two ports takes eleven writes to build, more updates than are let through for each change of
+    // a Service elsewhere.
     json!({
         "name": "aws",
         "sigv4": { "region": REGION, "sharedFile": { "file": file } },
-        "limits": { "deletionsPerChange": 10, "creationsPerChange": 20 },
+        "limits": { "detachmentsPerChange": 10, "updatesPerChange": 20 },
     })
 }
 

@@ -75,7 +75,7 @@ impl<V: Vendor> ProviderRig<V> {
         let mut credentials = vec![CredentialSettings {
             name: "token".to_owned(),
             kind: CredentialKind::Bearer { file: token.path() },
-            limits: WriteLimits { creations: 600, deletions: 200, ..WriteLimits::default() },
+            limits: WriteLimits { updates: 600, detachments: 200, ..WriteLimits::default() },
         }];
         if let Some((endpoint, credential)) = second {
             endpoints.push(endpoint);

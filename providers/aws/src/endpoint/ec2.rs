@@ -29,7 +29,7 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
     let operations = [
         // Networks: some ports, never all protocols.
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "AuthorizeSecurityGroupIngress",
             only: &[
                 "IpPermissions.*.FromPort",
@@ -43,7 +43,7 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
         },
         // Members of a group: all that comes from them.
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "AuthorizeSecurityGroupIngress",
             only: &["IpPermissions.*.FromPort", "IpPermissions.*.Groups.*.Description", "IpPermissions.*.ToPort"],
             values: &[
@@ -52,7 +52,7 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
                 ("IpPermissions.*.IpProtocol", &["tcp", "udp", "-1"]),
             ],
         },
-        Change { effect: Effect::Write, operation: "CreateRoute", only: &["DestinationCidrBlock"], values: &route },
+        Change { effect: Effect::Update, operation: "CreateRoute", only: &["DestinationCidrBlock"], values: &route },
         Change {
             effect: Effect::Write,
             operation: "CreateSecurityGroup",
@@ -64,27 +64,27 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
             ],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "CreateTags",
             only: &["Tag.*.Value"],
             values: &[("ResourceId.1", GROUPS), ("Tag.*.Key", &marks)],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "ModifyInstanceAttribute",
             only: &[],
             values: &[("InstanceId", INSTANCES), ("SourceDestCheck.Value", &["false"])],
         },
-        Change { effect: Effect::Write, operation: "ReplaceRoute", only: &["DestinationCidrBlock"], values: &route },
+        Change { effect: Effect::Update, operation: "ReplaceRoute", only: &["DestinationCidrBlock"], values: &route },
         Change {
-            effect: Effect::Delete,
+            effect: Effect::Detach,
             operation: "DeleteRoute",
             only: &["DestinationCidrBlock"],
             values: &[("RouteTableId", &table)],
         },
         Change { effect: Effect::Delete, operation: "DeleteSecurityGroup", only: &[], values: &[("GroupId", GROUPS)] },
         Change {
-            effect: Effect::Delete,
+            effect: Effect::Detach,
             operation: "RevokeSecurityGroupIngress",
             only: &["IpPermissions.*"],
             values: &[("GroupId", GROUPS)],

@@ -37,13 +37,13 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
     let vpc = [&*own.vpc];
     let operations = [
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "AddTags",
             only: &["Tags.member.*.Key", "Tags.member.*.Value"],
             values: &[("ResourceArns.member.*", OWN)],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "CreateListener",
             only: &[
                 "Certificates.member.1.CertificateArn",
@@ -75,7 +75,7 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
             ],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "CreateTargetGroup",
             only: &[
                 "HealthCheck*",
@@ -90,47 +90,47 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
             values: &[("Name", &["k8s-*"]), ("TargetType", &["instance"]), ("VpcId", &vpc)],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "ModifyListener",
             only: &["Certificates.member.1.CertificateArn", "Protocol", "SslPolicy"],
             values: &[FORWARDS[0], FORWARDS[1], LISTENER],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "ModifyLoadBalancerAttributes",
             only: &["Attributes.member.*.Key", "Attributes.member.*.Value"],
             values: &[BALANCER],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "ModifyTargetGroup",
             only: &["HealthCheck*", "HealthyThresholdCount", "UnhealthyThresholdCount"],
             values: &[TARGET_GROUP],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "ModifyTargetGroupAttributes",
             only: &["Attributes.member.*.Key", "Attributes.member.*.Value"],
             values: &[TARGET_GROUP],
         },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Update,
             operation: "RegisterTargets",
             only: &["Targets.member.*.Port"],
             values: &[TARGET_GROUP, REGISTERED],
         },
-        Change { effect: Effect::Write, operation: "SetIpAddressType", only: &["IpAddressType"], values: &[BALANCER] },
+        Change { effect: Effect::Update, operation: "SetIpAddressType", only: &["IpAddressType"], values: &[BALANCER] },
         Change {
-            effect: Effect::Write,
+            effect: Effect::Detach,
             operation: "SetSecurityGroups",
             only: &[],
             values: &[BALANCER, ("SecurityGroups.member.*", GROUPS)],
         },
-        Change { effect: Effect::Delete, operation: "DeleteListener", only: &[], values: &[LISTENER] },
+        Change { effect: Effect::Detach, operation: "DeleteListener", only: &[], values: &[LISTENER] },
         Change { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[], values: &[BALANCER] },
-        Change { effect: Effect::Delete, operation: "DeleteTargetGroup", only: &[], values: &[TARGET_GROUP] },
+        Change { effect: Effect::Detach, operation: "DeleteTargetGroup", only: &[], values: &[TARGET_GROUP] },
         Change {
-            effect: Effect::Delete,
+            effect: Effect::Detach,
             operation: "DeregisterTargets",
             only: &["Targets.member.*.Port"],
             values: &[TARGET_GROUP, REGISTERED],

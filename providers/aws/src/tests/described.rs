@@ -26,8 +26,15 @@ fn it_describes_its_endpoints() {
             let begins =
                 |words: &[&str]| rule.operations.iter().all(|it| words.iter().any(|word| it.starts_with(word)));
             assert_eq!(rule.effect == Effect::Read, begins(&["Describe"]), "{:?}", rule.operations);
-            let takes_away = begins(&["Delete", "Deregister", "Revoke"]);
-            assert_eq!(rule.effect == Effect::Delete, takes_away, "{:?}", rule.operations);
+            let whole = ["LoadBalancer", "SecurityGroup"];
+            let are = |verb: &str| rule.operations.iter().all(|it| whole.iter().any(|of| *it == format!("{verb}{of}")));
+            assert_eq!(rule.effect == Effect::Delete, are("Delete"), "{:?}", rule.operations);
+            assert_eq!(rule.effect == Effect::Write, are("Create"), "{:?}", rule.operations);
+            let takes_away = ["Delete", "Deregister", "Detach", "Revoke", "Apply", "Set"];
+            assert!(rule.effect != Effect::Detach || begins(&takes_away), "{:?}", rule.operations);
+            let may_take =
+                |it: &String| ["Delete", "Deregister", "Detach", "Revoke"].iter().any(|word| it.starts_with(word));
+            assert!(rule.effect != Effect::Update || !rule.operations.iter().any(may_take), "{:?}", rule.operations);
             let actions: Vec<_> = rule.operations.iter().map(|it| format!("{service}:{it}")).collect();
             assert_eq!(rule.actions, actions);
         }

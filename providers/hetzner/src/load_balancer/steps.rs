@@ -40,9 +40,23 @@ impl Step {
         matches!(self, Self::Detach(_) | Self::Attach(_) | Self::EnablePublic | Self::DisablePublic)
     }
 
-    /// Whether it takes something away: the host counts these.
+    /// Whether it takes something away, as its effect in the description says: the host counts these.
     pub(super) fn removes(&self) -> bool {
-        matches!(self, Self::RemoveService(_) | Self::RemoveTarget(_))
+        match self {
+            Self::Describe { .. }
+            | Self::Detach(_)
+            | Self::DisablePublic
+            | Self::RemoveService(_)
+            | Self::RemoveTarget(_) => true,
+            Self::Rdns { .. }
+            | Self::Algorithm(_)
+            | Self::Kind(_)
+            | Self::Attach(_)
+            | Self::EnablePublic
+            | Self::UpdateService(_)
+            | Self::AddService(_)
+            | Self::AddTarget { .. } => false,
+        }
     }
 }
 

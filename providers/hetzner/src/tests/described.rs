@@ -21,22 +21,24 @@ fn it_describes_its_endpoints_and_its_annotations() {
 }
 
 #[test]
-fn what_takes_something_away_is_a_deletion() {
+fn adv_161_each_write_counts_as_what_it_does() {
     let description = Host::new().run(Hetzner::describe).unwrap();
-    let deletions: Vec<_> = description.endpoints[0]
-        .allow
-        .iter()
-        .filter(|it| it.effect == Effect::Delete)
-        .flat_map(|it| &it.paths)
-        .map(String::as_str)
-        .collect();
-    let expected = [
+    let paths = |effect| -> Vec<&str> {
+        let rules = description.endpoints[0].allow.iter().filter(|it| it.effect == effect);
+        rules.flat_map(|it| &it.paths).map(String::as_str).collect()
+    };
+    assert_eq!(paths(Effect::Delete), ["/load_balancers/*"]);
+    assert_eq!(paths(Effect::Write), ["/load_balancers", "/load_balancers/*/actions/change_type", "/certificates"]);
+    let detachments = [
         "/load_balancers/*",
+        "/load_balancers/*/actions/disable_public_interface",
+        "/load_balancers/*/actions/detach_from_network",
         "/load_balancers/*/actions/remove_target",
         "/load_balancers/*/actions/delete_service",
         "/networks/*/actions/delete_route",
     ];
-    assert_eq!(deletions, expected);
+    assert_eq!(paths(Effect::Detach), detachments, "a PUT replaces all labels");
+    assert_eq!(paths(Effect::Update).len(), 8);
 }
 
 #[test]

@@ -176,8 +176,16 @@ impl Controller {
     async fn delete(&self, node: &Node) {
         let counts = !plan::is_approved(node);
         let budget = &self.options.budget;
-        if counts && let Err(deletions) = self.spent().take(budget, self.nodes_with_provider_id(), 1, Instant::now()) {
+        if counts && let Err(deletions) = self.deletions.take(budget, self.nodes_with_provider_id(), Instant::now()) {
             return self.withhold(node, &Reason::Budget { deletions, window: budget.window });
+        }
+        if counts && !self.deletions.are_stored().await {
+            self.deletions.put_back();
+            warn!(
+                node = node.name_any(),
+                "the node is not deleted yet: its deletion could not be counted on the Lease"
+            );
+            return self.settle(node, Outcome::Failed(None));
         }
         let (name, about) = (node.name_any(), about(node));
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
@@ -191,7 +199,7 @@ impl Controller {
             Err(error) if error.is_gone() => info!(node = name, "the node is gone already"),
             Err(error) => {
                 if counts && matches!(error, ObjectError::Refused(_)) {
-                    self.spent().put_back();
+                    self.deletions.put_back();
                 }
                 let message = format!("Failed deleting node {name}: {error}");
                 warn!("{message}");

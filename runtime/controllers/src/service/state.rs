@@ -229,7 +229,11 @@ impl ServiceState {
     pub(super) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
         let begins = !self.is_deleting();
         if begins {
-            self.count_changes(1, now);
+            // Never asked for by this process: a process before may have begun it.
+            match self.work.desired {
+                Some(_) => self.count_changes(1, now),
+                None => self.work.counted.requested.add_deletion_found(now),
+            }
             self.work.waiting = None;
             self.work.desired = Some(compared_fields(unwanted.clone()));
             self.work.may_exist = true;

@@ -9,10 +9,10 @@ use super::authenticated::Authenticated;
 use super::secret::Secret;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
+use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::outside::Outside;
 use crate::policy::Permitted;
-use crate::writes::WriteLimits;
 
 /// A credential, whatever its kind.
 #[async_trait]

@@ -22,9 +22,9 @@ use super::{origins, text_file};
 use crate::base_url::Origin;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
+use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
-use crate::writes::WriteLimits;
 
 /// So often files are read again that change while they are read.
 const ATTEMPTS: usize = 3;

@@ -35,10 +35,10 @@ use super::secret::Secret;
 use crate::base_url::{Host, Origin};
 use crate::endpoint::{Endpoint, Region};
 use crate::error::GateError;
+use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::outside::Outside;
 use crate::policy::Permitted;
-use crate::writes::WriteLimits;
 
 /// When keys that are being asked for may be there.
 const FETCHING: Duration = Duration::from_secs(1);

@@ -159,6 +159,8 @@ fn permission(it: wit::Permission) -> Result<Permission, String> {
         operations: names("operations in a permission", operations)?,
         effect: match effect {
             wit::Effect::Read => Effect::Read,
+            wit::Effect::Update => Effect::Update,
+            wit::Effect::Detach => Effect::Detach,
             wit::Effect::Write => Effect::Write,
             wit::Effect::Delete => Effect::Delete,
         },

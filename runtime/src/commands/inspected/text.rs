@@ -89,8 +89,11 @@ impl fmt::Display for PermissionLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { methods, paths, operations, effect, carried, actions: _, only: _, values: _, fields: _ } = self;
         write!(f, "{} {}", methods.join(", "), paths.join(", "))?;
-        if !operations.is_empty() {
-            write!(f, ": {} ({effect})", operations.join(", "))?;
+        match (operations.is_empty(), effect) {
+            (false, _) => write!(f, ": {} ({effect})", operations.join(", "))?,
+            // Their methods do not say it.
+            (true, &"update" | &"detach") => write!(f, " ({effect})")?,
+            (true, _) => {}
         }
         f.write_str(carried)
     }

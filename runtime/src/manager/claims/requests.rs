@@ -16,7 +16,7 @@ pub(super) struct Kind {
     path: String,
     /// Where the endpoint has one.
     operation: Option<String>,
-    /// What they do, where the endpoint has an operation; elsewhere their method says it.
+    /// What they do, where their method does not say it: always where the endpoint has an operation.
     effect: Option<Effect>,
     /// What they carry.
     content: Content,
@@ -30,6 +30,7 @@ pub(super) struct Allowed {
     /// Whether it lets all stand that they carry.
     pub(super) is_whole: bool,
     /// What they do by the most harmful rule for them all, whatever they carry, if it is not what the module says.
+    /// Where the endpoint has no operation, a rule may say more.
     pub(super) other_effect: Option<Effect>,
 }
 
@@ -51,6 +52,11 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
+    /// What they do, whoever says it.
+    fn most(&self) -> Option<Effect> {
+        self.effect.or_else(|| Method::parse(&self.method).ok().map(Effect::of))
+    }
+
     /// What they do, as the module says it.
     pub(super) fn effect(&self) -> Option<Effect> {
         self.effect
@@ -78,7 +84,11 @@ impl Kind {
                 whole.get_or_insert_with(|| rule.to_string());
             }
         }
-        let other_effect = worst.filter(|it| self.effect.is_some_and(|own| own != *it));
+        let differs = |own: Effect, other| match self.operation {
+            Some(_) => own != other,
+            None => own > other,
+        };
+        let other_effect = worst.filter(|it| self.effect.is_some_and(|own| differs(own, *it)));
         let is_whole = whole.is_some();
         whole.or(first).map(|rule| Allowed { rule, is_whole, other_effect })
     }
@@ -111,7 +121,7 @@ impl Kind {
             (Ok(own), Ok(other)) => own.covers(&other),
             (Err(_), _) | (_, Err(_)) => false,
         };
-        self.method == other.method && has_path && has_operation && has_content && other.effect <= self.effect
+        self.method == other.method && has_path && has_operation && has_content && other.most() <= self.most()
     }
 
     /// What they carry, for a person; empty if it is not said.
@@ -138,7 +148,7 @@ fn parsed(content: &Content) -> Result<egress::Content, String> {
 pub(super) fn asked(described: &cloud_provider::Endpoint) -> BTreeSet<Kind> {
     let has_operation = described.operation.is_some();
     let of = |it: &Permission| {
-        let effect = has_operation.then(|| effect(it.effect));
+        let effect = if has_operation { Some(it.effect) } else { it.own_effect() }.map(effect);
         let operations: Vec<_> = match has_operation && !it.operations.is_empty() {
             true => it.operations.iter().cloned().map(Some).collect(),
             false => vec![None],
@@ -289,6 +299,8 @@ fn missing_rules(
             operations: operations.into_iter().flatten().collect(),
             effect: match effect {
                 None | Some(Effect::Read) => cloud_provider::Effect::Read,
+                Some(Effect::Update) => cloud_provider::Effect::Update,
+                Some(Effect::Detach) => cloud_provider::Effect::Detach,
                 Some(Effect::Write) => cloud_provider::Effect::Write,
                 Some(Effect::Delete) => cloud_provider::Effect::Delete,
             },
@@ -328,6 +340,8 @@ fn quoted(text: &str) -> String {
 fn effect(it: cloud_provider::Effect) -> Effect {
     match it {
         cloud_provider::Effect::Read => Effect::Read,
+        cloud_provider::Effect::Update => Effect::Update,
+        cloud_provider::Effect::Detach => Effect::Detach,
         cloud_provider::Effect::Write => Effect::Write,
         cloud_provider::Effect::Delete => Effect::Delete,
     }

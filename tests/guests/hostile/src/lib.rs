@@ -43,6 +43,10 @@ impl Provider for Hostile {
                 "machines",
                 "The path of the cloud's machines: v2/droplets, unless it says another.",
             ))
+            .setting(Setting::optional(
+                "load-balancers",
+                "The endpoint and path of the cloud's load balancers: api/v2/load_balancers, unless it says another.",
+            ))
             .setting(Setting::optional("writers", "How many load balancers are written at a time."))
             .annotation(Annotation::new("hostile.example/see", "anything", "What the provider may see."))
             .annotation(Annotation::new("hostile.example/port-*-kind", "anything", "What it may see of each port."))

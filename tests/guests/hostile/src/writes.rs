@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use aerostat_sdk::bindings::host::aerostat::cloud::http::{Body, Request, send};
-use aerostat_sdk::{Deletion, Ingress, LoadBalancer, LoadBalancerStatus, Method, Progress, Result, http};
+use aerostat_sdk::{Deletion, Ingress, LoadBalancer, LoadBalancerStatus, Method, Progress, Result, http, settings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const API: &str = "api";
+/// Where load balancers are, unless the setting says it: an endpoint, and a path.
+const PLACE: &str = "api/v2/load_balancers";
 /// The Service whose writes fail without a word.
 const HIDING: &str = "hides-its-writes";
 /// As many as one call may delete.
@@ -21,7 +22,30 @@ struct Page {
 
 #[derive(Deserialize)]
 struct Listed {
-    id: String,
+    /// A number or a text.
+    id: Value,
+}
+
+/// Where load balancers are.
+struct Place(Vec<String>);
+
+impl Place {
+    fn read() -> Result<Self> {
+        let place = settings::find::<String>("load-balancers")?.unwrap_or_else(|| PLACE.to_owned());
+        Ok(Self(place.split('/').map(str::to_owned).collect()))
+    }
+
+    fn endpoint(&self) -> &str {
+        &self.0[0]
+    }
+
+    fn path(&self) -> Vec<&str> {
+        self.0[1..].iter().map(String::as_str).collect()
+    }
+
+    fn page(&self) -> Result<Page> {
+        http::get(self.endpoint(), self.path()).query("per_page", 50).send()?.json()
+    }
 }
 
 /// `None` if the Service's name is no crime.
@@ -51,7 +75,7 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Option<Result<Progress>> {
 fn hidden(desired: &LoadBalancer) -> LoadBalancerStatus {
     if desired.memo.is_none() {
         let body = json!({ "name": "hidden", "region": "fra1", "droplet_ids": [], "forwarding_rules": [rule()] });
-        write(Method::Post, &["v2", "load_balancers"], Some(&body));
+        write(Method::Post, "api", &["v2", "load_balancers"], Some(&body));
     }
     LoadBalancerStatus::new([Ingress::ip("192.0.2.1")]).memo("hidden")
 }
@@ -61,28 +85,30 @@ fn rule() -> Value {
 }
 
 fn delete_everything() -> Result<()> {
-    let page: Page = http::get(API, ["v2", "load_balancers"]).query("per_page", 200).send()?.json()?;
-    for load_balancer in page.load_balancers.iter().take(AT_ONCE) {
-        write(Method::Delete, &["v2", "load_balancers", &load_balancer.id], None);
+    let place = Place::read()?;
+    for load_balancer in place.page()?.load_balancers.iter().take(AT_ONCE) {
+        let id = load_balancer.id.to_string();
+        write(Method::Delete, place.endpoint(), &[&place.path()[..], &[id.trim_matches('"')]].concat(), None);
     }
     Ok(())
 }
 
 fn create() -> Result<()> {
-    let page: Page = http::get(API, ["v2", "load_balancers"]).query("per_page", 200).send()?.json()?;
+    let place = Place::read()?;
+    let page = http::get(place.endpoint(), place.path()).query("per_page", 200).send()?.json::<Page>()?;
     for number in 0..AT_ONCE {
         let name = format!("mine-{}-{number}", page.load_balancers.len());
         let body = json!({ "name": name, "region": "fra1", "droplet_ids": [], "forwarding_rules": [rule()] });
-        write(Method::Post, &["v2", "load_balancers"], Some(&body));
+        write(Method::Post, place.endpoint(), &place.path(), Some(&body));
     }
     Ok(())
 }
 
 /// Whatever is answered, it goes on.
-fn write(method: Method, path: &[&str], body: Option<&Value>) {
+fn write(method: Method, endpoint: &str, path: &[&str], body: Option<&Value>) {
     let headers = body.map(|_| ("content-type".to_owned(), "application/json".to_owned()));
     let _ = send(&Request {
-        endpoint: API.to_owned(),
+        endpoint: endpoint.to_owned(),
         method,
         path: path.iter().map(|&it| it.to_owned()).collect(),
         query: Vec::new(),

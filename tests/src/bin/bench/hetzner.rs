@@ -92,8 +92,8 @@ impl Account for Simulator {
                 "allow": [
                     { "methods": ["GET"], "paths": ["/servers", "/servers/*", "/actions"] },
                     { "methods": ["GET"], "paths": ["/networks", "/networks/*"] },
-                    { "methods": ["POST"], "paths": ["/networks/*/actions/add_route"] },
-                    { "methods": ["POST"], "paths": ["/networks/*/actions/delete_route"], "effect": "delete" },
+                    { "methods": ["POST"], "paths": ["/networks/*/actions/add_route"], "effect": "update" },
+                    { "methods": ["POST"], "paths": ["/networks/*/actions/delete_route"], "effect": "detach" },
                 ],
             })],
             credential: self.bearer(folder)?,

@@ -18,13 +18,13 @@ use crate::endpoint::{Addresses, Endpoint, Region, Rule, Signing};
 use crate::error::GateError;
 use crate::gate::Gate;
 use crate::key_service::KeyServiceUrl;
+use crate::limits::WriteLimits;
 use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::settings::GateSettings;
 use crate::testing::{Scripted, Server, request};
-use crate::writes::WriteLimits;
 
 pub(super) const ROLE: &str = "arn:aws:iam::123456789012:role/ccm";
 pub(super) const HOUR: Duration = Duration::from_secs(3600);

@@ -1,0 +1,105 @@
+//! What was written with all credentials lately, so that it can be kept where it outlives the process.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::count::Ages;
+use crate::limits::Kind;
+use crate::writes::{Records, Writes};
+
+/// What was written with all credentials lately. Cloning shares it.
+///
+/// Nothing is stored here: [`WriteCounts::record`] says what is to be stored, and [`WriteCounts::stored`] is told that it is. Without
+/// [`WriteCounts::keep`] the counts live in memory.
+#[derive(Clone)]
+pub struct WriteCounts {
+    all: Arc<[Arc<Writes>]>,
+    records: Arc<Records>,
+}
+
+/// The writes of one kind with one credential.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Written {
+    /// `credential token`, or `endpoint api` for one without a credential.
+    pub whose: String,
+    /// `deletion`, `creation`, `detachment` or `update`.
+    pub kind: String,
+    /// When, and how many. What is reserved counts as written now.
+    pub ages: Ages,
+}
+
+/// What is to be stored.
+#[derive(Debug)]
+pub struct Record {
+    /// Without those of which there are none.
+    pub written: Vec<Written>,
+    /// In the order of the credentials.
+    covers: Vec<[u64; Kind::ALL.len()]>,
+}
+
+impl WriteCounts {
+    pub(crate) fn new(all: Arc<[Arc<Writes>]>, records: Arc<Records>) -> Self {
+        Self { all, records }
+    }
+
+    /// From now on no write leaves before a record is stored that covers it.
+    pub fn keep(&self) {
+        self.records.keep();
+    }
+
+    /// Ends when a write waits for a record.
+    pub async fn due(&self) {
+        self.records.due().await;
+    }
+
+    /// The longest time over which writes are counted.
+    #[must_use]
+    pub fn window(&self) -> Duration {
+        self.all.iter().map(|it| it.window()).max().unwrap_or_default()
+    }
+
+    /// What is to be stored now. While writes leave it holds some that are reserved, so that few records are needed; the
+    /// last record of a process holds none.
+    #[must_use]
+    pub fn record(&self, now: Instant, is_last: bool) -> Record {
+        let mut record = Record { written: Vec::new(), covers: Vec::with_capacity(self.all.len()) };
+        for writes in self.all.iter() {
+            record.covers.push(Kind::ALL.map(|kind| {
+                let (ages, covers) = writes.record(kind, now, is_last);
+                if !ages.is_empty() {
+                    let (whose, kind) = (writes.whose().to_owned(), kind.as_str().to_owned());
+                    record.written.push(Written { whose, kind, ages });
+                }
+                covers
+            }));
+        }
+        record
+    }
+
+    /// The record is stored: what it covers may leave.
+    pub fn stored(&self, record: &Record) {
+        for (writes, covers) in self.all.iter().zip(&record.covers) {
+            for (kind, covers) in Kind::ALL.into_iter().zip(covers) {
+                writes.stored(kind, *covers);
+            }
+        }
+        self.records.stored();
+    }
+
+    /// Counts what processes before have written. Credentials that are no more are left out.
+    pub fn restore(&self, written: &[Written], now: Instant) {
+        for writes in self.all.iter() {
+            for kind in Kind::ALL {
+                let mut own = written.iter().filter(|it| it.whose == writes.whose() && it.kind == kind.as_str());
+                if let Some(Written { ages, .. }) = own.next() {
+                    writes.restore(kind, ages, now);
+                }
+            }
+        }
+    }
+
+    /// What processes before have written cannot be known: for one window, only what Kubernetes asks for leaves.
+    pub fn fill(&self, now: Instant) {
+        self.all.iter().for_each(|it| it.fill(now));
+    }
+}
