@@ -84,7 +84,7 @@ fn called(description: &Description) -> String {
 #[cfg(test)]
 mod tests {
     use cloud_provider::{Content, IngressDescription, Permission};
-    use egress::{BaseUrl, Method, PathPattern, Rule};
+    use egress::{BaseUrl, Endpoint, Method, PathPattern, Rule};
 
     use super::*;
 
@@ -199,7 +199,14 @@ mod tests {
         };
         let url = BaseUrl::parse("https://api.acme.example").unwrap();
         let endpoint = Endpoint { allow: vec![rule], ..Endpoint::new("api", url) };
-        let said = |old: &[&str], new: &[&str]| objection(&carries(old), &carries(new), &[&endpoint], &[]);
+        let config = claims::Config {
+            prefixes: &[],
+            endpoints: &[&endpoint],
+            settings: &[],
+            node_labels: &[],
+            writes_annotations: &[],
+        };
+        let said = |old: &[&str], new: &[&str]| objection(&carries(old), &carries(new), &config);
         assert_eq!(said(&["port.tags"], &["port.tags"]), None);
         assert_eq!(said(&["port.tags"], &["port.tags.name"]), None, "a part of it");
         assert_eq!(said(&["port.owner"], &["port.owner"]), None, "as before, and not allowed");
