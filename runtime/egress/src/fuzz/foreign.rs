@@ -30,7 +30,7 @@ fn adv_158_heads_cost_no_more_than_their_bytes() {
         let names = NAMES.iter().cycle().map(|it| HeaderName::from_static(it));
         let mut headers = HeaderMap::new();
         // As many as the library reads of a head.
-        names.zip(values).take(100).for_each(|(name, value)| drop(headers.append(name, value)));
+        names.zip(values).take(100).for_each(|(name, value)| _ = headers.append(name, value));
         let _ = check_head(&headers);
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let _ = response::pause(StatusCode::TOO_MANY_REQUESTS, &headers, now);
