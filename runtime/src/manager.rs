@@ -10,6 +10,7 @@ mod fit;
 mod module;
 mod node_ipam;
 mod options;
+mod start;
 mod swap;
 mod webhooks;
 
@@ -18,7 +19,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::controllers::{Account, ClusterFacts, Context, EventKind, Events, NodeDeletions, Nodes, RequestedChanges};
-use anyhow::anyhow;
 use egress::Report;
 use kube::Client;
 use prometheus::Registry;
@@ -31,6 +31,7 @@ use self::candidates::{candidates, refused_module};
 use self::cloud::Loaded;
 use self::controllers::Skipped;
 use self::ended::{controller_ended, ended_early, hold, panicked, stopped};
+use self::start::{Lacking, Start};
 use self::swap::{OnLease, Swap};
 use self::webhooks::Webhooks;
 use crate::api_server::{self, ApiServer};
@@ -42,7 +43,7 @@ use crate::flags::{Controller, Owner, Settings};
 use crate::leader::{self, Kept, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
-use crate::permissions::{Permissions, rules};
+use crate::permissions::{Permissions, Rule, rules};
 use crate::telemetry::{self, Answers, Health, ProviderPage, Reviewer, Server};
 
 /// How long what is in flight may take once the process is asked to end.
@@ -240,11 +241,11 @@ impl Process {
         let running = Controller::ALL.into_iter().filter(|it| controllers::runs(*it, settings, cloud));
         let controllers: Vec<_> = running.collect();
         let rules = rules(&self.settings, &controllers);
-        tokio::select! {
+        let lacking = tokio::select! {
             Some(ended) = self.tasks.join_next() => return ended_early(ended),
             panic = panicked(&mut self.events) => return ended_early(Err(panic)),
-            () = self.permissions.wait(&rules, tell) => {}
-        }
+            lacking = self.permissions.wait(&rules, tell) => lacking,
+        };
         drop(leader);
         let mut nodes = None;
         if self.webhooks.is_some() {
@@ -268,8 +269,8 @@ impl Process {
             },
         };
         self.report_on_the_lease();
-        let context = self.context(&nodes);
-        self.start_controllers(&context, Owner::Main);
+        let context = Arc::new(self.context(&nodes));
+        self.start_controllers(&context, Owner::Main, &lacking);
         if let Some(migration) = &mut self.migration {
             tokio::select! {
                 Some(ended) = self.tasks.join_next() => return ended_early(ended),
@@ -278,7 +279,7 @@ impl Process {
                 lost = hold(&mut self.leader) => return lost,
                 () = migration.acquire() => {}
             }
-            self.start_controllers(&context, Owner::Migration);
+            self.start_controllers(&context, Owner::Migration, &lacking);
         }
         // What records events ends with the controllers.
         drop(context);
@@ -394,8 +395,9 @@ impl Process {
             .with_facts(self.facts.subscribe())
     }
 
-    /// Starts the controllers that run under this Lease, are asked for, exist, and can do their work with this provider.
-    fn start_controllers(&mut self, context: &Context, owner: Owner) {
+    /// Starts the controllers that run under this Lease, are asked for, exist, and can do their work with this provider. Those
+    /// that lack a right start when they have it.
+    fn start_controllers(&mut self, context: &Arc<Context>, owner: Owner, lacking: &[(Controller, Vec<Rule>)]) {
         let (settings, cloud) = (&self.settings, &self.loaded.cloud);
         for controller in Controller::ALL {
             let name = controller.name();
@@ -415,20 +417,26 @@ impl Process {
                 }
                 None => {}
             }
-            let lease = self.leader.as_ref().and_then(Leader::about);
-            let task = match controller {
-                Controller::NodeIpam => node_ipam::task(settings, &self.leaders(controller), context, cloud),
-                _ => controllers::new(controller, context, cloud, settings, lease),
+            let start = Start {
+                controller,
+                context: context.clone(),
+                cloud: cloud.clone(),
+                settings: settings.clone(),
+                held: node_ipam::Held::all(&self.leaders(controller)),
+                lease: self.leader.as_ref().and_then(Leader::about),
+                health: self.health.clone(),
+                running: self.running.clone(),
             };
-            let Some(task) = task else { continue };
-            let liveness = task.liveness();
-            self.health.add(name, move || !liveness.is_stuck());
-            self.running.started(controller);
-            self.controllers.spawn(async move {
-                let ended = task.await;
-                ended.map(|()| name).map_err(|error| anyhow!("{name} cannot work: {error}").into())
-            });
-            info!("started {name}");
+            let Some((_, missing)) = lacking.iter().find(|(it, _)| *it == controller) else {
+                start.now().into_iter().for_each(|running| drop(self.controllers.spawn(running)));
+                continue;
+            };
+            let lacking = Lacking {
+                missing: missing.clone(),
+                permissions: self.permissions.clone(),
+                recorder: self.leader.as_ref().map(Leader::recorder),
+            };
+            self.controllers.spawn(start.when_allowed(lacking, stopped(self.stop.subscribe())));
         }
     }
 

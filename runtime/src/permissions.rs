@@ -1,5 +1,5 @@
 //! Whether the API server allows what the controllers need: asked before the Lease is sought, so that a process that could
-//! do nothing does not keep another one from working.
+//! do nothing does not keep another one from working. A controller that lacks a right waits for it by itself.
 
 mod rules;
 
@@ -13,10 +13,11 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessR
 use kube::Client;
 use kube::api::{Api, PostParams};
 use tokio::time::{sleep, timeout};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use self::rules::advice;
 pub use self::rules::{Rule, Rules, rules};
+use crate::flags::Controller;
 
 /// How long the answers to all questions may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -25,11 +26,21 @@ const LIMIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// The rights of this process.
+/// The rights of this process. Clones share what is known of them.
+#[derive(Clone)]
 pub(crate) struct Permissions {
     client: Client,
-    /// Whether what the controllers need is allowed, or cannot be asked about.
+    /// Whether the process can do something with what is allowed, or cannot ask about it.
     settled: Arc<AtomicBool>,
+}
+
+/// What follows where the API server does not say what it allows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Unanswered {
+    /// Nothing is waited for: each request will tell.
+    GoOn,
+    /// It is asked again.
+    AskAgain,
 }
 
 impl Permissions {
@@ -38,54 +49,75 @@ impl Permissions {
         Self { client, settled: Arc::default() }
     }
 
-    /// Whether the controllers have what they need, as far as can be known: the check `permissions` of `/readyz`.
+    /// Whether the process has what it cannot work without, as far as can be known: the check `permissions` of `/readyz`.
     pub(crate) fn settled(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let settled = self.settled.clone();
         move || settled.load(Ordering::Relaxed)
     }
 
-    /// Waits until the API server allows what the controllers need. What is missing is said once, and to `tell`, if an
-    /// event may be written.
+    /// Waits until the API server allows what all controllers need, and all that one of them needs. What is missing is said
+    /// once, and to `tell`, if an event may be written. Returns the controllers that lack something, with what each lacks.
     ///
     /// Where the API server does not say what it allows, nothing is waited for: each request will tell.
-    pub(crate) async fn wait(&self, rules: &Rules, tell: impl Fn(&str)) {
-        let (mut pause, mut before, mut told) = (PAUSE, Vec::new(), Vec::new());
-        loop {
-            let missing = match self.missing(&rules.work).await {
-                Ok(missing) => missing,
-                Err(cause) => {
-                    warn!("cannot ask the API server what it allows: {cause}; going on without knowing");
-                    break;
-                }
-            };
-            if missing.is_empty() {
-                if !told.is_empty() {
-                    info!("the API server allows by now what the controllers need");
-                }
-                break;
+    pub(crate) async fn wait(&self, rules: &Rules, tell: impl Fn(&str)) -> Vec<(Controller, Vec<Rule>)> {
+        let say = |missing: &[Rule], advice: &str| {
+            let message = format!(
+                "the API server does not allow what the controllers need, and they wait for it, without the Lease: {advice}. It \
+                 is asked again by itself"
+            );
+            warn!("{message}");
+            if !missing.iter().any(|it| it.resource == "events") {
+                tell(&message);
             }
-            // An API server that has only just started refuses everybody: only what it says twice is told.
-            if missing == before && missing != told {
-                let advice = advice(&missing, &self.name().await);
-                let message = format!(
-                    "the API server does not allow what the controllers need, and they wait for it, without the Lease: \
-                     {advice}. It is asked again by itself"
-                );
-                warn!("{message}");
-                if !missing.iter().any(|it| it.resource == "events") {
-                    tell(&message);
-                }
-                told.clone_from(&missing);
-            }
-            before = missing;
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+        };
+        let are_enough = |refused: &[Rule]| rules.are_enough_without(refused);
+        let (refused, was_told) = self.ask(&rules.work(), are_enough, Unanswered::GoOn, say).await;
+        if was_told {
+            info!("the API server allows by now what the controllers need");
         }
         self.settled.store(true, Ordering::Relaxed);
         if let Ok(missing) = self.missing(&rules.metrics).await
             && !missing.is_empty()
         {
             warn!("nobody can read /metrics: {}", advice(&missing, &self.name().await));
+        }
+        rules.waiting(&refused)
+    }
+
+    /// Waits until the API server allows what one controller lacks. What is missing goes to `say` once, with what a person
+    /// does about it.
+    pub(crate) async fn wait_for(&self, lacking: &[Rule], say: impl Fn(&[Rule], &str)) {
+        self.ask(lacking, <[Rule]>::is_empty, Unanswered::AskAgain, say).await;
+    }
+
+    /// Asks again and again until what is refused of some rules is little enough. Returns that, and whether anything was said.
+    async fn ask(
+        &self,
+        rules: &[Rule],
+        is_little: impl Fn(&[Rule]) -> bool,
+        unanswered: Unanswered,
+        say: impl Fn(&[Rule], &str),
+    ) -> (Vec<Rule>, bool) {
+        let (mut pause, mut before, mut told) = (PAUSE, Vec::new(), Vec::new());
+        loop {
+            match (self.missing(rules).await, unanswered) {
+                (Ok(missing), _) if is_little(&missing) => return (missing, !told.is_empty()),
+                (Ok(missing), _) => {
+                    // An API server that has only just started refuses everybody: only what it says twice is told.
+                    if missing == before && missing != told {
+                        say(&missing, &advice(&missing, &self.name().await));
+                        told.clone_from(&missing);
+                    }
+                    before = missing;
+                }
+                (Err(cause), Unanswered::GoOn) => {
+                    warn!("cannot ask the API server what it allows: {cause}; going on without knowing");
+                    return (Vec::new(), false);
+                }
+                (Err(cause), Unanswered::AskAgain) => debug!("cannot ask the API server what it allows: {cause}"),
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 

@@ -19,6 +19,7 @@ use crate::flags::Controller;
 #[derive(Clone)]
 pub(crate) struct Metrics {
     running: IntGaugeVec,
+    missing_permissions: IntGaugeVec,
 }
 
 impl Metrics {
@@ -29,16 +30,31 @@ impl Metrics {
             Opts::new("running_managed_controllers", "The controllers that run in this process."),
             &["name", "manager"],
         )?;
+        let missing_permissions = IntGaugeVec::new(
+            Opts::new(
+                "aerostat_controller_missing_permissions",
+                "Rights that a controller waits for, each a verb on a resource; 0 once it has started.",
+            ),
+            &["controller"],
+        )?;
         registry.register(Box::new(running.clone()))?;
+        registry.register(Box::new(missing_permissions.clone()))?;
         registry.register(Box::new(build_info()?))?;
         registry.register(Box::new(process::Process::new()?))?;
         slis.register(Box::new(process::StartTime(process::Process::new()?)))?;
-        Ok(Self { running })
+        Ok(Self { running, missing_permissions })
     }
 
     /// Counts a controller as running, from now on.
     pub(crate) fn started(&self, controller: Controller) {
         self.running.with_label_values(&[controller.alias(), "cloud-controller-manager"]).set(1);
+        self.waits(controller, 0);
+    }
+
+    /// Says how many rights a controller waits for.
+    pub(crate) fn waits(&self, controller: Controller, rights: usize) {
+        let rights = i64::try_from(rights).unwrap_or(i64::MAX);
+        self.missing_permissions.with_label_values(&[controller.name()]).set(rights);
     }
 }
 

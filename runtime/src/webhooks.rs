@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info};
 
-use self::failures::Failures;
+use self::failures::{Ended, Failures, User};
 use self::review::{Question, Verdict};
 use crate::duration;
 use crate::flags::{self, RateLimit};
@@ -179,12 +179,12 @@ impl Webhooks {
             return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, text));
         };
         let name = pv.metadata.name.as_deref().unwrap_or_default();
-        let asks = admission.asks_the_cloud(pv);
-        if asks {
-            match self.reserve(user, until) {
-                Ok(wait) => {
-                    sleep(wait).await;
+        let mut asking = None;
+        if admission.asks_the_cloud(pv) {
+            match self.turn(user, until).await {
+                Ok(turn) => {
                     place.reach(Stage::Admitted);
+                    asking = Some(turn);
                 }
                 Err(why) => {
                     let text = format!("error querying volume {name}: {why}");
@@ -192,7 +192,12 @@ impl Webhooks {
                 }
             }
         }
-        let refusal = match timeout_at(until, admission.admit(pv)).await {
+        let answer = timeout_at(until, admission.admit(pv)).await;
+        if let (Some(asking), Ok(answer)) = (&mut asking, &answer) {
+            let has_crashed = answer.as_ref().is_err_and(|refused| refused.has_crashed);
+            asking.ended = Some(if has_crashed { Ended::Crashed } else { Ended::Answered });
+        }
+        let refusal = match answer {
             Ok(Ok(Admitted { patch, warnings })) => {
                 if !patch.is_empty() {
                     info!(volume = name, "the volume is labelled while it is created");
@@ -202,22 +207,41 @@ impl Webhooks {
             Ok(Err(refused)) => refused.to_string(),
             Err(_) => format!("error querying volume {name}: the cloud did not answer in time; try again"),
         };
-        if asks {
-            self.failures.lock().refused(user, Instant::now());
-        }
         Ok(Verdict::refused(StatusCode::FORBIDDEN.as_u16(), refusal))
     }
 
-    /// How long a question of a user waits before the cloud is asked, or why it is not asked.
-    fn reserve(&self, user: &str, until: Instant) -> Result<Duration, String> {
-        let now = Instant::now();
-        self.failures
-            .lock()
-            .admit(user, now)
-            .map_err(|after| format!("too many of your volumes were refused; try again in {after:?}"))?;
+    /// Waits until the cloud may be asked for a user, or says why it is not asked.
+    async fn turn(&self, user: &str, until: Instant) -> Result<Asking<'_>, String> {
+        let (user, now) = (User::named(user), Instant::now());
+        let crashed = |after| {
+            format!(
+                "the provider crashed over too many of your volumes, or is being asked about too many; try again in {after:?}"
+            )
+        };
+        self.failures.lock().admit(user, now).map_err(crashed)?;
         let patience = until.saturating_duration_since(now);
         let wait = self.questions.lock().reserve_within(patience, now);
-        wait.map_err(|after| format!("the cloud is asked about too many volumes; try again in {after:?}"))
+        let wait =
+            wait.map_err(|after| format!("the cloud is asked about too many volumes; try again in {after:?}"))?;
+        sleep(wait).await;
+        let began = Instant::now();
+        let user = self.failures.lock().begin(user, began).map_err(crashed)?;
+        Ok(Asking { failures: &self.failures, user, began, ended: None })
+    }
+}
+
+/// A question that is being asked. Dropped before it has ended, it is given up: whoever asked has gone, or waits no longer.
+struct Asking<'a> {
+    failures: &'a Mutex<Failures>,
+    user: User,
+    began: Instant,
+    ended: Option<Ended>,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let ended = self.ended.unwrap_or_else(|| Ended::GivenUp(self.began.elapsed()));
+        self.failures.lock().end(self.user, ended, Instant::now());
     }
 }
 

@@ -111,6 +111,11 @@ impl Script {
         lock(&self.shared).routes.list_takes = takes;
     }
 
+    /// What the cloud answers to lists of routes from now on: HTTP 500, whatever the failure says. `None`: the routes.
+    pub fn set_route_list_failure(&self, failure: Option<Failure>) {
+        lock(&self.shared).routes.list_failure = failure;
+    }
+
     /// What the cloud answers to changes of this destination from now on.
     pub fn set_route_failure(&self, destination: &str, failure: Failure) {
         lock(&self.shared).routes.failures.insert(destination.to_owned(), failure);

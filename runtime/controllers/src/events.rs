@@ -18,7 +18,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, UnboundedSender, channel, unbounded_channel};
 use tracing::warn;
 
-use self::recorded::Recorded;
+use self::recorded::{Recorded, short};
 
 pub use cloud_provider::EventKind;
 
@@ -51,7 +51,8 @@ impl Recorder {
 
     /// Records that something happened to an object. `reason` is UpperCamelCase, `message` a sentence.
     pub fn record(&self, about: ObjectReference, kind: EventKind, reason: &str, message: &str) {
-        let (reason, message) = (reason.to_owned(), message.to_owned());
+        // Cut before it waits: parts of it may be the words of others, and a thousand may wait.
+        let (reason, message) = (reason.to_owned(), short(message));
         let recorded = Recorded { about, kind, reason, message, at: Timestamp::now() };
         if let Err(TrySendError::Full(it) | TrySendError::Closed(it)) = self.queue.try_send(recorded) {
             let (object, reason, says) = (it.about.name, it.reason, it.message);

@@ -11,12 +11,25 @@ use tracing::warn;
 use crate::flags::{NodeIpam, Settings};
 use crate::leader::{Leader, Leadership};
 
-/// The controller, if it is asked for. It writes only while all these Leases are held, of which the last is the one that
-/// another owner would hold.
-pub(super) fn task(settings: &Settings, leaders: &[&Leader], context: &Context, cloud: &Cloud) -> Option<Task> {
-    let follows_clean_end = leaders.last().is_some_and(|it| it.was_free());
-    let leaderships: Vec<_> = leaders.iter().map(|it| it.leadership()).collect();
-    let may_write = Arc::new(move || leaderships.iter().all(Leadership::may_write));
+/// The Leases that have to be held while the controller writes.
+pub(super) struct Held {
+    may_write: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Whether the one before it gave the last of them back, which is the one that another owner would hold.
+    follows_clean_end: bool,
+}
+
+impl Held {
+    /// All of these.
+    pub(super) fn all(leaders: &[&Leader]) -> Self {
+        let follows_clean_end = leaders.last().is_some_and(|it| it.was_free());
+        let leaderships: Vec<_> = leaders.iter().map(|it| it.leadership()).collect();
+        Self { may_write: Arc::new(move || leaderships.iter().all(Leadership::may_write)), follows_clean_end }
+    }
+}
+
+/// The controller, if it is asked for. It writes only while the Leases are held.
+pub(super) fn task(settings: &Settings, held: Held, context: &Context, cloud: &Cloud) -> Option<Task> {
+    let Held { may_write, follows_clean_end } = held;
     match settings.node_ipam.clone()? {
         NodeIpam::Range { clusters, services } => {
             let options = node_ipam::Options { clusters, services, follows_clean_end, may_write };

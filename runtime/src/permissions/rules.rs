@@ -58,8 +58,10 @@ pub struct Rule {
 /// What is asked of the API server, with some flags and some controllers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Rules {
-    /// Without these the controllers cannot work.
-    pub work: Vec<Rule>,
+    /// Without these no controller can work.
+    pub all: Vec<Rule>,
+    /// What each controller needs besides.
+    pub own: Vec<(Controller, Vec<Rule>)>,
     /// Without these nobody can read `/metrics`.
     pub metrics: Vec<Rule>,
 }
@@ -67,55 +69,94 @@ pub struct Rules {
 /// What is asked of the API server where these `controllers` run. The module is not in it, which may lie in a ConfigMap.
 #[must_use]
 pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
-    let mut work = Vec::new();
-    let of_controllers = controllers.iter().flat_map(|it| match it {
+    let mut all: Vec<_> = ALWAYS.iter().map(|row| rule(None, None, *row)).collect();
+    all.push(rule(None, Some("kube-system"), ("", "namespaces", &["get"])));
+    let (default, kubernetes) = (Some("default"), Some("kubernetes"));
+    all.push(rule(default, kubernetes, ("", "services", &["get"])));
+    if let Some(election) = &settings.leader_election {
+        let (namespace, name) = (Some(election.namespace.as_str()), Some(election.name.as_str()));
+        // No rule can name an object that is not there yet.
+        all.push(rule(namespace, None, ("coordination.k8s.io", "leases", &["create"])));
+        all.push(rule(namespace, name, ("coordination.k8s.io", "leases", &["get", "update", "patch"])));
+        if let Some(migration) = &settings.leader_migration {
+            let name = Some(migration.leader_name.as_str());
+            all.push(rule(namespace, name, ("coordination.k8s.io", "leases", &["get", "update"])));
+        }
+    }
+    let own = controllers.iter().map(|it| (*it, of_controller(*it, settings))).collect();
+    let metrics = settings.serving.iter().flat_map(|_| METRICS).map(|row| rule(None, None, row)).collect();
+    Rules { all: merged(all), own, metrics }
+}
+
+/// What one controller needs beside what all of them do.
+fn of_controller(controller: Controller, settings: &Settings) -> Vec<Rule> {
+    let rows = match controller {
         Controller::CloudNode => CLOUD_NODE.as_slice(),
         Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
         Controller::Service => &SERVICE,
         Controller::NodeIpam => &NODE_IPAM,
         Controller::Route => &ROUTE,
         Controller::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
-    });
-    ALWAYS.iter().chain(of_controllers).for_each(|row| add(&mut work, None, None, *row));
-    if controllers.contains(&Controller::NodeIpam) && matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. })) {
-        CLOUD_ALLOCATOR.iter().for_each(|row| add(&mut work, None, None, *row));
-    }
-    add(&mut work, None, Some("kube-system"), ("", "namespaces", &["get"]));
-    let (default, kubernetes) = (Some("default"), Some("kubernetes"));
-    add(&mut work, default, kubernetes, ("", "services", &["get"]));
-    if let Some(election) = &settings.leader_election {
-        let (namespace, name) = (Some(election.namespace.as_str()), Some(election.name.as_str()));
-        // No rule can name an object that is not there yet.
-        add(&mut work, namespace, None, ("coordination.k8s.io", "leases", &["create"]));
-        add(&mut work, namespace, name, ("coordination.k8s.io", "leases", &["get", "update", "patch"]));
-        if let Some(migration) = &settings.leader_migration {
-            let name = Some(migration.leader_name.as_str());
-            add(&mut work, namespace, name, ("coordination.k8s.io", "leases", &["get", "update"]));
-        }
-    }
-    let mut metrics = Vec::new();
-    if settings.serving.is_some() {
-        METRICS.iter().for_each(|row| add(&mut metrics, None, None, *row));
-    }
-    Rules { work, metrics }
+    };
+    let gives_the_clouds_networks = matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. }));
+    let further = (controller == Controller::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);
+    rows.iter().copied().chain(further.into_iter().flatten()).map(|row| rule(None, None, row)).collect()
 }
 
-/// Adds verbs to the rule about the same, or a new rule.
-fn add(rules: &mut Vec<Rule>, namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Row) {
-    let mut rule = Rule {
+impl Rules {
+    /// What all of the controllers need together, each right once.
+    #[must_use]
+    pub fn work(&self) -> Vec<Rule> {
+        merged(self.all.iter().chain(self.own.iter().flat_map(|(_, own)| own)).cloned())
+    }
+
+    /// The controllers that have to wait where these rights are refused, each with those of them that it needs.
+    pub(super) fn waiting(&self, refused: &[Rule]) -> Vec<(Controller, Vec<Rule>)> {
+        let waiting = self.own.iter().map(|(controller, own)| (*controller, lacking(own, refused)));
+        waiting.filter(|(_, lacking)| !lacking.is_empty()).collect()
+    }
+
+    /// Whether the process can do anything where these rights are refused: none that all controllers need is among them, and
+    /// one of the controllers, if there is any, lacks nothing.
+    pub(super) fn are_enough_without(&self, refused: &[Rule]) -> bool {
+        let one_can_work = self.own.is_empty() || self.waiting(refused).len() < self.own.len();
+        one_can_work && lacking(&self.all, refused).is_empty()
+    }
+}
+
+/// What of the rules that are needed is among the refused ones.
+fn lacking(needed: &[Rule], refused: &[Rule]) -> Vec<Rule> {
+    let lacking = needed.iter().filter_map(|rule| {
+        let refused = refused.iter().find(|it| it.is_about_the_same(rule))?;
+        let verbs: Vec<_> = rule.verbs.iter().copied().filter(|it| refused.verbs.contains(it)).collect();
+        (!verbs.is_empty()).then(|| Rule { verbs, ..rule.clone() })
+    });
+    lacking.collect()
+}
+
+fn rule(namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Row) -> Rule {
+    Rule {
         namespace: namespace.map(str::to_owned),
         group,
         resource,
         name: name.map(str::to_owned),
         verbs: verbs.to_vec(),
-    };
-    if let Some(position) = rules.iter().position(|it| it.is_about_the_same(&rule)) {
-        rule.verbs.extend(std::mem::take(&mut rules[position].verbs));
-        rule.verbs = VERBS.into_iter().filter(|it| rule.verbs.contains(it)).collect();
-        rules[position] = rule;
-    } else {
-        rules.push(rule);
     }
+}
+
+/// The same rules, of which no two are about the same.
+fn merged(rules: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
+    let mut merged: Vec<Rule> = Vec::new();
+    for rule in rules {
+        match merged.iter_mut().find(|it| it.is_about_the_same(&rule)) {
+            Some(same) => {
+                let both: Vec<_> = same.verbs.drain(..).chain(rule.verbs).collect();
+                same.verbs = VERBS.into_iter().filter(|it| both.contains(it)).collect();
+            }
+            None => merged.push(rule),
+        }
+    }
+    merged
 }
 
 impl Rule {
@@ -164,7 +205,7 @@ mod tests {
     #[test]
     fn each_controller_needs_its_own_rules() {
         let bare = settings(&["--leader-elect=false", "--secure-port=0"]);
-        let always = texts(&rules(&bare, &[]).work);
+        let always = texts(&rules(&bare, &[]).work());
         assert_eq!(
             always,
             [
@@ -176,17 +217,54 @@ mod tests {
             ]
         );
         assert_eq!(rules(&bare, &[]).metrics, []);
-        let nodes = texts(&rules(&bare, &[Controller::CloudNodeLifecycle, Controller::CloudNode]).work);
+        let nodes = texts(&rules(&bare, &[Controller::CloudNodeLifecycle, Controller::CloudNode]).work());
         assert_eq!(nodes[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch, delete]}");
-        let services = texts(&rules(&bare, &[Controller::Service]).work);
+        let services = texts(&rules(&bare, &[Controller::Service]).work());
         assert!(services.contains(&"{apiGroups: [\"\"], resources: [services], verbs: [get, list, watch]}".to_owned()));
         assert_eq!(rules(&settings(&[]), &[]).metrics.len(), 2);
+    }
+
+    /// What the API server refuses, and which controllers then wait for what; `None` where all of them do.
+    #[track_caller]
+    fn check(refused: &[Row], expected: Option<&[(Controller, &str)]>) {
+        let controllers = [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::PersistentVolumeLabel];
+        let rules = rules(&settings(&[]), &controllers);
+        let refused: Vec<_> = refused.iter().map(|row| rule(None, None, *row)).collect();
+        let waiting = rules.waiting(&refused);
+        let waiting: Vec<_> = waiting.iter().map(|(it, lacks)| (*it, texts(lacks).join(", "))).collect();
+        let waiting: Vec<_> = waiting.iter().map(|(it, lacks)| (*it, lacks.as_str())).collect();
+        assert_eq!(rules.are_enough_without(&refused).then_some(waiting.as_slice()), expected, "{refused:?}");
+    }
+
+    #[test]
+    fn a_refused_right_stops_the_controllers_that_need_it() {
+        check(&[], Some(&[]));
+        let volumes = "{apiGroups: [\"\"], resources: [persistentvolumes], verbs: [list, watch]}";
+        let lists = ("", "persistentvolumes", ["list", "watch"].as_slice());
+        check(&[lists], Some(&[(Controller::PersistentVolumeLabel, volumes)]));
+        let deletions = "{apiGroups: [\"\"], resources: [nodes], verbs: [delete]}";
+        check(&[("", "nodes", &["delete"])], Some(&[(Controller::CloudNodeLifecycle, deletions)]));
+        let status = "{apiGroups: [\"\"], resources: [nodes/status], verbs: [patch]}";
+        check(
+            &[("", "nodes/status", &["patch"]), lists],
+            Some(&[(Controller::CloudNode, status), (Controller::PersistentVolumeLabel, volumes)]),
+        );
+        check(&[("", "nodes", &["watch"])], None);
+        check(&[("", "events", &["patch"])], None);
+        check(&[("", "nodes", &["patch"]), lists], None);
+    }
+
+    #[test]
+    fn a_process_without_controllers_waits_for_what_all_need() {
+        let rules = rules(&settings(&[]), &[]);
+        assert!(rules.are_enough_without(&[]));
+        assert!(!rules.are_enough_without(&[rule(None, None, ("", "nodes", &["list"]))]));
     }
 
     #[test]
     fn the_lease_is_the_one_that_the_flags_name() {
         let flags = ["--leader-elect-resource-name=other", "--leader-elect-resource-namespace=here"];
-        let leases = rules(&settings(&flags), &[]).work;
+        let leases = rules(&settings(&flags), &[]).work();
         let leases: Vec<_> = leases.into_iter().filter(|it| it.resource == "leases").collect();
         assert!(leases.iter().all(|it| it.namespace.as_deref() == Some("here")));
         assert_eq!(
@@ -200,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_second_lease_is_the_one_that_the_migration_names() {
-        let leases = rules(&settings(&["--enable-leader-migration"]), &[]).work;
+        let leases = rules(&settings(&["--enable-leader-migration"]), &[]).work();
         let leases: Vec<_> = leases.into_iter().filter(|it| it.resource == "leases").collect();
         assert_eq!(
             texts(&leases)[2],
@@ -212,7 +290,7 @@ mod tests {
     #[test]
     fn node_ipam_needs_no_more_than_the_nodes() {
         let range = settings(&["--allocate-node-cidrs", "--cluster-cidr=10.0.0.0/16"]);
-        let of = |settings: &Settings| texts(&rules(settings, &[Controller::NodeIpam]).work);
+        let of = |settings: &Settings| texts(&rules(settings, &[Controller::NodeIpam]).work());
         assert_eq!(of(&range)[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch]}");
         let status = "{apiGroups: [\"\"], resources: [nodes/status], verbs: [patch]}".to_owned();
         assert!(!of(&range).contains(&status));
@@ -224,7 +302,7 @@ mod tests {
     fn advice_names_each_role_once_with_all_its_rules() {
         let all = rules(&settings(&["--leader-elect=false"]), &[]);
         assert_eq!(
-            advice(&all.work[1..], "me"),
+            advice(&all.work()[1..], "me"),
             "the ClusterRole of me needs rules: [{apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: \
              [list]}, {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}, {apiGroups: [\"\"], \
              resources: [namespaces], resourceNames: [kube-system], verbs: [get]}]; the Role in the namespace \

@@ -22,6 +22,10 @@ const FRESH: Duration = Duration::from_secs(10);
 /// How many answers are kept. Callers choose the keys, so there is a limit.
 const KEPT: usize = 1024;
 
+/// The largest user that is kept, in bytes: groups and further words of a user are those of whoever issues tokens. Of a larger
+/// one the API server is asked each time.
+const USER: usize = 4096;
+
 /// How long the API server may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -102,7 +106,9 @@ impl Reviewer {
         let review = within(self.tokens.create(&PostParams::default(), &review)).await?;
         let status = review.status.unwrap_or_default();
         let user = status.user.filter(|_| status.authenticated == Some(true)).map(User::from);
-        self.users.lock().put(key, user.clone(), Instant::now());
+        if user.as_ref().is_none_or(|it| it.bytes() <= USER) {
+            self.users.lock().put(key, user.clone(), Instant::now());
+        }
         if user.is_some() {
             self.met.lock().put(key, (), Instant::now());
         }
@@ -125,7 +131,7 @@ impl Reviewer {
         let review = within(self.accesses.create(&PostParams::default(), &review)).await?;
         let allowed = review.status.is_some_and(|it| it.allowed);
         // What callers invent may be long, and is not kept.
-        if scrapes {
+        if scrapes && user.bytes() <= USER {
             self.rights.lock().put(key, allowed, Instant::now());
         }
         Ok(allowed)
@@ -149,6 +155,13 @@ impl User {
             groups: vec!["system:unauthenticated".to_owned()],
             extra: BTreeMap::new(),
         }
+    }
+
+    /// How much of the memory it takes, in about so many bytes.
+    fn bytes(&self) -> usize {
+        let extra = self.extra.iter().flat_map(|(key, values)| values.iter().chain([key]));
+        let words = self.groups.iter().chain(extra).chain(&self.uid).chain([&self.name]);
+        words.map(|it| it.len() + size_of::<String>()).sum()
     }
 }
 
@@ -251,6 +264,18 @@ mod tests {
         }
         assert_eq!(asked.load(Relaxed), 3);
         assert_eq!(reviewer.rights.lock().answers.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn adv_168_of_a_large_user_nothing_is_kept() {
+        let answer = r#"{ "spec": {}, "status": { "allowed": true } }"#;
+        for (groups, kept) in [(1, 1), (1_000, 0)] {
+            let (reviewer, _) = reviewer(Some(answer));
+            let groups = (0..groups).map(|nth| format!("group-{nth}")).collect();
+            let user = User { name: "scraper".to_owned(), groups, ..User::anonymous() };
+            assert!(reviewer.allows(&user, "get", "/metrics").await.unwrap());
+            assert_eq!(reviewer.rights.lock().answers.len(), kept);
+        }
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! `/healthz` and `/readyz`: what is checked, and how the answer reads.
 
+use std::collections::BTreeSet;
+
 use parking_lot::{Mutex, MutexGuard};
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
 /// The checks of this process, in the order in which they were added.
 pub(crate) struct Health {
     checks: Mutex<Vec<Check>>,
+    /// Controllers that wait for a right. `/readyz` names them, and passes all the same.
+    stopped: Mutex<BTreeSet<&'static str>>,
     healthy: IntGaugeVec,
     checked: IntCounterVec,
 }
@@ -46,7 +50,7 @@ impl Health {
         )?;
         registry.register(Box::new(healthy.clone()))?;
         registry.register(Box::new(checked.clone()))?;
-        Ok(Self { checks: Mutex::default(), healthy, checked })
+        Ok(Self { checks: Mutex::default(), stopped: Mutex::default(), healthy, checked })
     }
 
     /// Adds a check of both pages. `passes` must be quick.
@@ -57,6 +61,17 @@ impl Health {
     /// Adds a check of `/readyz` alone: of what no restart mends. `passes` must be quick.
     pub(crate) fn add_to_readiness(&self, name: &'static str, passes: impl Fn() -> bool + Send + Sync + 'static) {
         self.checks().push(Check { name, on: Page::Readyz, passes: Box::new(passes) });
+    }
+
+    /// Says whether a controller waits for a right that it alone needs. It is named on `/readyz`, which fails for no such
+    /// reason: the other controllers work, and another replica lacks the same.
+    pub(crate) fn stopped(&self, controller: &'static str, is_stopped: bool) {
+        let mut stopped = self.stopped.lock();
+        if is_stopped {
+            stopped.insert(controller)
+        } else {
+            stopped.remove(controller)
+        };
     }
 
     /// Makes the checks of a page, except those that `excluded` names.
@@ -78,6 +93,10 @@ impl Health {
         }
         if checks.is_empty() {
             text += "[+]ping ok\n";
+        }
+        if page == Page::Readyz {
+            let stopped = self.stopped.lock();
+            text.extend(stopped.iter().map(|name| format!("[-]{name} stopped: a permission is missing\n")));
         }
         let unknown: Vec<_> = excluded
             .iter()
@@ -187,5 +206,18 @@ mod tests {
         assert_eq!(report(Page::Healthz), Report { healthy: true, text: healthy });
         let text = "[+]leaderElection ok\n[-]permissions failed: reason withheld\nreadyz check failed\n".to_owned();
         assert_eq!(report(Page::Readyz), Report { healthy: false, text });
+    }
+    #[test]
+    fn a_stopped_controller_is_named_and_fails_nothing() {
+        let health = health(&[("leaderElection", true)]);
+        health.stopped("persistentvolume-label-controller", true);
+        let report = |page, verbose| health.report(page, verbose, &[]);
+        let text = "[+]leaderElection ok\n[-]persistentvolume-label-controller stopped: a permission is missing\n\
+                    readyz check passed\n";
+        assert_eq!(report(Page::Readyz, true), Report { healthy: true, text: text.to_owned() });
+        assert_eq!(report(Page::Readyz, false), Report { healthy: true, text: "ok".to_owned() });
+        assert!(!report(Page::Healthz, true).text.contains("stopped"));
+        health.stopped("persistentvolume-label-controller", false);
+        assert!(!report(Page::Readyz, true).text.contains("stopped"));
     }
 }

@@ -1,52 +1,125 @@
-//! Whose questions the cloud could not answer, and how many more of them each user may ask. No clock: times are arguments.
+//! Over whose questions the provider crashed, and how many more of them each user may ask. No clock: times are arguments.
 //!
 //! A question may make the provider crash, or run until its CPU budget is gone, and whoever creates objects chooses what is
-//! asked. So those who were refused often wait, and nobody else does.
+//! asked. So those over whose questions it crashed often wait, and nobody else does. A cloud that is silent is no user's doing.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
-/// Refused questions of one user that nobody has to wait for.
-const REFUSED: u32 = 20;
-/// After how long one more question of such a user may be refused.
+/// Crashes over questions of one user that nobody has to wait for. So many are asked side by side at most.
+const CRASHES: u32 = 20;
+/// After how long there may be one more, and how long such a user waits at most.
 const PAUSE: Duration = Duration::from_secs(6);
 /// So many users are told apart. Those who come when there are as many count as one.
 const USERS: usize = 1024;
-/// So much of a user's name is remembered, in characters.
-const NAME: usize = 256;
+/// A provider that is busy for so long has lost its CPU budget (`provider.limits.cpu`, half a second by default): a question
+/// that is given up later than this waited for the cloud.
+const BUSY: Duration = Duration::from_secs(2);
 
-/// The users whose questions were refused lately.
+/// Who asks: the digest of a name, which may be long. `None` are all whom there is no room for.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct User(Option<[u8; 32]>);
+
+/// The users who ask now, or over whose questions the provider crashed lately.
 #[derive(Debug, Default)]
-pub(super) struct Failures(HashMap<String, TokenBucket>);
+pub(super) struct Failures(HashMap<User, Asked>);
+
+#[derive(Debug)]
+struct Asked {
+    /// A token is a crash.
+    crashes: TokenBucket,
+    /// Questions that are being asked: each may end with a crash.
+    open: u32,
+}
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Ended {
+    /// With an answer, or because the cloud refused or failed.
+    Answered,
+    /// The provider crashed over it, or used up its CPU budget or its memory.
+    Crashed,
+    /// It was given up after this time.
+    GivenUp(Duration),
+}
+
+impl User {
+    /// By the name that the API server says.
+    pub(super) fn named(name: &str) -> Self {
+        Self(Some(Sha256::digest(name).into()))
+    }
+}
 
 impl Failures {
-    /// Whether the cloud may be asked for a user.
+    /// Whether a question of a user may be asked. Nothing is counted.
     ///
     /// # Errors
     ///
     /// How long it may not.
-    pub(super) fn admit(&self, user: &str, now: Instant) -> Result<(), Duration> {
-        // Nothing is taken: only a question that is refused costs something.
-        self.0.get(&self.key(user)).copied().map_or(Ok(()), |mut it| it.try_take(now))
+    pub(super) fn admit(&self, user: User, now: Instant) -> Result<(), Duration> {
+        self.0.get(&self.known(user)).map_or(Ok(()), |it| it.admit(now))
     }
 
-    /// A question of a user was refused.
-    pub(super) fn refused(&mut self, user: &str, now: Instant) {
+    /// Counts a question that is asked from now on. It has to be ended as the user that is returned.
+    ///
+    /// # Errors
+    ///
+    /// How long it may not be asked.
+    pub(super) fn begin(&mut self, user: User, now: Instant) -> Result<User, Duration> {
         if self.0.len() >= USERS {
-            self.0.retain(|_, it| !it.is_full(now));
+            self.0.retain(|_, it| it.open > 0 || !it.crashes.is_full(now));
         }
-        let bucket = self.0.entry(self.key(user)).or_insert_with(|| TokenBucket::new(PAUSE, REFUSED, now));
-        bucket.reserve(now);
+        let user = self.known(user);
+        let asked = self.0.entry(user).or_insert_with(|| Asked::new(now));
+        asked.admit(now)?;
+        asked.open += 1;
+        Ok(user)
     }
 
-    /// Under which name a user is remembered.
-    fn key(&self, user: &str) -> String {
-        let name: String = user.chars().take(NAME).collect();
-        // Users of Kubernetes have a name: this one is nobody's.
-        if self.0.len() >= USERS && !self.0.contains_key(&name) { String::new() } else { name }
+    /// A question has ended.
+    pub(super) fn end(&mut self, user: User, ended: Ended, now: Instant) {
+        let Some(asked) = self.0.get_mut(&user) else { return };
+        asked.open = asked.open.saturating_sub(1);
+        if ended.counts() {
+            // There was a token for each question that is open: nobody's debt grows beyond the burst.
+            let _ = asked.crashes.try_take(now);
+        }
+    }
+
+    /// Who a user is here: of more than are told apart, one for all.
+    fn known(&self, user: User) -> User {
+        if self.0.len() >= USERS && !self.0.contains_key(&user) { User(None) } else { user }
+    }
+}
+
+impl Asked {
+    fn new(now: Instant) -> Self {
+        Self { crashes: TokenBucket::new(PAUSE, CRASHES, now), open: 0 }
+    }
+
+    /// Whether there is a token for one more question beside those that are open.
+    fn admit(&self, now: Instant) -> Result<(), Duration> {
+        let mut crashes = self.crashes;
+        for _ in 0..self.open {
+            crashes.reserve(now);
+        }
+        crashes.try_take(now)
+    }
+}
+
+impl Ended {
+    /// Whether it is the user's doing. One that is given up soon may have been busy: how long an API server waits, its user
+    /// can say.
+    fn counts(self) -> bool {
+        match self {
+            Self::Answered => false,
+            Self::Crashed => true,
+            Self::GivenUp(after) => after < BUSY,
+        }
     }
 }
 
@@ -54,43 +127,94 @@ impl Failures {
 mod tests {
     use super::*;
 
-    #[test]
-    fn adv_103_who_is_refused_often_waits_and_nobody_else() {
-        let (mut failures, now) = (Failures::default(), Instant::now());
-        for _ in 0..REFUSED {
-            assert_eq!(failures.admit("mallory", now), Ok(()));
-            failures.refused("mallory", now);
-        }
-        assert_eq!(failures.admit("mallory", now), Err(PAUSE));
-        assert_eq!(failures.admit("alice", now), Ok(()));
-        let later = now + PAUSE;
-        assert_eq!(failures.admit("mallory", later), Ok(()));
-        assert_eq!(failures.admit("mallory", later), Ok(()), "what is not refused costs nothing");
-        failures.refused("mallory", later);
-        assert_eq!(failures.admit("mallory", later), Err(PAUSE));
+    fn user(name: &str) -> User {
+        User::named(name)
+    }
+
+    /// A question that ends at once.
+    fn ask(failures: &mut Failures, name: &str, ended: Ended, now: Instant) -> Result<(), Duration> {
+        let user = failures.begin(user(name), now)?;
+        failures.end(user, ended, now);
+        Ok(())
     }
 
     #[test]
-    fn adv_103_questions_on_the_way_count_when_they_are_refused() {
+    fn adv_103_who_is_refused_often_waits_and_nobody_else() {
         let (mut failures, now) = (Failures::default(), Instant::now());
-        (0..2 * REFUSED).for_each(|_| failures.refused("mallory", now));
-        assert_eq!(failures.admit("mallory", now), Err(PAUSE * (REFUSED + 1)));
+        for _ in 0..CRASHES {
+            assert_eq!(ask(&mut failures, "mallory", Ended::Crashed, now), Ok(()));
+        }
+        assert_eq!(failures.admit(user("mallory"), now), Err(PAUSE));
+        assert_eq!(failures.admit(user("alice"), now), Ok(()));
+        let later = now + PAUSE;
+        assert_eq!(ask(&mut failures, "mallory", Ended::Answered, later), Ok(()));
+        assert_eq!(failures.admit(user("mallory"), later), Ok(()), "what is answered costs nothing");
+        assert_eq!(ask(&mut failures, "mallory", Ended::Crashed, later), Ok(()));
+        assert_eq!(failures.admit(user("mallory"), later), Err(PAUSE));
+    }
+
+    #[test]
+    fn adv_103_questions_on_the_way_count_as_crashes() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        let begun: Vec<_> = (0..100).filter_map(|_| failures.begin(user("mallory"), now).ok()).collect();
+        assert_eq!(begun.len(), 20, "no more than may crash are asked side by side");
+        assert_eq!(failures.begin(user("alice"), now).map(drop), Ok(()));
+        begun.iter().for_each(|it| failures.end(*it, Ended::Crashed, now));
+        assert_eq!(failures.admit(user("mallory"), now), Err(PAUSE), "the debt ends at the burst");
+        let later = now + PAUSE;
+        assert!(failures.begin(user("mallory"), later).is_ok());
+        assert_eq!(failures.begin(user("mallory"), later), Err(PAUSE), "one more, and not as many as come at once");
+    }
+
+    #[test]
+    fn adv_168_a_silent_cloud_is_no_users_doing() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        for _ in 0..1_000 {
+            assert_eq!(ask(&mut failures, "provisioner", Ended::GivenUp(BUSY), now), Ok(()));
+            assert_eq!(ask(&mut failures, "provisioner", Ended::Answered, now), Ok(()));
+        }
+        assert_eq!(failures.admit(user("provisioner"), now), Ok(()));
+        // A user who lets the API server wait for a moment only could spend each time what no crash counts.
+        let soon = Ended::GivenUp(BUSY - Duration::from_millis(1));
+        let asked = (0..1_000).filter(|_| ask(&mut failures, "mallory", soon, now).is_ok()).count();
+        assert_eq!(asked, 20);
+    }
+
+    #[test]
+    fn adv_168_no_user_waits_longer_than_a_pause() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        for second in 0..1_000 {
+            let now = now + Duration::from_secs(second);
+            let _ = ask(&mut failures, "mallory", Ended::Crashed, now);
+            let waits = failures.admit(user("mallory"), now).err().unwrap_or_default();
+            assert!(waits <= PAUSE, "{waits:?} after {second} s");
+        }
     }
 
     #[test]
     fn adv_103_users_without_end_are_one_user() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for nth in 0..2 * USERS {
-            failures.refused(&format!("user-{nth}"), now);
+            let _ = ask(&mut failures, &format!("user-{nth}"), Ended::Crashed, now);
         }
         assert_eq!(failures.0.len(), USERS + 1);
-        assert!(failures.admit("somebody", now).is_err(), "what is not known was refused too often");
-        assert_eq!(failures.admit("user-1", now), Ok(()), "and who was refused once is told apart");
+        assert!(failures.admit(user("somebody"), now).is_err(), "over whoever is not known it crashed too often");
+        assert_eq!(failures.admit(user("user-1"), now), Ok(()), "and who was refused once is told apart");
         let later = now + PAUSE;
-        failures.refused("somebody", later);
-        assert_eq!(failures.admit("user-1", later), Ok(()), "those of long ago are forgotten");
-        assert_eq!(failures.admit(&"x".repeat(1 << 20), later), Ok(()));
-        assert!(failures.0.keys().all(|it| it.len() <= NAME));
+        assert_eq!(ask(&mut failures, "somebody", Ended::Crashed, later), Ok(()), "those of long ago are forgotten");
+        assert!(failures.0.len() <= 2, "{}", failures.0.len());
+    }
+
+    #[test]
+    fn adv_168_of_a_long_name_a_digest_is_kept() {
+        let (mut failures, now) = (Failures::default(), Instant::now());
+        let long = "ä".repeat(1 << 20);
+        ask(&mut failures, &long, Ended::Crashed, now).unwrap();
+        assert!(size_of::<User>() < 64, "a name of any length takes as much");
+        // Names that begin alike are told apart.
+        (1..CRASHES).for_each(|_| ask(&mut failures, &long, Ended::Crashed, now).unwrap());
+        assert!(failures.admit(user(&long), now).is_err());
+        assert_eq!(failures.admit(user(&format!("{long}-2")), now), Ok(()));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tests::control_plane::{Cluster, any_cluster};
 use tests::moto::{Call, REGION};
 use tests::operator::{Process, Setup};
 use tests::vendor::aws::{self, instance};
+use tests::vendor::{Aws, Vendor as _};
 use tests::{kubelet, wait};
 
 /// Short periods, so that a dead node is one soon.
@@ -32,6 +33,7 @@ impl Rig {
     pub(crate) async fn with(options: Options) -> Self {
         let (cluster, cloud) = tokio::join!(any_cluster(), Simulator::start(options));
         let cloud = cloud.unwrap();
+        cluster.follow(Aws::PAGE).await;
         let setup = aws::setup(&cluster, &cloud, &[Service::Ec2, Service::Elbv2, Service::Elb]).flags(&FLAGS);
         Self { cluster, cloud, setup }
     }

@@ -42,23 +42,8 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let container = container(&template);
     assert_eq!(container.image.as_deref(), Some("registry.example.org/ours:1"));
 
-    let secret: Secret = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
-    let files = files(config_maps.get("aerostat").await.unwrap(), secret);
-    let token = files.iter().find(|(name, _)| name == "token").unwrap();
-    assert_eq!(String::from_utf8_lossy(&token.1), TOKEN);
-    for (name, bytes) in &files {
-        let here =
-            String::from_utf8(bytes.clone()).unwrap().replace("/etc/aerostat", &folder.path("").display().to_string());
-        fs::write(folder.path(name), here).unwrap();
-    }
-    // It loads everything, and then waits for the Lease: the cloud gets no request.
-    hold_lease(&cluster).await;
-    let arguments = command_line(&container).into_iter().skip(2).chain([
-        format!("--cloud-config={}", folder.path("cloud.yaml").display()),
-        format!("--kubeconfig={}", cluster.kubeconfig.display()),
-        "--secure-port=0".to_owned(),
-    ]);
-    let mut process = Aerostat::start(arguments).unwrap();
+    let mut process = started(&cluster, &folder).await;
+    assert_eq!(fs::read_to_string(folder.path("token")).unwrap(), TOKEN);
     let memory = process.wait_for("calls of the provider take at most", PATIENCE).await.unwrap();
     process.wait_for("provider digitalocean", PATIENCE).await.unwrap();
     let prefix = process.wait_for("digitalocean://", PATIENCE).await.unwrap();
@@ -73,6 +58,27 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let limits = container.resources.unwrap().limits.unwrap();
     assert_eq!(limits["memory"].0, "1Gi");
     assert!(wanted + 256 < 1024, "{}: the rest of the process needs room as well", message(&memory));
+}
+
+/// The binary with what the commands of a page have left in the cluster. It loads everything, and then waits for the Lease: the
+/// cloud gets no request.
+pub(crate) async fn started(cluster: &Cluster, folder: &Folder) -> Aerostat {
+    let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let deployment: Deployment = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
+    let secret = secrets.get_opt("aerostat").await.unwrap().unwrap_or_default();
+    for (name, bytes) in files(config_maps.get("aerostat").await.unwrap(), secret) {
+        let here = String::from_utf8(bytes).unwrap().replace("/etc/aerostat", &folder.path("").display().to_string());
+        fs::write(folder.path(&name), here).unwrap();
+    }
+    hold_lease(cluster).await;
+    let container = container(&deployment.spec.unwrap().template);
+    let arguments = command_line(&container).into_iter().skip(2).chain([
+        format!("--cloud-config={}", folder.path("cloud.yaml").display()),
+        format!("--kubeconfig={}", cluster.kubeconfig.display()),
+        "--secure-port=0".to_owned(),
+    ]);
+    Aerostat::start(arguments).unwrap()
 }
 
 /// Lets another holder have the Lease for an hour.

@@ -9,6 +9,7 @@ mod hetzner;
 mod image;
 mod install;
 mod manifests;
+mod pages;
 mod persistent_volumes;
 mod pod;
 mod registry;

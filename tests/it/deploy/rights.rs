@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use aerostat::{Controller, Rule, Rules, Settings, rules};
+use aerostat::{Controller, Rule, Settings, rules};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
 use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 use serde_json::Value;
-use tests::control_plane::cluster;
+use tests::control_plane::{cluster, roles};
+use tests::guests;
+use tests::vendor::{Aws, DigitalOcean, Hetzner, Vendor as _};
 
-use crate::setup::{cloud_config, command_line, container, template, text};
+use crate::setup::{cloud_config, command_line, container, provider, template, text};
 
 /// Where the module is, by the shipped config.
 fn module() -> String {
@@ -57,7 +59,7 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
     // What its own manifest allows is asked for where the provider knows volumes.
     let controllers: Vec<_> =
         Controller::ALL.into_iter().filter(|it| *it != Controller::PersistentVolumeLabel).collect();
-    let Rules { work, metrics } = rules(&settings, &controllers);
+    let rules = rules(&settings, &controllers);
     let module = Rule {
         namespace: Some("kube-system".to_owned()),
         group: "",
@@ -65,15 +67,38 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
         name: Some(module()),
         verbs: vec!["get"],
     };
-    assert_eq!(held, asked(work.into_iter().chain(metrics).chain([module])));
+    assert_eq!(held, asked(rules.work().into_iter().chain(rules.metrics).chain([module])));
 }
 
 #[test]
 fn a_provider_that_knows_volumes_needs_one_more_role() {
     let settings = Settings::parse(command_line(&container(&template()))).unwrap();
-    let with = asked(rules(&settings, &[Controller::PersistentVolumeLabel]).work);
-    let without = asked(rules(&settings, &[]).work);
-    assert_eq!(held("persistent-volumes/rbac.yaml"), with.difference(&without).cloned().collect());
+    let [(_, own)] = &rules(&settings, &[Controller::PersistentVolumeLabel]).own[..] else { panic!("one controller") };
+    assert_eq!(held("persistent-volumes/rbac.yaml"), asked(own.clone()));
+}
+
+#[tokio::test]
+async fn each_clouds_page_applies_what_its_controllers_need() {
+    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
+    for (page, module) in
+        [(DigitalOcean::PAGE, guests::DIGITALOCEAN), (Hetzner::PAGE, guests::HETZNER), (Aws::PAGE, guests::AWS)]
+    {
+        let files = roles(&text(page));
+        let held: BTreeSet<_> = files.iter().flat_map(|it| held(it.strip_prefix("deploy/").unwrap())).collect();
+        let cloud = provider(module, &[]).await.cloud();
+        let has = [
+            (Controller::CloudNode, cloud.instances.is_some()),
+            (Controller::CloudNodeLifecycle, cloud.instances.is_some()),
+            (Controller::Service, cloud.load_balancers.is_some()),
+            (Controller::Route, cloud.routes.is_some()),
+            (Controller::PersistentVolumeLabel, cloud.persistent_volumes.is_some()),
+        ];
+        let controllers: Vec<_> = has.into_iter().filter(|(_, has)| *has).map(|(it, _)| it).collect();
+        let needed = asked(rules(&settings, &controllers).work());
+        assert_eq!(needed.difference(&held).collect::<Vec<_>>(), [] as [&Right; 0], "{page}: {files:?}");
+        let knows_volumes = files.iter().any(|it| it.contains("persistent-volumes"));
+        assert_eq!(knows_volumes, cloud.persistent_volumes.is_some(), "{page} gives no right that nothing needs");
+    }
 }
 
 /// What the roles of a manifest allow.

@@ -79,6 +79,11 @@ pub(crate) async fn describe(module: &str) -> Description {
 
 /// The same with these settings.
 pub(crate) async fn describe_with(module: &str, settings: &[(&str, &str)]) -> Description {
+    (*provider(module, settings).await.description()).clone()
+}
+
+/// A provider without an endpoint, with these settings.
+pub(crate) async fn provider(module: &str, settings: &[(&str, &str)]) -> Provider {
     let given = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let source = Source::File { path: module.into(), sha256: Digest::parse(&guests::sha256(module)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
@@ -94,8 +99,7 @@ pub(crate) async fn describe_with(module: &str, settings: &[(&str, &str)]) -> De
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let sandbox = Sandbox::new(64 << 20).unwrap();
     let given = ProviderSettings { settings: given, ..ProviderSettings::default() };
-    let provider = Provider::inspect(&sandbox, module, given, gate, metrics).await.unwrap();
-    (*provider.description()).clone()
+    Provider::inspect(&sandbox, module, given, gate, metrics).await.unwrap()
 }
 
 /// The requests that a provider without operations asks for, what each does and what it carries. Sorted.
@@ -206,6 +210,12 @@ impl Folder {
             let entry = entry.unwrap();
             fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
         }
+        self
+    }
+
+    /// With another provider's module, under the name that its page gives it.
+    pub(crate) fn module(self, path: &str, name: &str) -> Folder {
+        fs::copy(path, self.path(name)).unwrap();
         self
     }
 

@@ -189,6 +189,31 @@ fn every_vendored_recording_has_a_test() {
     assert_eq!(there, tested);
 }
 
+/// What upstream's recordings lack, in their format: written by hand from its source, as the page of the recordings says.
+fn own() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/own")
+}
+
+async fn check_own(file: &str) {
+    let verdict = play(&own().join(file)).await.expect("the recording is played");
+    assert!(verdict.left_out.is_none() && verdict.differences.is_empty(), "\n{}", report(&verdict));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn case_182_blackholes_of_a_recording_are_played() {
+    check_own("01-route-blackhole.json").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn case_189_failing_lists_of_a_recording_are_played() {
+    check_own("02-route-list-fails.json").await;
+}
+
+#[test]
+fn every_own_recording_has_a_test() {
+    assert_eq!(files(&own()).len(), 2);
+}
+
 /// Plays the folder in `GOLDEN_DIR`, if there is one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_folder() {

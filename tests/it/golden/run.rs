@@ -21,7 +21,7 @@ use tests::wait;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-pub(crate) use self::routes::next_hop;
+pub(crate) use self::routes::{leads_to, next_hop};
 pub(crate) use self::seen::Observed;
 use crate::scenario::{Action, Answer, CloudChange, CloudNode, CloudService, Given, Scenario};
 use crate::state::History;

@@ -75,6 +75,7 @@ async fn case_234_only_leases_are_locks() {
 #[tokio::test]
 async fn routes_without_the_pods_networks_are_skipped() {
     let (cluster, script) = (any_cluster().await, Script::start().await);
+    cluster.follow("persistent-volumes/README.md").await;
     let base_url = script.base_url();
     let setup = |flags: &[&str]| {
         let setup = Setup::guest(&cluster, guests::SCRIPTED_NETWORK).flags(flags);

@@ -1,13 +1,12 @@
 //! Flags and files of webhooks that cannot work: each is named, with the next step.
 
 use http::Method;
-use tests::control_plane::cluster;
 use tests::guests;
 use tests::operator::{Setup, ask, says};
 use tests::script::Script;
 
 use crate::certificates::{Authority, Files};
-use crate::setup::{GATE, Webhook, free_port, scripted};
+use crate::setup::{GATE, Webhook, cluster, free_port, scripted};
 
 /// Whether somebody listens there.
 async fn is_open(port: u16) -> bool {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::control_plane::cluster;
 use tests::operator::admin_token;
 use tests::script::{Place, Script};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::setup::{DRIVER, NO_CONTROLLER, Webhook, asked, review, scripted};
+use crate::setup::{DRIVER, NO_CONTROLLER, Webhook, asked, cluster, review, scripted};
 use crate::volumes::volume;
 
 const JSON: &str = "application/json";
@@ -176,6 +175,37 @@ async fn adv_102_unknown_callers_ask_the_cloud_only_so_often() {
     let reviews: Vec<_> =
         log.everything().unwrap().into_iter().filter(|it| it.is_aerostats() && it.uri.contains("review")).collect();
     assert!(reviews.is_empty(), "{reviews:?}");
+    process.stop().await;
+}
+
+/// The user of a CSI provisioner creates all volumes: what a silent cloud does to him, it does to everybody.
+#[tokio::test(flavor = "multi_thread")]
+async fn adv_168_a_silent_cloud_locks_no_provisioner_out() {
+    const USER: &str = "system:serviceaccount:kube-system:csi-provisioner";
+    let cluster = cluster().await;
+    let script = Script::start().await;
+    let silent = Place { delay: Duration::from_secs(600), ..Place::zone("r1", "z1") };
+    (0..60).for_each(|nth| script.set_volume(&format!("pv-{nth}"), silent.clone()));
+    script.set_volume("pv-60", Place::zone("r1", "z1"));
+    let webhook = Arc::new(Webhook::new(scripted(&cluster, &script).flags(&[NO_CONTROLLER])));
+    let process = webhook.started().await;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(10) {
+        let mut volumes = JoinSet::new();
+        for nth in 0..60 {
+            let webhook = webhook.clone();
+            volumes.spawn(async move {
+                let mut review = review(&volume(&format!("pv-{nth}"), DRIVER));
+                review["request"]["userInfo"] = json!({ "username": USER });
+                let (code, text) = webhook.post("/admit?timeout=4s", JSON, review.to_string()).await;
+                assert_eq!(code, 200, "{text}");
+                serde_json::from_str::<Value>(&text).unwrap()["response"]["allowed"] == json!(true)
+            });
+        }
+        assert!(volumes.join_all().await.iter().all(|allowed| !allowed), "the cloud says nothing");
+    }
+    let response = webhook.review_as(USER, &volume("pv-60", DRIVER)).await;
+    assert!(response["patch"].is_string(), "the cloud answers again: {response}");
     process.stop().await;
 }
 

@@ -2,11 +2,12 @@
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::control_plane::{Cluster, cluster};
+use tests::control_plane::Cluster;
 use tests::kubelet;
 use tests::rig::{Controller, Rig, nodes, written};
 
 use crate::cloud::{Cloud, DRIVER, zones};
+use crate::setup::cluster;
 use crate::volumes::{
     PROVISIONED_BY, REGION, ZONE, affinity, all, create, event, events, labelled, labels, node_affinity, placed,
     volume, when,

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use cloud_provider::{Error, Topology};
 use http::Method;
-use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
 use tests::rig::{Controller, Rig, written};
 use tests::wait;
 
 use crate::cloud::{Cloud, DRIVER, zones};
 use crate::controller::settled;
+use crate::setup::cluster;
 use crate::volumes::{create, event, events, placed, volume};
 
 const VOLUME: &str = r"/api/v1/persistentvolumes/pv-1(\?|$)";

@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tests::control_plane::cluster;
 use tests::guests;
 use tests::operator::Setup;
 use tests::wait;
 
-use crate::setup::{NO_CONTROLLER, Webhook};
+use crate::setup::{NO_CONTROLLER, Webhook, cluster};
 use crate::volumes::{ZONE, create, events, labels, node_affinity, placed, volume};
 
 const DRIVER: &str = "csi.lying.example";
@@ -100,7 +99,7 @@ async fn adv_103_a_user_whose_volumes_crash_stops_no_other() {
             Some(403) => asked += 1,
             Some(429) => {
                 let message = refused["status"]["message"].as_str().unwrap();
-                assert!(message.contains("too many of your volumes were refused"), "{message}");
+                assert!(message.contains("crashed over too many of your volumes"), "{message}");
             }
             _ => panic!("not refused: {refused}"),
         }

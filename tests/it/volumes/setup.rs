@@ -23,6 +23,13 @@ pub(crate) const GATE: &str = "--feature-gates=CloudControllerManagerWebhook=tru
 /// No controller: what becomes of a volume is the webhook's work alone.
 pub(crate) const NO_CONTROLLER: &str = "--controllers=-pvlabel";
 
+/// The cluster, where aerostat may label volumes.
+pub(crate) async fn cluster() -> Cluster {
+    let cluster = tests::control_plane::cluster().await;
+    cluster.follow("persistent-volumes/README.md").await;
+    cluster
+}
+
 /// An operator who serves the webhook.
 pub(crate) struct Webhook {
     pub(crate) setup: Setup,

@@ -6,13 +6,13 @@ use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
-use tests::control_plane::{Cluster, cluster};
+use tests::control_plane::Cluster;
 use tests::rig::{nodes, written};
 use tests::script::{Error, Failure, Place, Script};
 use tests::{kubelet, wait};
 
 use crate::certificates::Authority;
-use crate::setup::{DRIVER, NO_CONTROLLER, Webhook, asked, scripted};
+use crate::setup::{DRIVER, NO_CONTROLLER, Webhook, asked, cluster, scripted};
 use crate::volumes::{
     PROVISIONED_BY, REGION, ZONE, affinity, all, create, labelled, labels, node_affinity, placed, volume,
 };

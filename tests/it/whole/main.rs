@@ -15,6 +15,7 @@ mod limits;
 mod lost;
 mod nodes;
 mod poison;
+mod rights;
 mod routes;
 mod setup;
 mod takeover;

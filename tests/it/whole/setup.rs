@@ -64,8 +64,15 @@ impl Rig {
 }
 
 impl<V: Vendor> CloudRig<V> {
-    /// A cluster without nodes, and a cloud that behaves so, with nothing in it.
+    /// A cluster without nodes, and a cloud that behaves so, with nothing in it. The operator has followed the cloud's page.
     pub(crate) async fn with(behaviour: Behaviour) -> Self {
+        let rig = Self::before_its_page(behaviour).await;
+        rig.cluster.follow(V::PAGE).await;
+        rig
+    }
+
+    /// The same, where the operator has applied no roles but those of `deploy/rbac.yaml`.
+    pub(crate) async fn before_its_page(behaviour: Behaviour) -> Self {
         Self::over(V::start(behaviour).await.unwrap()).await
     }
 

@@ -13,7 +13,7 @@ use crate::clouds::aws::{self as cloud, CLUSTER, Options, Simulator};
 use crate::control_plane::{Cluster, any_cluster};
 use crate::moto::{Call, REGION};
 use crate::operator::Setup;
-use crate::vendor::aws;
+use crate::vendor::{Aws, Vendor as _, aws};
 use crate::{kubelet, wait};
 
 use super::asked::{self, Asked};
@@ -43,6 +43,7 @@ impl Stage {
     pub async fn new() -> Self {
         let (cluster, cloud) = tokio::join!(any_cluster(), Simulator::start(Options::default()));
         let cloud = cloud.expect("a port on loopback is free");
+        cluster.follow(Aws::PAGE).await;
         // "Amazon VPC quotas", rules per security group: it can be raised. AWS's manager needs several rules for each Service.
         cloud.behave(&json!({ "rules_per_group": 1_000 }));
         let services = [cloud::Service::Ec2, cloud::Service::Elbv2, cloud::Service::Elb];

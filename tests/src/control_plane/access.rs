@@ -1,5 +1,7 @@
 //! Ways into a control plane: kubeconfigs, clients, and aerostat's identity.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::{Namespace, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::ServiceCIDR;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
@@ -15,8 +18,10 @@ use kube::core::TypeMeta;
 use kube::{Client, Config, ResourceExt};
 use serde_json::{Value, json};
 
+use super::binaries::workspace;
 use super::certificates::Identity;
 use super::process::write_secret;
+use crate::wait;
 
 /// The user that aerostat is for the API server.
 pub const AEROSTAT: &str = "system:serviceaccount:kube-system:cloud-controller-manager";
@@ -27,17 +32,55 @@ const SERVICE_ACCOUNT: &str = "cloud-controller-manager";
 /// Longer than any test run.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
-/// Applies `deploy/rbac.yaml` and what providers that know volumes need beside it, as an operator would.
+/// The page of `deploy/` that everything begins with, by its path in that folder.
+pub const FIRST_PAGE: &str = "README.md";
+
+/// Applies the roles that a page of `deploy/` applies, as an operator who follows it, and waits until they hold. `page` is a path
+/// in that folder.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be parsed or the API server refuses an object.
-pub async fn apply_rbac(admin: &Client) -> Result<()> {
-    for (name, manifests) in [
-        ("rbac.yaml", include_str!("../../../deploy/rbac.yaml")),
-        ("persistent-volumes/rbac.yaml", include_str!("../../../deploy/persistent-volumes/rbac.yaml")),
-    ] {
-        apply(admin, manifests).await.with_context(|| format!("deploy/{name}"))?;
+/// Fails if the page applies none, if a file cannot be parsed, or if the API server refuses an object.
+pub async fn apply_roles(admin: &Client, page: &str) -> Result<()> {
+    let deploy = workspace().join("deploy");
+    let text = fs::read_to_string(deploy.join(page)).with_context(|| format!("cannot read deploy/{page}"))?;
+    let files = roles(&text);
+    ensure!(!files.is_empty(), "deploy/{page} applies no roles");
+    for file in files {
+        let manifests = fs::read_to_string(workspace().join(&file)).with_context(|| format!("cannot read {file}"))?;
+        apply(admin, &manifests).await.with_context(|| file.clone())?;
+        hold(admin, &manifests).await.with_context(|| file.clone())?;
+    }
+    Ok(())
+}
+
+/// The manifests of roles that the commands of a page apply, each once: what stands behind `-f` in its blocks of commands.
+#[must_use]
+pub fn roles(page: &str) -> Vec<String> {
+    let blocks = page.split("```sh\n").skip(1).filter_map(|it| it.split("```").next());
+    let words: Vec<_> = blocks.flat_map(str::split_whitespace).collect();
+    let files = words.windows(2).filter(|it| it[0] == "-f" && it[1].ends_with("rbac.yaml")).map(|it| it[1].to_owned());
+    files.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Waits until the API server has read the roles of manifests: it allows aerostat the first right of each.
+async fn hold(admin: &Client, manifests: &str) -> Result<()> {
+    let objects: Vec<Value> = serde_saphyr::from_multiple(manifests).context("cannot parse the manifests")?;
+    let reviews: Api<SubjectAccessReview> = Api::all(admin.clone());
+    for role in objects.iter().filter(|it| it["kind"] == "ClusterRole" || it["kind"] == "Role") {
+        let rule = &role["rules"][0];
+        let review = serde_json::from_value(json!({ "spec": { "user": AEROSTAT, "resourceAttributes": {
+            "namespace": role["metadata"]["namespace"],
+            "group": rule["apiGroups"][0],
+            "resource": rule["resources"][0],
+            "name": rule["resourceNames"][0],
+            "verb": rule["verbs"][0],
+        } } }))?;
+        let allowed = wait::within(wait::DEADLINE, async || {
+            let answer = reviews.create(&PostParams::default(), &review).await.ok()?;
+            answer.status.is_some_and(|it| it.allowed).then_some(())
+        });
+        allowed.await.with_context(|| format!("the API server does not allow {rule}"))?;
     }
     Ok(())
 }
@@ -138,4 +181,16 @@ pub(super) fn write_kubeconfig(path: &Path, server: &str, authority: &str, user:
 fn kind(types: &TypeMeta) -> Result<ApiResource> {
     let gvk = GroupVersionKind::try_from(types).context("a manifest without a known kind")?;
     Ok(ApiResource::from_gvk(&gvk))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_roles_of_a_page_are_those_that_its_commands_apply() {
+        let page = "text -f deploy/rbac.yaml\n```console\nkubectl apply -f deploy/other-rbac.yaml\n```\n```sh\nkubectl apply \\\n  \
+                    -f deploy/rbac.yaml -f deploy/config.yaml\n```\n```sh\nkubectl apply -f deploy/rbac.yaml -f deploy/x/rbac.yaml\n```\n";
+        assert_eq!(roles(page), ["deploy/rbac.yaml", "deploy/x/rbac.yaml"]);
+    }
 }

@@ -7,6 +7,7 @@ use futures::future::select_all;
 use kube::Client;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
+use super::access::apply_roles;
 use super::reset;
 use super::running::{ControlPlane, Options};
 use crate::audit_log::{AuditLog, Request};
@@ -17,7 +18,7 @@ use crate::proxy::Proxy;
 pub struct Cluster {
     /// May do everything.
     pub admin: Client,
-    /// May do what `deploy/rbac.yaml` allows.
+    /// May do what the roles of `deploy/README.md` allow, and those of pages that the test follows.
     pub aerostat: Client,
     /// The kubeconfig of `aerostat`, for the binary.
     pub kubeconfig: PathBuf,
@@ -31,13 +32,24 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// Applies the roles that a further page of `deploy/` applies, by its path in that folder: that of a cloud, say.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server refuses them.
+    pub async fn follow(&self, page: &str) {
+        if let Err(error) = apply_roles(&self.admin, page).await {
+            panic!("deploy/{page} cannot be followed: {error:?}");
+        }
+    }
+
     /// Who asked what of the API server since this test has the cluster.
     #[must_use]
     pub fn audit(&self) -> &AuditLog {
         &self.audit
     }
 
-    /// Says that this test asks, as aerostat, for what `deploy/rbac.yaml` does not allow. Every other test fails if it does.
+    /// Says that this test asks, as aerostat, for what its roles do not allow. Every other test fails if it does.
     pub fn forbids(&mut self) {
         self.forbids = true;
     }
@@ -81,11 +93,12 @@ impl Drop for Cluster {
             .filter(|it| it.is_aerostats() && it.response.code == 403 && !allowed.contains(&what(it)))
             .map(|it| format!("{} {}", it.verb, it.uri))
             .collect();
-        assert!(forbidden.is_empty(), "deploy/rbac.yaml does not allow aerostat {forbidden:#?}");
+        assert!(forbidden.is_empty(), "what was applied of deploy/ does not allow aerostat {forbidden:#?}");
     }
 }
 
-/// Takes the cluster for a test: without nodes, events and leases, with `deploy/rbac.yaml` applied.
+/// Takes the cluster for a test: without nodes, events and leases, with the roles of `deploy/README.md`
+/// applied and no others.
 ///
 /// # Panics
 ///

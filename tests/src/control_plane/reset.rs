@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, Service};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
@@ -18,7 +19,8 @@ const OWN: [&str; 4] = [
     "kubernetes",
 ];
 
-/// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events.
+/// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events, and the
+/// roles of single clouds.
 ///
 /// Of objects nothing is read but their metadata: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
@@ -29,6 +31,8 @@ pub(super) async fn reset(admin: &Client) -> Result<()> {
     in_namespaces::<Lease>(admin).await?;
     in_namespaces::<ConfigMap>(admin).await?;
     in_namespaces::<Event>(admin).await?;
+    roles::<ClusterRoleBinding>(admin).await?;
+    roles::<ClusterRole>(admin).await?;
     Ok(())
 }
 
@@ -41,6 +45,16 @@ async fn in_namespaces<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<
     let kind = ApiResource::erase::<K>(&());
     for namespace in ["default", "kube-system", "kube-node-lease"] {
         empty(&Api::namespaced_with(admin.clone(), namespace, &kind), &kind).await?;
+    }
+    Ok(())
+}
+
+/// Takes away what pages of single clouds give to aerostat.
+async fn roles<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()> {
+    let api: Api<DynamicObject> = Api::all_with(admin.clone(), &ApiResource::erase::<K>(&()));
+    let all = api.list(&ListParams::default()).await?.items;
+    for object in all.iter().filter(|it| it.name_any().starts_with("cloud-controller-manager:")) {
+        delete(&api, object).await?;
     }
     Ok(())
 }

@@ -164,14 +164,14 @@ impl ControlPlane {
         Ok(Client::try_from(config)?)
     }
 
-    /// Applies `deploy/rbac.yaml` and writes a kubeconfig with a token of aerostat's ServiceAccount.
+    /// Applies the roles of `deploy/README.md` and writes a kubeconfig with a token of aerostat's ServiceAccount.
     ///
     /// # Errors
     ///
     /// Fails if the API server refuses something.
     pub async fn aerostat_kubeconfig(&self) -> Result<PathBuf> {
         let admin = self.admin().await?;
-        access::apply_rbac(&admin).await?;
+        access::apply_roles(&admin, access::FIRST_PAGE).await?;
         let token = access::token(&admin).await?;
         let path = self.folder.join("aerostat.kubeconfig");
         let user = serde_json::json!({ "token": token });

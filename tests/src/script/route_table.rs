@@ -20,6 +20,8 @@ pub struct Route {
     pub id: String,
     /// `ours`, `unmarked` or `foreign`.
     pub ownership: String,
+    /// `active`, or `blackhole` where packets go nowhere.
+    pub state: String,
 }
 
 /// The routes of a script's cloud, and what becomes of questions about them.
@@ -27,6 +29,8 @@ pub struct Route {
 pub(super) struct Routes {
     pub(super) routes: Vec<Route>,
     pub(super) list_takes: Duration,
+    /// What is answered to a list instead.
+    pub(super) list_failure: Option<Failure>,
     /// What is answered to a change instead, by destination.
     pub(super) failures: BTreeMap<String, Failure>,
     /// The request that is not answered.
@@ -42,7 +46,14 @@ impl Route {
             next_hop: next_hop.to_owned(),
             id: format!("route to {destination}"),
             ownership: "unmarked".to_owned(),
+            state: "active".to_owned(),
         }
+    }
+
+    /// The same, which leads nowhere any more.
+    #[must_use]
+    pub fn blackhole(self) -> Route {
+        Route { state: "blackhole".to_owned(), ..self }
     }
 
     /// The same, as somebody else's.

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use axum::extract::{Query, State};
-use axum::response::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Json, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -17,17 +18,21 @@ pub(super) struct Part {
     limit: usize,
 }
 
-pub(super) async fn list(State(shared): State<Arc<Mutex<Shared>>>, Query(part): Query<Part>) -> Json<Value> {
-    let (takes, fate) = {
+pub(super) async fn list(State(shared): State<Arc<Mutex<Shared>>>, Query(part): Query<Part>) -> Response {
+    let (takes, fate, fails) = {
         let mut shared = lock(&shared);
         shared.ask(Question::ListRoutes { after: part.after.clone() });
-        (shared.routes.list_takes, Fate::of(&mut shared.routes.held))
+        let fails = shared.routes.list_failure.as_mut().is_some_and(|it| it.next().is_some());
+        (shared.routes.list_takes, Fate::of(&mut shared.routes.held), fails)
     };
     fate.pass(Side::Before).await;
     tokio::time::sleep(takes).await;
+    if fails {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    }
     let page = page(&lock(&shared).routes.routes, &part);
     fate.pass(Side::After).await;
-    Json(page)
+    Json(page).into_response()
 }
 
 fn page(routes: &[Route], part: &Part) -> Value {
@@ -35,7 +40,8 @@ fn page(routes: &[Route], part: &Part) -> Value {
     let mut rest = routes.iter().skip(from);
     let fields = |it: &Route| {
         json!({
-            "destination": it.destination, "nextHop": it.next_hop, "ownership": it.ownership, "state": "active", "id": it.id,
+            "destination": it.destination, "nextHop": Some(&it.next_hop).filter(|it| !it.is_empty()),
+            "ownership": it.ownership, "state": it.state, "id": it.id,
         })
     };
     let page: Vec<_> = rest.by_ref().take(part.limit).map(fields).collect();

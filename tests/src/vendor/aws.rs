@@ -122,6 +122,7 @@ impl Vendor for Aws {
     const LOAD_BALANCERS: &'static str = "/elbv2/CreateLoadBalancer";
     const MODULE: &'static str = guests::AWS;
     const MANIFEST: &'static str = include_str!("../../../deploy/aws/config.yaml");
+    const PAGE: &'static str = "aws/README.md";
     const ENDPOINT: &'static str = "elbv2";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[];
     const PROVIDER_ID: &'static str = "aws:///us-east-1a/";

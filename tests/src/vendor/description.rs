@@ -24,6 +24,8 @@ pub trait Vendor: Send + Sync + 'static {
     const MODULE: &'static str;
     /// The manifest with the cloud configuration that is shipped.
     const MANIFEST: &'static str;
+    /// The page of `deploy/` that an operator of this cloud follows, by its path in that folder.
+    const PAGE: &'static str;
     /// How the provider calls the cloud's API.
     const ENDPOINT: &'static str;
     /// What of each path belongs to the API's address, and not to what the provider asks for.

@@ -12,7 +12,7 @@ use crate::clouds::digitalocean::{
     self, Assets, Attributes, Droplet, ForwardingRule, HealthCheck, LoadBalancer, LoadBalancerStatus, Options,
     Simulator,
 };
-use crate::control_plane::Cluster;
+use crate::control_plane::{Cluster, FIRST_PAGE};
 use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::Fault;
@@ -35,6 +35,7 @@ impl Vendor for DigitalOcean {
     const LOAD_BALANCERS: &'static str = "/v2/load_balancers";
     const MODULE: &'static str = guests::DIGITALOCEAN;
     const MANIFEST: &'static str = include_str!("../../../deploy/config.yaml");
+    const PAGE: &'static str = FIRST_PAGE;
     const ENDPOINT: &'static str = "api";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[];
     const PROVIDER_ID: &'static str = "digitalocean://";

@@ -40,6 +40,7 @@ impl Vendor for Hetzner {
     const LOAD_BALANCERS: &'static str = "/v1/load_balancers";
     const MODULE: &'static str = guests::HETZNER;
     const MANIFEST: &'static str = include_str!("../../../deploy/hetzner/config.yaml");
+    const PAGE: &'static str = "hetzner/README.md";
     const ENDPOINT: &'static str = "hcloud";
     const BASE: &'static str = "/v1";
     /// The cluster's network, and where its load balancers are.

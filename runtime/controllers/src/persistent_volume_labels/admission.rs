@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Cloud, PersistentVolumes, Topology, Volume};
+use cloud_provider::{Cloud, Error as CloudError, PersistentVolumes, Topology, Volume};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::ResourceExt;
 use serde_json::{Value, json};
@@ -13,6 +13,9 @@ use super::questions;
 use crate::account::Account;
 use crate::error::chain;
 use crate::nodes::Nodes;
+
+/// The longest name of an object, in bytes.
+const NAME: usize = 253;
 
 /// Decides about PersistentVolumes while they are created. It writes nothing itself.
 pub struct Admission {
@@ -31,8 +34,12 @@ pub struct Admitted {
 
 /// Why a volume may not be created, in one line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct Refused(String);
+#[error("{message}")]
+pub struct Refused {
+    message: String,
+    /// Whether the provider crashed over the volume, or used up its CPU budget or its memory.
+    pub has_crashed: bool,
+}
 
 impl Admission {
     /// `None` if the cloud cannot say where volumes are. No answer of another account than `account` counts.
@@ -54,7 +61,10 @@ impl Admission {
     ///
     /// If the cloud does not say where it is, or if its own labels cannot be read.
     pub async fn admit(&self, pv: &PersistentVolume) -> Result<Admitted, Refused> {
-        let topology = self.topology(pv).await.map_err(|error| Refused(chain(&error)))?;
+        let topology = self.topology(pv).await.map_err(|error| Refused {
+            message: chain(&error),
+            has_crashed: matches!(error, Error::Cloud { source: CloudError::Crashed { .. }, .. }),
+        })?;
         let Some(topology) = topology else { return Ok(Admitted::default()) };
         let Some(patch) = plan::patched(pv, &topology, Moment::Creation) else { return Ok(Admitted::default()) };
         let nodes = self.nodes.store().state();
@@ -67,7 +77,9 @@ impl Admission {
     async fn topology(&self, pv: &PersistentVolume) -> Result<Option<Topology>, Error> {
         // One that gets its name from the API server has none yet.
         let name = Some(pv.name_any()).filter(|it| !it.is_empty());
-        let name = name.or_else(|| pv.metadata.generate_name.clone()).unwrap_or_default();
+        let mut name = name.or_else(|| pv.metadata.generate_name.clone()).unwrap_or_default();
+        // An API server lets no longer one pass, but whoever reaches the port can write any.
+        name.truncate(name.floor_char_boundary(NAME));
         match plan::ask(pv, &self.cloud.description()) {
             Ask::Nothing => Ok(None),
             Ask::FromLabels(topology) => Ok(Some(topology)),

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use super::{at_most, difference};
-use crate::run::{Observed, next_hop};
+use crate::run::{Observed, leads_to, next_hop};
 use crate::scenario::{CloudRoute, Scenario};
 
 /// What recordings call the routes in the end.
@@ -52,7 +52,7 @@ pub(super) fn compare(expected: &Scenario, seen: &Observed, differences: &mut Ve
 pub(super) fn recorded(scenario: &Scenario) -> Vec<(String, String)> {
     let end = scenario.observed.end.get(END).cloned().unwrap_or_default();
     let routes: Option<Vec<CloudRoute>> = serde_json::from_value(end).expect("routes are recorded as we know them");
-    let route = |it: CloudRoute| (it.destination, next_hop(scenario, &it.target_node));
+    let route = |it: CloudRoute| (it.destination, leads_to(next_hop(scenario, &it.target_node), it.blackhole));
     routes.unwrap_or_default().into_iter().map(route).collect()
 }
 

@@ -4,19 +4,23 @@ use serde_json::Value;
 use tests::script::{Failure, Route, Script};
 
 use super::cloud::failure;
-use crate::scenario::{CloudChange, CloudError, Scenario};
+use crate::scenario::{CloudChange, CloudError, CloudRoute, Scenario};
 
 /// Lets the script say of routes what the recorded cloud did from then on.
 pub(super) fn change(script: &Script, scenario: &Scenario, change: &CloudChange) {
     if let Some(routes) = &change.routes {
-        let route = |it: &crate::scenario::CloudRoute| Route {
-            id: it.name.clone(),
-            ..Route::new(&it.destination, &next_hop(scenario, &it.target_node))
+        let route = |it: &CloudRoute| {
+            let route =
+                Route { id: it.name.clone(), ..Route::new(&it.destination, &next_hop(scenario, &it.target_node)) };
+            if it.blackhole { route.blackhole() } else { route }
         };
         script.set_routes(routes.iter().map(route));
     }
     if let Some(takes) = change.list_routes_delay {
         script.set_route_list_time(takes);
+    }
+    if let Some(error) = &change.list_routes_error {
+        script.set_route_list_failure(error.as_ref().map(told));
     }
     let failures = change.create_route_error.iter().flat_map(|(node, error)| {
         let failed = scenario.observed.cloud_calls.iter().filter(move |it| {
@@ -35,6 +39,11 @@ pub(crate) fn next_hop(scenario: &Scenario, node: &str) -> String {
     let given = scenario.given.iter().find(|it| it.object["metadata"]["name"] == node);
     let provider_id = given.and_then(|it| it.object["spec"]["providerID"].as_str());
     provider_id.and_then(|it| it.strip_prefix("fakecloud://")).unwrap_or(node).to_owned()
+}
+
+/// To what a route leads in the end: nowhere, if it is a blackhole.
+pub(crate) fn leads_to(next_hop: String, blackhole: bool) -> String {
+    if blackhole { "nowhere".to_owned() } else { next_hop }
 }
 
 fn told(error: &CloudError) -> Failure {

@@ -14,9 +14,10 @@ use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tests::script::Question;
+use tests::script::{Question, Route};
 use tokio::task::JoinSet;
 
+use super::routes::leads_to;
 use super::{Play, living};
 use crate::scenario::Event;
 use crate::state::{self, History};
@@ -56,7 +57,7 @@ impl Play<'_> {
             end: self.end().await?,
             history,
             calls: calls.map(|call| without_living(call.question)).filter(|it| !about_living(it)).collect(),
-            routes: self.script.routes().into_iter().map(|it| (it.destination, it.next_hop)).collect(),
+            routes: self.script.routes().into_iter().map(leads).collect(),
             ended: self.ended.clone(),
         })
     }
@@ -102,6 +103,11 @@ impl Play<'_> {
         let named = |name: &String| there.iter().find(|object| state::name(object) == *name).cloned();
         Ok(self.scenario.observed.end.keys().map(|name| (name.clone(), named(name))).collect())
     }
+}
+
+/// A route's destination, and to what it leads.
+fn leads(it: Route) -> (String, String) {
+    (it.destination, leads_to(it.next_hop, it.state == "blackhole"))
 }
 
 /// The same question without the living nodes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::duration;
@@ -24,6 +24,9 @@ pub(crate) struct CloudChange {
     pub(crate) routes: Option<Vec<CloudRoute>>,
     #[serde(default, deserialize_with = "duration::read_optional")]
     pub(crate) list_routes_delay: Option<Duration>,
+    /// An error of lists of routes. `null`: they work from then on.
+    #[serde(default, deserialize_with = "said")]
+    pub(crate) list_routes_error: Option<Option<CloudError>>,
     /// By node.
     #[serde(default)]
     pub(crate) create_route_error: BTreeMap<String, CloudError>,
@@ -42,6 +45,8 @@ pub(crate) struct CloudRoute {
     pub(crate) target_node: String,
     #[serde(rename = "destinationCIDR")]
     pub(crate) destination: String,
+    /// It leads nowhere any more.
+    pub(crate) blackhole: bool,
     /// Upstream remembers where the node was reached; our clouds have next hops.
     #[serde(rename = "targetNodeAddresses")]
     _addresses: Value,
@@ -150,11 +155,25 @@ impl CloudService {
     }
 }
 
+/// What is said, `null` included; absent, nothing is.
+fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_error_of_lists_comes_and_goes() {
+        let error = |change: Value| serde_json::from_value::<CloudChange>(change).unwrap().list_routes_error;
+        assert!(error(json!({ "t": 0.1 })).is_none(), "it stays as it is");
+        assert!(error(json!({ "t": 0.1, "listRoutesError": null })).unwrap().is_none());
+        let fails = error(json!({ "t": 0.1, "listRoutesError": { "text": "down", "count": 2 } })).unwrap().unwrap();
+        assert_eq!((fails.text.as_str(), fails.count), ("down", Some(2)));
+    }
 
     #[test]
     fn an_unknown_word_of_the_cloud_is_an_error() {

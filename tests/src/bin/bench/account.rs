@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean;
+use tests::control_plane::FIRST_PAGE;
 use tests::guests;
 
 /// A cloud that contenders can serve.
@@ -28,6 +29,11 @@ pub(crate) trait Account {
     /// If there is none.
     fn vendor(&self, _folder: &Path) -> Result<Command> {
         bail!("there is no manager of this cloud's vendor")
+    }
+
+    /// The page of `deploy/` that an operator of this cloud follows, by its path in that folder.
+    fn page(&self) -> &'static str {
+        FIRST_PAGE
     }
 
     /// What aerostat's config says of the provider, its endpoints and the credential, whose file goes into `folder`.

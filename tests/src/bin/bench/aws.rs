@@ -47,6 +47,10 @@ impl Account for Simulator {
         &self.token
     }
 
+    fn page(&self) -> &'static str {
+        "aws/README.md"
+    }
+
     fn arguments(&self) -> Result<Vec<String>> {
         bail!("the baseline does not know AWS")
     }

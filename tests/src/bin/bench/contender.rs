@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 use tests::aerostat::Aerostat;
-use tests::control_plane::ControlPlane;
+use tests::control_plane::{ControlPlane, apply_roles};
 
 use crate::account::{Account, Config};
 use crate::baseline::{self, Baseline};
@@ -162,6 +162,7 @@ impl Contender {
     async fn aerostat_flags(self, control_plane: &ControlPlane, cloud: &impl Account) -> Result<[String; 3]> {
         let config = self.write_config(control_plane, cloud)?;
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+        apply_roles(&control_plane.admin().await?, cloud.page()).await?;
         Ok([
             format!("--kubeconfig={}", kubeconfig.display()),
             format!("--cloud-config={}", config.display()),

@@ -69,6 +69,10 @@ impl Account for Simulator {
         &self.token
     }
 
+    fn page(&self) -> &'static str {
+        "hetzner/README.md"
+    }
+
     fn arguments(&self) -> Result<Vec<String>> {
         Ok(vec![
             "--cloud-provider=hcloud".to_owned(),

@@ -11,7 +11,7 @@ use kube::Client;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::aerostat::Aerostat;
-use tests::control_plane::ControlPlane;
+use tests::control_plane::{ControlPlane, apply_roles};
 use tests::guests;
 use tests::simulator::Simulator;
 
@@ -76,9 +76,10 @@ pub(crate) fn start<V: Shown>(kubeconfig: &Path, config: &Path) -> Result<Aerost
     Aerostat::start(files.iter().map(String::as_str).chain(flags))
 }
 
-/// The kubeconfig of the ServiceAccount of `deploy/rbac.yaml`, which may read the ConfigMap that the configuration names.
+/// The kubeconfig of the ServiceAccount with the roles that the cloud's page applies, which may read the ConfigMap that the configuration names.
 pub(crate) async fn kubeconfig<V: Shown>(control_plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
     let kubeconfig = control_plane.aerostat_kubeconfig().await?;
+    apply_roles(admin, V::PAGE).await?;
     let roles: Api<Role> = Api::namespaced(admin.clone(), "kube-system");
     let mut role = roles.get("cloud-controller-manager").await?;
     let of_config_maps = |it: &&mut PolicyRule| it.resources.iter().flatten().any(|it| it == "configmaps");
