@@ -216,12 +216,4 @@ mod tests {
         assert!(failures.admit(user(&long), now).is_err());
         assert_eq!(failures.admit(user(&format!("{long}-2")), now), Ok(()));
     }
-
-    #[test]
-    fn adv_103_of_a_long_name_only_the_beginning_is_kept() {
-        let (mut failures, now) = (Failures::default(), Instant::now());
-        failures.refused(&"ä".repeat(1 << 20), now);
-        let kept: Vec<_> = failures.0.keys().map(|it| it.chars().count()).collect();
-        assert_eq!(kept, [NAME]);
-    }
 }
