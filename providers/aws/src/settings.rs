@@ -88,20 +88,39 @@ const NONE: &str = "none";
 
 /// What authors of Services may name, as a setting says.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Allowed(Vec<String>);
+pub(crate) struct Allowed {
+    setting: &'static str,
+    patterns: Vec<String>,
+}
 
 impl Allowed {
     fn read(setting: &aerostat_sdk::key::Key<List<Custom<String>>>) -> Result<Self> {
-        Ok(Self(settings::get(setting)?))
+        Ok(Self { setting: setting.name, patterns: settings::get(setting)? })
+    }
+
+    /// Refuses a value of an annotation that they may not name.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation, the value and the setting.
+    pub(crate) fn check(&self, annotation: &str, value: &str) -> Result<()> {
+        if self.has(value) {
+            return Ok(());
+        }
+        Err(Error::invalid(format_args!(
+            "annotation {annotation}: {value:?} is not for authors of Services to name: take it off, or let the operator of the \
+             cluster add it to setting {}",
+            self.setting
+        )))
     }
 
     /// Whether they may name this.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    fn has(&self, name: &str) -> bool {
         let is = |it: &String| match it.strip_suffix('*') {
             Some(beginning) => name.starts_with(beginning),
             None => it != NONE && it == name,
         };
-        self.0.iter().any(is)
+        self.patterns.iter().any(is)
     }
 }
 

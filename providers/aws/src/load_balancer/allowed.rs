@@ -8,7 +8,7 @@ use super::annotations::{
 };
 use super::call::Call;
 use super::tags::{CLUSTER_UID, SERVICE_UID};
-use crate::settings::{self, Allowed, Cluster, NetworkGroups};
+use crate::settings::{Cluster, NetworkGroups};
 
 /// What the keys of clusters' tags begin with.
 const CLUSTERS: &str = "kubernetes.io/cluster/";
@@ -24,44 +24,24 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
     if kind == Kind::Classic || settings.network_groups == NetworkGroups::Managed {
         for key in [&SECURITY_GROUPS, &EXTRA_SECURITY_GROUPS] {
             for group in annotations.read(key)?.unwrap_or_default() {
-                named(key.name, &group, &settings.allowed_groups, settings::ALLOWED_GROUPS.name)?;
+                settings.allowed_groups.check(key.name, &group)?;
             }
         }
     }
     if kind == Kind::Network && !call.is_known() {
         for allocation in annotations.read(&ELASTIC_IPS)?.unwrap_or_default() {
-            named(ELASTIC_IPS.name, &allocation, &settings.allowed_elastic_ips, settings::ALLOWED_ELASTIC_IPS.name)?;
+            settings.allowed_elastic_ips.check(ELASTIC_IPS.name, &allocation)?;
         }
     }
     if let Some(bucket) = annotations.text(LOG_BUCKET.name)
         && annotations.get(&LOG_ENABLED)?
     {
-        named(LOG_BUCKET.name, bucket, &settings.allowed_log_buckets, settings::ALLOWED_LOG_BUCKETS.name)?;
+        settings.allowed_log_buckets.check(LOG_BUCKET.name, bucket)?;
     }
     if let Some(HealthPort::Number(port)) = annotations.read(&HEALTH_PORT)?.filter(|it| !is_own_port(call, it)) {
-        named(
-            HEALTH_PORT.name,
-            &port.to_string(),
-            &settings.allowed_health_ports,
-            settings::ALLOWED_HEALTH_PORTS.name,
-        )?;
+        settings.allowed_health_ports.check(HEALTH_PORT.name, &port.to_string())?;
     }
     tags(call)
-}
-
-/// Refuses a value of an annotation that the operator's setting does not allow.
-///
-/// # Errors
-///
-/// `invalid`, naming the annotation, the value and the setting.
-pub(super) fn named(annotation: &str, value: &str, allowed: &Allowed, setting: &str) -> Result<()> {
-    match allowed.has(value) {
-        true => Ok(()),
-        false => Err(Error::invalid(format_args!(
-            "annotation {annotation}: {value:?} is not for authors of Services to name: take it off, or let the operator of the \
-             cluster add it to setting {setting}"
-        ))),
-    }
 }
 
 /// Whether a port is the Service's own on the nodes: a node port, the port of its health checks, or that of kube-proxy where the

@@ -3,10 +3,9 @@
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol, Result};
 
-use super::allowed;
 use super::annotations::{CERTIFICATE, SSL_PORTS, SslPorts};
 use super::tags::Marks;
-use crate::settings::{ALLOWED_CERTIFICATES, LoadBalancers as Settings};
+use crate::settings::LoadBalancers as Settings;
 
 /// One call about one Service.
 pub(super) struct Call<'a> {
@@ -42,7 +41,7 @@ impl<'a> Call<'a> {
         }
         let arn = self.annotations.read(&CERTIFICATE)?;
         if let Some(arn) = &arn {
-            allowed::named(CERTIFICATE.name, arn, &self.settings.allowed_certificates, ALLOWED_CERTIFICATES.name)?;
+            self.settings.allowed_certificates.check(CERTIFICATE.name, arn)?;
         }
         let here = &*self.settings.cluster.region;
         // IAM has no regions.

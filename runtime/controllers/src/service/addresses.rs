@@ -5,8 +5,6 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::Service;
 
-use crate::service::services::key;
-
 /// The addresses of all Services, by the watch.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
@@ -15,11 +13,10 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Takes note of a Service as it was, if it was known, and as it is, if it still is.
-    pub(super) fn apply(&mut self, before: Option<&Service>, after: Option<&Service>) {
-        let Some(key) = after.or(before).map(key) else { return };
-        change(&mut self.cluster_ips, &key, before.map(cluster_ips), after.map(cluster_ips));
-        change(&mut self.ingress, &key, before.map(ingress), after.map(ingress));
+    /// Takes note of the Service under this key as it was, if it was known, and as it is, if it still is.
+    pub(super) fn apply(&mut self, key: &str, before: Option<&Service>, after: Option<&Service>) {
+        change(&mut self.cluster_ips, key, before.map(cluster_ips), after.map(cluster_ips));
+        change(&mut self.ingress, key, before.map(ingress), after.map(ingress));
     }
 
     /// The Service with this ClusterIP.
@@ -83,16 +80,16 @@ mod tests {
         let (one, two) = (named("one", "192.0.2.1"), named("two", "192.0.2.1"));
         let mut all = Addresses::default();
         let at = |all: &Addresses, ip: &str, key: &str| all.reached_at(ip.parse().unwrap(), key).map(str::to_owned);
-        all.apply(None, Some(&one));
+        all.apply("default/one", None, Some(&one));
         assert_eq!(at(&all, "192.0.2.1", "default/one"), None, "its own");
-        all.apply(None, Some(&two));
+        all.apply("default/two", None, Some(&two));
         assert_eq!(at(&all, "192.0.2.1", "default/one").as_deref(), Some("default/two"));
         assert_eq!(all.cluster_ip("10.96.0.7".parse().unwrap()), Some("default/one"));
         let moved = named("two", "192.0.2.2");
-        all.apply(Some(&two), Some(&moved));
+        all.apply("default/two", Some(&two), Some(&moved));
         assert_eq!(at(&all, "192.0.2.1", "default/one"), None);
-        all.apply(Some(&one), None);
-        all.apply(Some(&moved), None);
+        all.apply("default/one", Some(&one), None);
+        all.apply("default/two", Some(&moved), None);
         assert!(all.cluster_ips.is_empty() && all.ingress.is_empty(), "nothing is left of what is gone");
     }
 }

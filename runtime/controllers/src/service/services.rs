@@ -53,9 +53,10 @@ impl Services {
         changed: impl Fn(&str, Option<&Service>),
     ) {
         for change in self.watched.apply(event, writer) {
-            self.addresses.lock().apply(change.before.as_deref(), change.after.as_deref());
             if let Some(service) = change.after.as_ref().or(change.before.as_ref()) {
-                changed(&key(service), change.after.as_deref());
+                let key = key(service);
+                self.addresses.lock().apply(&key, change.before.as_deref(), change.after.as_deref());
+                changed(&key, change.after.as_deref());
             }
         }
     }
