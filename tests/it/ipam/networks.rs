@@ -121,7 +121,7 @@ async fn case_210_a_second_family_everywhere_ends_the_start() {
     assert!(failure.contains("2 have them outside --cluster-cidr") && failure.contains("a has fd00::/64"), "{failure}");
 }
 
-/// Cases: adv_154
+/// Cases: adv 154
 #[tokio::test]
 async fn adv_153_a_foreign_node_gets_an_event_at_start_and_later() {
     let cluster = cluster().await;

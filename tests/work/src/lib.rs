@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "memory: 81")]
+    #[should_panic(expected = "memory: 838")]
     fn adv_159_memory_that_is_no_part_of_the_text_is_found() {
         fuzz("a hoard", LINE, &[b"a"], |_| drop(std::hint::black_box(vec![0_u8; 8 << 20])));
     }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_153_an_event_names_the_network_the_flag_and_the_next_step() {
+    fn adv_153_an_event_names_network_flag_and_next_step() {
         let cluster = net("10.244.0.0/16");
         let told: Vec<_> = [
             foreign("a", "nonsense", None),
