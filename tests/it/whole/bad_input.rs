@@ -197,7 +197,7 @@ async fn a_refused_service_goes_at_once<V: Vendor>() {
     rig.gone("web").await;
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(5), "its deletion took {took:?}");
-    println!("the deletion of a Service that {} refused took {took:?}", V::LOAD_BALANCERS);
+    eprintln!("the deletion of a Service that {} refused took {took:?}", V::LOAD_BALANCERS);
     assert_eq!(rig.built(), []);
     process.stop().await;
 }
