@@ -101,7 +101,7 @@ async fn bad_a_role_that_sts_refuses_is_told() {
     let process = rig.start().await;
     rig.join(1).await;
     let why =
-        "role/nobodys (AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity); correct the role's name";
+        "role/nobodys (AccessDenied); correct the role's name";
     rig.said("InstanceMetadataDenied", &["credential aws", why]).await;
     process.stop().await;
 }

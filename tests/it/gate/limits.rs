@@ -171,15 +171,15 @@ async fn one_call_makes_100_requests_and_logs_once_that_more_came() {
 async fn an_ended_call_has_its_audit_line_and_frees_its_turn() {
     audit::keep();
     let server =
-        Capture::http(|it| if it.text().contains("/held") { vec![Step::Hang] } else { Step::ok("free") }).await;
+        Capture::http(|it| if it.text().contains("/hangs") { vec![Step::Hang] } else { Step::ok("free") }).await;
     let mut api = endpoint(&server.url());
     api.limits.concurrency = 1;
     let mut setup = Setup::new([api]);
     setup.limits.wall = Duration::from_secs(1);
     let lab = setup.load().await;
-    let reason = lab.end(&get(&["v2", "held"])).await;
+    let reason = lab.end(&get(&["v2", "hangs"])).await;
     assert!(reason.contains("provider.limits.wall"), "{reason}");
-    let lines = audit::lines("/v2/held");
+    let lines = audit::lines("/v2/hangs");
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(
         (lines[0]["decision"].as_str(), lines[0]["rule"].as_str()),
