@@ -105,15 +105,16 @@ impl Seen {
         is_forbidden && answered.peek().is_some() && answered.all(|it| it.place != request.place)
     }
 
-    /// Deletions that were not carried out, or not certainly.
+    /// Deletions, of whole objects and of members, that were not carried out, or not certainly.
     pub fn failed_deletions(&self) -> impl Iterator<Item = &SeenRequest> {
-        let failed = |it: &&SeenRequest| matches!(it.effect, Some(Effect::Delete) | None) && !it.ending.is_answer();
-        self.requests.iter().filter(failed)
+        let deletes = |it: &SeenRequest| matches!(it.effect, Some(Effect::Delete | Effect::Detach) | None);
+        self.requests.iter().filter(move |it| deletes(it) && !it.ending.is_answer())
     }
 
-    /// Writes that were not carried out, or not certainly.
+    /// Other writes that were not carried out, or not certainly.
     pub fn failed_writes(&self) -> impl Iterator<Item = &SeenRequest> {
-        self.requests.iter().filter(|it| it.effect == Some(Effect::Write) && !it.ending.is_answer())
+        let writes = |it: &SeenRequest| matches!(it.effect, Some(Effect::Write | Effect::Update));
+        self.requests.iter().filter(move |it| writes(it) && !it.ending.is_answer())
     }
 
     /// Whether a deletion was carried out, or met nothing.
