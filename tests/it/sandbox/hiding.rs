@@ -228,7 +228,8 @@ async fn adv_157_a_write_that_leaves_no_memo_is_an_event() {
     );
     assert_eq!(reasons(&["POST /v1/422"], "pending", None).await, [""; 0]);
     assert_eq!(reasons(&["PUT /v1/balancers/a0e2f6f1c"], "pending", None).await, [""; 0], "its name is the Service's");
-    assert_eq!(reasons(&["PUT /v1/balancers/a0e2f6f1c"], "ready", None).await, ["MemoMissing"]);
+    assert_eq!(reasons(&["PUT /v1/balancers/a0e2f6f1c"], "ready", None).await, [""; 0]);
+    assert_eq!(reasons(&["POST /v1/balancers/a0e2f6f1c"], "ready", None).await, ["MemoMissing"]);
 }
 
 #[tokio::test]

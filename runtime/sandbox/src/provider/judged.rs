@@ -93,8 +93,9 @@ pub(super) fn warnings(seen: &Seen, told: &[Event], memo: Option<&str>, answer: 
         Ok(Progress::Failed(status, _)) => (status.memo.as_deref(), false),
         Ok(Progress::NotManaged) | Err(_) => (None, false),
     };
-    // What has the Service's mark is found by it, as long as there is more to do.
-    let is_findable = !is_ready && seen.written().any(SeenRequest::is_marked);
+    // What has the Service's mark is found by it, as long as there is more to do; and what is written under a name with it, as by
+    // a PUT, is made once however often it is sent.
+    let is_findable = seen.written().any(|it| it.is_marked() && !(is_ready && it.creates()));
     let written = seen.written().next().filter(|_| memo.is_none() && kept.is_none() && !is_findable);
     let forgotten = written.map(|request| {
         let message = format!(

@@ -13,7 +13,7 @@ impl LoadBalancers for Scripted {
         match request.send()?.json::<Answer<Progressed>>()?.told()? {
             Progressed::Ready { ingress } => {
                 let ingress = ingress.into_iter().map(Place::ingress).collect::<Result<Vec<_>>>()?;
-                Ok(Progress::Ready(LoadBalancerStatus::new(ingress).memo(&desired.name)))
+                Ok(Progress::Ready(LoadBalancerStatus::new(ingress)))
             }
             Progressed::Elsewhere => Ok(Progress::NotManaged),
         }

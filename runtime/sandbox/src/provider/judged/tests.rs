@@ -153,4 +153,7 @@ fn adv_157_a_write_that_leaves_no_memo_is_told() {
     let marked = || written().map(SeenRequest::marked);
     assert_eq!(reasons(marked(), None, &pending(None)), [""; 0], "it is found by its mark");
     assert_eq!(reasons(marked(), None, &ready(None)), ["MemoMissing"]);
+    let named = SeenRequest::new("api", Effect::Write, Method::Put, "/balancers/a1", Ending::Success);
+    assert_eq!(reasons([named.clone()], None, &ready(None)), ["MemoMissing"]);
+    assert_eq!(reasons([named.marked()], None, &ready(None)), [""; 0], "it is made once");
 }
