@@ -196,6 +196,13 @@ impl Process {
         shorten_lease(cluster).await;
     }
 
+    /// As [`Process::kill_and_shorten_its_lease`], as if the window of cloud writes had passed before the next process starts. A test
+    /// that kills dozens of processes in minutes would use the window up: each crash may waste a part of it.
+    pub async fn kill_and_let_its_window_pass(self, cluster: &Cluster) {
+        self.kill_and_shorten_its_lease(cluster).await;
+        forget_writes(cluster).await;
+    }
+
     /// Kills it, as a power failure would.
     pub fn kill(self) {
         drop(self.aerostat);
@@ -289,9 +296,17 @@ pub async fn assert_waits(cluster: &Cluster, name: &str) {
 
 /// Lets the Lease of a killed process end a second after somebody sees this.
 pub async fn shorten_lease(cluster: &Cluster) {
+    patch_lease(cluster, json!({ "spec": { "leaseDurationSeconds": 1 } })).await;
+}
+
+/// Takes the counts of cloud writes off the Lease of a process that has ended, as if their window had passed.
+pub async fn forget_writes(cluster: &Cluster) {
+    patch_lease(cluster, json!({ "metadata": { "annotations": { "aerostat.dev/cloud-writes": null } } })).await;
+}
+
+async fn patch_lease(cluster: &Cluster, change: Value) {
     let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let short = Patch::Merge(json!({ "spec": { "leaseDurationSeconds": 1 } }));
-    match leases.patch("cloud-controller-manager", &PatchParams::default(), &short).await {
+    match leases.patch("cloud-controller-manager", &PatchParams::default(), &Patch::Merge(change)).await {
         // It had not become leader.
         Err(kube::Error::Api(status)) if status.code == 404 => {}
         patched => drop(patched.unwrap()),

@@ -111,7 +111,7 @@ impl CrashTest {
             }
         }
         self.read_log(&mut process, format!("=== killed at request {nth}, {side:?}"));
-        process.kill_and_shorten_its_lease(&self.cluster).await;
+        process.kill_and_let_its_window_pass(&self.cluster).await;
         self.check();
     }
 

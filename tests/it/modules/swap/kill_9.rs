@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tests::aerostat::message;
 use tests::control_plane::any_cluster;
-use tests::operator::{Process, event, shorten_lease};
+use tests::operator::{Process, event, forget_writes, shorten_lease};
 use tests::random::{self, Random};
 
 use super::rig::{FAST, Heard, LEASE, Rig, names};
@@ -102,6 +102,7 @@ impl KillRun {
         let has_ended = story(self, &mut process).await.is_none();
         self.heard.0.extend(process.aerostat.killed().await);
         shorten_lease(&self.rig.cluster).await;
+        forget_writes(&self.rig.cluster).await;
         let is_point = !has_ended && is_under_way(&self.heard.0[begin..]);
         self.points += u64::from(is_point);
         let says = [("message".to_owned(), format!("=== killed; it counts: {is_point}").into())];

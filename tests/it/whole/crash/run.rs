@@ -167,7 +167,7 @@ impl<V: Vendor> CrashTest<V> {
         match outcome {
             Outcome::Settled => self.process = Some(process),
             Outcome::Killed => {
-                process.kill_and_shorten_its_lease(&self.rig.cluster).await;
+                process.kill_and_let_its_window_pass(&self.rig.cluster).await;
                 self.points += self.left(desired).await as u64;
                 self.check_no_orphan();
             }
