@@ -413,6 +413,8 @@ fn a_name_that_another_has_is_refused() {
     assert_eq!(refuse_taken_name(&listed, &CLAIM, "web", Some("lb-1")), Ok(()));
     assert_eq!(refuse_taken_name(&listed, &CLAIM, "shop", None), Ok(()));
     let why = "annotation acme.example/id: \"web\" is the name of load balancer lb-1, which is not this Service's: choose \
+    let quota = Error::quota("certificates");
+    assert_eq!(ensured(quota.clone(), None), (Err(quota), 3), "nodes follow whatever the quota");
                another";
     assert_eq!(refuse_taken_name(&listed, &CLAIM, "web", Some("lb-2")), Err(Error::invalid(why)));
 }
