@@ -18,19 +18,22 @@
 //!
 //! Statuses are sorted into errors here, once for all clouds: 400 and 422 are `invalid`; 401 and 403 `denied`; 404 is
 //! `None` for a read; 429 and 503 with `retry-after` are `retry-after`; everything else that is not a success is
-//! `unavailable`. Where a cloud differs, its provider says so in one place: its [`Client`].
+//! `unavailable`. Where a cloud differs, its provider says so in one place: its [`Client`]. A cloud
+//! with codes of its own for what it refuses has a table from them to [`Refused`], which does not look at statuses.
 
 mod client;
 mod numbered;
 mod refusal;
 mod request;
 mod response;
+mod sorted;
 mod within;
 
 pub use self::client::Client;
 pub use self::numbered::{NumberedPage, NumberedPages};
 pub use self::request::{Attempt, Request};
 pub use self::response::{Refusals, Response};
+pub use self::sorted::Refused;
 pub use crate::Method;
 pub use crate::bindings::host::aerostat::cloud::http::Location;
 

@@ -72,8 +72,8 @@ pub trait Backend {
     /// Whatever the cloud answered, and why the Service cannot be served.
     fn update(&self, live: &Self::Live) -> Result<Update>;
 
-    /// Lets its targets follow the nodes, and changes nothing else: [`Self::update`] was refused as `invalid` or `denied`, and
-    /// nodes come and go nevertheless. The refusal is what the call ends with.
+    /// Lets its targets follow the nodes, and changes nothing else: [`Self::update`] was refused as `invalid` or `denied`, or for a quota,
+    /// and nodes come and go nevertheless. The refusal is what the call ends with.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ pub trait Backend {
         false
     }
 
-    /// Writes what [`Self::needs_tag`] asks for: a tag of the cluster, say. What is `invalid` or `denied` becomes a warning: a
+    /// Writes what [`Self::needs_tag`] asks for: a tag of the cluster, say. What is refused becomes a warning: a
     /// Service is served also if the token may not write tags.
     ///
     /// # Errors

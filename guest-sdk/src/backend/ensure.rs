@@ -68,11 +68,11 @@ fn tag_adopted<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
 ///
 /// # Errors
 ///
-/// Those of [`Backend::tag`] that are neither `invalid` nor `denied`.
+/// Those of [`Backend::tag`] that are no refusal.
 pub fn tag<B: Backend>(backend: &B, id: &str) -> Result<()> {
     match backend.tag(id) {
-        Err(Error::Invalid(why) | Error::Denied(why)) => {
-            let message = format!("load balancer {id} does not get the cluster's tag: {why}");
+        Err(refused) if refused.is_refusal() => {
+            let message = format!("load balancer {id} does not get the cluster's tag: {}", refused.why());
             events::warning(None, "LoadBalancerNotTagged", &message);
             Ok(())
         }
@@ -168,7 +168,7 @@ fn replace_missing<B: Backend>(backend: &B, id: &str) -> Result<Progress> {
 /// The load balancer exists, and is the Service's.
 fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
     let updated = match backend.update(live) {
-        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) => follow_nodes(backend, live, refused),
+        Err(refused) if refused.is_refusal() => follow_nodes(backend, live, refused),
         updated => updated,
     };
     let (found, poll) = (backend.found(live), backend.pauses().poll);
@@ -190,8 +190,8 @@ fn follow_nodes<B: Backend>(backend: &B, live: &B::Live, refused: Error) -> Resu
     match backend.follow_nodes(live) {
         Ok(Change::Busy(why)) => Ok(Update::Busy(why)),
         // It may be refused for the same reason: the first refusal says it.
-        Ok(Change::Done(())) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
-        Err(error @ (Error::RetryAfter(_) | Error::Unavailable(_))) => Err(error),
+        Ok(Change::Done(())) => Err(refused),
+        Err(again) => Err(if again.is_refusal() { refused } else { again }),
     }
 }
 

@@ -393,6 +393,8 @@ fn targets_follow_the_nodes_when_an_update_is_refused() {
     assert_eq!(ensured(refused.clone(), Some(Error::denied("targets"))), (Err(refused.clone()), 3));
     let late = Error::unavailable("targets");
     assert_eq!(ensured(refused, Some(late.clone())), (Err(late.clone()), 3));
+    let quota = Error::quota("certificates");
+    assert_eq!(ensured(quota.clone(), None), (Err(quota), 3), "nodes follow whatever the quota");
     assert_eq!(ensured(late.clone(), None), (Err(late), 2), "what may pass by itself is tried again as a whole");
 }
 

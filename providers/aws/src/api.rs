@@ -1,5 +1,6 @@
 //! The APIs: their requests, their answers, and their errors.
 
+mod codes;
 pub(crate) mod ec2;
 pub(crate) mod elb;
 pub(crate) mod elbv2;

@@ -147,12 +147,13 @@ impl Pass {
         match api::create(table, &change.destination, instance) {
             Ok(()) => Ok(RouteOutcome::Done),
             Err(refusal) if refusal.code == "RouteAlreadyExists" => taken(change, instance, refusal),
-            Err(refusal) => {
-                if refusal.code == "RouteLimitExceeded" {
-                    self.full = Some(refusal.error.clone());
-                }
-                Err(refusal.into())
+            Err(refusal) if refusal.code == "RouteLimitExceeded" => {
+                // To the host, a table that is full is `invalid`: it asks again once a route goes.
+                let full = Error::invalid(format_args!("route table {table} takes no more routes: {}", refusal.why()));
+                self.full = Some(full.clone());
+                Err(full)
             }
+            Err(refusal) => Err(refusal.into()),
         }
     }
 

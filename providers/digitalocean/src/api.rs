@@ -6,7 +6,7 @@ pub(crate) mod tags;
 
 use std::collections::BTreeSet;
 
-use aerostat_sdk::http::{Client, NumberedPage, NumberedPages, Response};
+use aerostat_sdk::http::{Client, NumberedPage, NumberedPages, Refused, Response};
 use aerostat_sdk::{Error, Result};
 use serde::Deserialize;
 
@@ -112,27 +112,90 @@ pub(crate) fn account() -> Result<Option<Account>> {
     response.accepted()?.json_in("account").map(Some)
 }
 
+/// What a refusal is about, by the API's status, its `id` (its code) and its words; `None` leaves it to the status.
+///
+/// The API has an `id` for each status and no more ("HTTP Statuses" of the published description), so that words decide where one
+/// status has several meanings.
+fn refused(status: u16, id: &str, words: &str) -> Option<Refused> {
+    let says = |part: &str| words.contains(part);
+    Some(match (status, id) {
+        (403, _) if says("previous actions") => Refused::Busy,
+        (403 | 422, _) if says("quota") || (says("limit") && ["reach", "exceed"].into_iter().any(says)) => {
+            Refused::Quota
+        }
+        // The name of a deleted load balancer stays taken for a while after the list shows it no more.
+        (409 | 422, _) if says(NAME_TAKEN) => Refused::Busy,
+        (409, _) | (_, "conflict") => Refused::Busy,
+        (400 | 422, _) => Refused::Invalid,
+        (401 | 403, _) => Refused::Denied,
+        (404, "not_found") => Refused::NotFound,
+        (429, _) => Refused::RateLimit,
+        (500.., _) => Refused::Failure,
+        _ => return None,
+    })
+}
+
+/// What the API says of a load balancer's name that another has, or had until a moment ago.
+const NAME_TAKEN: &str = "load balancer with that name";
+
+fn sorted(response: &Response) -> Option<Refused> {
+    let id: String = response.json_in("id").unwrap_or_default();
+    let words: String = response.json_in("message").unwrap_or_default();
+    refused(response.status(), &id, &words.to_ascii_lowercase())
+}
+
 /// Whether an object refuses a change because it is still carrying out an earlier one.
 fn is_busy(response: &Response) -> bool {
-    match response.status() {
-        403 => response.says("previous actions"),
-        409 => true,
-        // The name of a deleted load balancer stays taken for a while after the list shows it no more.
-        422 => says_name_taken(response),
-        _ => false,
-    }
+    sorted(response) == Some(Refused::Busy)
 }
 
 fn says_name_taken(response: &Response) -> bool {
-    response.says("load balancer with that name")
+    response.says(NAME_TAKEN)
 }
 
 /// Whether the API itself says that something is gone: `{"id": "not_found", "message": "…"}`.
 fn is_not_found(response: &Response) -> bool {
-    response.json_in("id").is_ok_and(|id: String| id == "not_found")
+    sorted(response) == Some(Refused::NotFound)
 }
 
-/// A 403 is not always a missing right: the object may be busy.
 fn refusal(response: &Response) -> Option<Error> {
-    (response.status() == 403 && is_busy(response)).then(|| Error::unavailable(response.complaint()))
+    let says_when = response.status() == 503 && response.retry_after().is_some();
+    sorted(response).filter(|_| !says_when)?.error(response.complaint())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is refused, with the words as they are compared.
+    #[test]
+    fn adv_167_refusals_are_sorted_by_their_code_and_words() {
+        let (refused, invalid) = (Some, Some(Refused::Invalid));
+        let table = [
+            (400, "bad_request", "error parsing request body", invalid),
+            (401, "unauthorized", "unable to authenticate you", refused(Refused::Denied)),
+            (403, "forbidden", "you are not authorized to perform this operation", refused(Refused::Denied)),
+            (
+                403,
+                "forbidden",
+                "load balancer can't be updated while it processes previous actions",
+                refused(Refused::Busy),
+            ),
+            (403, "forbidden", "you have reached the load balancer limit of your account", refused(Refused::Quota)),
+            (404, "not_found", "the resource you requested could not be found", refused(Refused::NotFound)),
+            (404, "", "", None),
+            (409, "conflict", "the request could not be completed due to a conflict", refused(Refused::Busy)),
+            (422, "unprocessable_entity", "there is already a load balancer with that name", refused(Refused::Busy)),
+            (422, "unprocessable_entity", "creating this will exceed your limit", refused(Refused::Quota)),
+            (422, "unprocessable_entity", "entry port 50053 is reserved", invalid),
+            (422, "unprocessable_entity", "a load balancer can have at most 10 droplets", invalid),
+            (429, "too_many_requests", "api rate limit exceeded", refused(Refused::RateLimit)),
+            (500, "server_error", "unexpected server-side error", refused(Refused::Failure)),
+            (503, "", "", refused(Refused::Failure)),
+            (418, "teapot", "limit exceeded", None),
+        ];
+        for (status, id, words, expected) in table {
+            assert_eq!(super::refused(status, id, words), expected, "{status} {id}: {words}");
+        }
+    }
 }

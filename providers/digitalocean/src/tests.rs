@@ -192,6 +192,8 @@ fn a_busy_object_is_not_a_missing_right() {
     let busy =
         r#"{ "id": "forbidden", "message": "Load Balancer can't be updated while it processes previous actions" }"#;
     assert!(matches!(refused(403, &[], busy), Error::Unavailable(_)));
+    let full = r#"{ "id": "forbidden", "message": "You have reached the limit of load balancers" }"#;
+    assert!(refused(403, &[], full).is_quota());
     let denied = r#"{ "id": "forbidden", "message": "You do not have access", "request_id": "r-9" }"#;
     let text = "GET /v2/droplets/42 at endpoint api: 403 You do not have access (request r-9)";
     assert_eq!(refused(403, &[], denied), Error::denied(text));

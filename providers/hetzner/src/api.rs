@@ -9,7 +9,7 @@ pub(crate) mod servers;
 pub(crate) mod volumes;
 
 use aerostat_sdk::Error;
-use aerostat_sdk::http::{Client, NumberedPages, Response};
+use aerostat_sdk::http::{Client, NumberedPages, Refused, Response};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -40,27 +40,65 @@ pub(crate) fn code(response: &Response) -> String {
     error["code"].as_str().unwrap_or_default().to_owned()
 }
 
+/// What a refusal is about, by its code; `None` leaves it to the status.
+///
+/// The codes are those of "Errors" and of each operation in the published description of the API, and of the vendor's library.
+pub(crate) fn refused(code: &str) -> Option<Refused> {
+    Some(match code {
+        "invalid_input"
+        | "json_error"
+        | "invalid_load_balancer_type"
+        | "ip_not_available"
+        | "ip_not_owned"
+        | "cloud_resource_ip_not_allowed"
+        | "server_not_attached_to_network"
+        | "missing_ipv4"
+        | "load_balancer_not_attached_to_network"
+        | "load_balancer_public_interface_disabled"
+        | "targets_without_use_private_ip"
+        | "incompatible_network_type"
+        | "deprecated_api_endpoint"
+        | "unsupported_error" => Refused::Invalid,
+        "uniqueness_error" | "source_port_already_used" | "target_already_defined" => Refused::Taken,
+        "unauthorized" | "forbidden" | "token_readonly" => Refused::Denied,
+        "resource_limit_exceeded"
+        | "no_subnet_available"
+        | "no_space_left_in_location"
+        | "placement_error"
+        | "ca_too_many_certificates_issued_for_registered_domain"
+        | "ca_too_many_duplicate_certificates" => Refused::Quota,
+        "locked" | "conflict" | "load_balancer_already_attached" => Refused::Busy,
+        "protected" => Refused::Protected,
+        "not_found" => Refused::NotFound,
+        "rate_limit_exceeded" => Refused::RateLimit,
+        "resource_unavailable"
+        | "service_error"
+        | "server_error"
+        | "unknown_error"
+        | "unavailable"
+        | "maintenance"
+        | "bad_gateway"
+        | "timeout"
+        | "robot_unavailable" => Refused::Failure,
+        _ => return None,
+    })
+}
+
 /// Whether the API itself says that something does not exist.
 fn is_not_found(response: &Response) -> bool {
-    code(response) == "not_found"
+    refused(&code(response)) == Some(Refused::NotFound)
 }
 
 /// Whether an object refuses a change because it is still carrying out an earlier one, or has just ended it. Other conflicts, as
 /// about a name that is taken, do not pass by waiting.
 pub(crate) fn is_busy(response: &Response) -> bool {
-    match response.status() {
-        423 => true,
-        409 => matches!(&*code(response), "conflict" | "locked" | "load_balancer_already_attached"),
-        _ => false,
-    }
+    response.status() == 423 || (response.status() == 409 && refused(&code(response)) == Some(Refused::Busy))
 }
 
 fn refusal(response: &Response) -> Option<Error> {
-    match (response.status(), &*code(response)) {
-        (409, "uniqueness_error") => Some(Error::invalid(response.complaint())),
-        (_, "invalid_input") => Some(Error::invalid(format_args!("{}{}", response.complaint(), fields(response)))),
-        _ => None,
-    }
+    let refused = refused(&code(response))?;
+    let says_when = response.status() == 503 && response.retry_after().is_some();
+    if says_when { None } else { refused.error(format_args!("{}{}", response.complaint(), fields(response))) }
 }
 
 /// Which fields of a request were not accepted, and why.
@@ -75,4 +113,31 @@ fn fields(response: &Response) -> String {
         text.push_str(&format!("; {name}: {}", messages.join(", ")).chars().take(200).collect::<String>());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes of the published description, and those of the vendor's library.
+    #[test]
+    fn adv_167_codes_of_hetzner_are_sorted() {
+        let table = [
+            (Refused::Quota, &["resource_limit_exceeded", "no_subnet_available", "no_space_left_in_location"][..]),
+            (Refused::Taken, &["uniqueness_error", "source_port_already_used", "target_already_defined"]),
+            (Refused::Busy, &["locked", "conflict", "load_balancer_already_attached"]),
+            (Refused::Denied, &["unauthorized", "forbidden", "token_readonly"]),
+            (Refused::Protected, &["protected"]),
+            (Refused::NotFound, &["not_found"]),
+            (Refused::RateLimit, &["rate_limit_exceeded"]),
+            (Refused::Invalid, &["invalid_input", "invalid_load_balancer_type", "missing_ipv4", "ip_not_owned"]),
+            (Refused::Failure, &["server_error", "unavailable", "maintenance", "robot_unavailable", "timeout"]),
+        ];
+        for (expected, codes) in table {
+            for code in codes {
+                assert_eq!(refused(code), Some(expected), "{code}");
+            }
+        }
+        assert_eq!((refused(""), refused("a_new_code")), (None, None), "the status decides");
+    }
 }

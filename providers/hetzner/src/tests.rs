@@ -173,6 +173,10 @@ fn errors_are_sorted_by_what_happens_next() {
     assert!(matches!(refused(403, &[], &error("forbidden")), Error::Denied(_)));
     assert!(matches!(refused(503, &[], &error("maintenance")), Error::Unavailable(_)));
     assert!(matches!(refused(423, &[], &error("locked")), Error::Unavailable(_)));
+    // A status alone would blame the credential.
+    let quota = refused(403, &[], &error("resource_limit_exceeded"));
+    assert!(quota.is_quota() && !format!("{quota:?}").contains("credential"), "{quota:?}");
+    assert!(matches!(refused(403, &[], &error("protected")), Error::Invalid(_)));
     let fields = json!({ "error": { "code": "invalid_input", "message": "invalid", "details": {
         "fields": [{ "name": "name", "messages": ["is too long", "has spaces"] }]
     } } });

@@ -127,10 +127,13 @@ impl Queue {
         }
     }
 
-    /// Puts a key that did not fail back for later, whatever delay it had before.
+    /// Puts a key that did not fail back for later, whatever delay it had before. With no delay it has only been written down what
+    /// comes next: whether that fails again is still to be seen, so that failures before it count.
     pub(crate) fn postpone(&mut self, key: &str, delay: Duration, now: Instant) {
         self.cancel(key);
-        self.limits.forget(key);
+        if !delay.is_zero() {
+            self.limits.forget(key);
+        }
         self.add_after(key, delay, now);
     }
 
@@ -326,6 +329,18 @@ mod tests {
         }
         assert_eq!(queue.failures("a"), 3);
         queue.forget("a");
+        assert_eq!(queue.failures("a"), 0);
+    }
+
+    #[test]
+    fn adv_167_what_is_only_written_down_ends_no_back_off() {
+        let now = Instant::now();
+        let mut queue = Queue::new(Limits::per_key());
+        queue.retry("a", Pause::AtLeast(SECOND), now, 0.0);
+        queue.postpone("a", Duration::ZERO, now);
+        queue.retry("a", Pause::AtLeast(SECOND), now, 0.0);
+        assert_eq!(queue.failures("a"), 2, "a creation is announced before each try, and refused again");
+        queue.postpone("a", SECOND, now);
         assert_eq!(queue.failures("a"), 0);
     }
 

@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use aerostat_sdk::Error;
-use aerostat_sdk::http::{self, Response};
+use aerostat_sdk::http::{self, Refused, Response};
 
+use super::codes::{is_about_keys, refused};
 use super::xml::{self, Element, Unreadable};
 
 /// How long an API is left alone that throttles: AWS does not say for how long. A bucket of EC2's requests is full again after that time
@@ -15,63 +16,6 @@ const REST: Duration = Duration::from_secs(5);
 
 /// The most characters of AWS's sentence that a message keeps.
 const WORDS: usize = 400;
-
-/// Codes that ask for a pause: those that AWS's own SDKs retry as throttling.
-const THROTTLED: [&str; 12] = [
-    "BandwidthLimitExceeded",
-    "DependencyThrottle",
-    "EC2ThrottledException",
-    "PriorRequestNotComplete",
-    "RequestLimitExceeded",
-    "RequestThrottled",
-    "RequestThrottledException",
-    "SlowDown",
-    "ThrottledException",
-    "Throttling",
-    "ThrottlingException",
-    "TooManyRequestsException",
-];
-
-/// Codes about what the credential, or its account, may do.
-const DENIED: [&str; 7] = [
-    "AccessDenied",
-    "AccessDeniedException",
-    "Blocked",
-    "NotAuthorized",
-    "OptInRequired",
-    "PendingVerification",
-    "UnauthorizedOperation",
-];
-
-/// Codes about the credential itself.
-const UNKNOWN_KEYS: [&str; 9] = [
-    "AuthFailure",
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "IncompleteSignature",
-    "InvalidClientTokenId",
-    "InvalidSecurity",
-    "MissingAuthenticationToken",
-    "RequestExpired",
-    "SignatureDoesNotMatch",
-];
-
-/// Codes of answers with status 400 that pass by themselves.
-const PASSING: [&str; 13] = [
-    "ConcurrentTagAccess",
-    "DependencyViolation",
-    "IncorrectInstanceState",
-    "IncorrectState",
-    "InsufficientInstanceCapacity",
-    "InvalidPermission.Duplicate",
-    "ListenerNotFound",
-    "LoadBalancerNotFound",
-    "RequestTimeout",
-    "RequestTimeTooSkewed",
-    "ResourceInUse",
-    "ServiceUnavailable",
-    "TargetGroupNotFound",
-];
 
 /// Why there is nothing of what was asked for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -85,10 +29,7 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// What AWS said, for a person.
     pub(crate) fn why(&self) -> &str {
-        match &self.error {
-            Error::Invalid(why) | Error::Denied(why) | Error::Unavailable(why) => why,
-            Error::RetryAfter(pause) => &pause.reason,
-        }
+        self.error.why()
     }
 }
 
@@ -118,27 +59,24 @@ pub(super) fn refusal(asked: Asked<'_>, response: &Response) -> Refusal {
     let said = said(response);
     let why = complaint(asked, response.status(), &said);
     let code = said.code;
-    let error = match (&*code, response.status()) {
-        (it, status) if THROTTLED.contains(&it) || (it.is_empty() && status == 429) => {
+    let status = response.status();
+    let error = match refused(&code, status) {
+        Some(Refused::RateLimit) => {
             let pause = response.retry_after().unwrap_or(REST);
             http::throttle(asked.endpoint, pause, &why);
             Error::retry_after(pause, why)
         }
-        (it, _) if DENIED.contains(&it) => {
-            Error::denied(format_args!("{why}. The credential needs {}:{}", asked.service, asked.action))
-        }
-        (it, _) if UNKNOWN_KEYS.contains(&it) => {
+        Some(Refused::Denied) if is_about_keys(&code) => {
             Error::denied(format_args!("{why}. AWS does not accept the credential's keys: check where they come from"))
         }
-        (it, _) if PASSING.contains(&it) || it.ends_with(".NotFound") => Error::Unavailable(why),
-        (_, 503) => match response.retry_after() {
-            Some(pause) => Error::retry_after(pause, why),
-            None => Error::Unavailable(why),
-        },
-        ("", 401 | 403) => Error::Denied(why),
-        ("", _) => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
-        (_, 400..500) => Error::Invalid(why),
-        _ => Error::Unavailable(why),
+        Some(Refused::Denied) if !code.is_empty() => {
+            Error::denied(format_args!("{why}. The credential needs {}:{}", asked.service, asked.action))
+        }
+        Some(Refused::Failure) if status == 503 && response.retry_after().is_some() => {
+            Error::retry_after(response.retry_after().unwrap_or(REST), why)
+        }
+        Some(refused) => refused.error(&why).unwrap_or(Error::Unavailable(why)),
+        None => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
     };
     Refusal { code, error }
 }

@@ -57,13 +57,11 @@ fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool) -> VendorsRule {
 /// What is refused keeps nobody from following the nodes, which come and go nevertheless.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     match reconcile(call) {
-        Err(refused @ (Error::Invalid(_) | Error::Denied(_))) if call.is_known() => {
-            match follow_nodes(call) {
-                // It may be refused for the same reason: the first refusal says it.
-                Ok(()) | Err(Error::Invalid(_) | Error::Denied(_)) => Err(refused),
-                Err(error) => Err(error),
-            }
-        }
+        Err(refused) if refused.is_refusal() && call.is_known() => match follow_nodes(call) {
+            // It may be refused for the same reason: the first refusal says it.
+            Err(again) if !again.is_refusal() => Err(again),
+            Ok(()) | Err(_) => Err(refused),
+        },
         done => done,
     }
 }

@@ -150,8 +150,11 @@ fn aws_055_a_full_table_is_tried_once() {
     });
     let another = RouteChange { destination: "10.4.2.0/24".to_owned(), ..change(None, Some("i-2")) };
     let answers = cloud.run(|| Aws::apply(&[change(None, Some("i-1")), another]));
-    let full = Err(Error::invalid("CreateRoute at endpoint ec2: 400 RouteLimitExceeded: It is so. (request r-1)"));
-    assert_eq!(answers, [full.clone(), full]);
+    let full = "CreateRoute at endpoint ec2: 400 RouteLimitExceeded: It is so. (request r-1)";
+    assert!(
+        matches!(&answers[0], Err(Error::Invalid(why)) if why.contains("takes no more routes") && why.contains(full))
+    );
+    assert_eq!(answers[0], answers[1]);
     assert_eq!(sent(&cloud).len(), 3, "{:?}", sent(&cloud));
 }
 

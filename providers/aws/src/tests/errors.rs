@@ -72,3 +72,11 @@ fn the_errors_of_load_balancing_are_read_too() {
     let expected = "DescribeInstances at endpoint ec2: 400 ValidationError: a b (request q)";
     assert_eq!(get(&host(move |_| answer(400, text)), &node("i-1")), Err(Error::invalid(expected)));
 }
+
+#[test]
+fn adv_167_a_used_up_quota_is_told_as_such() {
+    for code in ["TooManyLoadBalancers", "SecurityGroupLimitExceeded", "InsufficientFreeAddressesInSubnet"] {
+        let quota = get(&host(move |_| refused(400, code)), &node("i-1")).unwrap_err();
+        assert!(quota.is_quota() && !format!("{quota:?}").contains("credential"), "{quota:?}");
+    }
+}

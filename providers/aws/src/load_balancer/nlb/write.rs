@@ -172,8 +172,8 @@ impl Writer<'_> {
 /// A Service is served also where tags may not be written.
 fn tag(arns: &[String], tags: &Tags, warnings: &mut Warnings) -> Result<()> {
     match tags::add(arns, tags) {
-        Err(Refusal { error: Error::Invalid(why) | Error::Denied(why), .. }) => {
-            warnings.add("LoadBalancerNotTagged", why);
+        Err(refusal) if refusal.error.is_refusal() => {
+            warnings.add("LoadBalancerNotTagged", refusal.why());
             Ok(())
         }
         answer => Ok(answer?),

@@ -98,8 +98,8 @@ pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()
             Err(refusal) if !difference.makes_room() => {
                 let (has, more, id) = (group.permissions.len(), add.len(), &group.id);
                 let message = format!(
-                    "security group {id} has {has} rules and does not take {more} more, which stay out: {}. Ask for \
-                     fewer source ranges or ports, or for a higher quota",
+                    "security group {id} has {has} rules and does not take {more} more, which stay out: {}. \
+                     Fewer source ranges or ports need fewer rules",
                     refusal.why()
                 );
                 events::warning(None, FULL, &message);
