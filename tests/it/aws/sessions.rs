@@ -100,8 +100,7 @@ async fn bad_a_role_that_sts_refuses_is_told() {
     let rig = web_identity(rig, &nobodys, TOKEN);
     let process = rig.start().await;
     rig.join(1).await;
-    let why =
-        "role/nobodys (AccessDenied); correct the role's name";
+    let why = "role/nobodys (AccessDenied); correct the role's name";
     rig.said("InstanceMetadataDenied", &["credential aws", why]).await;
     process.stop().await;
 }
