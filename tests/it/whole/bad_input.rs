@@ -165,10 +165,18 @@ async fn bad_input_quota_on_a_service_at_hetzner() {
     a_quota_is_told::<Hetzner>(403, "load balancer").await;
 }
 
+/// A quota that is used up is told as such, and what was refused is asked for again by itself once there is room.
 async fn a_quota_is_told<V: Vendor>(status: u16, words: &str) {
     let (rig, process) = ready::<V>().await;
     V::limit(rig.cloud.account(), 0);
-    refused_there(rig, process, status, &[words]).await;
+    rig.create(&service("web", &[80], &[])).await;
+    rig.warned("web", FAILED, &[words, "quota"]).await;
+    let (writes, refused) = (rig.writes(), format!("POST {} → {status}", V::LOAD_BALANCERS));
+    assert!(!writes.is_empty() && writes.iter().all(|it| *it == refused), "{writes:?}");
+    assert_eq!(rig.built(), []);
+    V::limit(rig.cloud.account(), 10);
+    rig.served("web").await;
+    process.stop().await;
 }
 
 #[tokio::test]
