@@ -20,7 +20,7 @@ async fn a_provider_from_a_config_map_initialises_a_node() {
     });
 
     let mut process = setup.start();
-    process.says("calls of the provider take at most 720 MiB of memory").await;
+    process.says("calls of the provider take at most 752 MiB of memory").await;
     process.says("provider digitalocean").await;
     process.says("with credential token").await;
     let request = process.says("GET /v2/droplets/*").await;
