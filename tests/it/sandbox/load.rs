@@ -166,7 +166,7 @@ async fn a_setting_that_is_not_described_is_refused() {
     check(
         Guest::hostile().setting("regoin", "nyc3"),
         "provider hostile has no setting \"regoin\"; correct provider.settings: it knows describe, identity, list, \
-         class.*.size, machines, writers, endpoint, get-batch, requires",
+         class.*.size, machines, load-balancers, writers, endpoint, get-batch, requires",
     )
     .await;
 }
