@@ -44,7 +44,8 @@ fn metadata(request: &Request) -> Vec<Step> {
     match text.starts_with("PUT ") {
         true => Step::ok(TOKENS[2]),
         false
-            if text.starts_with("GET /latest/meta-data/iam/security-credentials/ ") && request.connection.is_multiple_of(2) =>
+            if text.starts_with("GET /latest/meta-data/iam/security-credentials/ ")
+                && request.connection.is_multiple_of(2) =>
         {
             Step::ok("role")
         }
