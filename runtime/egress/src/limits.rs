@@ -116,8 +116,9 @@ impl Kind {
 }
 
 impl WriteLimits {
-    /// The most writes of one kind in a window.
-    pub(crate) fn most(&self, kind: Kind, demand: Demand) -> u32 {
+    /// The most writes of one kind in a window. `is_filled`: as many as may be sent in any case count as sent, since what was sent
+    /// is not known; what Kubernetes asks for comes on top.
+    pub(crate) fn most(&self, kind: Kind, demand: Demand, is_filled: bool) -> u32 {
         let Demand { waiting, new, changes, .. } = demand;
         // Nothing has to go because something is new.
         let asked = changes.saturating_add(new).saturating_add(waiting);
@@ -128,13 +129,14 @@ impl WriteLimits {
             Kind::Detachment => (self.detachments, self.detachments_per_change, asked),
             Kind::Update => (self.updates, self.updates_per_change, asked),
         };
-        least.max(changes.saturating_mul(per_change))
+        let asked = changes.saturating_mul(per_change);
+        if is_filled { least.saturating_add(asked) } else { least.max(asked) }
     }
 
     /// Why no more leave, as a sentence without its full stop.
-    pub(crate) fn denial(&self, whose: &str, kind: Kind, used: usize, demand: Demand) -> String {
+    pub(crate) fn denial(&self, whose: &str, kind: Kind, used: usize, limit: u32, demand: Demand) -> String {
         let Demand { waiting, new, changes, .. } = demand;
-        let (window, limit) = (self.window, self.most(kind, demand));
+        let window = self.window;
         let mut asked = format!("{changes} changes of Services and of pod networks");
         if kind != Kind::Deletion {
             asked += &format!(", {new} new ones and {waiting} Services that wait for a load balancer");

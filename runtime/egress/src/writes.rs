@@ -41,6 +41,8 @@ pub(crate) struct Writes {
 
 #[derive(Default)]
 struct Counts {
+    /// Until when it is not known what processes before have sent.
+    filled_until: Option<Instant>,
     deletions: Count,
     creations: Count,
     detachments: Count,
@@ -104,7 +106,7 @@ impl Writes {
     fn try_take(&self, kind: Kind, now: Instant) -> Result<Place<'_>, Refusal> {
         let window = self.limits.window;
         let demand = (self.demands)(window);
-        let limit = if demand.is_approved { u32::MAX } else { self.limits.most(kind, demand) };
+        let limit = if demand.is_approved { u32::MAX } else { self.most(kind, demand, now) };
         let is_kept = self.records.is_kept.load(Ordering::Relaxed);
         let number = self.counts().of(kind).take(limit, window, now, is_kept)?;
         Ok(Place { writes: self, kind, number })
@@ -112,12 +114,18 @@ impl Writes {
 
     fn withhold(&self, kind: Kind, used: usize) -> NotTaken {
         let window = self.limits.window;
-        let because = self.limits.denial(&self.whose, kind, used, (self.demands)(window));
-        if self.counts().of(kind).is_report_due(window, Instant::now()) {
+        let (demand, now) = ((self.demands)(window), Instant::now());
+        let because = self.limits.denial(&self.whose, kind, used, self.most(kind, demand, now), demand);
+        if self.counts().of(kind).is_report_due(window, now) {
             tracing::error!("{because}");
             (self.reports)(Report::WritesWithheld(because.clone()));
         }
         NotTaken::Withheld(because)
+    }
+
+    fn most(&self, kind: Kind, demand: Demand, now: Instant) -> u32 {
+        let is_filled = self.counts().filled_until.is_some_and(|it| now < it);
+        self.limits.most(kind, demand, is_filled)
     }
 
     /// In a sentence: `credential token`.
@@ -146,11 +154,13 @@ impl Writes {
         self.counts().of(kind).restore(ages, self.limits.window, now);
     }
 
-    /// Counts as much as may be written in any case, as if it had been written now.
+    /// Counts as much as may be written in any case, as if it had been written now. For a window, what Kubernetes asks for comes on
+    /// top.
     pub(crate) fn fill(&self, now: Instant) {
         for kind in Kind::ALL {
-            self.restore(kind, &[(Duration::ZERO, self.limits.most(kind, Demand::default()))], now);
+            self.restore(kind, &[(Duration::ZERO, self.limits.most(kind, Demand::default(), false))], now);
         }
+        self.counts().filled_until = Some(now + self.limits.window);
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -229,6 +239,22 @@ mod tests {
         assert_eq!(sent(Kind::Deletion, Demand { waiting: 400, new: 400, ..Demand::default() }).0, 20);
         assert_eq!(sent(Kind::Deletion, Demand { changes: 10, ..Demand::default() }).0, 20);
         assert_eq!(sent(Kind::Deletion, Demand { changes: 11, ..Demand::default() }).0, 22);
+    }
+
+    #[tokio::test]
+    async fn adv_162_after_a_record_that_cannot_be_read_as_much_leaves_as_is_asked_for() {
+        let demand = Demand { changes: 3, new: 2, ..Demand::default() };
+        let reports = Arc::new(|_: Report| ());
+        let writes =
+            Writes::new("it".to_owned(), WriteLimits::default(), Arc::new(move |_| demand), reports, Arc::default());
+        writes.fill(Instant::now());
+        let mut sent = [0; 4];
+        for (kind, sent) in Kind::ALL.into_iter().zip(&mut sent) {
+            while writes.take(kind).await.is_ok() {
+                *sent += 1;
+            }
+        }
+        assert_eq!(sent, [6, 15, 15, 25], "deletions, creations, detachments, updates");
     }
 
     #[test]
