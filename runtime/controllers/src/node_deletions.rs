@@ -60,9 +60,16 @@ impl NodeDeletions {
         });
     }
 
-    /// Counts the deletions of processes before.
+    /// Counts the deletions of processes before: the latest, and no more than any budget has.
     pub fn restore(&self, ages: &[(Duration, u32)], now: Instant) {
-        self.spent().restore(ages.iter().map(|(age, count)| (*age, (*count).min(ALL))), now);
+        let (mut latest, mut left) = (ages.to_vec(), ALL);
+        latest.sort_unstable();
+        let bounded = latest.into_iter().map(|(age, count)| {
+            let count = count.min(left);
+            left -= count;
+            (age, count)
+        });
+        self.spent().restore(bounded, now);
     }
 
     /// What processes before have deleted cannot be known: for one window, only nodes go that a person has approved.
@@ -130,6 +137,15 @@ mod tests {
         let full = NodeDeletions::default();
         full.fill(start);
         assert_eq!((gone(&full, start + 599 * SECOND), gone(&full, start + BUDGET.window)), (0, 10));
+    }
+
+    #[test]
+    fn adv_162_a_record_of_billions_costs_no_more_than_a_full_one() {
+        let (deletions, now) = (NodeDeletions::default(), Instant::now());
+        let ages: Vec<_> = (0..5_000).rev().map(|age| (age * SECOND, u32::MAX)).collect();
+        deletions.restore(&ages, now);
+        assert_eq!(deletions.spent().ages(Duration::from_secs(1 << 20), now).len(), ALL as usize);
+        assert_eq!(gone(&deletions, now + 599 * SECOND), 0, "the latest count");
     }
 
     #[tokio::test(start_paused = true)]

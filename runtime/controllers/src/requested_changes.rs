@@ -27,8 +27,8 @@ struct Counts {
     waiting: u32,
     new: Window,
     changes: Window,
-    /// Of what a process before has counted, so much may be seen again.
-    repeated: u32,
+    /// Of what a process before has counted, so much may be seen again, until then.
+    repeated: Option<(u32, Instant)>,
     approved: Option<Instant>,
 }
 
@@ -74,9 +74,9 @@ impl RequestedChanges {
     /// one of them: a process that is started again and again must not free writes by that.
     pub(crate) fn add_deletion_found(&self, now: Instant) {
         let mut counts = self.counts();
-        match counts.repeated.checked_sub(1) {
-            Some(rest) => counts.repeated = rest,
-            None => counts.changes.add(1, now),
+        match &mut counts.repeated {
+            Some((left, until)) if *left > 0 && now < *until => *left -= 1,
+            Some(_) | None => counts.changes.add(1, now),
         }
     }
 
@@ -86,12 +86,13 @@ impl RequestedChanges {
         self.counts().changes.ages(window, now)
     }
 
-    /// Counts the changes that a process before has counted.
-    pub fn restore(&self, changes: &[(Duration, u32)], now: Instant) {
+    /// Counts the changes that a process before has counted in the `window` that ends now.
+    pub fn restore(&self, changes: &[(Duration, u32)], window: Duration, now: Instant) {
         let mut counts = self.counts();
-        let mut all: Vec<_> =
-            changes.iter().filter_map(|(age, count)| Some((now.checked_sub(*age)?, *count))).collect();
-        counts.repeated = all.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count));
+        let within = changes.iter().filter(|(age, _)| *age < window);
+        let mut all: Vec<_> = within.filter_map(|(age, count)| Some((now.checked_sub(*age)?, *count))).collect();
+        let repeated = all.iter().fold(0_u32, |sum, (_, count)| sum.saturating_add(*count));
+        counts.repeated = Some((repeated, now + window));
         all.extend(counts.changes.0.drain(..));
         all.sort_unstable();
         counts.changes.0 = all.into();
@@ -170,7 +171,7 @@ mod tests {
         let now = start + 60 * SECOND;
         let (after, ages) = (RequestedChanges::default(), before.changes(WINDOW, now));
         assert_eq!(ages, [(60 * SECOND, 3), (58 * SECOND, 1)]);
-        after.restore(&ages, now);
+        after.restore(&ages, WINDOW, now);
         assert_eq!(after.within(WINDOW, now).changes, 4);
         (0..4).for_each(|_| after.add_deletion_found(now));
         assert_eq!(after.within(WINDOW, now).changes, 4, "what is seen again was counted before");
@@ -178,6 +179,18 @@ mod tests {
         after.add_changes(1, now);
         assert_eq!(after.within(WINDOW, now).changes, 6);
         assert_eq!(after.within(WINDOW, start + WINDOW).changes, 3, "each for one window");
+    }
+
+    #[test]
+    fn adv_162_changes_of_long_ago_hide_no_deletion() {
+        let (requested, start) = (RequestedChanges::default(), Instant::now() + 2 * WINDOW);
+        requested.restore(&[(WINDOW + SECOND, 200), (WINDOW - SECOND, 1)], WINDOW, start);
+        (0..3).for_each(|_| requested.add_deletion_found(start));
+        assert_eq!(requested.within(WINDOW, start).changes, 3, "one of them was counted before");
+        requested.restore(&[(SECOND, 200)], WINDOW, start);
+        let late = start + WINDOW;
+        (0..3).for_each(|_| requested.add_deletion_found(late));
+        assert_eq!(requested.within(WINDOW, late).changes, 3, "what was counted before counts no more");
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Kept {
         let because = match History::parse(text, wall) {
             Ok(History { written, changes, nodes }) => {
                 self.write_counts.restore(&written, local);
-                self.requested.restore(&changes, local.into());
+                self.requested.restore(&changes, self.write_counts.window(), local.into());
                 self.nodes.restore(&nodes, local.into());
                 return None;
             }
