@@ -44,6 +44,8 @@ pub(crate) struct Ask {
     /// The most bytes of a successful answer.
     pub(crate) limit: usize,
     pub(crate) transfer: Transfer,
+    /// Its answer is held against a digest: what stands there was chosen by the module's vendor, and may be any word.
+    pub(crate) is_pinned: bool,
 }
 
 impl Client {
@@ -146,7 +148,8 @@ impl Client {
     /// GET of a blob, at the registry or where it sends us; `None` for 404 of the registry.
     async fn follow(&mut self, blob: Blob, transfer: &Transfer) -> Result<Option<Vec<u8>>, PullError> {
         let path = format!("blobs/sha256:{}", blob.digest);
-        let ask = Ask { limit: blob.size, transfer: transfer.clone(), ..self.question(Method::GET, &path, "*/*") };
+        let ask = self.question(Method::GET, &path, "*/*");
+        let ask = Ask { limit: blob.size, transfer: transfer.clone(), is_pinned: true, ..ask };
         let own = self.remote.image.origin().clone();
         let mut place = Place { origin: own.clone(), target: ask.target.clone() };
         let mut redirects = 0;
@@ -186,6 +189,7 @@ impl Client {
             body: Bytes::new(),
             limit: SHORT,
             transfer: Transfer::default(),
+            is_pinned: false,
         }
     }
 
@@ -208,9 +212,10 @@ impl Client {
         }
     }
 
-    /// An answer that holds one of `secrets` is none.
+    /// An answer that holds one of `secrets` is none, but for a blob.
     async fn send(&self, origin: Origin, ask: Ask, secrets: Secrets) -> Result<FetchAnswer, PullError> {
-        let Ask { method, target, headers, body, limit, transfer } = ask;
+        let Ask { method, target, headers, body, limit, transfer, is_pinned } = ask;
+        let secrets = if is_pinned { Secrets::default() } else { secrets };
         let request = FetchRequest { method, origin, target, headers, body, limit, transfer, secrets };
         let answer = self.fetch.send(request).await;
         answer.map_err(|error| PullError::unanswered(error, self.remote.written))
@@ -250,6 +255,7 @@ impl Client {
             body: Bytes::new(),
             limit: token::LIMIT,
             transfer: Transfer::default(),
+            is_pinned: false,
         };
         match &self.login {
             Login::Anonymous => {}

@@ -126,6 +126,18 @@ async fn a_token_service_may_hand_the_login_back() {
     assert_eq!(setup.pulled().await.bytes, MODULE);
 }
 
+#[tokio::test]
+async fn a_module_may_hold_the_words_of_the_password() {
+    let answers = Answers::of(&artifact());
+    let registry = Capture::https(&["127.0.0.1"], move |request| match request.header("authorization") {
+        Some(_) => answers.answer(request),
+        None => Step::answer("401 Unauthorized", &[("www-authenticate", "Basic realm=\"x\"")], ""),
+    })
+    .await;
+    let setup = Setup::at(&registry, &artifact().digest()).password(std::str::from_utf8(MODULE).unwrap());
+    assert_eq!(setup.pulled().await.bytes, MODULE);
+}
+
 /// The digest of the module's blob.
 fn artifact_blob() -> String {
     format!("sha256:{}", sha256::Digest::of(MODULE))
