@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info};
 
-use self::failures::{Ended, Failures, User};
+use self::failures::{BUSY, Ended, Failures, User};
 use self::review::{Question, Verdict};
 use crate::duration;
 use crate::flags::{self, RateLimit};
@@ -219,8 +219,7 @@ impl Webhooks {
             )
         };
         self.failures.lock().admit(user, now).map_err(crashed)?;
-        let patience = until.saturating_duration_since(now);
-        let wait = self.questions.lock().reserve_within(patience, now);
+        let wait = self.questions.lock().reserve_within(longest_wait(until.saturating_duration_since(now)), now);
         let wait =
             wait.map_err(|after| format!("the cloud is asked about too many volumes; try again in {after:?}"))?;
         sleep(wait).await;
@@ -252,6 +251,12 @@ fn patience(query: &str) -> Duration {
     said.min(LONGEST_TIMEOUT).saturating_sub(WAY_BACK)
 }
 
+/// How long a question may wait for its turn, if its answer may take so long: a question that is given up earlier than [`BUSY`]
+/// counts as a crash, and its turn may come late through no fault of the user.
+fn longest_wait(left: Duration) -> Duration {
+    left.saturating_sub(BUSY)
+}
+
 async fn body(body: Incoming) -> Result<Bytes, Problem> {
     match timeout(PATIENCE, Limited::new(body, BODY).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -275,5 +280,12 @@ mod tests {
             assert_eq!(patience(query), Duration::from_millis(milliseconds), "{query}");
         }
         assert_eq!(patience("timeout=100ms"), Duration::ZERO);
+    }
+
+    #[test]
+    fn adv_168_a_question_whose_turn_came_late_is_no_crash() {
+        let left = patience("");
+        assert!(left - longest_wait(left) >= BUSY);
+        assert_eq!(longest_wait(BUSY / 2), Duration::ZERO, "without a queue it is asked at once");
     }
 }

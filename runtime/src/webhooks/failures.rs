@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_secs(6);
 const USERS: usize = 1024;
 /// A provider that is busy for so long has lost its CPU budget (`provider.limits.cpu`, half a second by default): a question
 /// that is given up later than this waited for the cloud.
-const BUSY: Duration = Duration::from_secs(2);
+pub(super) const BUSY: Duration = Duration::from_secs(2);
 
 /// Who asks: the digest of a name, which may be long. `None` are all whom there is no room for.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
