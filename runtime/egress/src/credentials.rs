@@ -36,6 +36,7 @@ use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::outside::Outside;
 use crate::policy::Permitted;
+use crate::seen::Ending;
 
 /// How often credentials are kept fresh.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -193,6 +194,15 @@ impl Credentials {
     /// What an answer says against the credential that its request carried, if it refuses it.
     pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &Answer) -> Option<Refusal> {
         self.of_endpoint(endpoint)?.refusal(answer)
+    }
+
+    /// How a request has ended, where the status of its answer alone does not say it.
+    pub(crate) fn ending(&self, endpoint: &Endpoint, answer: &Answer) -> Option<Ending> {
+        let credential = self.of_endpoint(endpoint)?;
+        if credential.refusal(answer).is_some() {
+            return Some(Ending::Forbidden(answer.status.as_u16()));
+        }
+        credential.is_throttling(answer).then_some(Ending::Throttled(None))
     }
 
     /// Renews a credential that the cloud has refused, unless somebody has done so since `refused`.

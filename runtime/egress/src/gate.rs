@@ -279,11 +279,12 @@ impl Judged<'_> {
     /// If there is no answer: not sent, or perhaps carried out.
     pub async fn send(self) -> Result<GuestResponse, SendError> {
         let Self { sender, mut entry, permitted, list, waits, wrote, had_written, seen, number } = self;
+        let endpoint = permitted.endpoint().clone();
         let (outcome, is_joined) = sender.answer(permitted, list, waits).await;
         if !outcome.has_left() {
             *wrote = had_written;
         }
-        seen.end(number, &outcome);
+        seen.end(number, sender.ending(&endpoint, &outcome));
         entry.outcome(&outcome, is_joined);
         // A large answer is not kept for others, and so not copied: a call holds one.
         match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {

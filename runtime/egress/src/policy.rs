@@ -114,11 +114,27 @@ pub(crate) struct Denied {
     pub(crate) code: Code,
     /// A sentence that says what the operator would have to allow, without its full stop.
     because: String,
+    pub(crate) known: Known,
+}
+
+/// What was known of a request when it was refused.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Known {
+    /// Its path, which says what it is about.
+    Path,
+    /// Nothing: its endpoint has operations, and it was refused before its own was read.
+    Nothing,
+    /// Its operation, and what that does if a rule says so.
+    Operation(String, Option<Effect>),
 }
 
 impl Denied {
     pub(crate) fn new(code: Code, because: impl Into<String>) -> Self {
-        Self { code, because: because.into() }
+        Self { code, because: because.into(), known: Known::Path }
+    }
+
+    pub(crate) fn knowing(self, known: Known) -> Self {
+        Self { known, ..self }
     }
 }
 
@@ -172,8 +188,19 @@ pub(crate) fn permit(
     state: CallState,
     request: GuestRequest,
 ) -> Result<Permitted, Denied> {
-    let GuestRequest { endpoint, method, path, query, headers, body } = request;
-    let endpoint = named(endpoints, &endpoint)?;
+    let endpoint = named(endpoints, &request.endpoint)?;
+    let mut known = if endpoint.operation.is_none() { Known::Path } else { Known::Nothing };
+    permit_at(endpoint, state, request, &mut known).map_err(|it| it.knowing(known))
+}
+
+/// The same at its endpoint. `known` becomes more on the way.
+fn permit_at(
+    endpoint: &Arc<Endpoint>,
+    state: CallState,
+    request: GuestRequest,
+    known: &mut Known,
+) -> Result<Permitted, Denied> {
+    let GuestRequest { endpoint: _, method, path, query, headers, body } = request;
     // The least that a rule could say of it: what writes by every rule is refused before anything else is read.
     let rules = endpoint.allow.iter().filter(|it| it.methods.contains(&method));
     let least = rules.map(|it| it.effect_of(method)).min().unwrap_or(Effect::of(method));
@@ -214,9 +241,16 @@ pub(crate) fn permit(
         Some(place) => Some(place.of(&pairs, &headers).map_err(refused(Code::Operation))?),
         None => None,
     };
+    let note = |known: &mut Known, effect| {
+        if let Some(operation) = operation {
+            *known = Known::Operation(operation.to_owned(), effect);
+        }
+    };
+    note(known, None);
     let own = endpoint.own_names();
     let carried = Carried { pairs: &pairs, own: &own, headers: &headers, body: if is_form { &[] } else { &body } };
     let judged = judge(endpoint, &matching, method, operation, carried)?;
+    note(known, Some(judged.effect));
     if endpoint.operation.is_none() && !judged.effect.writes() {
         operation::has_none(&pairs, &headers).map_err(refused(Code::Operation))?;
     }

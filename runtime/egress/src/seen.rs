@@ -10,7 +10,7 @@ use http::StatusCode;
 use crate::canonical;
 use crate::effect::Effect;
 use crate::outcome::{Failure, Outcome};
-use crate::policy::{self, Code, Denied, Permitted};
+use crate::policy::{self, Code, Denied, Known, Permitted};
 use crate::request::{GuestRequest, Method};
 use crate::response;
 
@@ -21,8 +21,8 @@ const NAME_CHARACTERS: usize = 64;
 /// What the operations of known clouds begin with that make something.
 const CREATING: [&str; 3] = ["create", "run", "allocate"];
 
-/// The requests of one call, and how each of them ended. An equal read or deletion that is sent again counts once: as answered, as
-/// soon as one of them was.
+/// The requests of one call, and how each of them ended. An equal read, deletion or update that is sent again counts once: as
+/// answered, as soon as one of them was; and of the `PUT`s to one path the last one counts.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     requests: Vec<SeenRequest>,
@@ -33,8 +33,11 @@ pub struct Seen {
 pub struct SeenRequest {
     /// Equal for requests that are equal.
     key: u64,
-    /// Equal for requests of one path or, where the endpoint has operations, of one operation.
+    /// Equal for requests of one path or, where the endpoint has operations, of one operation. `None` where the operation is
+    /// not known.
     place: Option<u64>,
+    /// Equal for requests with one query; `None` without one.
+    query: Option<u64>,
     /// `None` of one that the gate has refused before it knew.
     effect: Option<Effect>,
     /// Whether it makes something, as far as its method or operation says.
@@ -102,7 +105,8 @@ impl Seen {
         let is_forbidden = matches!(request.ending, Ending::Forbidden(403) | Ending::Denied);
         let answered = |it: &&SeenRequest| it.effect == Some(Effect::Read) && it.ending == Ending::Success;
         let mut answered = self.requests.iter().filter(answered).peekable();
-        is_forbidden && answered.peek().is_some() && answered.all(|it| it.place != request.place)
+        let is_known = request.place.is_some();
+        is_forbidden && is_known && answered.peek().is_some() && answered.all(|it| it.place != request.place)
     }
 
     /// Deletions, of whole objects and of members, that were not carried out, or not certainly.
@@ -143,32 +147,34 @@ impl Seen {
     }
 
     /// How the request with this number ended.
-    pub(crate) fn end(&mut self, number: usize, outcome: &Outcome) {
+    pub(crate) fn end(&mut self, number: usize, ending: Ending) {
         // Requests of one call come one after the other: it is the last.
         if number + 1 != self.requests.len() {
             return;
         }
         if let Some(request) = self.requests.pop() {
-            self.add(SeenRequest { ending: Ending::of(outcome), ..request });
+            self.add(SeenRequest { ending, ..request });
         }
     }
 
     /// The policy has refused a request.
     pub(crate) fn deny(&mut self, unjudged: SeenRequest, denied: &Denied) {
         if self.requests.len() <= policy::REQUESTS as usize {
-            self.requests.push(SeenRequest { ending: Ending::of_denial(denied.code), ..unjudged });
+            self.requests.push(unjudged.denied(denied));
         }
     }
 
     fn add(&mut self, request: SeenRequest) {
         if matches!(request.ending, Ending::Missing(_)) {
             let deletions = self.requests.iter_mut().filter(|it| it.effect == Some(Effect::Delete));
-            deletions.filter(|it| it.place == request.place).for_each(|it| it.ending = request.ending);
+            deletions.filter(|it| request.is_about(it)).for_each(|it| it.ending = request.ending);
         }
         // Each write is one for itself: a creation that was sent twice may have made two.
         let is_counted = request.effect == Some(Effect::Write);
+        // A PUT holds all of its object: the last one says what is there.
+        let is_last = request.method == Method::Put;
         match self.requests.iter_mut().find(|it| !is_counted && it.key == request.key && it.effect == request.effect) {
-            Some(known) if known.ending.is_answer() => {}
+            Some(known) if known.ending.is_answer() && !is_last => {}
             Some(known) => *known = request,
             None => self.requests.push(request),
         }
@@ -183,6 +189,7 @@ impl SeenRequest {
         Self {
             key: hash(&(endpoint, method, target)),
             place: Some(hash(&(endpoint, path))),
+            query: target.split_once('?').map(|(_, query)| hash(&query)),
             effect: Some(effect),
             creates: effect == Effect::Write && method == Method::Post,
             is_marked: false,
@@ -203,16 +210,28 @@ impl SeenRequest {
             target.strip_prefix(&canonical::encode_path(base)).filter(|it| !it.is_empty()).unwrap_or("/")
         };
         let request = Self::new(&endpoint.name, effect, permitted.method(), target, Ending::Lost);
-        let Some(operation) = permitted.operation() else { return request };
+        let request = request.with_body(permitted.body());
+        match permitted.operation() {
+            Some(operation) => request.of_operation(operation),
+            None => request,
+        }
+    }
+
+    /// The same with a body, which says which member of an object goes, or holds an operation's parameters. Writes are not compared.
+    fn with_body(self, body: &[u8]) -> Self {
+        if self.effect == Some(Effect::Write) || self.method == Method::Put {
+            return self;
+        }
+        Self { key: hash(&(self.key, body)), ..self }
+    }
+
+    fn of_operation(self, operation: &str) -> Self {
         let lower = operation.to_ascii_lowercase();
-        // The operation's parameters may stand in the body. Writes, whose bodies may be large, are not compared.
-        let body = if effect == Effect::Write { &[][..] } else { permitted.body() };
         Self {
-            key: hash(&(request.key, body)),
-            place: Some(hash(&(request.place, operation))),
-            creates: effect == Effect::Write && CREATING.iter().any(|it| lower.starts_with(it)),
+            place: Some(hash(&(self.place, operation))),
+            creates: self.effect == Some(Effect::Write) && CREATING.iter().any(|it| lower.starts_with(it)),
             operation: Some(printable(operation, NAME_CHARACTERS)),
-            ..request
+            ..self
         }
     }
 
@@ -223,6 +242,22 @@ impl SeenRequest {
         let request = Self::new(endpoint, Effect::of(method), method, &target, Ending::Denied);
         // What a GET or a DELETE does, every rule says alike.
         Self { effect: request.effect.filter(|it| *it != Effect::Write), creates: false, ..request }
+    }
+
+    /// The same as the policy has refused it, with what it knew of it.
+    fn denied(self, denied: &Denied) -> Self {
+        let ending = Ending::of_denial(denied.code);
+        match &denied.known {
+            Known::Path => Self { ending, ..self },
+            Known::Nothing => Self { ending, place: None, effect: None, ..self },
+            Known::Operation(operation, effect) => Self { ending, effect: *effect, ..self }.of_operation(operation),
+        }
+    }
+
+    /// Whether the absence of what this read asked for is that of what `deletion` was to delete.
+    fn is_about(&self, deletion: &Self) -> bool {
+        let is_whole = self.query.is_none() || self.query == deletion.query;
+        matches!(self.method, Method::Get | Method::Head) && is_whole && self.place == deletion.place
     }
 
     /// The same with a mark of the object that the call is about.
@@ -282,7 +317,8 @@ impl fmt::Display for SeenRequest {
 }
 
 impl Ending {
-    fn of(outcome: &Outcome) -> Self {
+    /// As the status of the answer says.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
         let answer = match &outcome.answer {
             Ok(answer) => answer,
             Err(Failure::Denied(denied)) => return Self::of_denial(denied.code),
@@ -392,6 +428,52 @@ mod tests {
         assert_eq!(failed(&[lost.clone(), deletion("/a/7", Ending::Success)]), 0);
         assert_eq!(failed(&[lost.clone(), read("/a/8", Ending::Missing(404))]), 1);
         assert_eq!(failed(&[read("/a/7", Ending::Missing(404)), lost]), 1, "that was before");
+    }
+
+    #[test]
+    fn adv_156_members_of_one_object_go_one_by_one() {
+        let failed = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).failed_deletions().count();
+        let member = |body: &str, ending| {
+            let path = "/balancers/7/actions/remove_target";
+            SeenRequest::new("api", Effect::Detach, Method::Post, path, ending).with_body(body.as_bytes())
+        };
+        let (gone, lost) = (member("a", Ending::Success), member("b", Ending::Failed(500)));
+        assert_eq!(failed(&[gone.clone(), lost.clone()]), 1);
+        assert_eq!(failed(&[lost.clone(), gone.clone()]), 1);
+        assert_eq!(failed(&[lost.clone(), gone, member("b", Ending::Success)]), 0, "it was repeated");
+        let asked = |query: &str| deletion(&format!("/members?id={query}"), Ending::Failed(500));
+        assert_eq!(failed(&[asked("1"), read("/members?id=2", Ending::Missing(404))]), 1, "another member is gone");
+        assert_eq!(failed(&[asked("1"), read("/members?id=1", Ending::Missing(404))]), 0);
+        assert_eq!(failed(&[asked("1"), read("/members", Ending::Missing(404))]), 0, "all of them are");
+    }
+
+    #[test]
+    fn adv_156_of_puts_to_one_path_the_last_one_counts() {
+        let failed = |endings: &[Ending]| {
+            let puts = endings.iter().zip(["a", "b"]).map(|(ending, body)| {
+                SeenRequest::new("api", Effect::Update, Method::Put, "/7", *ending).with_body(body.as_bytes())
+            });
+            Seen::new(puts).failed_writes().count()
+        };
+        assert_eq!(failed(&[Ending::Success, Ending::Failed(500)]), 1);
+        assert_eq!(failed(&[Ending::Busy(409), Ending::Success]), 0, "what was read again was written again");
+    }
+
+    #[test]
+    fn adv_156_a_denied_page_of_an_operation_is_not_optional() {
+        let pages = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_pages().count();
+        let request = |known: Known| {
+            let request = SeenRequest::new("ec2", Effect::Read, Method::Post, "/", Ending::Success);
+            request.denied(&Denied::new(Code::Content, "a parameter").knowing(known))
+        };
+        let describes = |name: &str| Known::Operation(name.to_owned(), Some(Effect::Read));
+        let page = SeenRequest::new("ec2", Effect::Read, Method::Post, "/", Ending::Success);
+        let page = page.with_body(b"MaxResults=100").of_operation("DescribeInstances");
+        assert_eq!(pages(&[page.clone(), request(describes("DescribeInstances"))]), 1);
+        assert_eq!(pages(&[page.clone(), request(describes("DescribeInstanceTopology"))]), 0);
+        assert_eq!(pages(&[page, request(Known::Nothing)]), 1);
+        let deleted = Seen::new([request(describes("DescribeInstances"))]);
+        assert_eq!(deleted.failed_deletions().count(), 0, "a read that is denied deletes nothing");
     }
 
     #[test]

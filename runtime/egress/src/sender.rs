@@ -28,6 +28,7 @@ use crate::reports::{Report, Reports};
 use crate::request::Method;
 use crate::resolve::Resolve;
 use crate::response;
+use crate::seen::Ending;
 use crate::settings::{Fence, GateSettings};
 use crate::wire::Wire;
 use crate::write_counts::WriteCounts;
@@ -114,6 +115,12 @@ impl Sender {
         if pauses.try_take(tokio::time::Instant::now()).is_ok() {
             (self.reports)(Report::EndpointPaused(message));
         }
+    }
+
+    /// How a request to an endpoint has ended.
+    pub(crate) fn ending(&self, endpoint: &Endpoint, outcome: &Outcome) -> Ending {
+        let said = outcome.answer.as_ref().ok().and_then(|it| self.credentials.ending(endpoint, it));
+        said.unwrap_or_else(|| Ending::of(outcome))
     }
 
     /// The answer to a request: an equal read's, where there is one. A page of a list finds what earlier pages have read.

@@ -49,6 +49,11 @@ pub(crate) trait Credential: Send + Sync {
     /// What this answer says against the credential, if it refuses it: it has expired, or the clocks differ.
     fn refusal(&self, answer: &Answer) -> Option<Refusal>;
 
+    /// Whether this answer says, by more than its status, that there were too many requests.
+    fn is_throttling(&self, _: &Answer) -> bool {
+        false
+    }
+
     /// Renews it after a refusal of the version `used`, unless that has happened since `refused`. Answers whether there is
     /// another version now.
     async fn renew(&self, used: u64, refused: Instant, refusal: &Refusal) -> bool;

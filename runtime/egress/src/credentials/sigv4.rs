@@ -344,6 +344,10 @@ impl Credential for Sigv4Credential {
         refusal::refusal(answer)
     }
 
+    fn is_throttling(&self, answer: &Answer) -> bool {
+        refusal::is_throttling(answer)
+    }
+
     async fn renew(&self, used: u64, refused: Instant, refusal: &Refusal) -> bool {
         self.renew_at(used, refused, refusal, SystemTime::now()).await
     }

@@ -3,10 +3,11 @@
 use http::StatusCode;
 
 use super::super::secrets::Secrets;
+use super::refusal;
 
 /// What AWS says, with a status of the client's fault, where another try may help: "Common errors" of the STS API Reference, and
 /// `AssumeRoleWithWebIdentity` there.
-const FOR_NOW: [&str; 4] = ["IDPCommunicationError", "RequestLimitExceeded", "Throttling", "ThrottlingException"];
+const FOR_NOW: &str = "IDPCommunicationError";
 
 /// Why there are no new keys.
 #[derive(Debug, Eq, PartialEq)]
@@ -23,7 +24,7 @@ impl NoKeys {
     /// From an answer with this status that is no success, and the cloud's word for the reason, where it has one.
     pub(super) fn answered(status: StatusCode, code: Option<&str>, because: String) -> Self {
         let is_late = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
-        let is_for_now = is_late || code.is_some_and(|it| FOR_NOW.contains(&it));
+        let is_for_now = is_late || code.is_some_and(|it| it == FOR_NOW || refusal::is_about_throttling(it));
         if status.is_client_error() && !is_for_now { Self::Refused(because) } else { Self::Failed(because) }
     }
 

@@ -32,6 +32,23 @@ const REFUSALS: [&str; 13] = [
     "UnrecognizedClientException",
 ];
 
+/// Codes with which a request is refused because there were too many, also with 400. From the same pages, and from what AWS's SDKs
+/// take for throttling.
+const THROTTLING: [&str; 12] = [
+    "BandwidthLimitExceeded",
+    "DependencyThrottle",
+    "EC2ThrottledException",
+    "PriorRequestNotComplete",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "SlowDown",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+];
+
 /// What an answer says against the signature of its request, if it refuses it.
 pub(super) fn refusal(answer: &Answer) -> Option<Refusal> {
     if !answer.status.is_client_error() {
@@ -39,6 +56,16 @@ pub(super) fn refusal(answer: &Answer) -> Option<Refusal> {
     }
     let code = code(answer)?;
     REFUSALS.contains(&code.as_str()).then(|| Refusal { is_before_all: true, code, date: date(&answer.headers) })
+}
+
+/// Whether an answer refuses its request because there were too many.
+pub(super) fn is_throttling(answer: &Answer) -> bool {
+    answer.status.is_client_error() && code(answer).is_some_and(|it| is_about_throttling(&it))
+}
+
+/// Whether an error with this code says that there were too many requests.
+pub(super) fn is_about_throttling(code: &str) -> bool {
+    THROTTLING.contains(&code)
 }
 
 /// When an answer was made, as it says itself.
@@ -151,6 +178,15 @@ mod tests {
             let took = Duration::try_from(end - start).unwrap();
             assert!(took < Duration::from_millis(50), "{} bytes took {took:?}", body.len());
         }
+    }
+
+    #[test]
+    fn adv_156_throttling_is_told_by_its_code() {
+        assert!(is_throttling(&answer(400, &QUERY.replace("ExpiredToken", "Throttling"))));
+        assert!(is_throttling(&answer(400, &EC2.replace("RequestExpired", "RequestLimitExceeded"))));
+        assert!(!is_throttling(&answer(400, QUERY)));
+        assert!(!is_throttling(&answer(400, &EC2.replace("RequestExpired", "InvalidInstanceID.NotFound"))));
+        assert!(!is_throttling(&answer(200, &QUERY.replace("ExpiredToken", "Throttling"))));
     }
 
     #[test]
