@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use cloud_provider::{Address, AddressKind, Ingress, IngressDescription, IpMode};
+use cloud_provider::{Address, AddressKind, Ingress, IngressDescription, Instance, IpMode};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// What the operator and the API server say of the cluster.
@@ -216,6 +216,29 @@ impl ClusterFacts {
             };
             because.map(|because| format!("names the {} {:?}, which is {because}", it.kind.as_str(), it.value))
         })
+    }
+
+    /// A machine of the cloud with those of its addresses that a node called `name` may have, and what is wrong with the others.
+    /// The machine is the node's all the same: load balancers go on to lead to it.
+    ///
+    /// A host name that is the node's own is its kubelet's word as well, wherever it leads.
+    pub(crate) fn judge_instance(
+        &self,
+        name: &str,
+        mut instance: Instance,
+        words: impl Fn() -> NodeWords,
+    ) -> (Instance, Option<String>) {
+        let mut refusal = None;
+        instance.addresses.retain(|it| {
+            if it.kind == AddressKind::Hostname && it.value == name {
+                return true;
+            }
+            let because = self.node_addresses(std::slice::from_ref(it), &words);
+            let is_fit = because.is_none();
+            refusal = refusal.take().or(because);
+            is_fit
+        });
+        (instance, refusal)
     }
 
     fn node_address(&self, ip: IpAddr, words: &impl Fn() -> NodeWords) -> Option<String> {

@@ -22,7 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
-    Cloud, CurrentDescription, Error, EventList, Identity, Instance, Instances, Place, Reply, Result,
+    Address, AddressKind, Cloud, CurrentDescription, Error, EventList, Identity, Instance, Instances, Place, Reply,
+    Result,
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -332,16 +333,22 @@ impl Inventory {
     ) -> Result<Instance> {
         let node = self.nodes.get(&machine.name);
         let words = || node.as_deref().map(words).unwrap_or_default();
-        let refusal = refusal(&self.description.now(), machine, &instance, is_its)
-            .or_else(|| self.facts.borrow().node_addresses(&instance.addresses, words));
-        if let Some(refusal) = refusal {
-            let why = format!("the provider's answer is refused: it {refusal}");
-            self.warn_of_refusal(node.as_deref(), &why);
-            if let Some(provider_id) = &machine.provider_id {
-                self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
-            }
-            return Err(Error::Invalid(why));
+        let another = refusal(&self.description.now(), machine, &instance, is_its);
+        let (instance, unfit) = self.facts.borrow().judge_instance(&machine.name, instance, words);
+        let is_whole = another.is_none() && (unfit.is_none() || instance.addresses.iter().any(is_ip));
+        let Some(refusal) = another.or(unfit) else { return self.proven(machine, instance, asked) };
+        let why = format!("the provider's answer is refused: it {refusal}");
+        self.warn_of_refusal(node.as_deref(), &why);
+        if is_whole {
+            self.proven(machine, instance, asked)?;
+        } else if let Some(provider_id) = &machine.provider_id {
+            self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
         }
+        Err(Error::Invalid(why))
+    }
+
+    /// An instance that is this node's, and no other's.
+    fn proven(&self, machine: &cloud_provider::Node, instance: Instance, asked: Instant) -> Result<Instance> {
         if let (Some(own), Some(answered)) = (&machine.provider_id, &instance.provider_id)
             && own != answered
         {
@@ -472,6 +479,10 @@ impl Inventory {
     fn doubtful(&self) -> MutexGuard<'_, HashSet<String>> {
         self.doubtful.lock()
     }
+}
+
+fn is_ip(address: &Address) -> bool {
+    matches!(address.kind, AddressKind::InternalIp | AddressKind::ExternalIp)
 }
 
 /// What a provider may know of a node.

@@ -265,6 +265,26 @@ fn adv_151_names_of_nodes_do_not_lead_into_the_cluster() {
 }
 
 #[test]
+fn adv_151_a_machine_keeps_the_addresses_that_a_node_may_have() {
+    let facts = ClusterFacts { node_addresses: networks(&["10.1.0.0/16"]), ..facts() };
+    let judged = |name: &str, addresses: &[(AddressKind, &str)]| {
+        let addresses = addresses.iter().map(|(kind, value)| address(*kind, value)).collect();
+        let instance = Instance { addresses, ..Instance::default() };
+        let (instance, refusal) = facts.judge_instance(name, instance, NodeWords::default);
+        let left: Vec<_> = instance.addresses.into_iter().map(|it| it.value).collect();
+        (left.join(" "), refusal)
+    };
+    let (left, refusal) =
+        judged("n1", &[(AddressKind::InternalIp, "10.1.0.7"), (AddressKind::ExternalIp, "203.0.113.7")]);
+    assert_eq!(left, "10.1.0.7");
+    assert!(refusal.is_some_and(|it| it.contains("\"203.0.113.7\"") && it.contains("provider.nodeAddresses")));
+    let (own, another) = ((AddressKind::Hostname, "localhost"), (AddressKind::InternalDns, "localhost"));
+    assert_eq!(judged("localhost", &[own]), ("localhost".to_owned(), None), "the node is called so");
+    assert!(judged("localhost", &[own, another]).1.is_some());
+    assert!(judged("n1", &[own]).1.is_some());
+}
+
+#[test]
 fn adv_151_labels_of_volumes_say_where_and_nothing_else() {
     for fine in PLACES.into_iter().chain(["rack", "topology.disk.example.com/zone", "example.com/kubernetes.io"]) {
         assert!(is_volume_label(fine), "{fine}");
