@@ -3,6 +3,9 @@
 use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory::Guest;
 use crate::{InventoryDescription, InventoryItem, InventoryPage, InventoryState, MarkedOwner, Proof, Result};
 
+/// In an item's `extra`: that it is kept, and why.
+const KEPT: &str = "kept";
+
 /// What a cloud that can list load balancers implements, beside [`LoadBalancers`](crate::LoadBalancers).
 pub trait LoadBalancerInventory {
     /// What the list is like. Asked at load. No HTTP.
@@ -66,6 +69,13 @@ impl InventoryItem {
             created: None,
             extra: Vec::new(),
         }
+    }
+
+    /// Says that it is kept, and why: it is never taken for an orphan, nor is what else its owner has.
+    #[must_use]
+    pub fn kept(mut self, why: impl Into<String>) -> Self {
+        self.extra.push((KEPT.to_owned(), why.into()));
+        self
     }
 }
 

@@ -6,7 +6,7 @@ use super::creation::Creation;
 use super::found::Found;
 use crate::form::Custom;
 use crate::key::Key;
-use crate::{Change, Ingress, LoadBalancer, Result};
+use crate::{Change, Error, Ingress, LoadBalancer, Result};
 
 /// What a cloud does with the load balancer of one Service, in one call.
 ///
@@ -90,6 +90,18 @@ pub trait Backend {
     /// Whatever the cloud answered.
     fn delete(&self, id: &str) -> Result<Removal>;
 
+    /// Marks one that the cloud protects as kept, if it is not yet: from then on
+    /// [`LoadBalancerInventory::list`](crate::LoadBalancerInventory::list) shows it as
+    /// [`kept`](crate::InventoryItem::kept), and nobody takes it for an orphan, also once the cloud protects it no more.
+    /// What shall be there takes the mark away. Until it is marked, the Service keeps its finalizer.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    fn keep(&self, id: &str) -> Result<Change<()>> {
+        Err(Error::invalid(format_args!("load balancer {id} is protected, and this provider cannot mark it as kept")))
+    }
+
     /// Whether a load balancer without the Service's mark, which an annotation names, is the Service's. An annotation proves
     /// nothing: the author of a Service writes it. `Err` says why not and what to do, after "cannot be proven to be this
     /// Service's: ".
@@ -148,8 +160,10 @@ pub enum Removal {
     Gone,
     /// Not yet: the cloud is still carrying out an earlier change, or another part has to be deleted. Holds which.
     Busy(String),
-    /// The cloud protects it, for this reason: it stays, and is no longer the Service's.
-    Kept(String),
+    /// The cloud protects it, for this reason: it is marked as kept, stays, and is no longer the Service's.
+    Protected(String),
+    /// It is another's by now, as this says: it stays as it is.
+    Foreign(String),
 }
 
 impl From<Change<()>> for Removal {

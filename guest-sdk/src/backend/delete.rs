@@ -3,7 +3,7 @@
 use super::cloud::{Backend, Removal};
 use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
-use crate::{Deletion, Result, clock, events};
+use crate::{Change, Deletion, Result, clock, events};
 
 /// Takes one step towards the absence of the load balancer of `backend`'s Service. One that an annotation names and that
 /// cannot be proven to be the Service's stays, with a warning.
@@ -83,6 +83,11 @@ fn delete_one<B: Backend>(backend: &B, id: &str) -> Result<Deletion> {
     Ok(match backend.delete(id)? {
         Removal::Gone => Deletion::Done,
         Removal::Busy(why) => Deletion::pending(backend.service().status(), backend.pauses().poll, why),
-        Removal::Kept(why) => Deletion::Kept(why),
+        // Marked before it is said: with the answer the Service is gone, and nobody marks it any more.
+        Removal::Protected(why) => match backend.keep(id)? {
+            Change::Done(()) => Deletion::Kept(why),
+            Change::Busy(why) => Deletion::pending(backend.service().status(), backend.pauses().poll, why),
+        },
+        Removal::Foreign(why) => Deletion::Kept(why),
     })
 }

@@ -24,6 +24,7 @@ struct Cloud {
     hidden_from_lists: bool,
     creation: Option<Creation>,
     removal: Option<Removal>,
+    kept: Option<Result<Change<()>>>,
     needs_tag: bool,
     proof: Option<String>,
     refused_creation: Option<Error>,
@@ -97,6 +98,11 @@ impl Backend for Call<'_> {
         self.call(format!("delete {id}"));
         self.0.balancers.borrow_mut().retain(|(it, ..)| it != id);
         Ok(self.0.removal.clone().unwrap_or(Removal::Gone))
+    }
+
+    fn keep(&self, id: &str) -> Result<Change<()>> {
+        self.call(format!("keep {id}"));
+        self.0.kept.clone().unwrap_or(Ok(Change::Done(())))
     }
 
     fn proof(&self, _: &Self::Live) -> Result<Result<(), String>> {
@@ -329,11 +335,24 @@ fn a_remembered_load_balancer_is_deleted_by_its_id() {
     let cloud = Cloud::default().with("lb-1", "chosen", true).with("lb-2", "other", true);
     assert_eq!(cloud.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::Done));
     assert_eq!(cloud.calls(), ["delete lb-1"]);
-    let cloud = Cloud { removal: Some(Removal::Kept("it is protected".to_owned())), ..cloud };
-    assert_eq!(cloud.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::kept("it is protected")));
     let cloud = Cloud { removal: Some(Removal::Busy("not yet".to_owned())), ..cloud };
     let Ok(Deletion::Pending(pending)) = cloud.delete(&with_memo("lb-1"), 1_000) else { panic!("not pending") };
     assert_eq!((pending.status.memo.as_deref(), pending.wait.milliseconds), (Some("lb-1"), 15_000));
+}
+
+#[test]
+fn adv_171_what_is_protected_is_marked_before_it_is_kept() {
+    let cloud = || Cloud { removal: Some(Removal::Protected("it is protected".to_owned())), ..Cloud::default() };
+    let kept = cloud();
+    assert_eq!(kept.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::kept("it is protected")));
+    assert_eq!(kept.calls(), ["delete lb-1", "keep lb-1"]);
+    let busy = Cloud { kept: Some(Ok(Change::Busy("not yet".to_owned()))), ..cloud() };
+    assert!(matches!(busy.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::Pending(it)) if it.wait.reason == "not yet"));
+    let refused = Cloud { kept: Some(Err(Error::invalid("no"))), ..cloud() };
+    assert_eq!(refused.delete(&with_memo("lb-1"), 1_000), Err(Error::invalid("no")), "the Service keeps its finalizer");
+    let foreign = Cloud { removal: Some(Removal::Foreign("it is another's".to_owned())), ..Cloud::default() };
+    assert_eq!(foreign.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::kept("it is another's")));
+    assert_eq!(foreign.calls(), ["delete lb-1"], "another's gets no mark");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::api::ec2::security_groups;
 use crate::api::elb::load_balancers as classic;
 use crate::api::elbv2::load_balancers::{self as network, Balancer};
 use crate::api::elbv2::{tags, target_groups};
-use crate::load_balancer::tags::{CLUSTER_UID, OWNED, SERVICE_NAME, SERVICE_UID, Tags};
+use crate::load_balancer::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_kept};
 use crate::provider::Aws;
 use crate::settings::{Cluster, LoadBalancers as Settings};
 
@@ -167,7 +167,12 @@ impl View {
             namespace: namespace.map(str::to_owned),
             name: name.map(str::to_owned),
         };
-        Some(InventoryItem::new(cloud_object, owner, proof))
+        let item = InventoryItem::new(cloud_object, owner, proof);
+        Some(if is_kept(tags) {
+            item.kept(format!("AWS protected it when its Service went, as its tag {KEPT} says"))
+        } else {
+            item
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use aerostat_sdk::{
 };
 use serde_json::{Value, json};
 
-use crate::api::load_balancers::{self as api, CLUSTER, LoadBalancer, OWN_SERVICE, SERVICE};
+use crate::api::load_balancers::{self as api, CLUSTER, KEPT, LoadBalancer, OWN_SERVICE, SERVICE};
 use crate::api::{PAGES, actions};
 use crate::provider::Hetzner;
 use crate::time;
@@ -66,7 +66,19 @@ fn item(live: &LoadBalancer, cluster: &str, is_busy: bool) -> Option<InventoryIt
     item.revision = revision_of(live);
     item.ingress = public.iter().copied().chain(private).map(Ingress::ip).collect();
     item.created = time::seconds(&live.created);
-    Some(item)
+    Some(match kept(live) {
+        Some(why) => item.kept(why),
+        None => item,
+    })
+}
+
+/// Why it is no orphan, whether its Service is there or not.
+fn kept(live: &LoadBalancer) -> Option<String> {
+    if live.protection.delete {
+        return Some("it is protected from deletion in the cloud".to_owned());
+    }
+    let is_marked = live.labels.contains_key(KEPT);
+    is_marked.then(|| format!("it was protected when its Service went, as its label {KEPT} says"))
 }
 
 /// Of the fields that `ensure` compares: nothing of it changes by itself. Where TLS ends at the load balancer there is none:

@@ -26,7 +26,7 @@ use self::desired::{Desired, Known};
 use self::ownership::Owner;
 use self::steps::Step;
 use self::targets::Targets;
-use crate::api::load_balancers::{self as api, Kind, Labels, Listed, LoadBalancer as Live};
+use crate::api::load_balancers::{self as api, KEPT, Kind, Labels, Listed, LoadBalancer as Live};
 use crate::api::{actions, code, is_busy, networks};
 use crate::provider::Hetzner;
 use crate::settings::LoadBalancers as Settings;
@@ -199,9 +199,9 @@ impl Backend for Call<'_> {
     fn delete(&self, id: &str) -> Result<Removal> {
         let Some(live) = api::find(id)? else { return Ok(Removal::Gone) };
         if ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Other {
-            return Ok(Removal::Kept(ownership::others(&live)));
+            return Ok(Removal::Foreign(ownership::others(&live)));
         }
-        let protected = || Removal::Kept(format!("{} is protected from deletion in the cloud", live.title()));
+        let protected = || Removal::Protected(format!("{} is protected from deletion in the cloud", live.title()));
         if live.protection.delete {
             return Ok(protected());
         }
@@ -212,6 +212,13 @@ impl Backend for Call<'_> {
             (404, "not_found") => Ok(Removal::Gone),
             _ => response.accepted().map(|_| Removal::Gone),
         }
+    }
+
+    fn keep(&self, id: &str) -> Result<Change<()>> {
+        let Some(live) = api::find(id)?.filter(|it| !it.labels.contains_key(KEPT)) else { return Ok(Change::Done(())) };
+        let mut labels = live.labels;
+        labels.insert(KEPT.to_owned(), "true".to_owned());
+        api::describe(live.id, &live.name, &labels)
     }
 }
 

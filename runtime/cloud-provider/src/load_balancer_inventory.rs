@@ -61,6 +61,8 @@ pub struct InventoryItem {
     pub ingress: Vec<Ingress>,
     /// When it was made, in seconds since 1970; `None` if the cloud does not tell.
     pub created: Option<u64>,
+    /// Why it is kept, whether its Service is there or not: it is never taken for an orphan. One line.
+    pub kept: Option<String>,
 }
 
 impl InventoryItem {
@@ -76,6 +78,7 @@ impl InventoryItem {
             revision: None,
             ingress: Vec::new(),
             created: None,
+            kept: None,
         }
     }
 }

@@ -182,6 +182,11 @@ impl Inventory {
         self.list_cache.try_lock().ok()?.newest()
     }
 
+    /// For how long no list is read, because the last one failed; `None` also while one is under way.
+    pub(crate) fn lists_rest(&self) -> Option<Duration> {
+        self.list_cache.try_lock().ok()?.rest(Instant::now())
+    }
+
     /// How many lists were read until now. Whoever reads the same of the cloud right after one asks for less.
     pub(crate) fn lists(&self) -> watch::Receiver<u64> {
         self.lists.subscribe()

@@ -1,11 +1,11 @@
-//! A deletion that the project forbids: case 41.
+//! A deletion that the project forbids: case 41, and adv 171.
 
 use cloud_provider::Deletion;
 
 use crate::setup::{LOCATION, Service, rig};
 
 #[tokio::test]
-async fn hcloud_41_what_is_protected_is_kept() {
+async fn hcloud_41_what_is_protected_is_marked_and_kept() {
     let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig);
     service.served_with().await;
@@ -13,5 +13,13 @@ async fn hcloud_41_what_is_protected_is_kept() {
     rig.cloud.load_balancers().update(id, |it| it.protected = true);
     let kept = service.delete().await;
     assert!(matches!(&kept, Ok(Deletion::Kept(why)) if why.contains("is protected from deletion")), "{kept:?}");
-    assert_eq!(rig.cloud.load_balancers().all().len(), 1);
+    let left = rig.cloud.load_balancers().all();
+    assert_eq!((left.len(), left[0].labels["aerostat.dev/kept"].as_str()), (1, "true"));
+    // By its mark alone, too.
+    let inventory = rig.abilities.load_balancer_inventory.clone().unwrap();
+    for (protected, why) in [(true, "is protected from deletion"), (false, "its label aerostat.dev/kept")] {
+        rig.cloud.load_balancers().update(id, |it| it.protected = protected);
+        let listed = inventory.list(None, 50).await.answer.unwrap().items.remove(0);
+        assert!(listed.kept.as_ref().is_some_and(|it| it.contains(why)), "{listed:?}");
+    }
 }

@@ -4,9 +4,12 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use serde_json::json;
+use tests::clouds::aws::Account;
 use tests::clouds::digitalocean::LoadBalancer;
+use tests::clouds::hetzner::Assets;
+use tests::operator::{Process, admin_token};
 use tests::simulator::Recorded;
-use tests::vendor::{Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
 use tests::wait;
 
 use crate::setup::{CloudRig, default_name, is_about_load_balancers, is_write, memo, service};
@@ -169,4 +172,87 @@ async fn a_foreign_load_balancer_with_such_a_name_stays() {
     assert_eq!(deletions, 0);
     assert_eq!(ours.attributes.name, default_name::<DigitalOcean>(&rig.services().get(&name(0)).await.unwrap()));
     process.stop().await;
+}
+
+#[tokio::test]
+async fn adv_171_what_hetzner_protects_is_no_orphan_afterwards() {
+    let protect: fn(&Assets, &str, bool) = |account, id, protected| {
+        account.load_balancers().update(id.parse().unwrap(), |it| it.protected = protected);
+    };
+    let is_marked: fn(&Assets, &str) -> bool = |account, id| {
+        account.load_balancers().get(id.parse().unwrap()).unwrap().labels.contains_key("aerostat.dev/kept")
+    };
+    what_is_protected_is_no_orphan_afterwards::<Hetzner>(protect, is_marked).await;
+}
+
+#[tokio::test]
+async fn adv_171_what_aws_protects_is_no_orphan_afterwards() {
+    let protect: fn(&Account, &str, bool) = |account, id, protected| {
+        account.moto().order("protect", &json!({ "arn": id, "protected": protected }));
+    };
+    let is_marked: fn(&Account, &str) -> bool = |account, id| {
+        let balancers = account.state().network;
+        let tags = &balancers.iter().find(|it| it.id == id).unwrap().tags;
+        tags.get("aerostat.dev/kept").is_some_and(|it| it == "true")
+    };
+    what_is_protected_is_no_orphan_afterwards::<Aws>(protect, is_marked).await;
+}
+
+/// What is told of load balancers that nobody has is counted at once, and deleted only after an hour: the counts are what a test can
+/// wait for.
+async fn what_is_protected_is_no_orphan_afterwards<V: Vendor>(
+    protect: fn(&V::Cloud, &str, bool),
+    is_marked: fn(&V::Cloud, &str) -> bool,
+) {
+    let flags = ["--load-balancer-resync-period=1s", "--delete-orphaned-load-balancers"];
+    let rig = CloudRig::<V>::with(Behaviour::default()).await.flags(&flags);
+    let process = rig.start().await;
+    rig.workers(1).await;
+    serve(&rig, 1).await;
+    let (account, name) = (rig.cloud.account(), name(0));
+    let id = rig.only_built().id;
+    let marked = async |marked: bool| {
+        wait::until("its mark is as it shall be", async || (is_marked(account, &id) == marked).then_some(())).await;
+    };
+    protect(account, &id, true);
+    // The Service wants none, and then wants one again.
+    rig.patch(&name, &json!({ "spec": { "type": "ClusterIP" } })).await;
+    rig.warned(&name, "LoadBalancerNotDeleted", &["is protected from deletion"]).await;
+    marked(true).await;
+    rig.patch(&name, &json!({ "spec": { "type": "LoadBalancer" } })).await;
+    marked(false).await;
+    rig.served(&name).await;
+    assert_eq!(rig.only_built().id, id, "it is taken again");
+
+    rig.delete(&name).await;
+    rig.gone(&name).await;
+    assert!(is_marked(account, &id), "it is marked before the Service goes");
+    // From now on its mark alone protects it.
+    protect(account, &id, false);
+    let before = rig.cloud.requests().len();
+    counts_as_kept(&rig, &process).await;
+    process.stop().await;
+    let process = rig.start().await;
+    counts_as_kept(&rig, &process).await;
+    let is_list = |it: &&Recorded| is_list::<V>(it) || it.is("POST", "/elbv2/DescribeLoadBalancers");
+    let lists = |requests: &[Recorded]| requests[before..].iter().filter(is_list).count() >= 5;
+    rig.cloud.wait_for("five lists", lists).await;
+    let writes = rig.cloud.requests().split_off(before).into_iter().filter(is_write).map(|it| it.to_string());
+    assert_eq!(writes.collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(rig.only_built().id, id);
+    process.stop().await;
+}
+
+/// Waits until a process has told that one load balancer is kept. None is an orphan then.
+async fn counts_as_kept<V: Vendor>(rig: &CloudRig<V>, process: &Process) {
+    let token = admin_token(&rig.cluster).await;
+    let metrics = wait::until("it is known as kept", async || {
+        let page = process.get("/metrics", Some(&token)).await.body;
+        page.contains("aerostat_kept_load_balancers 1\n").then_some(page)
+    })
+    .await;
+    for proof in ["unique", "by-name"] {
+        let none = format!("aerostat_orphaned_load_balancers{{proof=\"{proof}\"}} 0\n");
+        assert!(metrics.contains(&none), "{none}");
+    }
 }

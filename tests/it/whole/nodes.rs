@@ -6,7 +6,7 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
-use tests::simulator::{Fault, Owner};
+use tests::simulator::{Fault, Owner, Recorded};
 use tests::vendor::{Aws, Behaviour, DigitalOcean, Hetzner, Vendor};
 use tests::{kubelet, wait};
 
@@ -122,6 +122,12 @@ async fn no_failure_deletes_a_node<V: Vendor>() {
         })
         .await;
         ends(&rig);
+        // Pauses grow for as long as lists fail, whatever the reason: each trouble begins once the cloud has been heard again.
+        let after = rig.cloud.requests().len();
+        let is_list = |it: &Recorded| ["GET", "POST"].iter().any(|method| it.is(method, V::MACHINES));
+        let heard = |it: &Recorded| is_list(it) && it.status.is_some_and(|it| it < 300);
+        let what = format!("a list after {name}");
+        rig.cloud.wait_for(&what, |requests| requests[after..].iter().any(heard)).await;
         post_ready(&rig, true).await;
     }
     process.kill_and_shorten_its_lease(&rig.cluster).await;

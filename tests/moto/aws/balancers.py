@@ -90,7 +90,10 @@ def _describe_load_balancers(backend, _, arns, names):
 @replaces(ELBv2Backend, "delete_load_balancer")
 def _delete_load_balancer(backend, delete, arn):
     # API_DeleteLoadBalancer: "If the load balancer does not exist or has already been deleted, the call succeeds."
+    # "You can't delete a load balancer if deletion protection is enabled."
     balancer = backend.load_balancers.get(arn)
+    if balancer is not None and balancer.attrs.get("deletion_protection.enabled") == "true":
+        raise ELBClientError("OperationNotPermitted", f"Load balancer '{arn}' cannot be deleted because deletion protection is enabled")
     delete(arn)
     if balancer is None:
         return

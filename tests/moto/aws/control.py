@@ -100,6 +100,11 @@ def certificate(domain):
     return acm_backends[ACCOUNT][REGION].request_certificate(domain, None, [], [])
 
 
+def protect(arn, protected):
+    """Whether a load balancer is protected from deletion."""
+    _v2().load_balancers[arn].attrs["deletion_protection.enabled"] = "true" if protected else "false"
+
+
 def tag(id, tags):
     _ec2().create_tags([id], tags)
 
@@ -280,6 +285,7 @@ ORDERS = {
     "machine": machine,
     "pod": pod,
     "prepare": prepare,
+    "protect": protect,
     "requireSignatures": sessions.require_signatures,
     "retag": retag,
     "role": sessions.role,

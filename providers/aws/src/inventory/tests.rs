@@ -37,6 +37,8 @@ fn tags_of(name: &str) -> String {
     let other = [("aerostat.dev/cluster-uid", "another"), ("aerostat.dev/service-uid", UID)];
     let tags = match name.rsplit('-').next() {
         Some("ours") => ours(),
+        Some("kept") => [&ours()[..], &[("aerostat.dev/kept", "true")]].concat(),
+        Some("taken") => [&ours()[..], &[("aerostat.dev/kept", "false")]].concat(),
         Some("vendor") => vendors(),
         Some("other") => [&vendors()[..], &other].concat(),
         Some("shared") => vec![("kubernetes.io/cluster/prod", "shared"), ("kubernetes.io/service-name", "default/web")],
@@ -188,4 +190,23 @@ fn a_list_that_does_not_end_is_refused() {
     });
     let refused = endless.run(|| other_networks(&LoadBalancers::read().unwrap(), "ours"));
     assert!(matches!(&refused, Err(Error::Unavailable(why)) if why.contains("does not end")), "{refused:?}");
+}
+
+#[test]
+fn adv_171_what_is_marked_as_kept_is_shown_so() {
+    let account = host(|request| match action(request) {
+        action @ "DescribeLoadBalancers" => {
+            let found = ["ours", "kept", "taken"].map(|it| network(it, "active", "vpc-1"));
+            result(action, &format!("<LoadBalancers>{}</LoadBalancers>", found.concat()))
+        }
+        action @ "DescribeTags" => {
+            let asked = (1..).map_while(|it| value(request, &format!("ResourceArns.member.{it}")));
+            let found: String = asked.map(|it| format!("<member>{}</member>", tags_of(it))).collect();
+            result(action, &format!("<TagDescriptions>{found}</TagDescriptions>"))
+        }
+        other => panic!("{other:?}"),
+    });
+    let page = list(&account, None).unwrap();
+    let kept: Vec<_> = page.items.iter().map(|it| it.extra.iter().any(|(key, _)| key == "kept")).collect();
+    assert_eq!(kept, [false, true, false]);
 }

@@ -7,7 +7,7 @@ use super::annotations::{
     SECURITY_GROUPS, pairs,
 };
 use super::call::Call;
-use super::tags::{CLUSTER_UID, SERVICE_UID};
+use super::tags::{CLUSTER_UID, KEPT, SERVICE_UID};
 use crate::settings::{Cluster, NetworkGroups};
 
 /// What the keys of clusters' tags begin with.
@@ -55,11 +55,12 @@ fn is_own_port(call: &Call<'_>, port: &HealthPort) -> bool {
     call.service.ports.iter().filter_map(|it| it.node_port).chain(health).any(|it| it == *port)
 }
 
-/// Refuses tags that say whose something is: the marks of a cluster or of a Service are not an author's to write.
+/// Refuses tags that say whose something is, or that it is kept: the marks of a cluster or of a Service are not an author's to
+/// write.
 fn tags(call: &Call<'_>) -> Result<()> {
     let key = ADDITIONAL_TAGS.name;
     for (name, _) in call.annotations.text(key).map(pairs).unwrap_or_default() {
-        if name.starts_with(CLUSTERS) || [Cluster::LEGACY_TAG, CLUSTER_UID, SERVICE_UID].contains(&&*name) {
+        if name.starts_with(CLUSTERS) || [Cluster::LEGACY_TAG, CLUSTER_UID, KEPT, SERVICE_UID].contains(&&*name) {
             return Err(Error::invalid(format_args!(
                 "annotation {key}: the tag {name:?} says to which cluster or Service something belongs, and is not for authors of \
                  Services to write: take it off"

@@ -17,8 +17,15 @@ pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 pub(crate) const CLUSTER_UID: &str = "aerostat.dev/cluster-uid";
 /// Ours: the UID of the Service.
 pub(crate) const SERVICE_UID: &str = "aerostat.dev/service-uid";
+/// Ours, on what AWS protected when its Service went: whether it is kept.
+pub(crate) const KEPT: &str = "aerostat.dev/kept";
 /// The value of the cluster's tag on what lives and dies with the cluster.
 pub(crate) const OWNED: &str = "owned";
+
+/// Whether a thing with these tags is kept: it is no orphan, whether its Service is there or not.
+pub(crate) fn is_kept(tags: &Tags) -> bool {
+    tags.get(KEPT).is_some_and(|it| it != "false")
+}
 
 /// Keys and values.
 pub(crate) type Tags = BTreeMap<String, String>;
@@ -88,9 +95,12 @@ impl Marks {
         marks.into_iter().chain(legacy)
     }
 
-    /// Those of [`Self::tags`] that a thing lacks or has with another value.
+    /// Those of [`Self::tags`] that a thing lacks or has with another value. What a Service has is not kept: tags are written
+    /// and not taken away, so that one says so.
     pub(crate) fn missing(&self, live: &Tags) -> Tags {
-        self.tags().into_iter().filter(|(key, value)| live.get(key) != Some(value)).collect()
+        let not_kept = is_kept(live).then(|| (KEPT.to_owned(), "false".to_owned()));
+        let tags = self.tags().into_iter().filter(|(key, value)| live.get(key) != Some(value));
+        tags.chain(not_kept).collect()
     }
 
     /// The same without what the Service asks for: its tags are written when a thing is made, as the vendor's controller does it

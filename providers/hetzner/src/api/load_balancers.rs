@@ -21,6 +21,8 @@ pub(crate) const SERVICE: &str = "hcloud-ccm/service-uid";
 pub(crate) const CLUSTER: &str = "aerostat.dev/cluster-uid";
 /// Our label: the UID of the Service.
 pub(crate) const OWN_SERVICE: &str = "aerostat.dev/service-uid";
+/// Our label on what the cloud protected when its Service went: that it is kept.
+pub(crate) const KEPT: &str = "aerostat.dev/kept";
 
 /// What is read of a load balancer in a list.
 #[derive(Clone, Debug, Deserialize)]

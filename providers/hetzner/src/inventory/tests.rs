@@ -57,6 +57,17 @@ fn one_that_is_built_or_changed_is_changing() {
 }
 
 #[test]
+fn adv_171_what_is_marked_or_protected_is_kept() {
+    let (mut marked, mut protected) = (shown(1), shown(2));
+    marked["labels"]["aerostat.dev/kept"] = json!("");
+    protected["protection"]["delete"] = json!(true);
+    let (page, _) = listed(vec![marked, protected, shown(3)], &[]);
+    let kept: Vec<Vec<_>> = page.items.iter().map(|it| it.extra.iter().map(|(key, _)| &**key).collect()).collect();
+    assert_eq!(kept, [vec!["kept"], vec!["kept"], vec![]]);
+    assert!(page.items[0].extra[0].1.contains("its label aerostat.dev/kept"));
+}
+
+#[test]
 fn a_revision_changes_with_what_was_set_and_not_with_health() {
     let revision = |change: &dyn Fn(&mut Value)| {
         let mut it = shown(1);

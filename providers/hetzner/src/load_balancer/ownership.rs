@@ -3,7 +3,7 @@
 use aerostat_sdk::backend::Found;
 use aerostat_sdk::{Error, LoadBalancer, Result, cluster};
 
-use crate::api::load_balancers::{CLUSTER, Labels, Listed, LoadBalancer as Live, OWN_SERVICE, SERVICE};
+use crate::api::load_balancers::{CLUSTER, KEPT, Labels, Listed, LoadBalancer as Live, OWN_SERVICE, SERVICE};
 
 /// What the marks on a load balancer say of one Service.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,7 +39,8 @@ pub(crate) fn owner(labels: &Labels, service: &str) -> Result<Owner> {
     })
 }
 
-/// The labels of a load balancer once it has our marks: the vendor's too, so that its controller would find it.
+/// The labels of a load balancer once it has our marks: the vendor's too, so that its controller would find it. What a Service
+/// has is not kept.
 ///
 /// # Errors
 ///
@@ -48,6 +49,7 @@ pub(super) fn marked(labels: &Labels, service: &LoadBalancer) -> Result<Labels> 
     let mark = service.owner.mark()?;
     let own = [(SERVICE, &mark.service), (OWN_SERVICE, &mark.service), (CLUSTER, &mark.cluster)];
     let mut labels = labels.clone();
+    labels.remove(KEPT);
     labels.extend(own.map(|(key, value)| (key.to_owned(), value.clone())));
     Ok(labels)
 }

@@ -3,7 +3,7 @@
 use super::compare::is_same;
 use super::desired::{Attachment, Desired};
 use super::targets::{Changes, Targets};
-use crate::api::load_balancers::{Algorithm, Labels, LoadBalancer as Live, Service, To};
+use crate::api::load_balancers::{Algorithm, KEPT, Labels, LoadBalancer as Live, Service, To};
 
 /// One request.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -60,7 +60,8 @@ impl Step {
     }
 }
 
-/// All steps. `labels` are those that it has once it is marked; they come with the first write that is needed anyway.
+/// All steps. `labels` are those that it has once it is marked; they come with the first write that is needed anyway, and one is
+/// needed where it was kept.
 pub(super) fn steps(live: &Live, desired: &Desired, labels: &Labels) -> Vec<Step> {
     let mut steps = Vec::new();
     for (address, name) in [&live.public_net.ipv4, &live.public_net.ipv6].into_iter().zip(&desired.rdns) {
@@ -80,7 +81,8 @@ pub(super) fn steps(live: &Live, desired: &Desired, labels: &Labels) -> Vec<Step
     if desired.public == Some(false) && live.public_net.enabled {
         steps.push(Step::DisablePublic);
     }
-    if desired.name != live.name || (!steps.is_empty() && *labels != live.labels) {
+    let is_written = !steps.is_empty() || live.labels.contains_key(KEPT);
+    if desired.name != live.name || (is_written && *labels != live.labels) {
         steps.insert(0, Step::Describe { name: desired.name.clone(), labels: labels.clone() });
     }
     steps

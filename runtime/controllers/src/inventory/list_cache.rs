@@ -43,10 +43,16 @@ impl ListCache {
         self.machines.clone().filter(|it| it.began >= began)
     }
 
+    /// For how long there can be no list yet.
+    pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
+        let (_, _, until) = self.failed.as_ref()?;
+        until.checked_duration_since(now).filter(|it| !it.is_zero())
+    }
+
     /// Why there can be no list yet.
     pub(super) fn refused(&self, now: Instant) -> Option<Error> {
-        let (error, _, until) = self.failed.as_ref()?;
-        let left = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
+        let left = self.rest(now)?;
+        let (error, ..) = self.failed.as_ref()?;
         Some(match error {
             Error::RetryAfter { reason, .. } => Error::RetryAfter { after: left, reason: reason.clone() },
             error => error.clone(),

@@ -9,6 +9,8 @@ pub(crate) struct InventoryMetrics {
     pub(crate) drifts: IntCounter,
     /// Orphans that were deleted.
     pub(crate) deleted: IntCounter,
+    /// Load balancers that nobody has and that are kept.
+    pub(crate) kept: IntGauge,
     orphans: IntGaugeVec,
 }
 
@@ -23,6 +25,10 @@ impl InventoryMetrics {
                 "aerostat_orphaned_load_balancers_deleted_total",
                 "Load balancers that were deleted because the Service does not exist that they were made for",
             )?,
+            kept: IntGauge::new(
+                "aerostat_kept_load_balancers",
+                "Load balancers that were made for Services which do not exist, and that are no orphans: they are kept",
+            )?,
             orphans: IntGaugeVec::new(
                 Opts::new(
                     "aerostat_orphaned_load_balancers",
@@ -33,6 +39,7 @@ impl InventoryMetrics {
         };
         registry.register(Box::new(metrics.drifts.clone()))?;
         registry.register(Box::new(metrics.deleted.clone()))?;
+        registry.register(Box::new(metrics.kept.clone()))?;
         registry.register(Box::new(metrics.orphans.clone()))?;
         Ok(metrics)
     }

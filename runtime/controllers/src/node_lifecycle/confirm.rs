@@ -44,6 +44,15 @@ impl Controller {
             due.iter().for_each(|it| self.refused(it, &error));
             return;
         }
+        // A list that failed before answers nobody, and asking for it is no check: it comes when the cloud is asked again.
+        if by_list
+            && there.is_none()
+            && let Some(rest) = self.inventory.lists_rest()
+        {
+            early.iter().for_each(|it| self.settle(it, Outcome::Early));
+            due.iter().for_each(|it| self.settle(it, Outcome::Postponed(rest)));
+            return;
+        }
         let list = match (by_list, there) {
             (_, Some(there)) if due.is_empty() => Ok(Some(there)),
             (true, _) => self.list(&due, began).await.map(Some),

@@ -79,6 +79,8 @@ pub(super) enum Outcome {
     Withheld(Option<Duration>),
     /// Nothing. It may be tried again after so long.
     Failed(Option<Duration>),
+    /// Nothing: the cloud is not asked before so long. Its pause does not grow, since nothing was tried.
+    Postponed(Duration),
     /// Nothing, and its time had not come.
     Early,
 }
@@ -152,12 +154,16 @@ impl Watchlist {
             return;
         }
         let was_due = watched.due <= now;
-        if !matches!(outcome, Outcome::Early) {
+        if !matches!(outcome, Outcome::Early | Outcome::Postponed(_)) {
             watched.checked = Some(now);
         }
         let pause = watched.pause;
         watched.due = match outcome {
             Outcome::Early => return,
+            Outcome::Postponed(after) => {
+                watched.due = now + after;
+                return;
+            }
             Outcome::Present { calls } => {
                 if std::mem::take(&mut watched.absences) > 0 {
                     watched.returns = watched.returns.saturating_add(1);

@@ -26,19 +26,24 @@ const CLUSTER: &str = "kube-system";
 const STEPS: usize = 20;
 
 impl Controller {
-    /// Looks for orphans in a list, and tells of them.
+    /// Looks for orphans in a list, and tells of them, and of what is kept.
     pub(super) fn look_for_orphans(&self, list: &Snapshot) {
         let Some(lists) = &self.lists else { return };
         let (options, living) = (lists.options, self.living());
-        let told = {
+        let news = {
             let mut orphans = self.unowned.lock();
-            let told = orphans.look(list, &living, options.ages());
+            let news = orphans.look(list, &living, options.ages());
+            self.metrics.inventory.kept.set(i64::try_from(orphans.kept()).unwrap_or(i64::MAX));
             for (proof, label) in [(Proof::Unique, "unique"), (Proof::ByName, "by-name")] {
                 self.metrics.inventory.orphans(label).set(i64::try_from(orphans.count(proof)).unwrap_or(i64::MAX));
             }
-            told
+            news
         };
-        told.iter().for_each(|it| self.tell_of_orphan(it, options.delete_orphans));
+        for it in &news.kept {
+            let why = it.kept.as_deref().unwrap_or_default();
+            info!("{}, which was made for {}, is no orphan and is kept: {why}", it.cloud_object, owner(it));
+        }
+        news.orphans.iter().for_each(|it| self.tell_of_orphan(it, options.delete_orphans));
         if options.delete_orphans && list.incomplete.is_none() {
             lists.look_at_orphans();
         }

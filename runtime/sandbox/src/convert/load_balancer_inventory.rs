@@ -4,6 +4,8 @@ use super::{load_balancer, nonempty, page};
 use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory as wit;
 use crate::untrusted::{is_printable, printable};
 
+/// In an item's `extra`: that it is kept, and why.
+const KEPT: &str = "kept";
 const REVISION_BYTES: usize = 64;
 const MARK_BYTES: usize = 253;
 const OBJECT_BYTES: usize = 256;
@@ -35,18 +37,7 @@ pub(crate) fn page(it: wit::Page, cursor: Option<&str>, limit: u32) -> Result<In
 }
 
 fn item(it: wit::Item) -> Result<InventoryItem, String> {
-    let wit::Item {
-        owner,
-        proof,
-        cloud_object,
-        memo,
-        state,
-        revision,
-        ingress,
-        created,
-        // Nothing of it is known to this host.
-        extra: _,
-    } = it;
+    let wit::Item { owner, proof, cloud_object, memo, state, revision, ingress, created, extra } = it;
     let wit::MarkedOwner { cluster_uid, uid, namespace, name } = owner;
     let cloud_object = nonempty(Some(printable(&cloud_object, OBJECT_BYTES))).unwrap_or_else(|| "an object".into());
     let checked = || {
@@ -76,6 +67,8 @@ fn item(it: wit::Item) -> Result<InventoryItem, String> {
             revision,
             ingress: load_balancer::places(ingress)?,
             created,
+            // Nothing else of it is known to this host.
+            kept: extra.into_iter().find(|(key, _)| key == KEPT).map(|(_, why)| page::reason(&why)),
         })
     };
     checked().map_err(|because: String| format!("{cloud_object}: {because}"))

@@ -144,6 +144,31 @@ async fn what_is_not_proven_to_be_an_orphan_is_not_deleted() {
 }
 
 #[tokio::test]
+async fn adv_171_what_is_kept_is_no_orphan_also_after_a_restart() {
+    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    bystander(&cluster).await;
+    let kept = InventoryItem { kept: Some("it is protected".to_owned()), ..orphan(&cluster, "lb-1", UID).await };
+    // What else was made for its Service, beside an orphan that goes.
+    let part = InventoryItem { cloud_object: "target group 1".to_owned(), ..orphan(&cluster, "part", UID).await };
+    let other = "11111111-2222-4333-8444-555566667777";
+    for item in [kept, part, orphan(&cluster, "lb-2", other).await] {
+        cloud.shows(item);
+    }
+    let controller = Controller::start(&cluster, &cloud, deleting());
+    wait::until("the orphan is deleted", async || (!deleted(&cloud).is_empty()).then_some(())).await;
+    cloud.hides("lb-2");
+    assert_eq!(controller.gauge("aerostat_kept_load_balancers"), 1.0);
+    controller.stop().ended().await;
+    let _controller = Controller::start(&cluster, &cloud, deleting());
+    let second = wait::within(QUIET, async || deleted(&cloud).into_iter().nth(1)).await;
+    assert_eq!(second, None, "it is kept");
+    let memos: Vec<_> = deleted(&cloud).into_iter().map(|it| it.memo).collect();
+    assert_eq!(memos, [Some("lb-2".to_owned())]);
+    let told = told(&cluster, "OrphanedLoadBalancer").await;
+    assert!(told.iter().all(|it| it.starts_with("load balancer lb-2")), "{told:?}");
+}
+
+#[tokio::test]
 async fn nothing_is_deleted_by_an_incomplete_list() {
     let (cluster, cloud) = (any_cluster().await, Listing::new());
     cloud.shows(orphan(&cluster, "lb-1", UID).await);

@@ -9,6 +9,7 @@ use crate::api::elbv2::load_balancers::{self as api, Balancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::load_balancer::call::Call;
+use crate::load_balancer::tags::{KEPT, Tags, is_kept};
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
 ///
@@ -24,7 +25,8 @@ pub(crate) fn delete(call: &Call<'_>) -> Result<Deletion> {
             return Ok(Deletion::Done);
         }
         if let Some(why) = delete_balancer(balancer)? {
-            return Ok(why);
+            keep(balancer, &tags)?;
+            return Ok(Deletion::Kept(why));
         }
     }
     let left = match delete_target_groups(call)? {
@@ -38,17 +40,23 @@ pub(crate) fn delete(call: &Call<'_>) -> Result<Deletion> {
     Ok(left.map_or(Deletion::Done, pending))
 }
 
-/// Some, if it stays: the cloud protects it.
-fn delete_balancer(balancer: &Balancer) -> Result<Option<Deletion>> {
+/// Why it stays, if the cloud protects it.
+fn delete_balancer(balancer: &Balancer) -> Result<Option<String>> {
     match api::delete(&balancer.arn) {
         Ok(()) => Ok(None),
-        Err(refusal) if refusal.code == "OperationNotPermitted" => Ok(Some(Deletion::kept(format_args!(
-            "load balancer {} is protected from deletion: {}",
-            balancer.name,
-            refusal.why()
-        )))),
+        Err(refusal) if refusal.code == "OperationNotPermitted" => {
+            Ok(Some(format!("load balancer {} is protected from deletion: {}", balancer.name, refusal.why())))
+        }
         Err(refusal) => Err(refusal.error),
     }
+}
+
+/// Marks one that stays as kept, if it is not yet. Until it is marked, the Service keeps its finalizer.
+fn keep(balancer: &Balancer, live: &Tags) -> Result<()> {
+    if !is_kept(live) {
+        tags::add(std::slice::from_ref(&balancer.arn), &[(KEPT.to_owned(), "true".to_owned())].into())?;
+    }
+    Ok(())
 }
 
 /// Deletes the target groups that were made for the Service, by their tags. `None`, once all are gone. What another load

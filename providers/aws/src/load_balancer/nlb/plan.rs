@@ -13,7 +13,7 @@ use crate::api::elbv2::Attributes;
 use crate::api::elbv2::listeners::Listener as LiveListener;
 use crate::api::elbv2::tags::BATCH as TAG_BATCH;
 use crate::api::elbv2::target_groups::{BATCH, Change, Health, TargetGroup};
-use crate::load_balancer::tags::{Marks, Ownership, Tags};
+use crate::load_balancer::tags::{KEPT, Marks, Ownership, Tags};
 
 /// An instance and its port.
 pub(super) type Target = (String, u16);
@@ -171,14 +171,14 @@ fn is_deletable(it: &live::Group) -> bool {
 }
 
 /// Tags that are missing, each set of them for all that lack it. What the vendor's controller made gets them with the
-/// next write that is needed anyway.
+/// next write that is needed anyway, and one is needed where it was kept.
 fn tag_steps(live: &Live, marks: &Marks, writes: bool) -> Vec<Step> {
     let mut lacking: BTreeMap<Tags, Vec<String>> = BTreeMap::new();
     let balancer = (&live.balancer.arn, &live.ownership);
     let groups = live.groups.iter().filter(|it| it.is_usable()).map(|it| (&it.shown.arn, &it.ownership));
     for (arn, ownership) in [balancer].into_iter().chain(groups) {
         let tags = marks.missing(live.tags_of(arn));
-        if !tags.is_empty() && (writes || *ownership != Ownership::ByName) {
+        if !tags.is_empty() && (writes || *ownership != Ownership::ByName || tags.contains_key(KEPT)) {
             lacking.entry(tags).or_default().push(arn.clone());
         }
     }

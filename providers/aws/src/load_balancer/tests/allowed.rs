@@ -79,9 +79,13 @@ fn adv_170_own_node_ports_may_be_checked() {
 
 #[test]
 fn adv_170_marks_are_no_tags_of_an_author() {
-    for tag in
-        ["kubernetes.io/cluster/other", "KubernetesCluster", "aerostat.dev/cluster-uid", "aerostat.dev/service-uid"]
-    {
+    for tag in [
+        "kubernetes.io/cluster/other",
+        "KubernetesCluster",
+        "aerostat.dev/cluster-uid",
+        "aerostat.dev/kept",
+        "aerostat.dev/service-uid",
+    ] {
         let why = refusal(&host("", ""), "nlb", "additional-resource-tags", &format!("team=a,{tag}=owned"));
         assert!(why.as_ref().is_some_and(|it| it.contains(tag)), "{why:?}");
     }

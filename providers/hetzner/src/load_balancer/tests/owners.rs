@@ -80,14 +80,29 @@ fn anothers_mark_is_never_overwritten() {
 }
 
 #[test]
-fn what_is_protected_stays() {
+fn adv_171_what_is_protected_is_marked_and_stays() {
     let mut live = shown(5);
     live["protection"]["delete"] = json!(true);
-    let cloud = Cloud::with(live);
-    assert!(
-        matches!(cloud.delete(&remembering("5")), Ok(Deletion::Kept(why)) if why.contains("is protected from deletion"))
-    );
-    assert_eq!(cloud.writes(), [""; 0]);
+    let cloud = Cloud::with(live.clone());
+    let kept = |cloud: &Cloud| {
+        let deletion = cloud.delete(&remembering("5"));
+        assert!(matches!(deletion, Ok(Deletion::Kept(why)) if why.contains("is protected from deletion")));
+        cloud.writes()
+    };
+    assert_eq!(kept(&cloud), ["Put load_balancers/5"]);
+    live["labels"]["aerostat.dev/kept"] = json!("true");
+    assert_eq!(cloud.body("load_balancers/5"), json!({ "name": NAME, "labels": live["labels"] }));
+    assert_eq!(kept(&Cloud::with(live)), [""; 0], "it is marked already");
+}
+
+#[test]
+fn adv_171_what_a_service_has_is_not_kept() {
+    let mut live = shown(5);
+    live["labels"]["aerostat.dev/kept"] = json!("");
+    let cloud = Cloud::with(live.clone());
+    assert_eq!(ready(cloud.ensure(&remembering("5")).0).len(), 2);
+    assert_eq!(cloud.writes(), ["Put load_balancers/5"]);
+    assert_eq!(cloud.body("load_balancers/5")["labels"], shown(5)["labels"]);
 }
 
 #[test]

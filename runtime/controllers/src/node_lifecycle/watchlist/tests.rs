@@ -53,6 +53,12 @@ fn errors_make_checks_rare_and_a_requested_pause_is_kept() {
 }
 
 #[test]
+fn a_check_that_asked_nothing_makes_no_pause_longer() {
+    assert_eq!(checks(Outcome::Postponed(Duration::from_secs(15)), 60), [0, 15, 30, 45]);
+    assert_eq!(checks(Outcome::Postponed(Duration::ZERO), 20), [0, 5, 10, 15]);
+}
+
+#[test]
 fn a_node_is_checked_when_the_reason_to_withhold_ends() {
     assert_eq!(checks(Outcome::Withheld(None), 320), [0, 5, 15, 35, 75, 155, 315]);
     assert_eq!(checks(Outcome::Withheld(Some(Duration::from_secs(12))), 60), [0, 5, 15, 30, 45]);

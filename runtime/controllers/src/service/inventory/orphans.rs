@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use cloud_provider::{InventoryItem, InventoryState, Proof};
+use cloud_provider::{InventoryItem, InventoryState, MarkedOwner, Proof};
 use tokio::time::Instant;
 
 use crate::service::inventory::snapshot::Snapshot;
@@ -31,7 +31,16 @@ pub(crate) struct Ages {
 #[derive(Debug, Default)]
 pub(crate) struct Orphans {
     known: HashMap<String, Orphan>,
+    kept: HashSet<String>,
     deleted: Option<Instant>,
+}
+
+/// What a list showed that is to be told of now, each once.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    pub(crate) orphans: Vec<InventoryItem>,
+    /// What nobody has and is no orphan: it is kept.
+    pub(crate) kept: Vec<InventoryItem>,
 }
 
 #[derive(Debug)]
@@ -45,27 +54,44 @@ struct Orphan {
 }
 
 impl Orphans {
-    /// Takes note of a list. Returns the orphans that are to be told of now, each once.
-    pub(crate) fn look(&mut self, list: &Snapshot, living: &Living, ages: Ages) -> Vec<InventoryItem> {
+    /// Takes note of a list. What is kept is no orphan, nor is what else was made for the same Service.
+    pub(crate) fn look(&mut self, list: &Snapshot, living: &Living, ages: Ages) -> News {
         // A cluster without any Service may be one that is not read right.
         if list.incomplete.is_some() || living.uids.is_empty() {
-            return Vec::new();
+            return News::default();
         }
-        let mut known = HashMap::new();
-        let mut told = Vec::new();
-        for item in list.items().iter().filter(|it| is_orphan(it, living)) {
+        let keepers: HashSet<_> =
+            list.items().iter().filter(|it| it.kept.is_some()).filter_map(|it| whose(&it.owner)).collect();
+        let (mut known, mut kept) = (HashMap::new(), HashSet::new());
+        let mut news = News::default();
+        for item in list.items().iter().filter(|it| is_nobodys(it, living)) {
+            if item.kept.is_some() {
+                if !self.kept.contains(&key(item)) {
+                    news.kept.push(item.clone());
+                }
+                kept.insert(key(item));
+                continue;
+            }
+            if whose(&item.owner).is_some_and(|it| keepers.contains(&it)) {
+                continue;
+            }
             let before = self.known.get(&key(item));
             let since = before.map_or(list.began, |it| it.since);
             let was_told = before.is_some_and(|it| it.is_told);
             let is_told = was_told || list.began.saturating_duration_since(since) >= ages.told;
             if is_told && !was_told {
-                told.push(item.clone());
+                news.orphans.push(item.clone());
             }
             let is_ambiguous = item.memo.as_deref().is_some_and(|it| list.is_ambiguous(it));
             known.insert(key(item), Orphan { item: item.clone(), is_ambiguous, since, is_told });
         }
-        self.known = known;
-        told
+        (self.known, self.kept) = (known, kept);
+        news
+    }
+
+    /// How many nobody has that are kept.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.len()
     }
 
     /// How many there are with this proof, of those that were told of.
@@ -99,7 +125,7 @@ impl Orphans {
 }
 
 /// Whether nobody is there for whom it was made.
-fn is_orphan(item: &InventoryItem, living: &Living) -> bool {
+fn is_nobodys(item: &InventoryItem, living: &Living) -> bool {
     if item.memo.as_ref().is_some_and(|it| living.memos.contains(it)) {
         return false;
     }
@@ -108,6 +134,12 @@ fn is_orphan(item: &InventoryItem, living: &Living) -> bool {
         // It says for nobody: whoever has it has its memo.
         None => item.memo.is_some(),
     }
+}
+
+/// The Service that a mark names: by its UID, or else by its names.
+fn whose(owner: &MarkedOwner) -> Option<(&str, &str)> {
+    let names = || Some((owner.namespace.as_deref()?, owner.name.as_deref()?));
+    owner.uid.as_deref().map(|it| ("", it)).or_else(names)
 }
 
 fn key(item: &InventoryItem) -> String {
@@ -127,8 +159,6 @@ pub(crate) fn owner(item: &InventoryItem) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::MarkedOwner;
-
     use super::*;
     use crate::service::inventory::snapshot::tests::{item, snapshot};
 
@@ -166,7 +196,7 @@ mod tests {
             || vec![orphan("a"), orphan("b"), orphan("c"), InventoryItem { proof: Proof::ByName, ..item("d", None) }];
         let mut told = |after: u64| {
             let told = orphans.look(&snapshot(items(), start + Duration::from_secs(after)), &living, AGES);
-            told.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>()
+            told.orphans.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>()
         };
         assert_eq!((told(0), told(599), told(600), told(900)), (vec![], vec![], vec!["a".into(), "d".into()], vec![]));
         assert_eq!((orphans.count(Proof::Unique), orphans.count(Proof::ByName)), (1, 1));
@@ -192,6 +222,36 @@ mod tests {
         assert_eq!(without(|it| it.state = InventoryState::Changing), None);
         let twin = InventoryItem { cloud_object: "another".to_owned(), ..orphan("a") };
         assert_eq!(due(vec![orphan("a"), twin], 10 * HOUR), None, "two have one memo");
+    }
+
+    #[test]
+    fn adv_171_what_is_kept_is_no_orphan_nor_is_what_belongs_to_it() {
+        let kept = |memo: &str| InventoryItem { kept: Some("it is protected".to_owned()), ..orphan(memo) };
+        let part = InventoryItem { owner: orphan("a").owner, ..orphan("part of a") };
+        let named = |memo: &str, name: &str| {
+            let owner =
+                MarkedOwner { namespace: Some("default".into()), name: Some(name.into()), ..MarkedOwner::default() };
+            InventoryItem { owner, proof: Proof::ByName, ..item(memo, None) }
+        };
+        let kept_by_name = InventoryItem { kept: Some("it is protected".to_owned()), ..named("n", "web") };
+        let items = vec![part, kept("a"), kept("of another"), kept_by_name, named("part of n", "web"), orphan("b")];
+        let (mut orphans, start) = (Orphans::default(), Instant::now());
+        let living = living(&["uid of of another"], &[]);
+        let mut look = |hours: u32| {
+            let list = snapshot(items.clone(), start + HOUR * hours);
+            let news = orphans.look(&list, &living, AGES);
+            let memos = |items: Vec<InventoryItem>| items.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>();
+            let due = orphans.due(AGES, list.began).and_then(|it| it.memo.clone());
+            (memos(news.orphans), memos(news.kept), orphans.kept(), due)
+        };
+        assert_eq!(look(0), (vec![], vec!["a".into(), "n".into()], 2, None), "and a Service has what is of another");
+        assert_eq!(look(1), (vec!["b".into()], vec![], 2, Some("b".into())));
+        // It is kept no more: what it is from now on, it has to be for as long as any other.
+        let taken = vec![orphan("a")];
+        orphans.look(&snapshot(taken.clone(), start + HOUR * 2), &living, AGES);
+        assert_eq!((orphans.due(AGES, start + HOUR * 2), orphans.kept()), (None, 0));
+        orphans.look(&snapshot(taken, start + HOUR * 3), &living, AGES);
+        assert!(orphans.due(AGES, start + HOUR * 3).is_some());
     }
 
     #[test]

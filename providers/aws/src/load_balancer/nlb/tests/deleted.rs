@@ -86,13 +86,36 @@ fn many_ports_go_in_several_calls() {
 }
 
 #[test]
-fn a_protected_one_is_kept() {
+fn adv_171_a_protected_one_is_marked_and_kept() {
     let cloud = Cloud::default();
     let service = served(&cloud, service());
     cloud.fault(|action| (action == "DeleteLoadBalancer").then(|| refused(400, "OperationNotPermitted")));
     let host = cloud.host();
     assert!(matches!(delete(&host, &service), Ok(Deletion::Kept(why)) if why.contains("is protected from deletion")));
-    assert_eq!(actions(&written(&host)), ["DeleteLoadBalancer"], "and so is what belongs to it");
+    assert_eq!(actions(&written(&host)), ["DeleteLoadBalancer", "AddTags"], "and so is what belongs to it");
+    let host = cloud.host();
+    assert!(matches!(delete(&host, &service), Ok(Deletion::Kept(_))));
+    assert_eq!(actions(&written(&host)), ["DeleteLoadBalancer"], "it is marked already");
+    // What a Service has is not kept.
+    cloud.fault(|_| None);
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
+    assert_eq!(actions(&written(&host)), ["AddTags"]);
+    let host = cloud.host();
+    assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
+    assert_eq!(actions(&written(&host)), [""; 0]);
+}
+
+#[test]
+fn adv_171_what_cannot_be_marked_is_not_kept_yet() {
+    let cloud = Cloud::default();
+    let service = served(&cloud, service());
+    cloud.fault(|action| match action {
+        "DeleteLoadBalancer" => Some(refused(400, "OperationNotPermitted")),
+        "AddTags" => Some(refused(403, "AccessDenied")),
+        _ => None,
+    });
+    assert!(matches!(delete(&cloud.host(), &service), Err(Error::Denied(_))), "the Service keeps its finalizer");
 }
 
 #[test]
