@@ -92,7 +92,8 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
     }
     // A scheme cannot change, and subnets have to suit it.
     let is_internal = found.as_ref().map_or(desired.is_internal, |it| it.live.is_internal);
-    let subnets = subnets::of_new(call, is_internal)?.into_iter().map(|it| it.id).collect();
+    let has = found.as_ref().map(|it| it.live.subnets.clone()).unwrap_or_default();
+    let subnets = subnets::of(call, is_internal, &has)?.into_iter().map(|it| it.id).collect();
     let own = match asked.given.is_empty() {
         false => None,
         true => match groups::ensure(call, &desired.rules)? {

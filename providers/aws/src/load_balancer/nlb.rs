@@ -107,7 +107,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
     let allocations = call.annotations.read(&ELASTIC_IPS)?;
     let addresses = call.annotations.read(&PRIVATE_IPS)?;
     preflight::addresses(call, desired.is_internal)?;
-    let subnets = subnets::of_new(call, desired.is_internal)?;
+    let subnets = subnets::of(call, desired.is_internal, &BTreeSet::new())?;
     let ids: Vec<&str> = subnets.iter().map(|it| &*it.id).collect();
     let mappings = mappings(&ids, allocations.as_deref(), addresses.as_deref())?;
     let mut warnings = Warnings::default();
