@@ -12,6 +12,7 @@ use super::super::tags::{CLUSTER_UID, Ownership};
 use super::health;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::elb::load_balancers;
+use crate::api::elb::model::LoadBalancer;
 
 /// What the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,6 +56,20 @@ pub(super) fn given(call: &Call<'_>) -> Result<Vec<String>> {
         true => call.settings.classic_group.iter().cloned().collect(),
         false => annotated,
     })
+}
+
+/// Whether a rule for everything that this group sends can be the vendor's for this load balancer. The vendor's controller lets in
+/// the first group: that is its own, if it has one, or it is alone beside those that annotation `extra-security-groups` names, or the
+/// annotation `security-groups` still says all. What authors may not name is not theirs to take from the nodes either.
+pub(super) fn is_vendors(call: &Call<'_>, live: &LoadBalancer, own: Option<&SecurityGroup>, group: &str) -> bool {
+    let Ok(Asked { given, extra }) = Asked::of(call) else { return false };
+    let settings = &call.settings;
+    let is_allowed = settings.classic_group.as_deref() == Some(group) || settings.allowed_groups.has(group);
+    let has_own = own.is_some_and(|it| live.groups.contains(&it.id));
+    let (these, others): (Vec<&String>, _) =
+        live.groups.iter().filter(|it| !extra.contains(it)).partition(|it| *it == group);
+    let is_first = given.first().is_some_and(|it| it == group);
+    is_allowed && !has_own && !these.is_empty() && others.iter().all(|it: &&String| is_first && given.contains(it))
 }
 
 /// The name of a group of its own, as the vendor's controller writes it. It holds the Service's UID.
