@@ -55,6 +55,11 @@ pub(super) fn elastic_ips(call: &Call<'_>) -> Result<Option<Vec<String>>> {
     Ok(allocations)
 }
 
+/// Whether nodes may be opened at a port that is checked.
+pub(super) fn is_health_port(call: &Call<'_>, port: u16) -> bool {
+    is_own_port(call, &HealthPort::Number(port)) || call.settings.allowed_health_ports.has(&port.to_string())
+}
+
 /// Whether a port is the Service's own on the nodes: a node port, the port of its health checks, or that of kube-proxy where the
 /// operator has it asked.
 fn is_own_port(call: &Call<'_>, port: &HealthPort) -> bool {

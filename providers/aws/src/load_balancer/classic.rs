@@ -75,7 +75,8 @@ fn follow_nodes(call: &Call<'_>) -> Result<()> {
         let own = if given.is_empty() { groups::find_own(call)? } else { None };
         let group = own.as_ref().map(|it| &it.id).or(given.first());
         if let Some(id) = group.filter(|it| live.groups.contains(*it)) {
-            groups::admit(call, id, own.is_some(), vendors_rule(call, &tags, false, false))?;
+            let checked = live.health.as_ref().and_then(health::live_port);
+            groups::admit(call, id, own.is_some(), vendors_rule(call, &tags, false, false), checked)?;
         }
     }
     let nodes = &call.service.nodes;
@@ -238,7 +239,7 @@ fn update(
         vendors_rule(call, tags, is_written, is_vendors)
     };
     if let Some(group) = place.groups.first() {
-        groups::admit(call, group, own.is_some(), vendors(group))?;
+        groups::admit(call, group, own.is_some(), vendors(group), None)?;
     }
     let is_leaving = |id: &&String| !place.groups.contains(id) && left_over.as_ref().is_none_or(|it| it.id != **id);
     part_from(call, live, place, &live.groups.iter().filter(is_leaving).collect::<Vec<_>>(), vendors)?;

@@ -258,6 +258,23 @@ fn adv_170_a_group_that_is_not_allowed_keeps_its_rule() {
 }
 
 #[test]
+fn adv_170_a_port_that_is_refused_is_opened_nowhere() {
+    let cloud = Cloud::new();
+    let annotations = |port| [("security-groups", "sg-a"), ("healthcheck-port", port)];
+    let given = with(service(&["i-1"]), &annotations("8080"));
+    let given = given.clone().after(ready(&cloud, &given));
+    let rule = |port: u16| format!("tcp {port}-{port} sg-a aerostat.dev/rule/elb={NAME}");
+    let before = [rule(8_080), rule(30_080)];
+    assert_eq!(cloud.rules("sg-nodes"), before);
+    // The kubelet's. What is checked stays open, and the rest follows the nodes.
+    let host = cloud.host();
+    let refused = ensure(&host, &instead(given, &annotations("10250")));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("allowedHealthCheckPorts")), "{refused:?}");
+    assert_eq!(cloud.rules("sg-nodes"), before);
+    assert_eq!(writes(&host), [""; 0]);
+}
+
+#[test]
 fn the_operators_group_is_for_all() {
     let cloud = Cloud::new();
     let host = cloud.host().setting("loadBalancers.securityGroup", "sg-all");
