@@ -93,7 +93,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Most nodes that have pod networks have them outside of the cluster CIDRs: then the flag is wrong, and not the nodes.
+/// Most nodes have pod networks outside of the cluster CIDRs: then the flag is wrong, and not the nodes.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) struct WrongFlag {
     nodes: usize,
@@ -109,8 +109,7 @@ impl fmt::Display for WrongFlag {
         let more = if self.outside > self.some.len() { ", …" } else { "" };
         write!(
             f,
-            "of {} nodes that have pod networks, {} have them outside --cluster-cidr {clusters}: {}{more}; correct \
-             --cluster-cidr, or delete these nodes and let their kubelets register again",
+            "of {} nodes, {} have pod networks outside --cluster-cidr {clusters}: {}{more}; correct --cluster-cidr, or delete these nodes and let their kubelets register again",
             self.nodes,
             self.outside,
             self.some.join(", ")
@@ -118,8 +117,7 @@ impl fmt::Display for WrongFlag {
     }
 }
 
-/// Whether the flag is wrong: more than half of the nodes that have networks, and at least two, are outside. Each node of
-/// `foreign` stands there once.
+/// Whether the flag is wrong: more than half of all nodes, and at least two, are outside. Each node of `foreign` stands there once.
 pub(crate) fn check_flag(nodes: usize, foreign: &[Foreign], clusters: Vec<IpNet>) -> Result<(), WrongFlag> {
     let outside: Vec<_> = foreign.iter().filter(|it| it.is_outside()).collect();
     if outside.len() < FEWEST || outside.len() * 2 <= nodes {
@@ -154,7 +152,7 @@ mod tests {
         for (nodes, names) in [(0, vec![]), (1, vec!["a"]), (4, vec!["a", "b"]), (1000, vec!["a", "b", "c"])] {
             assert_eq!(of(nodes, &names), Ok(()), "{} of {nodes}", names.len());
         }
-        let expected = "of 6 nodes that have pod networks, 4 have them outside --cluster-cidr 10.244.0.0/16,fd00::/56: node a \
+        let expected = "of 6 nodes, 4 have pod networks outside --cluster-cidr 10.244.0.0/16,fd00::/56: node a \
                         has 10.9.0.0/24, node b has 10.9.0.0/24, node c has 10.9.0.0/24, …; correct --cluster-cidr, or \
                         delete these nodes and let their kubelets register again";
         assert_eq!(of(6, &["a", "b", "c", "d"]).unwrap_err().to_string(), expected);

@@ -37,20 +37,19 @@ impl RangeAllocator {
     ///
     /// # Errors
     ///
-    /// If most nodes that have networks have them outside of the cluster CIDRs.
+    /// If most nodes have networks outside of the cluster CIDRs.
     pub(super) async fn start(&self) -> Result<(), WrongFlag> {
         let nodes = again("list the nodes", || self.list()).await;
-        let (mut bare, mut having, mut foreign) = (Vec::new(), 0, Vec::new());
+        let (all, mut bare, mut foreign) = (nodes.len(), Vec::new(), Vec::new());
         for node in nodes {
             if has_networks(&node) {
-                having += 1;
                 // A worker shows it, once the watch is listened to.
                 foreign.extend(self.blocks.store(&node).err());
             } else if self.marks {
                 bare.push(node);
             }
         }
-        check_flag(having, &foreign, self.blocks.with(|it| it.clusters().collect()))?;
+        check_flag(all, &foreign, self.blocks.with(|it| it.clusters().collect()))?;
         let mark = format!("{:08x}", (random() * f64::from(u32::MAX)) as u32);
         if !bare.is_empty() {
             info!(

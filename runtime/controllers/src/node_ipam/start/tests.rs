@@ -74,6 +74,19 @@ impl Server {
 }
 
 #[tokio::test(start_paused = true)]
+async fn adv_153_two_nodes_of_many_do_not_end_the_start() {
+    let server = Server::default();
+    server.nodes.lock().extend((0..5).map(|it| node(&format!("n{it}"), &[])));
+    server.nodes.lock().extend(["evil-1", "evil-2"].map(|it| node(it, &["10.9.0.0/24"])));
+    let (allocator, _events) = server.allocator();
+    assert_eq!(allocator.start().await, Ok(()));
+    server.nodes.lock().truncate(1);
+    server.nodes.lock().extend(["evil-1", "evil-2"].map(|it| node(it, &["10.9.0.0/24"])));
+    let (allocator, _events) = server.allocator();
+    assert!(allocator.start().await.is_err(), "of three nodes two are most");
+}
+
+#[tokio::test(start_paused = true)]
 async fn adv_153_a_node_that_takes_no_mark_keeps_nobody_waiting() {
     let server = Server::default();
     server.nodes.lock().extend(["evil", "good"].map(|it| node(it, &[])));
