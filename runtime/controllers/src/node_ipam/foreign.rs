@@ -9,6 +9,7 @@ use std::fmt;
 use ipnet::IpNet;
 
 use crate::node_ipam::allocations::Why;
+use crate::node_ipam::cidr_set::is_kept;
 
 /// So many nodes have to be outside, before the flag is doubted: of one node nobody can tell which of both is wrong.
 const FEWEST: usize = 2;
@@ -47,13 +48,16 @@ impl Foreign {
                 format!("The pod network {network} is one more than --cluster-cidr has"),
                 ", or add its family to --cluster-cidr",
             ),
-            Some(Why::Wide(cluster, mask)) => (
-                format!(
-                    "The pod network {network} is wider than a node's part of --cluster-cidr {cluster}, a /{mask}; other \
-                     nodes get what lies in it once nothing else is left"
-                ),
-                "",
-            ),
+            Some(Why::Wide(cluster, mask)) => {
+                let others = match network.parse().is_ok_and(|it| is_kept(cluster, &it)) {
+                    true => "no other node gets what lies in it",
+                    false => "other nodes get what lies in it once nothing else is left",
+                };
+                let wide = format!(
+                    "The pod network {network} is wider than a node's part of --cluster-cidr {cluster}, a /{mask}"
+                );
+                (format!("{wide}; {others}"), "")
+            }
             Some(Why::Services(services)) => {
                 (format!("The pod network {network} overlaps --service-cluster-ip-range {services}"), "")
             }
@@ -175,6 +179,7 @@ mod tests {
             outside("a"),
             foreign("a", "fd00::/64", Some(Why::TooMany)),
             foreign("a", "0.0.0.0/0", Some(Why::Wide(cluster, 24))),
+            foreign("a", "10.244.16.0/20", Some(Why::Wide(cluster, 24))),
             foreign("a", "10.244.1.0/24", Some(Why::Services(net("10.244.0.0/20")))),
             foreign("a", "10.244.1.0/24", Some(Why::Shared("b".to_owned()))),
         ]
@@ -186,6 +191,7 @@ mod tests {
             "The pod network 10.9.0.0/24 is outside --cluster-cidr 10.244.0.0/16; the node has no block of it. Delete the node and let its kubelet register again, or correct --cluster-cidr",
             "The pod network fd00::/64 is one more than --cluster-cidr has; the node has no block of it. Delete the node and let its kubelet register again, or add its family to --cluster-cidr",
             "The pod network 0.0.0.0/0 is wider than a node's part of --cluster-cidr 10.244.0.0/16, a /24; other nodes get what lies in it once nothing else is left; the node has no block of it. Delete the node and let its kubelet register again",
+            "The pod network 10.244.16.0/20 is wider than a node's part of --cluster-cidr 10.244.0.0/16, a /24; no other node gets what lies in it; the node has no block of it. Delete the node and let its kubelet register again",
             "The pod network 10.244.1.0/24 overlaps --service-cluster-ip-range 10.244.0.0/20; the node has no block of it. Delete the node and let its kubelet register again",
             "The pod network 10.244.1.0/24 overlaps that of node b. Delete the node and let its kubelet register again, or delete that one",
         ];
