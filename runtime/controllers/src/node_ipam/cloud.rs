@@ -135,15 +135,20 @@ impl Waiting {
         }
     }
 
-    /// Sets the networks aside that the cloud names for a node; nothing, if it must not get one of them.
+    /// Sets the networks aside that the cloud names for a node; nothing, if it must not get one of them, or is gone. That is asked
+    /// under the lock: if the watch shows its end later, it finds what is set aside here.
     fn claim(
         &self,
         name: &str,
         clouds: &[String],
         known: &PodNetworks,
         of_nodes: &[(String, IpAddr)],
+        is_there: impl Fn() -> bool,
     ) -> Result<Vec<IpNet>, from_cloud::Error> {
         let mut networks = self.networks.lock();
+        if !is_there() {
+            return Ok(Vec::new());
+        }
         let holder = |cidr: &IpNet| {
             let others = networks.iter().filter(|(node, _)| *node != name);
             let mut others = others.flat_map(|(node, all)| all.iter().map(move |it| (node, *it)));
@@ -165,6 +170,11 @@ impl Waiting {
         let judged = judged?;
         networks.insert(name.to_owned(), judged.clone());
         Ok(judged)
+    }
+
+    /// A node that was about to get these networks is gone.
+    fn release(&self, name: &str, cidrs: &[IpNet]) {
+        self.networks.lock().retain(|node, it| node != name || it != cidrs);
     }
 
     fn len(&self) -> usize {
@@ -230,6 +240,9 @@ impl CloudAllocator {
             if written.is_err() {
                 self.record(&node, "CIDRAssignmentFailed");
             }
+            if written.as_ref().is_err_and(requests::is_gone) {
+                self.waiting.release(name, cidrs);
+            }
             written.map_err(failed)?;
         }
         if matches!(wanted, Lack::Networks(_) | Lack::Condition) {
@@ -244,7 +257,13 @@ impl CloudAllocator {
         let wanted = lack(node, instance, &self.families)?;
         let cidrs = match &wanted {
             Lack::Networks(clouds) => {
-                self.waiting.claim(&node.name_any(), clouds, &self.known, &self.addresses(node, instance))?
+                let (name, addresses) = (node.name_any(), self.addresses(node, instance));
+                let is_there = || self.nodes.get(&name).is_some_and(|it| uid(&it) == uid(node));
+                let cidrs = self.waiting.claim(&name, clouds, &self.known, &addresses, is_there)?;
+                if cidrs.is_empty() {
+                    return Ok((Lack::Nothing, cidrs));
+                }
+                cidrs
             }
             Lack::Condition | Lack::Nothing => Vec::new(),
         };
@@ -339,3 +358,6 @@ impl Reconcile for CloudAllocator {
         BACK_OFF
     }
 }
+
+#[cfg(test)]
+mod tests;
