@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Address, Error as CloudError, Instance};
+use cloud_provider::{Error as CloudError, Instance};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Client, ResourceExt};
@@ -154,7 +154,8 @@ impl Waiting {
             let mut others = others.flat_map(|(node, all)| all.iter().map(move |it| (node, *it)));
             let pods = others.find(|(_, it)| overlap(it, cidr) && known.is_plausible(it));
             let pods = pods.map(|(node, it)| Holder::Pods(node.clone(), it));
-            let address = || of_nodes.iter().find(|(_, it)| cidr.contains(it));
+            // Its own address may lie in its network: that harms nobody else.
+            let address = || of_nodes.iter().find(|(node, it)| node != name && cidr.contains(it));
             pods.or_else(|| address().map(|(node, it)| Holder::Node(node.clone(), *it)))
         };
         let judged: Result<Vec<_>, _> = clouds
@@ -257,7 +258,7 @@ impl CloudAllocator {
         let wanted = lack(node, instance, &self.families)?;
         let cidrs = match &wanted {
             Lack::Networks(clouds) => {
-                let (name, addresses) = (node.name_any(), self.addresses(node, instance));
+                let (name, addresses) = (node.name_any(), self.addresses());
                 let is_there = || self.nodes.get(&name).is_some_and(|it| uid(&it) == uid(node));
                 let cidrs = self.waiting.claim(&name, clouds, &self.known, &addresses, is_there)?;
                 if cidrs.is_empty() {
@@ -270,16 +271,13 @@ impl CloudAllocator {
         Ok((wanted, cidrs))
     }
 
-    /// What the cloud says of the addresses of this node, and of all others.
-    fn addresses(&self, node: &Node, instance: &Instance) -> Vec<(String, IpAddr)> {
-        let of = |name: String, all: &[Address]| {
-            let ips = all.iter().filter_map(|it| it.value.parse::<IpAddr>().ok()).collect::<Vec<_>>();
-            ips.into_iter().map(move |it| (name.clone(), it.to_canonical()))
-        };
-        let mut addresses: Vec<_> = of(node.name_any(), &instance.addresses).collect();
-        for other in self.nodes.store().state() {
-            if let Some(confirmed) = self.nodes.confirmed(&other) {
-                addresses.extend(of(other.name_any(), &confirmed.addresses));
+    /// What the cloud says of the addresses of all nodes.
+    fn addresses(&self) -> Vec<(String, IpAddr)> {
+        let mut addresses = Vec::new();
+        for node in self.nodes.store().state() {
+            if let Some(confirmed) = self.nodes.confirmed(&node) {
+                let ips = confirmed.addresses.iter().filter_map(|it| it.value.parse::<IpAddr>().ok());
+                addresses.extend(ips.map(|it| (node.name_any(), it.to_canonical())));
             }
         }
         addresses

@@ -37,3 +37,15 @@ fn adv_152_a_node_that_is_gone_keeps_nothing() {
     waiting.keep_networks(Some(&node("other", &[])), None);
     assert!(claim(&waiting, "last", &network[0]).is_ok());
 }
+
+#[test]
+fn adv_152_a_nodes_own_address_may_lie_in_its_network() {
+    let addresses = [("n1".to_owned(), "10.244.1.7".parse().unwrap())];
+    let claim = |name: &str| {
+        let network = ["10.244.1.0/24".to_owned()];
+        Waiting::default().claim(name, &network, &known(), &addresses, || true)
+    };
+    assert_eq!(claim("n1"), Ok(nets(&["10.244.1.0/24"])));
+    let refused = claim("n2").unwrap_err().to_string();
+    assert!(refused.contains("holds 10.244.1.7, an address of node n1"), "{refused}");
+}
