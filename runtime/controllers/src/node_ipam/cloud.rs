@@ -1,5 +1,6 @@
 //! The cloud allocator: each node gets the network that the cloud has given to its machine.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -61,7 +62,24 @@ pub(super) struct Waiting {
     /// The versions with which they lack nothing any more, until the watch has shown them.
     written: Mutex<HashMap<String, String>>,
     /// The networks that nodes have, or are about to get.
-    networks: Mutex<HashMap<String, Vec<IpNet>>>,
+    networks: Mutex<HashMap<String, Networks>>,
+}
+
+/// The networks of one node.
+struct Networks {
+    /// As its Node has them, or is about to.
+    own: Vec<IpNet>,
+    /// Those of them that no other node may have a part of.
+    counting: Vec<IpNet>,
+    /// Whether the cloud has named them, or was asked about them. Otherwise a kubelet may have made them up.
+    is_known: bool,
+}
+
+/// Why a node does not get what the cloud names for it.
+struct Objection {
+    error: from_cloud::Error,
+    /// The node that has it by nobody's word but its own.
+    doubted: Option<String>,
 }
 
 /// Why a node has not got its networks.
@@ -131,7 +149,11 @@ impl Waiting {
             networks.remove(&gone.name_any());
         }
         if let Some(node) = after.filter(|it| has_networks(it)) {
-            networks.insert(node.name_any(), plan::networks(node).filter_map(parse).collect());
+            let own: Vec<_> = plan::networks(node).filter_map(parse).collect();
+            if networks.get(&node.name_any()).is_none_or(|it| it.own != own) {
+                let unasked = Networks { counting: own.clone(), own, is_known: false };
+                networks.insert(node.name_any(), unasked);
+            }
         }
     }
 
@@ -144,16 +166,22 @@ impl Waiting {
         known: &PodNetworks,
         of_nodes: &[(String, IpAddr)],
         is_there: impl Fn() -> bool,
-    ) -> Result<Vec<IpNet>, from_cloud::Error> {
+    ) -> Result<Vec<IpNet>, Objection> {
         let mut networks = self.networks.lock();
         if !is_there() {
             return Ok(Vec::new());
         }
+        let doubted = Cell::new(None);
         let holder = |cidr: &IpNet| {
             let others = networks.iter().filter(|(node, _)| *node != name);
-            let mut others = others.flat_map(|(node, all)| all.iter().map(move |it| (node, *it)));
-            let pods = others.find(|(_, it)| overlap(it, cidr) && known.is_plausible(it));
-            let pods = pods.map(|(node, it)| Holder::Pods(node.clone(), it));
+            let others = others.flat_map(|(node, all)| all.counting.iter().map(move |it| (node, *it, all.is_known)));
+            let mut having =
+                others.filter(|(_, it, _)| overlap(it, cidr) && known.is_plausible(it)).collect::<Vec<_>>();
+            having.sort_by_key(|(_, _, is_known)| !is_known);
+            let pods = having.first().map(|(node, it, is_known)| {
+                doubted.set((!is_known).then(|| (*node).clone()));
+                Holder::Pods((*node).clone(), *it)
+            });
             // Its own address may lie in its network: that harms nobody else.
             let address = || of_nodes.iter().find(|(node, it)| node != name && cidr.contains(it));
             pods.or_else(|| address().map(|(node, it)| Holder::Node(node.clone(), *it)))
@@ -161,21 +189,33 @@ impl Waiting {
         let judged: Result<Vec<_>, _> = clouds
             .iter()
             .map(|network| {
-                known.judge(network, holder).map_err(|because| from_cloud::Error::Refused {
-                    node: name.to_owned(),
-                    network: network.clone(),
-                    because,
+                known.judge(network, holder).map_err(|because| Objection {
+                    error: from_cloud::Error::Refused { node: name.to_owned(), network: network.clone(), because },
+                    doubted: doubted.take(),
                 })
             })
             .collect();
         let judged = judged?;
-        networks.insert(name.to_owned(), judged.clone());
+        let claimed = Networks { own: judged.clone(), counting: judged.clone(), is_known: true };
+        networks.insert(name.to_owned(), claimed);
         Ok(judged)
+    }
+
+    /// What the cloud says of the machine of a node with these networks: those that it does not name count no more. Returns whether
+    /// there are some.
+    fn learn(&self, node: &Node, instance: &Instance) -> bool {
+        let clouds: Vec<_> = instance.pod_cidrs.iter().filter_map(|it| parse(it)).collect();
+        let own: Vec<_> = plan::networks(node).filter_map(parse).collect();
+        let mut networks = self.networks.lock();
+        let Some(known) = networks.get_mut(&node.name_any()).filter(|it| it.own == own) else { return false };
+        known.is_known = true;
+        known.counting.retain(|it| clouds.iter().any(|cloud| overlap(cloud, it)));
+        known.counting.len() < own.len()
     }
 
     /// A node that was about to get these networks is gone.
     fn release(&self, name: &str, cidrs: &[IpNet]) {
-        self.networks.lock().retain(|node, it| node != name || it != cidrs);
+        self.networks.lock().retain(|node, it| node != name || it.own != cidrs);
     }
 
     fn len(&self) -> usize {
@@ -210,12 +250,19 @@ impl CloudAllocator {
         if self.waiting.len() > FEW {
             tokio::time::sleep_until(came + GATHER).await;
         }
-        let (instance, is_listed) = self.machine(&node, came).await?;
+        let (mut instance, is_listed) = self.machine(&node, came).await?;
         let mut wanted = self.wanted(&node, &instance);
         if is_listed && wanted.is_err() {
             // It may be right since the list.
-            wanted = self.wanted(&node, &self.asked(&node).await?);
+            instance = self.asked(&node).await?;
+            wanted = self.wanted(&node, &instance);
         }
+        if let Err(Objection { doubted: Some(other), .. }) = &wanted
+            && self.is_made_up(other).await
+        {
+            wanted = self.wanted(&node, &instance);
+        }
+        let wanted = wanted.map_err(|it| it.error);
         match &wanted {
             Err(from_cloud::Error::None(_)) => self.record(&node, "CIDRNotAvailable"),
             Err(refused @ from_cloud::Error::Refused { .. }) => {
@@ -254,8 +301,8 @@ impl CloudAllocator {
     }
 
     /// What the node lacks, and the networks that it gets, set aside for it.
-    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), from_cloud::Error> {
-        let wanted = lack(node, instance, &self.families)?;
+    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), Objection> {
+        let wanted = lack(node, instance, &self.families).map_err(|error| Objection { error, doubted: None })?;
         let cidrs = match &wanted {
             Lack::Networks(clouds) => {
                 let (name, addresses) = (node.name_any(), self.addresses());
@@ -269,6 +316,18 @@ impl CloudAllocator {
             Lack::Condition | Lack::Nothing => Vec::new(),
         };
         Ok((wanted, cidrs))
+    }
+
+    /// Whether another node has networks that are not of its machine, as the cloud says.
+    async fn is_made_up(&self, other: &str) -> bool {
+        let Some(node) = self.nodes.get(other).filter(|it| self.inventory.covers(it)) else { return false };
+        match self.asked(&node).await {
+            Ok(instance) => self.waiting.learn(&node, &instance),
+            Err(error) => {
+                warn!("it is not known whether node {other} has its pod networks from the cloud: {}", chain(&error));
+                false
+            }
+        }
     }
 
     /// What the cloud says of the addresses of all nodes.

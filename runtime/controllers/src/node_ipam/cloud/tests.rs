@@ -18,16 +18,20 @@ fn known() -> PodNetworks {
 }
 
 /// What is set aside for a node that is there.
-fn claim(waiting: &Waiting, name: &str, network: &str) -> Result<Vec<IpNet>, from_cloud::Error> {
+fn claim(waiting: &Waiting, name: &str, network: &str) -> Result<Vec<IpNet>, Objection> {
     waiting.claim(name, &[network.to_owned()], &known(), &[], || true)
+}
+
+fn machine(cidrs: &[&str]) -> Instance {
+    Instance { pod_cidrs: cidrs.iter().map(|it| (*it).to_owned()).collect(), ..Instance::default() }
 }
 
 #[test]
 fn adv_152_a_node_that_is_gone_keeps_nothing() {
     let waiting = Waiting::default();
     let network = ["10.244.1.0/24".to_owned()];
-    assert_eq!(waiting.claim("gone", &network, &known(), &[], || false), Ok(Vec::new()));
-    assert_eq!(claim(&waiting, "next", &network[0]), Ok(nets(&["10.244.1.0/24"])));
+    assert_eq!(waiting.claim("gone", &network, &known(), &[], || false).ok(), Some(Vec::new()));
+    assert_eq!(claim(&waiting, "next", &network[0]).ok(), Some(nets(&["10.244.1.0/24"])));
     assert!(claim(&waiting, "other", &network[0]).is_err());
     // The write has found no node.
     waiting.release("next", &nets(&["10.244.9.0/24"]));
@@ -45,7 +49,30 @@ fn adv_152_a_nodes_own_address_may_lie_in_its_network() {
         let network = ["10.244.1.0/24".to_owned()];
         Waiting::default().claim(name, &network, &known(), &addresses, || true)
     };
-    assert_eq!(claim("n1"), Ok(nets(&["10.244.1.0/24"])));
-    let refused = claim("n2").unwrap_err().to_string();
+    assert_eq!(claim("n1").ok(), Some(nets(&["10.244.1.0/24"])));
+    let refused = claim("n2").err().unwrap().error.to_string();
     assert!(refused.contains("holds 10.244.1.7, an address of node n1"), "{refused}");
+}
+
+#[test]
+fn adv_152_a_kubelets_own_word_is_asked_about_once() {
+    let waiting = Waiting::default();
+    let (evil, honest) = (node("evil", &["10.244.1.0/24"]), node("old", &["10.244.2.0/24"]));
+    [&evil, &honest].map(|it| waiting.keep_networks(None, Some(it)));
+    let doubted = |network: &str| claim(&waiting, "n1", network).err().map(|it| it.doubted);
+    assert_eq!(doubted("10.244.1.0/24"), Some(Some("evil".to_owned())));
+    assert_eq!(doubted("10.244.2.0/24"), Some(Some("old".to_owned())));
+    // The cloud says the same of one, and not of the other.
+    assert!(!waiting.learn(&honest, &machine(&["10.244.2.0/24"])));
+    assert!(waiting.learn(&evil, &machine(&["10.244.9.0/24"])));
+    // A heartbeat changes nothing.
+    [&evil, &honest].map(|it| waiting.keep_networks(Some(it), Some(it)));
+    assert_eq!(doubted("10.244.2.0/24"), Some(None), "there is no doubt");
+    assert_eq!(claim(&waiting, "n1", "10.244.1.0/24").ok(), Some(nets(&["10.244.1.0/24"])));
+    // What was given out here is never doubted.
+    let refused = claim(&waiting, "n2", "10.244.1.128/25").err().unwrap();
+    assert_eq!(refused.doubted, None);
+    assert!(refused.error.to_string().contains("the pod network of node n1"), "{}", refused.error);
+    waiting.keep_networks(None, Some(&node("n1", &["10.244.1.0/24"])));
+    assert_eq!(claim(&waiting, "n2", "10.244.1.0/24").err().map(|it| it.doubted), Some(None));
 }
